@@ -1,0 +1,58 @@
+# Every target sets up what it needs. Only Python 3.11+ and a network that reaches PyPI are required.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+TESTS ?=
+
+.PHONY: help setup demo test ci soak lint types format lock bench clean
+help:            ## list the targets
+	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+# uv (itself pinned and checked) installs the rest: exact versions, checked hashes, seconds instead of minutes
+$(VENV)/uv: requirements/uv.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.13 ..."; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "the venv module is missing: apt install python3-venv"; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.lock
+	@touch $@
+
+$(VENV)/laptop: requirements/laptop.lock pyproject.toml $(VENV)/uv
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/laptop.lock -r requirements/build.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/dev: requirements/dev.lock $(VENV)/laptop
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.lock
+	@touch $@
+
+setup: $(VENV)/dev  ## create .venv with everything
+
+demo: $(VENV)/laptop  ## ingest examples/corpus, ask questions, print cited answers
+	@$(BIN)/lexigraph demo
+
+test: $(VENV)/dev  ## the fast tests
+	@$(BIN)/pytest -m "not slow and not soak" -n 2 $(TESTS)
+
+lint: $(VENV)/dev  ## ruff, lint and format
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+types: $(VENV)/dev  ## mypy, strict
+	@$(BIN)/mypy
+
+format: $(VENV)/dev  ## rewrite the sources in the project's format
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+
+ci: lint types test  ## all that CI runs
+	@$(BIN)/pytest -m "slow" -n 2 $(TESTS)
+
+soak: $(VENV)/dev  ## full counts of kills, cases and clients; long
+	@$(BIN)/pytest -m "soak" $(TESTS)
+
+lock: $(VENV)/uv  ## resolve requirements/*.lock anew
+	@set -e; C="$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links"; \
+	$$C --extra laptop pyproject.toml -o requirements/laptop.lock; \
+	$$C --group dev -c requirements/laptop.lock -o requirements/dev.lock; \
+	printf "hatchling==1.33.0\neditables\n" | $$C - -o requirements/build.lock; \
+	echo "uv==0.13.9" | $$C - -o requirements/uv.lock
+
+clean:           ## remove what the targets made
+	rm -rf $(VENV) .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,1 @@
+"""From ranked statements to a cited answer."""

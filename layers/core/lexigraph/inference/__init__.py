@@ -1,0 +1,1 @@
+"""Models: embeddings, language models, rerankers, behind small protocols."""

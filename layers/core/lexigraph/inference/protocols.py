@@ -1,0 +1,83 @@
+"""What the product asks of models. Implementations are chosen by :mod:`lexigraph.inference.factory`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexigraph.model.errors import ModelUnavailable
+
+FloatArray = NDArray[np.float32]
+
+
+class MalformedReply(ModelUnavailable):
+    """A structured reply that is no JSON; ``text`` is what the model said, ``truncated`` whether it ran out of tokens."""
+
+    def __init__(self, message: str, text: str, truncated: bool = False) -> None:
+        super().__init__(message)
+        self.text = text
+        self.truncated = truncated
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns text into vectors. ``label`` names model and dimension (``minilm-384``); creating one loads nothing heavy.
+
+    Vectors are float32 and L2-normalised; a text's vector does not depend on the texts beside it. Raises
+    ``ModelUnavailable``.
+    """
+
+    label: str
+    dimension: int
+
+    def embed_passages(self, texts: Sequence[str]) -> FloatArray:
+        """Return shape ``(len(texts), dimension)``."""
+
+    def embed_questions(self, texts: Sequence[str]) -> FloatArray:
+        """Return shape ``(len(texts), dimension)``; some models embed questions and passages differently."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a language model is asked. ``history`` holds (role, content) pairs, oldest first, role user or assistant."""
+
+    user: str
+    system: str = ""
+    history: tuple[tuple[str, str], ...] = ()
+    max_tokens: int = 1024
+    temperature: float = 0.0
+
+
+@runtime_checkable
+class LanguageModel(Protocol):
+    """A chat model. ``name`` identifies model and settings (part of cache keys). Raises ``ModelUnavailable``.
+
+    Throttling is retried with full jitter; ``max_tokens`` is sent with every request.
+    """
+
+    name: str
+
+    def complete(self, prompt: Prompt) -> str:
+        """Return the whole reply."""
+
+    def stream(self, prompt: Prompt) -> Iterator[str]:
+        """Yield the reply in pieces as they come."""
+
+    def structured(self, prompt: Prompt, schema: Mapping[str, Any], name: str = "reply") -> Any:
+        """Return a reply as JSON data asked for with a JSON schema.
+
+        It is parsed, not validated: the caller checks it against the schema. Raise ``MalformedReply`` with the raw text
+        when it is no JSON (truncated, chatty).
+        """
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Scores texts against queries; higher is better, comparable within one call only."""
+
+    name: str
+
+    def score(self, queries: Sequence[str], texts: Sequence[str]) -> list[float]:
+        """Return one score a text: its likeness to the queries together. Raise ``ModelUnavailable``."""

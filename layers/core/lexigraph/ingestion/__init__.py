@@ -1,0 +1,1 @@
+"""From files to the lexical graph: load, chunk, extract, build, finish."""

@@ -1,0 +1,1 @@
+"""Extractors: what topics, statements, facts and entities a chunk holds."""

@@ -1,0 +1,92 @@
+"""What an extractor finds in a chunk: topics with statements, their facts and entities. Values only, with a JSON form."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedEntity:
+    """A name in a statement, in the form used there, and its class (``Person``, ``Organization``, ...; may be empty)."""
+
+    name: str
+    class_: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedFact:
+    """Subject, predicate, object. The subject is an entity; the object is one when its name is among the statement's."""
+
+    subject: str
+    predicate: str
+    object: str
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedStatement:
+    """A standalone assertion; ``start`` and ``end`` are character offsets of its evidence in the chunk's text."""
+
+    value: str
+    start: int
+    end: int
+    details: tuple[str, ...] = ()
+    entities: tuple[ExtractedEntity, ...] = ()
+    facts: tuple[ExtractedFact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedTopic:
+    """A theme of the chunk with its statements in reading order."""
+
+    title: str
+    statements: tuple[ExtractedStatement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """The yield of one chunk.
+
+    ``aliases`` are (other name, name) pairs that the text itself gives, as in ``Simple Storage Service (S3)``.
+    ``dropped`` says what was thrown away and why; ``failed`` why nothing could be used.
+    """
+
+    topics: tuple[ExtractedTopic, ...] = ()
+    aliases: tuple[tuple[str, str], ...] = ()
+    dropped: tuple[str, ...] = ()
+    failed: str = ""
+
+    def to_json(self) -> str:
+        """Return a canonical JSON form: equal extractions give equal strings."""
+        return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Extraction":
+        """Read what :meth:`to_json` wrote."""
+        return cls.from_dict(json.loads(text))
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> "Extraction":
+        """Build from plain data of the same shape."""
+        return cls(
+            topics=tuple(
+                ExtractedTopic(topic["title"], tuple(_statement(s) for s in topic["statements"])) for topic in raw["topics"]
+            ),
+            aliases=tuple((alias, name) for alias, name in raw.get("aliases", ())),
+            dropped=tuple(raw.get("dropped", ())),
+            failed=raw.get("failed", ""),
+        )
+
+
+def _statement(raw: Mapping[str, Any]) -> ExtractedStatement:
+    return ExtractedStatement(
+        value=raw["value"],
+        start=raw["start"],
+        end=raw["end"],
+        details=tuple(raw.get("details", ())),
+        entities=tuple(ExtractedEntity(e["name"], e.get("class_", "")) for e in raw.get("entities", ())),
+        facts=tuple(
+            ExtractedFact(f["subject"], f["predicate"], f["object"], f.get("confidence", 1.0)) for f in raw.get("facts", ())
+        ),
+    )

@@ -1,0 +1,172 @@
+"""Metadata filters: which sources a question may draw on. One meaning, used by every store.
+
+A filter is a condition on one metadata key, or ``and`` / ``or`` / ``not`` over filters. Only values of one type compare:
+numbers with numbers, booleans with booleans, text with text. Dates are ISO 8601 text, which sorts as time does
+(``2024-05`` < ``2024-05-01``). A key that a source does not have matches nothing, except ``!=`` and ``not_in``.
+The keys ``namespace``, ``uri`` and ``title`` name the source's own properties.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Literal, get_args
+
+from lexigraph.model.errors import InvalidInput
+from lexigraph.model.graph import Metadata, Scalar
+
+Operator = Literal["==", "!=", "<", "<=", ">", ">=", "in", "not_in"]
+Condition = Literal["and", "or", "not"]
+_MAX_NODES = 100
+_MAX_VALUES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataFilter:
+    """``key operator value``; ``in`` and ``not_in`` take a tuple of values."""
+
+    key: str
+    operator: Operator
+    value: Scalar | tuple[Scalar, ...]
+
+    def __post_init__(self) -> None:
+        if self.operator not in get_args(Operator):
+            raise InvalidInput(f"filter operator {self.operator!r} is unknown: use one of {', '.join(get_args(Operator))}")
+        many = self.operator in ("in", "not_in")
+        if many != isinstance(self.value, tuple):
+            raise InvalidInput(f"filter {self.key!r} {self.operator} takes {'a list' if many else 'one value'}")
+        values = self.value if isinstance(self.value, tuple) else (self.value,)
+        if len(values) > _MAX_VALUES:
+            raise InvalidInput(f"filter {self.key!r} lists {len(values)} values; at most {_MAX_VALUES} are allowed")
+        if not all(isinstance(v, (str, int, float, bool)) for v in values):
+            raise InvalidInput(f"filter {self.key!r} compares with text, numbers or true/false only")
+
+    def matches(self, metadata: Metadata) -> bool:
+        """Tell whether a source with this metadata passes."""
+        have = metadata.get(self.key)
+        if self.operator == "not_in":
+            return not any(_same(have, v) for v in _many(self.value))
+        if self.operator == "!=":
+            return not _same(have, self.value)
+        if have is None:
+            return False
+        if self.operator == "in":
+            return any(_same(have, v) for v in _many(self.value))
+        if self.operator == "==":
+            return _same(have, self.value)
+        return _ordered(have, self.operator, self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataFilters:
+    """``and`` / ``or`` over filters; ``not`` negates the conjunction of its filters."""
+
+    filters: tuple["Filter", ...]
+    condition: Condition = "and"
+
+    def __post_init__(self) -> None:
+        if self.condition not in get_args(Condition):
+            raise InvalidInput(f"filter condition {self.condition!r} is unknown: use and, or, not")
+        if not self.filters:
+            raise InvalidInput(f"filter condition {self.condition!r} needs at least one filter")
+
+    def matches(self, metadata: Metadata) -> bool:
+        """Tell whether a source with this metadata passes."""
+        passed = (f.matches(metadata) for f in self.filters)
+        return any(passed) if self.condition == "or" else all(passed) != (self.condition == "not")
+
+
+Filter = MetadataFilter | MetadataFilters
+
+
+def _many(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def value_type(value: Any) -> str:
+    """Return ``bool``, ``number``, ``text`` or ``none``: only values of one type compare."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, (int, float)):
+        return "number"
+    return "text" if isinstance(value, str) else "none"
+
+
+def _same(a: Any, b: Any) -> bool:
+    return value_type(a) == value_type(b) and bool(a == b)
+
+
+def _ordered(have: Any, operator: str, value: Any) -> bool:
+    if value_type(have) != value_type(value) or value_type(have) == "bool":
+        return False
+    match operator:
+        case "<":
+            return bool(have < value)
+        case "<=":
+            return bool(have <= value)
+        case ">":
+            return bool(have > value)
+        case _:
+            return bool(have >= value)
+
+
+def parse_filter(raw: Any) -> Filter | None:
+    """Read a filter from plain data: ``{"key", "operator", "value"}`` or ``{"condition", "filters"}``; None stays None.
+
+    Raise ``InvalidInput`` for another shape, or for more than 100 conditions.
+    """
+    if raw is None or isinstance(raw, (MetadataFilter, MetadataFilters)):
+        return raw
+    budget = [_MAX_NODES]
+    return _parse(raw, budget)
+
+
+def _parse(raw: Any, budget: list[int]) -> Filter:
+    budget[0] -= 1
+    if budget[0] < 0:
+        raise InvalidInput(f"filters: at most {_MAX_NODES} conditions are allowed")
+    if not isinstance(raw, Mapping):
+        raise InvalidInput(f"filters: expected an object with key, operator, value, got {type(raw).__name__}")
+    if "filters" in raw:
+        parts = raw["filters"]
+        if not isinstance(parts, list):
+            raise InvalidInput("filters: 'filters' must be a list")
+        return MetadataFilters(tuple(_parse(p, budget) for p in parts), raw.get("condition", "and"))
+    if not isinstance(raw.get("key"), str) or "value" not in raw:
+        raise InvalidInput("filters: each condition needs 'key' and 'value' (and 'operator', default '==')")
+    value = raw["value"]
+    return MetadataFilter(raw["key"], raw.get("operator", "=="), tuple(value) if isinstance(value, list) else value)
+
+
+_EXPRESSION = re.compile(r"\s*([\w.:-]+)\s*(==|!=|<=|>=|<|>|=|\bnot_in\b|\bin\b)\s*(.+?)\s*", re.DOTALL)
+
+
+def parse_expression(text: str) -> MetadataFilter:
+    """Read ``year >= 2020``, ``lang == en``, ``team in [a, b]``: JSON values where they parse, else text."""
+    match = _EXPRESSION.fullmatch(text)
+    if not match:
+        raise InvalidInput(f"filter {text[:80]!r} is not 'KEY OPERATOR VALUE', for example: year >= 2020")
+    key, operator, raw = match.groups()
+    operator = "==" if operator == "=" else operator
+    value: Any
+    if operator in ("in", "not_in"):
+        value = tuple(_literal(part.strip()) for part in raw.strip("[]()").split(",") if part.strip())
+    else:
+        value = _literal(raw)
+    return MetadataFilter(key, operator, value)  # type: ignore[arg-type]  # the pattern admits operators only
+
+
+def _literal(text: str) -> Scalar:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, (str, int, float, bool)) else text
+
+
+def scalar(value: Any) -> Scalar | None:
+    """Return a value as metadata may hold it: scalars as they are, dates as ISO text, anything else None."""
+    if isinstance(value, (str, int, float, bool)):
+        return value
+    return value.isoformat() if isinstance(value, date) else None

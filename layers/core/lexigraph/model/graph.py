@@ -1,0 +1,167 @@
+"""The lexical graph as values: source, chunk, topic, statement, fact, entity, and what supports what.
+
+Frozen, without I/O. The writing side (:class:`ChunkGraph`) is what one chunk contributes; the reading side
+(:class:`StatementRow` and friends) is what a store returns for a question.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Scalar = str | int | float | bool
+Metadata = Mapping[str, Scalar]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A document. ``metadata`` holds scalars only; ``version`` counts from 1."""
+
+    id: str
+    uri: str
+    namespace: str = "default"
+    title: str = ""
+    metadata: Metadata = field(default_factory=dict)
+    version: int = 1
+
+    @property
+    def filterable(self) -> dict[str, Scalar]:
+        """What metadata filters see: the metadata, and ``namespace``, ``uri`` and ``title`` of the source."""
+        return {**self.metadata, "namespace": self.namespace, "uri": self.uri, "title": self.title}
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a chunk stands in one version of its source: properties of EXTRACTED_FROM.
+
+    ``seq`` counts from 0; ``start`` and ``end`` are character offsets in the parsed text of the document.
+    """
+
+    seq: int
+    start: int
+    end: int
+    role: str = "paragraph"
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicNode:
+    """A theme of one source."""
+
+    id: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatementNode:
+    """A statement as one chunk makes it; ``start`` and ``end`` are character offsets in the chunk's text."""
+
+    id: str
+    topic_id: str
+    value: str
+    details: str
+    position: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class FactNode:
+    """A fact as it supports one statement; ``object_id`` is None when the object is no entity (an attribute)."""
+
+    id: str
+    statement_id: str
+    subject: str
+    predicate: str
+    object: str
+    subject_id: str
+    object_id: str | None
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A statement names an entity: the form in which it does, and the class seen there."""
+
+    statement_id: str
+    entity_id: str
+    form: str
+    class_: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """Another name of an entity: ALIAS_OF, from the entity of that name to the one meant; followed when asking."""
+
+    alias: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkGraph:
+    """All that one chunk contributes to the graph. Every edge in it is owned, and later withdrawn, by the chunk."""
+
+    chunk_id: str
+    topics: tuple[TopicNode, ...] = ()
+    statements: tuple[StatementNode, ...] = ()
+    facts: tuple[FactNode, ...] = ()
+    mentions: tuple[Mention, ...] = ()
+    aliases: tuple[Alias, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """An entity with what is derived from its edges: ``df`` sources name it, ``degree`` facts hold it."""
+
+    id: str
+    value: str
+    class_: str = ""
+    df: int = 0
+    degree: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    """A fact that supports a statement, read for a question."""
+
+    id: str
+    subject: str
+    predicate: str
+    object: str
+    subject_id: str
+    object_id: str | None
+
+    def __str__(self) -> str:
+        return f"{self.subject} {self.predicate} {self.object}"
+
+
+@dataclass(frozen=True, slots=True)
+class StatementRow:
+    """A live statement with its topic, chunk, source and facts.
+
+    ``start``/``end`` are offsets in the chunk's text, ``chunk_start`` the chunk's offset in the document, so that
+    ``chunk_start + start`` is the statement's place in the document. ``entities`` are the ids of the entities it names.
+    """
+
+    id: str
+    value: str
+    details: str
+    topic_id: str
+    topic: str
+    chunk_id: str
+    seq: int
+    position: int
+    start: int
+    end: int
+    chunk_start: int
+    source: Source
+    facts: tuple[FactRow, ...] = ()
+    entities: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A hop from a chunk to another through an entity: ``kind`` is ``about`` (the target is titled by it) or ``shared``."""
+
+    from_chunk: str
+    entity_id: str
+    to_chunk: str
+    kind: str

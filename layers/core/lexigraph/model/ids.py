@@ -1,0 +1,74 @@
+"""Deterministic ids: the same thing has the same id on every machine, in every order of ingestion.
+
+An id is ``<kind>:`` and 128 bits of BLAKE2b in hexadecimal over the length-prefixed tenant and key parts. The lengths
+keep ``("ab", "c")`` and ``("a", "bc")`` apart; the tenant keeps two tenants' equal documents apart.
+"""
+
+from hashlib import blake2b
+from typing import Literal
+
+from lexigraph.model.errors import InvalidInput
+from lexigraph.model.normalise import entity_key, text_key, topic_key
+
+Kind = Literal["source", "chunk", "topic", "statement", "fact", "entity", "relation"]
+
+
+def _digest(tenant: str, parts: tuple[str, ...]) -> str:
+    h = blake2b(digest_size=16)
+    for part in (tenant, *parts):
+        raw = part.encode("utf-8", "surrogatepass")
+        h.update(len(raw).to_bytes(8, "big"))
+        h.update(raw)
+    return h.hexdigest()
+
+
+def node_id(kind: Kind, tenant: str, *parts: str) -> str:
+    """Return the id of a node of this kind whose natural key is ``parts``."""
+    return f"{kind}:{_digest(tenant, (kind, *parts))}"
+
+
+def content_hash(*parts: str) -> str:
+    """Return a hash of content (64 hex digits) that does not depend on the tenant: key of caches and change detection."""
+    h = blake2b(digest_size=32)
+    for part in parts:
+        raw = part.encode("utf-8", "surrogatepass")
+        h.update(len(raw).to_bytes(8, "big"))
+        h.update(raw)
+    return h.hexdigest()
+
+
+def source_id(tenant: str, namespace: str, uri: str) -> str:
+    """Return the id of a source: one document, whatever its version."""
+    return node_id("source", tenant, namespace, uri)
+
+
+def chunk_id(tenant: str, source: str, chunk_hash: str, ordinal: int, variant: str = "") -> str:
+    """Return the id of a chunk.
+
+    ``ordinal`` counts chunks of equal content in one source. ``variant`` tells apart two extractions of one chunk; it is
+    empty unless a forced re-extraction gave another result than before.
+    """
+    return node_id("chunk", tenant, source, chunk_hash, str(ordinal), variant)
+
+
+def topic_id(tenant: str, source: str, title: str) -> str:
+    """Return the id of a topic: a title within one source, without regard to case."""
+    return node_id("topic", tenant, source, topic_key(title))
+
+
+def statement_id(tenant: str, topic: str, text: str) -> str:
+    """Return the id of a statement: a text within one topic."""
+    return node_id("statement", tenant, topic, text_key(text))
+
+
+def fact_id(tenant: str, subject: str, predicate: str, object_: str) -> str:
+    """Return the id of a fact: subject, predicate and object, shared by all sources of a tenant."""
+    return node_id("fact", tenant, text_key(subject), text_key(predicate), text_key(object_))
+
+
+def entity_id(tenant: str, name: str) -> str:
+    """Return the id of an entity; one name is one node whatever its class. Raise ``InvalidInput`` for an empty name."""
+    key = entity_key(name)
+    if not key:
+        raise InvalidInput(f"entity name {name[:80]!r} holds no letter or digit")
+    return node_id("entity", tenant, key)

@@ -1,0 +1,43 @@
+"""Names and texts in the form in which they are compared. Pure; ids are made from these keys."""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+_SPACE = re.compile(r"\s+")
+_WORD = re.compile(r"[\w+#&.'-]+")
+_BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
+_ATTACHED = "+#&.'-"
+
+
+def text_key(text: str) -> str:
+    """Return the text under NFKC with single spaces: the key of statements, facts and topics' wording."""
+    return _SPACE.sub(" ", unicodedata.normalize("NFKC", text)).strip()
+
+
+def topic_key(title: str) -> str:
+    """Return a topic title as it is compared: like :func:`text_key`, without regard to case."""
+    return text_key(title).casefold()
+
+
+@lru_cache(maxsize=65_536)
+def entity_key(name: str) -> str:
+    """Return an entity name as it is compared; empty when nothing of a name is left.
+
+    NFKC, case folded, one space between words. Punctuation is dropped except ``+ # & . ' -`` attached to a word, so
+    that C, C++ and C# stay apart; full stops, hyphens and apostrophes at the edges of a word go.
+    """
+    folded = unicodedata.normalize("NFKC", name).casefold().replace("\u2019", "'")
+    return " ".join(filter(None, (_trim(word) for word in _WORD.findall(folded.replace("_", " ")))))
+
+
+def _trim(word: str) -> str:
+    word = word.lstrip(_ATTACHED.replace(".", "")) if not word.startswith(".") else "." + word.lstrip(_ATTACHED)
+    word = word.rstrip(".'-&")
+    return word if any(c.isalnum() for c in word) else ""
+
+
+def without_brackets(title: str) -> str:
+    """Return a title without a trailing qualifier: ``Mercury (planet)`` becomes ``Mercury``."""
+    bare = _BRACKETS.sub("", title).strip()
+    return bare or title

@@ -1,0 +1,105 @@
+"""What a question gets back: ranked statements grouped by source and topic, each with its reason and score parts."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from lexigraph.model.graph import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something went less well than it should; ``type`` is stable, ``detail`` is for a reader."""
+
+    type: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredStatement:
+    """A statement of a result.
+
+    ``reason`` is how it was found (``chunk``, ``entity``, ``link``, ...), ``path`` what led there (names, first to
+    last), ``parts`` the named contributions whose combination is ``score``. ``start``/``end`` are character offsets in
+    the parsed document.
+    """
+
+    id: str
+    text: str
+    score: float
+    reason: str
+    chunk_id: str
+    start: int
+    end: int
+    facts: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Statements of one topic of one source, best first; ``score`` is the result's own, 0 to 1."""
+
+    source: Source
+    topic: str
+    statements: tuple[ScoredStatement, ...]
+    score: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reference page's shape (source, topic, statements, score); the rest is under ``details``."""
+        return {
+            "source": self.source.uri,
+            "topic": self.topic,
+            "statements": [s.text for s in self.statements],
+            "score": self.score,
+            "metadata": {"title": self.source.title, "namespace": self.source.namespace, **self.source.metadata},
+            "details": [asdict(s) for s in self.statements],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResults:
+    """The one envelope of every retriever. ``timings`` are milliseconds by step, ``calls`` store calls by store."""
+
+    question: str
+    results: tuple[SearchResult, ...]
+    entities: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
+    timings: Mapping[str, float] = field(default_factory=dict)
+    calls: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def statements(self) -> tuple[ScoredStatement, ...]:
+        """All statements, in the order of the results."""
+        return tuple(s for r in self.results for s in r.statements)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: the JSON of the CLI and the HTTP API."""
+        return {
+            "question": self.question,
+            "results": [r.to_dict() for r in self.results],
+            "entities": list(self.entities),
+            "keywords": list(self.keywords),
+            "warnings": [asdict(w) for w in self.warnings],
+            "timings": dict(self.timings),
+            "calls": dict(self.calls),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A label of an answer (``S1``) and what it stands for: document, chunk and character offsets in the document."""
+
+    label: str
+    statement_id: str
+    text: str
+    source_id: str
+    uri: str
+    title: str
+    chunk_id: str
+    start: int
+    end: int
+    score: float
+    reason: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""The retrievers, each a short composition of the stages."""

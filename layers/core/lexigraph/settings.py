@@ -1,0 +1,129 @@
+"""One typed settings object: defaults, then ``.env``, then the environment (``LEXIGRAPH_...``), then arguments.
+
+Model ids live here and nowhere else.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from lexigraph.model.errors import InvalidInput
+
+# Vector size by model, where a model does not let one choose (bedrock:titan v2 also knows 256 and 512).
+KNOWN_DIMENSIONS = {
+    "minilm": 384,
+    "bedrock:amazon.titan-embed-text-v2:0": 1024,
+    "bedrock:cohere.embed-v4:0": 1536,
+    "bedrock:cohere.embed-english-v3": 1024,
+    "bedrock:cohere.embed-multilingual-v3": 1024,
+}
+DEFAULT_RERANK_MODEL = "cohere.rerank-v3-5:0"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingModel:
+    """An embedding model and its dimension; ``label`` names vector indexes."""
+
+    spec: str
+    dimension: int
+
+    @property
+    def label(self) -> str:
+        """Lower-case letters, digits and hyphens: ``minilm-384``."""
+        return f"{re.sub(r'[^a-z0-9]+', '-', self.spec.lower()).strip('-')}-{self.dimension}"
+
+
+class Settings(BaseSettings):
+    """Everything that can be configured. Unknown ``LEXIGRAPH_`` variables are ignored, bad values refused."""
+
+    model_config = SettingsConfigDict(env_prefix="LEXIGRAPH_", env_file=".env", extra="ignore", frozen=True)
+
+    # where things are kept; empty connection strings follow from `data`
+    data: Path = Field(Path(".lexigraph"), description="folder of the embedded stores")
+    graph_store: str = Field("", description="neptune-db://HOST[:PORT] or sqlite:///PATH")
+    vector_store: str = Field("", description="aoss://https://HOST or sqlite:///PATH")
+    document_store: str = Field("", description="s3://BUCKET/PREFIX or file:///PATH")
+    registry: str = Field("", description="dynamodb://TABLE or sqlite:///PATH")
+    cache: str = Field("", description="sqlite:///PATH, or none; may be shared by several databases")
+    tenant: str = Field("default", description="who owns what is read and written")
+
+    # models
+    embedding_model: str = Field("minilm", description="minilm, bedrock:MODEL_ID or llama-index:DOTTED.CLASS")
+    embedding_dimension: int | None = Field(None, ge=8, le=16_000, description="needed for models not listed here")
+    llm: str = Field("none", description="none, bedrock:MODEL_ID, ollama:MODEL, openai:MODEL or llama-index:DOTTED.CLASS")
+    llm_options: dict[str, str | int | float | bool] = Field(
+        default_factory=dict, description="arguments of the LlamaIndex class (JSON)"
+    )
+    embedding_options: dict[str, str | int | float | bool] = Field(
+        default_factory=dict, description="arguments of the LlamaIndex embedding class (JSON)"
+    )
+    rerank_model: str = Field(DEFAULT_RERANK_MODEL, description="Bedrock model id, or name of a cross-encoder")
+    region: str | None = Field(None, description="AWS region of Bedrock; default that of the AWS configuration")
+    answer_max_tokens: int = Field(1024, ge=1, le=64_000, description="longest answer")
+    extract_max_tokens: int = Field(4096, ge=64, le=64_000, description="longest reply of an extraction")
+    model_timeout: float = Field(60.0, gt=0, le=900, description="seconds until a model call is given up")
+    model_attempts: int = Field(6, ge=1, le=20, description="tries of a throttled model call")
+    threads: int = Field(0, ge=0, le=64, description="threads of the local model; 0 is one a core")
+
+    # ingestion
+    extractor: Literal["auto", "local", "llm"] = Field("auto", description="auto is llm when there is one, else local")
+    propositions: bool = Field(False, description="llm extraction: split into propositions first")
+    chunk_tokens: int = Field(256, ge=32, le=2_048, description="longest chunk")
+    chunk_overlap: int = Field(25, ge=0, le=512, description="tokens shared by the pieces of a long block")
+    max_file_bytes: int = Field(100_000_000, ge=1, description="largest file")
+    max_text_chars: int = Field(20_000_000, ge=1, description="longest parsed text of one document")
+    max_pages: int = Field(5_000, ge=1, description="pages of a PDF")
+    max_archive_bytes: int = Field(500_000_000, ge=1, description="unpacked size of a docx or xlsx")
+    max_archive_ratio: int = Field(200, ge=2, description="unpacked to packed size of a docx or xlsx")
+    synonyms: Path | None = Field(None, description="file with lines 'name = other name, other name'")
+    batch_documents: int = Field(64, ge=1, le=1_000, description="documents written together")
+
+    # asking
+    max_question_chars: int = Field(4_000, ge=1, le=100_000, description="longest question")
+
+    @cached_property
+    def embedding(self) -> EmbeddingModel:
+        """The embedding model with its dimension. Raise ``InvalidInput`` when the dimension is not known."""
+        dimension = self.embedding_dimension or KNOWN_DIMENSIONS.get(self.embedding_model)
+        if dimension is None:
+            raise InvalidInput(
+                f"embedding_model {self.embedding_model!r}: dimension not known; set LEXIGRAPH_EMBEDDING_DIMENSION"
+            )
+        return EmbeddingModel(self.embedding_model, dimension)
+
+    @property
+    def extraction(self) -> Literal["local", "llm"]:
+        """The extractor that ``auto`` stands for."""
+        if self.extractor == "auto":
+            return "local" if self.llm == "none" else "llm"
+        return self.extractor
+
+    def _embedded(self, given: str, scheme: str = "sqlite", below: str = "") -> str:
+        # like sqlite:///relative and sqlite:////absolute in other tools
+        return given or f"{scheme}:///{(self.data.expanduser().resolve() / below).as_posix()}"
+
+    @property
+    def connections(self) -> dict[str, str]:
+        """The five connection strings, those not set following from ``data``."""
+        return {
+            "graph": self._embedded(self.graph_store),
+            "vector": self._embedded(self.vector_store),
+            "documents": self._embedded(self.document_store, "file", "documents"),
+            "registry": self._embedded(self.registry),
+            "cache": self._embedded(self.cache),
+        }
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Read the settings; None among the overrides means not given. Raise ``InvalidInput`` naming the first bad one."""
+    try:
+        return Settings(**{k: v for k, v in overrides.items() if v is not None})  # type: ignore[arg-type]  # checked by pydantic
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        raise InvalidInput(f"setting {name} (LEXIGRAPH_{name.upper()}): {first['msg']}, got {first['input']!r}") from None

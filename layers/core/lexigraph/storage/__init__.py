@@ -1,0 +1,1 @@
+"""Stores: protocols, a factory by connection string, and one module a back end."""

@@ -1,0 +1,1 @@
+"""Back ends, one module each."""
