@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from lexigraph.model.errors import InvalidInput
+from lexigraph.model.question import MAX_CHARS
 
 # Vector size by model, where a model does not let one choose (bedrock:titan v2 also knows 256 and 512).
 KNOWN_DIMENSIONS = {
@@ -84,7 +85,7 @@ class Settings(BaseSettings):
     batch_documents: int = Field(64, ge=1, le=1_000, description="documents written together")
 
     # asking
-    max_question_chars: int = Field(4_000, ge=1, le=100_000, description="longest question")
+    max_question_chars: int = Field(MAX_CHARS, ge=1, le=100_000, description="longest question")
 
     @cached_property
     def embedding(self) -> EmbeddingModel:
