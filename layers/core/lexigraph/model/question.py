@@ -1,0 +1,25 @@
+"""A question as the retrievers take it: checked once, at the edge."""
+
+from dataclasses import dataclass
+
+from lexigraph.model.errors import InvalidInput
+from lexigraph.model.filters import Filter
+
+MAX_CHARS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The text of a question and the filter on the sources it may draw on."""
+
+    text: str
+    filters: Filter | None = None
+
+    @classmethod
+    def of(cls, text: str, filters: Filter | None = None, *, max_chars: int = MAX_CHARS) -> "Question":
+        """Return a question. Raise ``InvalidInput`` when it is empty, holds no letter or digit, or is too long."""
+        if not isinstance(text, str) or not any(c.isalnum() for c in text):
+            raise InvalidInput("question is empty: ask with at least one word")
+        if len(text) > max_chars:
+            raise InvalidInput(f"question has {len(text):,} characters; at most {max_chars:,} are allowed: shorten it")
+        return cls(" ".join(text.replace("\x00", " ").split()), filters)
