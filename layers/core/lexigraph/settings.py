@@ -24,6 +24,7 @@ KNOWN_DIMENSIONS = {
     "bedrock:cohere.embed-multilingual-v3": 1024,
 }
 DEFAULT_RERANK_MODEL = "cohere.rerank-v3-5:0"
+DEFAULT_CROSS_ENCODER = "cross-encoder/ms-marco-MiniLM-L6-v2"
 
 
 @dataclass(frozen=True, slots=True)

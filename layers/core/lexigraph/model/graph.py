@@ -89,10 +89,12 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """Another name of an entity: ALIAS_OF, from the entity of that name to the one meant; followed when asking."""
+    """Another name of an entity: ALIAS_OF, from the entity (id) of that name to the one meant; followed when asking."""
 
     alias: str
     target: str
+    alias_form: str = ""
+    target_form: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,13 +42,12 @@ def source_id(tenant: str, namespace: str, uri: str) -> str:
     return node_id("source", tenant, namespace, uri)
 
 
-def chunk_id(tenant: str, source: str, chunk_hash: str, ordinal: int, variant: str = "") -> str:
-    """Return the id of a chunk.
+def chunk_id(tenant: str, source: str, chunk_hash: str, ordinal: int, extraction_hash: str) -> str:
+    """Return the id of a chunk: its content, its order among chunks of equal content in one source, and what it yielded.
 
-    ``ordinal`` counts chunks of equal content in one source. ``variant`` tells apart two extractions of one chunk; it is
-    empty unless a forced re-extraction gave another result than before.
+    So a chunk that is extracted anew with another result is another chunk, and replaces the old one like any change.
     """
-    return node_id("chunk", tenant, source, chunk_hash, str(ordinal), variant)
+    return node_id("chunk", tenant, source, chunk_hash, str(ordinal), extraction_hash)
 
 
 def topic_id(tenant: str, source: str, title: str) -> str:

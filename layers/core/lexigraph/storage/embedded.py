@@ -2,13 +2,17 @@
 
 What is promised: a transaction that was committed survives ``kill -9`` of any process (write-ahead log); after a loss of
 power the last transactions may be gone, never half of one. Readers do not wait for writers and see one moment. Writers of
-all processes take turns.
+all processes and threads take turns, and none of them starves. A process may fork between transactions.
 """
 
+import errno
+import fcntl
 import os
+import random
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,12 +21,14 @@ from lexigraph.model.errors import InvalidInput, LexigraphError, StoreUnavailabl
 
 APPLICATION_ID = 0x4C455849  # "LEXI"
 _BUSY_SECONDS = 120.0
-_PRAGMAS = """
+_PRAGMAS = f"""
+PRAGMA busy_timeout={_BUSY_SECONDS * 1000:.0f};
 PRAGMA synchronous=NORMAL;
 PRAGMA foreign_keys=OFF;
 PRAGMA temp_store=MEMORY;
 PRAGMA cache_size=-65536;
 PRAGMA mmap_size=1073741824;
+PRAGMA journal_size_limit=67108864;
 """
 
 
@@ -30,7 +36,10 @@ class Database:
     """One SQLite file with a schema.
 
     ``version`` is the format this code writes, ``migrations[n]`` brings a file from format n to n+1. A newer file, or a
-    file of another program, is refused. ``on_open`` prepares each new connection (functions, collations).
+    file of another program, is refused and left as it is. ``on_open`` prepares each new connection (functions,
+    collations); connections come and go between transactions, so nothing else should be kept in one.
+
+    Raise ``InvalidInput`` for a file that is refused, ``StoreUnavailable`` for one that cannot be opened.
     """
 
     def __init__(
@@ -45,18 +54,19 @@ class Database:
         self.path = path
         self._schema, self._version, self._migrations = schema, version, migrations or {}
         self._on_open = on_open
-        self._local = threading.local()
-        self._all: list[sqlite3.Connection] = []
-        self._lock = threading.Lock()
-        with self._translated():
+        self._reset()
+        with _REGISTER:
+            _DATABASES.add(self)
+        with translated(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._prepare()
+        with self._borrowed() as handle:
+            self._prepare(handle)
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
         """Give a connection inside a read transaction: all its queries see one moment. Nesting joins the outer one."""
-        with self._translated():
-            connection = self._connection()
+        with self._borrowed() as handle:
+            connection = handle.connect()
             if connection.in_transaction:
                 yield connection
                 return
@@ -69,123 +79,288 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """Give a connection inside the one write transaction; committed at the end, rolled back on any error."""
-        with self._translated():
-            connection = self._connection()
-            self._begin(connection)
-            try:
-                yield connection
-                connection.commit()
-            except BaseException:
-                connection.rollback()
-                raise
+        with self._borrowed() as handle, handle.transaction() as connection:
+            yield connection
 
     def close(self) -> None:
-        """Close the connections of all threads."""
+        """Close the connections of all threads, each when its transaction is over."""
         with self._lock:
-            for connection in self._all:
-                connection.close()
-            self._all.clear()
-            self._local = threading.local()
+            handles = list(self._handles)
+        for handle in handles:
+            with handle.lock:
+                handle.close()
 
-    def _connection(self) -> sqlite3.Connection:
-        # a connection must not cross a fork, so its owner is remembered
-        if getattr(self._local, "owner", None) != os.getpid():
-            connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-            connection.executescript(_PRAGMAS)
-            if self._on_open:
-                self._on_open(connection)
-            self._local.connection, self._local.owner = connection, os.getpid()
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        self._local = threading.local()
+        # a thread's connection goes when the thread does
+        self._handles: weakref.WeakSet[_Handle] = weakref.WeakSet()
+
+    @contextmanager
+    def _borrowed(self) -> Iterator["_Handle"]:
+        handle: _Handle | None = getattr(self._local, "handle", None)
+        if handle is None:
+            handle = self._local.handle = _Handle(self.path, self._on_open)
             with self._lock:
-                self._all.append(connection)
-        return self._local.connection  # type: ignore[no-any-return]  # threading.local is untyped
+                self._handles.add(handle)
+        with handle.lock, translated(self.path):
+            yield handle
 
-    def _begin(self, connection: sqlite3.Connection) -> None:
-        # SQLite's own waiting is not fair between processes; asking again keeps a writer from starving
-        deadline = time.monotonic() + _BUSY_SECONDS
-        while True:
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
-            else:
-                return
-
-    def _prepare(self) -> None:
-        connection = self._connection()
-        if connection.execute("PRAGMA user_version").fetchone()[0] == self._version:
-            self._refuse_strangers(connection)
+    def _prepare(self, handle: "_Handle") -> None:
+        if self._format(handle.connect()) == self._version:
             return
-        connection.execute("PRAGMA journal_mode=WAL")
-        self._begin(connection)
-        try:
-            found = connection.execute("PRAGMA user_version").fetchone()[0]
-            self._refuse_strangers(connection)
-            if found > self._version:
-                raise InvalidInput(
-                    f"{self.path}: written in format {found} by a newer Lexigraph; this one knows up to {self._version}: "
-                    "upgrade, or use another folder"
-                )
+        handle.execute_when_free("PRAGMA journal_mode=WAL")
+        with handle.transaction() as connection:
+            found = self._format(connection)
             if found == 0:
-                for statement in filter(str.strip, self._schema.split(";\n")):
+                for statement in _statements(self._schema):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            else:
-                for step in range(found, self._version):
-                    if step not in self._migrations:
-                        raise InvalidInput(
-                            f"{self.path}: format {found} is too old to be converted; ingest into a new folder"
-                        )
-                    self._migrations[step](connection)
+            for step in range(found or self._version, self._version):
+                if step not in self._migrations:
+                    raise InvalidInput(f"{self.path}: format {found} is too old to be converted; ingest into a new folder")
+                self._migrations[step](connection)
             connection.execute(f"PRAGMA user_version={self._version}")
+
+    def _format(self, connection: sqlite3.Connection) -> int:
+        """Return the format of the file, 0 when it is empty; refuse what is not ours to touch."""
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        owner = connection.execute("PRAGMA application_id").fetchone()[0]
+        found: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        if owner != APPLICATION_ID:
+            if tables or owner or found:
+                raise InvalidInput(f"{self.path}: is a SQLite file of another program; choose another folder")
+            return 0
+        if found > self._version:
+            raise InvalidInput(
+                f"{self.path}: written in format {found} by a newer Lexigraph; this one knows up to {self._version}: "
+                "upgrade, or use another folder"
+            )
+        return found
+
+
+class _Handle:
+    """The connection of one thread to a file, opened when first used; ``lock`` is held while it is in use."""
+
+    def __init__(self, path: Path, on_open: Callable[[sqlite3.Connection], None] | None) -> None:
+        self.path = path
+        self.lock = threading.RLock()
+        self._on_open = on_open
+        self._connection: sqlite3.Connection | None = None
+        self._turn = -1
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._connection is not None and self._connection.in_transaction
+
+    def connect(self) -> sqlite3.Connection:
+        if self._connection is None:
+            if _identity(self.path) in _IN_USE_AT_FORK:
+                raise StoreUnavailable(
+                    f"{self.path}: was in use at the moment this process was forked; fork when no call is running, "
+                    "or start processes with the spawn method"
+                )
+            connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            try:
+                connection.executescript(_PRAGMAS)
+                if self._on_open:
+                    self._on_open(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """A write transaction, begun when it is our turn.
+
+        A writer that begins again right after its commit wins against all who poll for SQLite's lock. So one waits for a
+        lock of our own first: who has it competes with nobody but the writer at work, which has to queue up again.
+        """
+        connection = self.connect()
+        if self._turn < 0:
+            self._turn = os.open(f"{self.path}-turn", os.O_RDONLY | os.O_CREAT, 0o666)
+        give_up = time.monotonic() + _BUSY_SECONDS
+        while not lock_now(self._turn):
+            if time.monotonic() > give_up:
+                raise StoreUnavailable(f"{self.path}: {_SQLITE_REMEDIES[sqlite3.SQLITE_BUSY]}")
+            time.sleep(random.uniform(0.001, 0.01))  # noqa: S311  # unequal waits, so that writers fall out of step
+        try:
+            self.execute_when_free("BEGIN IMMEDIATE")
+        finally:
+            fcntl.flock(self._turn, fcntl.LOCK_UN)
+        try:
+            yield connection
             connection.commit()
         except BaseException:
             connection.rollback()
             raise
 
-    def _refuse_strangers(self, connection: sqlite3.Connection) -> None:
-        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        owner = connection.execute("PRAGMA application_id").fetchone()[0]
-        if tables and owner != APPLICATION_ID:
-            raise InvalidInput(f"{self.path}: is a SQLite file of another program; choose another folder")
-
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def execute_when_free(self, statement: str) -> None:
+        """Execute a statement that needs SQLite's lock, asking every 2 ms; SQLite itself asks every 100 ms, or never."""
+        connection = self.connect()
+        give_up = time.monotonic() + _BUSY_SECONDS
+        connection.execute("PRAGMA busy_timeout=0")
         try:
-            yield
-        except LexigraphError:
-            raise
-        except sqlite3.DatabaseError as error:
-            raise StoreUnavailable(f"{self.path}: {_explain(str(error))}") from error
-        except OSError as error:
-            raise StoreUnavailable(f"{self.path}: {error.strerror or error}") from error
+            while True:
+                try:
+                    connection.execute(statement)
+                except sqlite3.OperationalError as error:
+                    if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                        raise
+                    time.sleep(0.002)
+                else:
+                    return
+        finally:
+            connection.execute(f"PRAGMA busy_timeout={_BUSY_SECONDS * 1000:.0f}")
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        self.leave_queue()
+
+    def leave_queue(self) -> None:
+        if self._turn >= 0:
+            os.close(self._turn)
+            self._turn = -1
+
+    def __del__(self) -> None:
+        self.close()
 
 
-def _explain(message: str) -> str:
-    remedies = {
-        "full": "free some space and run the same command again; nothing is half written",
-        "readonly": "give write permission to the folder and the files in it",
-        "locked": "another process is writing for very long; try again",
-        "unable to open": "check that the folder exists and can be written",
-        "not a database": "the file is damaged or of another kind; move it away and ingest again",
-        "malformed": "the file is damaged; move it away and ingest again",
-    }
-    return next((f"{message}: {remedy}" for part, remedy in remedies.items() if part in message), message)
+# A SQLite connection must not cross a fork: the child would believe in locks that only its parent holds, even on files it
+# opens anew. So idle connections are closed before a fork; a file in use at that moment is out of bounds for the child.
+_REGISTER = threading.Lock()
+_DATABASES: weakref.WeakSet[Database] = weakref.WeakSet()
+_IN_USE_AT_FORK: set[tuple[int, int] | None] = set()
+_inherited: list[_Handle] = []
 
 
-def embedded_path(connection: str, file: str) -> Path:
-    """Return the file of a ``sqlite:///FOLDER`` connection string; ``sqlite:////abs`` is absolute.
+def _before_fork() -> None:
+    _REGISTER.acquire()
+    for database in _DATABASES:
+        database._lock.acquire()
+        for handle in list(database._handles):
+            if not handle.lock.acquire(blocking=False):
+                _inherited.append(handle)
+                continue
+            if handle.in_transaction:
+                _inherited.append(handle)
+            else:
+                handle.close()
+            handle.lock.release()
+
+
+def _after_fork_in_parent() -> None:
+    _inherited.clear()
+    for database in _DATABASES:
+        database._lock.release()
+    _REGISTER.release()
+
+
+def _after_fork_in_child() -> None:
+    for handle in _inherited:
+        _IN_USE_AT_FORK.add(_identity(handle.path))
+        handle.leave_queue()
+    _IN_USE_AT_FORK.discard(None)
+    for database in _DATABASES:
+        database._reset()
+    _REGISTER.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def lock_now(descriptor: int) -> bool:
+    """Take the exclusive lock on an open file unless somebody has it. It ends with the process, however that ends."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+_FULL = "free some space and run the same command again; nothing is half written"
+_FORBIDDEN = "give write permission to the folder and the files in it"
+_SQLITE_REMEDIES = {
+    sqlite3.SQLITE_FULL: _FULL,
+    sqlite3.SQLITE_IOERR: "check the disk, its free space and quota, then run the same command again",
+    sqlite3.SQLITE_READONLY: _FORBIDDEN,
+    sqlite3.SQLITE_BUSY: "another process is writing for very long; try again",
+    sqlite3.SQLITE_CANTOPEN: "check that the folder exists and can be written",
+    sqlite3.SQLITE_NOTADB: "the file is damaged or of another kind; move it away and ingest again",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; move it away and ingest again",
+}
+_OS_REMEDIES = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: _FULL,
+    errno.EACCES: _FORBIDDEN,
+    errno.EPERM: _FORBIDDEN,
+    errno.EROFS: _FORBIDDEN,
+    errno.EMFILE: "allow this process more open files (ulimit -n)",
+}
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite and of the file system into ``StoreUnavailable`` that names the file and a remedy."""
+    try:
+        yield
+    except LexigraphError:
+        raise
+    except sqlite3.Error as error:
+        remedy = _SQLITE_REMEDIES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+        raise StoreUnavailable(": ".join(filter(None, (str(path), str(error), remedy)))) from error
+    except OSError as error:
+        remedy = _OS_REMEDIES.get(error.errno or 0)
+        raise StoreUnavailable(": ".join(filter(None, (str(path), error.strerror or str(error), remedy)))) from error
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{path.name}: text to be stored holds a lone surrogate, which is no character") from error
+
+
+def _statements(script: str) -> Iterator[str]:
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    if statement.strip():
+        yield statement
+
+
+def embedded_folder(connection: str, scheme: str = "sqlite") -> Path:
+    """Return the folder of a ``SCHEME:///FOLDER`` connection string; ``SCHEME:////abs`` is absolute, ``~`` is the home.
 
     Raise ``InvalidInput`` when FOLDER is missing or is a file.
     """
-    folder = connection.removeprefix("sqlite:///")
-    if not connection.startswith("sqlite:///") or not folder:
-        raise InvalidInput(f"connection {connection!r}: expected sqlite:///FOLDER")
-    path = Path(folder).expanduser()
-    if path.is_file():
-        raise InvalidInput(f"connection {connection!r}: {path} is a file; give the folder that holds the database")
-    return path / file
+    folder = connection.removeprefix(f"{scheme}:///")
+    if not connection.startswith(f"{scheme}:///") or not folder or "\x00" in folder:
+        raise InvalidInput(f"connection {connection!r}: expected {scheme}:///FOLDER")
+    try:
+        path = Path(folder).expanduser().absolute()  # a later chdir must not lead elsewhere
+    except RuntimeError as error:
+        raise InvalidInput(f"connection {connection!r}: {error}") from error
+    with translated(path):
+        if path.is_file():
+            raise InvalidInput(f"connection {connection!r}: {path} is a file; give the folder that holds the database")
+    return path
+
+
+def embedded_path(connection: str, file: str) -> Path:
+    """Return a file in the folder of a ``sqlite:///FOLDER`` connection string; errors as in :func:`embedded_folder`."""
+    return embedded_folder(connection) / file
 
 
 def in_batches(values: list[str] | list[bytes] | list[int], size: int = 900) -> Iterator[list[object]]:

@@ -9,7 +9,7 @@ then :meth:`GraphStore.publish` shows the version. Removal runs backwards: hidde
 vector always has its graph node, and whatever is interrupted can be finished from the graph alone.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -47,6 +47,7 @@ class Derived:
 
     present: tuple[Entity, ...] = ()
     gone: tuple[str, ...] = ()
+    stamp: int = 0
 
     def __bool__(self) -> bool:
         return bool(self.present or self.gone)
@@ -54,9 +55,12 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRequest:
-    """What one round trip collects: the statements of ``chunks`` (with those of the same topic in the chunks next to
-    them when ``neighbours``), of ``entities`` (the ``per_entity`` statements that name most of the other entities asked
-    for, then of the rarest facts), and ``statements`` themselves.
+    """What one round trip collects.
+
+    The statements of ``chunks`` (with those of the same topic in the chunks next to them when ``neighbours``); of
+    ``entities`` the ``per_entity`` statements that name most of the other entities asked for, then those in whose facts
+    the entity stands; and ``statements`` themselves. An entity named more than 1,000 times gives only statements that
+    name another entity asked for, or that stand in a source about it: alone it is no evidence.
     """
 
     chunks: tuple[str, ...] = ()
@@ -69,11 +73,14 @@ class EvidenceRequest:
 
 @dataclass(frozen=True, slots=True)
 class EntityLookup:
-    """Entities found for names: ``found`` maps the id asked for to the entity (aliases followed); ``connected`` holds
-    entities joined to those by a fact, nearest and rarest first, with the id they hang on.
+    """Entities found for ids.
+
+    ``found`` maps the id asked for to its entity; ``aliases`` maps it to other entities that mean the same (also when it
+    is no entity itself); ``connected`` pairs an id asked for with an entity joined to it by a fact, rarest first.
     """
 
     found: Mapping[str, Entity] = field(default_factory=dict)
+    aliases: Mapping[str, tuple[Entity, ...]] = field(default_factory=dict)
     connected: tuple[tuple[str, Entity], ...] = ()
 
 
@@ -86,19 +93,25 @@ class Neighbourhood:
     entities: Mapping[str, Entity] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class SourceVersion:
+    """A version of a source to come: its chunks by id with their places, and those of them that are new in full."""
+
+    source: Source
+    placements: Mapping[str, Placement]
+    chunks: tuple[ChunkGraph, ...] = ()
+
+
 @runtime_checkable
 class GraphStore(Protocol):
     """The lexical graph. Readers see, of each source, the version that is live and nothing else."""
 
     # -- writing, in this order
-    def write_chunks(self, tenant: Tenant, source: Source, chunks: Sequence[ChunkGraph]) -> None:
-        """Add the chunks' nodes and support edges. Atomic. They stay invisible until placed and published."""
+    def write(self, tenant: Tenant, versions: Sequence[SourceVersion]) -> None:
+        """Add the versions' new chunks, and make each version consist of exactly its placements. Atomic over all.
 
-    def place(self, tenant: Tenant, source: Source, placements: Mapping[str, Placement]) -> None:
-        """Make version ``source.version`` consist of exactly these chunks, all of which are written. Atomic.
-
-        Readers go on seeing the live version. ``source.version`` is the live version plus one, also after an
-        interrupted attempt at it, whose leftovers are closed.
+        Readers go on seeing the live version. A version is the live one plus one, also after an interrupted attempt at
+        it, whose leftovers are closed; any other number, or a placement of a chunk never written, is a ``Conflict``.
         """
 
     def publish(self, tenant: Tenant, sources: Sequence[Source]) -> None:
@@ -155,9 +168,10 @@ class GraphStore(Protocol):
     ) -> Neighbourhood:
         """Return where the entities mentioned in live chunks lead.
 
-        ``about``: the chunks of sources titled by an entity that the chunk mentions. ``shared``: chunks that mention an
-        entity in common which at most ``max_df`` sources name. ``names`` adds ids of entities found in a chunk's text.
-        At most ``per_entity`` target chunks an entity and kind, by id.
+        ``about``: the chunks, in reading order, of sources titled by an entity that the chunk mentions. ``shared``: chunks
+        that mention an entity in common which at most ``max_df`` sources name. ``named``: chunks that mention the entity
+        which titles the chunk's own source, when at most ``4 * max_df`` sources name it. ``names`` adds ids of entities
+        found in a chunk's text. Aliases are followed. At most ``per_entity`` target chunks an entity and kind.
         """
 
     def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120) -> dict[str, list[dict[str, Any]]]:
@@ -300,7 +314,7 @@ class DocumentRecord:
 
     ``version`` is the version readers see (0 before the first). ``fingerprint`` is what it was made from and with:
     content, chunking, extractor, embedding. ``intended`` lists the chunk ids of the version being built or shown.
-    ``extractions`` holds a hash of what each of them yielded.
+    ``extractions`` maps the content of each chunk to a hash of what it yielded.
     """
 
     source_id: str
@@ -314,7 +328,6 @@ class DocumentRecord:
     intended: tuple[str, ...] = ()
     extractions: Mapping[str, str] = field(default_factory=dict)
     chunks: int = 0
-    statements: int = 0
     characters: int = 0
     failed_chunks: int = 0
     reason: str = ""
@@ -398,7 +411,7 @@ class Registry(Protocol):
 
 @runtime_checkable
 class ContentCache(Protocol):
-    """Results of models by content. An entry lives as long as a source that uses it."""
+    """Results of models by content. An entry lives as long as an owner (a chunk) that uses it."""
 
     def get_many(self, tenant: Tenant, kind: str, keys: Sequence[str]) -> dict[str, bytes]:
         """Return the entries that exist; ``kind`` names model and version."""
@@ -406,8 +419,8 @@ class ContentCache(Protocol):
     def put_many(self, tenant: Tenant, kind: str, entries: Mapping[str, bytes]) -> None:
         """Add or replace entries."""
 
-    def own(self, tenant: Tenant, owner: str, uses: Iterable[tuple[str, str]]) -> None:
-        """Make ``uses`` (kind, key) all that the source ``owner`` uses; entries nobody uses any more go. Atomic."""
+    def own(self, tenant: Tenant, uses: Mapping[str, Iterable[tuple[str, str]]]) -> None:
+        """Make the (kind, key) pairs given all that each owner uses; entries nobody uses any more go. Atomic."""
 
     def disown(self, tenant: Tenant, owners: Sequence[str]) -> None:
         """Forget the owners and the entries that nobody else uses. Atomic."""
@@ -419,4 +432,17 @@ class ContentCache(Protocol):
         """Release connections."""
 
 
-Clock = Callable[[], float]
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The five stores of one deployment."""
+
+    graph: GraphStore
+    vectors: VectorStore
+    documents: DocumentStore
+    registry: Registry
+    cache: ContentCache
+
+    def close(self) -> None:
+        """Release them all."""
+        for store in (self.graph, self.vectors, self.registry, self.cache):
+            store.close()

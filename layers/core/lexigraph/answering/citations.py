@@ -1,0 +1,174 @@
+"""Citations in an answer: labels such as ``[S1]`` are read, checked against what was offered, and mapped to sources.
+
+Pure. Labels count from 1 and have no gaps, so the number of offered sources says which labels exist.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lexigraph.model.graph import Source
+from lexigraph.model.results import Citation, Notice, ScoredStatement
+
+# what a model says instead of an answer; the answer prompt asks for exactly this sentence
+NOT_ANSWERED = "The sources do not answer this question."
+_LOOK_AHEAD = 12  # characters after a number in which its citation is expected (E-46)
+
+_INNER = r"[sS0-9 \t,;&\-–—anNdAD]"  # also the letters of "and"
+_GROUP = re.compile(rf"\[({_INNER}{{2,200}})\]")
+_OPEN = re.compile(rf"\[{_INNER}{{0,200}}$")
+_DASH = re.compile(r"[ \t]*[-–—][ \t]*")
+_BETWEEN = re.compile(r"[ \t,;&]+")
+_ITEM = re.compile(r"[sS]([0-9]{1,6})(?:-[sS]?([0-9]{1,6}))?")
+_NUMBER = re.compile(r"(?<![\w.,])(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{4,})(?!\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedAnswer:
+    """An answer whose labels are all real: ``cited`` are their numbers, ascending; ``unknown`` the labels taken out."""
+
+    text: str
+    cited: tuple[int, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+class CitationReader:
+    """Normalises labels while an answer arrives in pieces, whatever the pieces are.
+
+    ``[s1]``, ``[S1, S3]``, ``[S1 and S2]`` and ``[S1-S3]`` become ``[S1]``, ``[S1][S3]`` and so on; a label beyond
+    ``count`` is taken out of the text. Only what may still become a label, and trailing white space, is held back.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._held = ""
+        self._space = ""
+        self._begun = False
+        self._cited: set[int] = set()
+        self._unknown: dict[str, None] = {}
+
+    def feed(self, piece: str) -> str:
+        """Take a piece of the answer and return the text that is now certain, perhaps none."""
+        text = self._held + piece
+        opening = _OPEN.search(text)
+        cut = opening.start() if opening else len(text)
+        self._held = text[cut:]
+        out, at = [], 0
+        for group in _GROUP.finditer(text, 0, cut):
+            numbers = _numbers(group[1])
+            if numbers is None:
+                continue
+            out += [self._plain(text[at : group.start()]), self._labels(numbers)]
+            at = group.end()
+        out.append(self._plain(text[at:cut]))
+        return "".join(out)
+
+    def finish(self) -> str:
+        """Return what was held back; white space at the end is dropped."""
+        held, self._held = self._held, ""
+        return self._plain(held)
+
+    def checked(self, text: str) -> CheckedAnswer:
+        """Return the outcome for ``text``, which is everything that :meth:`feed` and :meth:`finish` returned."""
+        return CheckedAnswer(text, tuple(sorted(self._cited)), tuple(self._unknown))
+
+    def _plain(self, text: str) -> str:
+        body = text.rstrip()
+        if not body:
+            self._space += text if self._begun else ""
+            return ""
+        out = self._space + (body if self._begun else body.lstrip())
+        self._begun, self._space = True, text[len(body) :]
+        return out
+
+    def _labels(self, spans: list[tuple[int, int]]) -> str:
+        known: dict[int, None] = {}
+        for low, high in spans:
+            known.update(dict.fromkeys(range(max(low, 1), min(high, self._count) + 1)))
+            self._unknown.update({label(n): None for n in (low, high) if not 1 <= n <= self._count})
+        self._cited.update(known)
+        if not known:
+            self._space = self._space.rstrip(" \t")  # "text [S9]." becomes "text.", not "text ."
+            return ""
+        out, self._space, self._begun = self._space, "", True
+        return out + "".join(f"[{label(n)}]" for n in known)
+
+
+def check(text: str, count: int) -> CheckedAnswer:
+    """Normalise and check the labels of a whole answer, ``count`` sources having been offered."""
+    reader = CitationReader(count)
+    return reader.checked(reader.feed(text) + reader.finish())
+
+
+def notices(answer: CheckedAnswer, count: int) -> tuple[Notice, ...]:
+    """Return what a reader should know about the citations of a model's answer.
+
+    ``unknown_citation``: labels that were never offered, taken out. ``uncited_answer``: no label at all although the
+    answer claims something. ``unreferenced_numeric`` (E-46): a number of four digits or more with no ``[S`` in the next
+    12 characters. ``unused_sources`` (E-46): labels offered and not cited.
+    """
+    found = []
+    if answer.unknown:
+        found.append(Notice("unknown_citation", f"taken out of the answer, no such source: {', '.join(answer.unknown)}"))
+    if count and not answer.cited and NOT_ANSWERED not in answer.text:
+        found.append(Notice("uncited_answer", "the answer cites none of its sources"))
+    bare = dict.fromkeys(
+        m[0] for m in _NUMBER.finditer(answer.text) if "[S" not in answer.text[m.end() : m.end() + _LOOK_AHEAD]
+    )
+    if bare:
+        found.append(Notice("unreferenced_numeric", f"numbers without a citation next to them: {', '.join(bare)}"))
+    unused = [label(n) for n in range(1, count + 1) if n not in set(answer.cited)]
+    if unused:
+        found.append(Notice("unused_sources", ", ".join(unused)))
+    return tuple(found)
+
+
+def cited(sources: Sequence[Citation], answer: CheckedAnswer) -> tuple[Citation, ...]:
+    """Return the offered sources that the answer cites, in the order of their labels."""
+    return tuple(sources[n - 1] for n in answer.cited)
+
+
+def label(number: int) -> str:
+    """Return the label of the n-th source, counted from 1."""
+    return f"S{number}"
+
+
+def defused(text: str) -> str:
+    """Return document text on one line, in which nothing looks like one of our labels: ``[S1]`` becomes ``(S1)``."""
+    return _GROUP.sub(lambda m: f"({m[1]})" if _numbers(m[1]) else m[0], " ".join(text.split()))
+
+
+def without_labels(text: str) -> str:
+    """Return an earlier answer without its labels, which mean nothing beside the sources of another question."""
+    return check(text, 0).text
+
+
+def statement_citation(number: int, statement: ScoredStatement, source: Source) -> Citation:
+    """Return the citation that stands for a statement."""
+    return Citation(
+        label=label(number),
+        statement_id=statement.id,
+        text=statement.text,
+        source_id=source.id,
+        uri=source.uri,
+        title=source.title,
+        chunk_id=statement.chunk_id,
+        start=statement.start,
+        end=statement.end,
+        score=statement.score,
+        reason=statement.reason,
+        metadata=dict(source.metadata),
+    )
+
+
+def _numbers(inner: str) -> list[tuple[int, int]] | None:
+    """Return the (low, high) spans of a label group's inside, or None when it is something else in brackets."""
+    items = [part for part in _BETWEEN.split(_DASH.sub("-", inner)) if part and part.casefold() != "and"]
+    spans = []
+    for item in items:
+        match = _ITEM.fullmatch(item)
+        if match is None:
+            return None
+        low = int(match[1])
+        spans.append((min(low, int(match[2] or low)), max(low, int(match[2] or low))))
+    return spans or None

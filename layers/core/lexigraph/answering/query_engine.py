@@ -1,0 +1,320 @@
+"""The query engine: retrieve, then answer with citations, by a language model or without one."""
+
+import asyncio
+import time
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from lexigraph.answering import citations, prompts
+from lexigraph.answering.context import (
+    AnswerContext,
+    External,
+    ExternalText,
+    Turn,
+    build_context,
+    conversation,
+    external_texts,
+)
+from lexigraph.answering.extractive import select, sentence
+from lexigraph.answering.prompts import AnswerPrompts
+from lexigraph.answering.response import QueryResponse, StreamingQueryResponse
+from lexigraph.inference.protocols import Embedder, LanguageModel, Prompt
+from lexigraph.model.errors import InvalidInput, ModelUnavailable
+from lexigraph.model.filters import Filter, parse_filter
+from lexigraph.model.question import MAX_CHARS, Question
+from lexigraph.model.results import Notice, SearchResults
+from lexigraph.model.tenant import Tenant
+from lexigraph.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from lexigraph.storage.protocols import GraphStore, VectorStore
+
+
+class Retriever(Protocol):
+    """Anything that finds statements for a question."""
+
+    def retrieve(self, tenant: Tenant, question: Question) -> SearchResults:
+        """Return ranked statements; degrade with a warning, fail only when a store is lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerArgs:
+    """How an answer is made.
+
+    | argument | meaning | default |
+    |---|---|---|
+    | ``include_facts`` | show the model the facts too (G-23) | False |
+    | ``max_context_chars`` | characters of statements shown to the model, best first | 24,000 |
+    | ``max_answer_tokens`` | longest reply of the model | 1,024 |
+    | ``quoted_statements`` | statements of an extractive answer | 6 |
+    | ``prompts`` | the templates | ``AnswerPrompts()`` |
+    | ``max_question_chars`` | longest question | 4,000 |
+    """
+
+    include_facts: bool = False
+    max_context_chars: int = 24_000
+    max_answer_tokens: int = 1024
+    quoted_statements: int = 6
+    prompts: AnswerPrompts = field(default_factory=AnswerPrompts)
+    max_question_chars: int = MAX_CHARS
+
+    def __post_init__(self) -> None:
+        limits = {"max_context_chars": 1_000_000, "max_answer_tokens": 64_000, "quoted_statements": 100}
+        for name, most in limits.items():
+            if not 1 <= (value := getattr(self, name)) <= most:
+                raise InvalidInput(f"{name} must be 1 to {most:,}, got {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question after retrieval: all that answering needs."""
+
+    question: str
+    results: SearchResults
+    external: tuple[ExternalText, ...]
+    history: tuple[tuple[str, str], ...]
+    began: float
+    retrieved: float
+
+
+class LexicalGraphQueryEngine:
+    """Answers questions from the statements that a retriever finds.
+
+    ``retriever`` is any object with ``retrieve(tenant, question)``. With a language model (``llm``) the answer is written
+    from those statements only, and every citation is checked; without one it quotes the best of them. ``tenant`` and
+    ``filters`` are defaults of each question. ``streaming`` makes :meth:`query` answer in pieces. ``args`` are those of
+    :class:`AnswerArgs`. Safe to share between threads: a question leaves no state behind.
+    """
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        llm: LanguageModel | None = None,
+        *,
+        tenant: str = "default",
+        filters: Filter | Mapping[str, Any] | None = None,
+        streaming: bool = False,
+        **args: Any,
+    ) -> None:
+        if not callable(getattr(retriever, "retrieve", None)):
+            raise InvalidInput(f"retriever must have a method retrieve(tenant, question), got {type(retriever).__name__}")
+        self.retriever = retriever
+        self.llm = llm
+        self.tenant = Tenant(tenant)
+        self.filters = parse_filter(filters)
+        self.streaming = streaming
+        unknown = sorted(set(args) - {f.name for f in fields(AnswerArgs)})
+        if unknown:
+            raise InvalidInput(f"unknown argument {unknown[0]!r}: {', '.join(f.name for f in fields(AnswerArgs))} are known")
+        self.args = AnswerArgs(**args)
+
+    @classmethod
+    def for_traversal_based_search(
+        cls,
+        graph_store: "GraphStore | str",
+        vector_store: "VectorStore | str",
+        *,
+        embedder: Embedder | None = None,
+        llm: Any = None,
+        tenant: str | None = None,
+        settings: Settings | None = None,
+        retrievers: Iterable[Any] | None = None,
+        filters: Filter | Mapping[str, Any] | None = None,
+        streaming: bool = False,
+        **args: Any,
+    ) -> Self:
+        """Return an engine over a ``TraversalBasedRetriever`` (G-12).
+
+        Stores are objects or connection strings. ``llm`` is a ``LanguageModel``, a LlamaIndex LLM, a name such as
+        ``ollama:llama3.2``, ``"none"``, or None: as the settings say. ``retrievers`` are subretrievers, types or instances
+        (G-18). ``args`` are those of the retriever (``max_search_results=10``) and of :class:`AnswerArgs`. Raise
+        ``InvalidInput`` for an argument that neither knows.
+        """
+        from lexigraph.inference.factory import make_embedder
+        from lexigraph.retrieval.retrievers import TraversalBasedRetriever
+        from lexigraph.storage.factory import GraphStoreFactory, VectorStoreFactory
+
+        settings = settings or load_settings()
+        embedder = embedder or make_embedder(settings)
+        model = _language_model(llm, settings)
+        if isinstance(graph_store, str):
+            graph_store = GraphStoreFactory.for_graph_store(graph_store)
+        if isinstance(vector_store, str):
+            vector_store = VectorStoreFactory.for_vector_store(vector_store)
+        mine = {f.name: args.pop(f.name) for f in fields(AnswerArgs) if f.name in args and f.name != "include_facts"}
+        retriever = TraversalBasedRetriever(
+            graph_store, vector_store, embedder=embedder, llm=model, retrievers=retrievers, settings=settings, **args
+        )
+        mine.setdefault("max_answer_tokens", settings.answer_max_tokens)
+        mine.setdefault("max_question_chars", settings.max_question_chars)
+        return cls(
+            retriever,
+            model,
+            tenant=tenant or settings.tenant,
+            filters=filters,
+            streaming=streaming,
+            include_facts=args.get("include_facts", False),
+            **mine,
+        )
+
+    def retrieve(
+        self, question: str, *, tenant: str | None = None, filters: Filter | Mapping[str, Any] | None = None
+    ) -> SearchResults:
+        """Return the ranked statements for a question, without an answer. Raises like :meth:`query`."""
+        asked = Question.of(question, self._filters(filters), max_chars=self.args.max_question_chars)
+        return self.retriever.retrieve(self._tenant(tenant), asked)
+
+    def query(
+        self,
+        question: str,
+        *,
+        tenant: str | None = None,
+        filters: Filter | Mapping[str, Any] | None = None,
+        history: Sequence[Turn] = (),
+        context: Sequence[External] = (),
+    ) -> QueryResponse | StreamingQueryResponse:
+        """Answer a question.
+
+        ``filters`` replace those of the engine. ``history`` holds earlier turns, oldest first: role (user or assistant)
+        and content; the model sees them, retrieval does not. ``context`` are texts to draw on beside what is found
+        (strings, or objects with ``id`` and ``text``); they can be cited, with reason ``external``. Raise
+        ``InvalidInput`` for an empty or too long question or a tenant name that is not allowed, ``StoreUnavailable``
+        when a store is lost. A failing language model degrades to an extractive answer with a warning.
+        """
+        asked = self._ask(question, tenant, filters, history, context)
+        answer = StreamingQueryResponse(asked.question, asked.results, self._answer(asked, streaming=self.streaming))
+        return answer if self.streaming else answer.complete()
+
+    def stream(
+        self,
+        question: str,
+        *,
+        tenant: str | None = None,
+        filters: Filter | Mapping[str, Any] | None = None,
+        history: Sequence[Turn] = (),
+        context: Sequence[External] = (),
+    ) -> StreamingQueryResponse:
+        """Answer like :meth:`query`, in pieces as the model writes them. Retrieval is done when this returns."""
+        asked = self._ask(question, tenant, filters, history, context)
+        return StreamingQueryResponse(asked.question, asked.results, self._answer(asked, streaming=True))
+
+    async def aretrieve(self, question: str, **options: Any) -> SearchResults:
+        """Do :meth:`retrieve` in a thread."""
+        return await asyncio.to_thread(self.retrieve, question, **options)
+
+    async def aquery(self, question: str, **options: Any) -> QueryResponse | StreamingQueryResponse:
+        """Do :meth:`query` in a thread."""
+        return await asyncio.to_thread(self.query, question, **options)
+
+    async def astream(self, question: str, **options: Any) -> StreamingQueryResponse:
+        """Do :meth:`stream` in a thread; read the pieces with ``async for``."""
+        return await asyncio.to_thread(self.stream, question, **options)
+
+    def _tenant(self, tenant: str | None) -> Tenant:
+        return self.tenant if tenant is None else Tenant(tenant)
+
+    def _filters(self, filters: Filter | Mapping[str, Any] | None) -> Filter | None:
+        return self.filters if filters is None else parse_filter(filters)
+
+    def _ask(
+        self,
+        question: str,
+        tenant: str | None,
+        filters: Filter | Mapping[str, Any] | None,
+        history: Sequence[Turn],
+        context: Sequence[External],
+    ) -> _Asked:
+        began = time.perf_counter()
+        turns, external = conversation(history), external_texts(context)
+        results = self.retrieve(question, tenant=tenant, filters=filters)
+        return _Asked(" ".join(question.split()), results, external, turns, began, time.perf_counter())
+
+    def _answer(self, asked: _Asked, *, streaming: bool) -> Generator[str, None, QueryResponse]:
+        """Yield the answer in pieces and return it whole."""
+        if self.llm is None or not (asked.results.statements or asked.external):
+            return (yield from self._extract(asked, prompts.EXTRACTIVE_NOTE))
+        try:
+            return (yield from self._write(self.llm, asked, streaming))
+        except ModelUnavailable as error:
+            notice = Notice("model_unavailable", str(error))
+            return (yield from self._extract(asked, prompts.EXTRACTIVE_FALLBACK_NOTE, notice))
+
+    def _write(self, llm: LanguageModel, asked: _Asked, streaming: bool) -> Generator[str, None, QueryResponse]:
+        """Answer by the model. Raise ``ModelUnavailable`` only as long as nothing was yielded."""
+        args = self.args
+        shown = build_context(
+            asked.results, asked.external, include_facts=args.include_facts, max_chars=args.max_context_chars
+        )
+        prompt = self._prompt(asked, shown)
+        reader = citations.CitationReader(len(shown.sources))
+        texts: list[str] = []
+        broken: tuple[Notice, ...] = ()
+        try:
+            for piece in llm.stream(prompt) if streaming else [llm.complete(prompt)]:
+                if text := reader.feed(piece):
+                    texts.append(text)
+                    yield text
+        except ModelUnavailable as error:
+            if not texts:
+                raise
+            broken = (Notice("model_unavailable", str(error)),)
+        end = reader.finish() + (f"\n\n{prompts.BROKEN_OFF}" if broken else "")
+        if end:
+            texts.append(end)
+            yield end
+        answer = reader.checked("".join(texts))
+        if not answer.text:
+            raise ModelUnavailable(f"language model {llm.name}: the reply is empty")
+        return QueryResponse(
+            question=asked.question,
+            response=answer.text,
+            citations=citations.cited(shown.sources, answer),
+            sources=shown.sources,
+            results=asked.results,
+            extractive=False,
+            warnings=(*asked.results.warnings, *shown.notices, *broken, *citations.notices(answer, len(shown.sources))),
+            timings=_timings(asked),
+        )
+
+    def _prompt(self, asked: _Asked, shown: AnswerContext) -> Prompt:
+        system, user = self.args.prompts.fill(nonce=shown.nonce(), context=shown.text, question=asked.question)
+        return Prompt(user, system, asked.history, max_tokens=self.args.max_answer_tokens)
+
+    def _extract(self, asked: _Asked, note: str, *notices: Notice) -> Generator[str, None, QueryResponse]:
+        """Answer by quoting; one piece a statement."""
+        chosen = select(asked.question, asked.results, asked.external, limit=self.args.quoted_statements)
+        lines = [note, *(f"{sentence(c.text)} [{c.label}]" for c in chosen)] if chosen else [prompts.NOTHING_FOUND]
+        pieces = [line if at == 0 else f"\n{line}" for at, line in enumerate(lines)]
+        yield from pieces
+        return QueryResponse(
+            question=asked.question,
+            response="".join(pieces),
+            citations=chosen,
+            sources=chosen,
+            results=asked.results,
+            extractive=True,
+            warnings=(*asked.results.warnings, *notices),
+            timings=_timings(asked),
+        )
+
+
+def _timings(asked: _Asked) -> dict[str, float]:
+    now = time.perf_counter()
+    spans = {"retrieve": asked.retrieved - asked.began, "answer": now - asked.retrieved, "total": now - asked.began}
+    return {step: round(1000 * seconds, 3) for step, seconds in spans.items()}
+
+
+def _language_model(llm: Any, settings: Settings) -> LanguageModel | None:
+    """Return the model that ``llm`` means: see :meth:`LexicalGraphQueryEngine.for_traversal_based_search`."""
+    from lexigraph.inference.factory import make_llm
+
+    if llm is None:
+        return make_llm(settings)
+    if isinstance(llm, str):
+        return make_llm(settings.model_copy(update={"llm": llm}))
+    if isinstance(llm, LanguageModel):
+        return llm
+    from lexigraph.inference.llama_index import LlamaIndexLanguageModel
+
+    return LlamaIndexLanguageModel(llm)

@@ -1,0 +1,91 @@
+"""How every command begins and ends: global options anywhere, one line an error, an exit code."""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from lexigraph.cli.exits import ExitCode, exit_code_of
+from lexigraph.cli.output import printable
+from lexigraph.model.errors import LexigraphError
+
+# global options that may also stand behind the command; True for those that take a value
+HOISTED = {"--data": True, "--tenant": True, "--set": True, "--verbose": False, "-v": False}
+_RESUME = "interrupted: what was finished stays; run the same command again and it goes on from there"
+
+
+class Commands(TyperGroup):
+    """The commands; each returns its exit code, and whatever ends one early becomes one line on stderr."""
+
+    def main(self, args: Sequence[str] | None = None, *positional: Any, **options: Any) -> Any:
+        """Run a command and exit."""
+        args = hoisted(sys.argv[1:] if args is None else args) or ["--help"]
+        options["standalone_mode"] = False
+        verbose = "--verbose" in args or "-v" in args
+        try:
+            code = super().main(args, *positional, **options)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # the reader has what it wanted; what is still buffered must not fail when Python ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = ExitCode.OK
+        except typer.Abort:
+            code = _complain("cancelled", ExitCode.INTERRUPTED)
+        except LexigraphError as error:
+            code = _complain(f"error: {error}", exit_code_of(error), verbose)
+        except Exception as error:  # noqa: BLE001  # the last resort of a program
+            code = _usage_or_bug(error, verbose)
+        sys.exit(int(code or 0))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command of a parsed command line."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            return _complain(_RESUME, ExitCode.INTERRUPTED)
+
+
+def hoisted(args: Sequence[str]) -> list[str]:
+    """Return the arguments with the global options in front, where the parser wants them; ``--`` ends the search."""
+    front: list[str] = []
+    rest: list[str] = []
+    todo = list(args)
+    while todo:
+        word = todo.pop(0)
+        if word == "--":
+            rest += [word, *todo]
+            break
+        name = word.partition("=")[0] if word.startswith("--") else word
+        if name not in HOISTED:
+            rest.append(word)
+        elif HOISTED[name] and "=" not in word:
+            front += [word, *todo[:1]]
+            del todo[:1]
+        else:
+            front.append(word)
+    return front + rest
+
+
+def _complain(message: str, code: ExitCode, verbose: bool = False) -> ExitCode:
+    if verbose:
+        traceback.print_exc()
+    sys.stderr.write(printable(" ".join(message.split())) + "\n")
+    return code
+
+
+def _usage_or_bug(error: Exception, verbose: bool) -> int:
+    """Tell a mistake on the command line, for which the parser has its own exceptions, from one of the program."""
+    show = getattr(error, "format_message", None)
+    if show is None:
+        return _complain(
+            f"unexpected error: {type(error).__name__}: {error} (--verbose shows where; please report it)",
+            ExitCode.UNEXPECTED,
+            verbose,
+        )
+    context = getattr(error, "ctx", None)
+    hint = f" (see {context.command_path} --help)" if context else ""
+    return _complain(f"error: {show().rstrip('.')}{hint}", ExitCode.INVALID)

@@ -1,0 +1,84 @@
+"""``lexigraph ingest``: files and folders become a lexical graph."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from lexigraph.cli.exits import ExitCode
+from lexigraph.cli.invocation import current
+from lexigraph.cli.output import print_json
+from lexigraph.cli.progress import telling
+from lexigraph.ingestion.events import IngestReport
+
+
+def ingest(
+    context: typer.Context,
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
+    namespace: Annotated[str, typer.Option(help="A part of the database; the same file in two is two documents.")] = "default",
+    full: Annotated[bool, typer.Option("--full", help="Extract and embed everything anew, also what has not changed.")] = False,
+    extractor: Annotated[
+        Literal["auto", "local", "llm"] | None,
+        typer.Option(help="What finds statements: auto takes llm when there is one. (LEXIGRAPH_EXTRACTOR)"),
+    ] = None,
+    llm: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Language model, such as ollama:llama3.2, or none. (LEXIGRAPH_LLM)")
+    ] = None,
+    synonyms: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Lines 'name = other name, other name'. (LEXIGRAPH_SYNONYMS)")
+    ] = None,
+    no_progress: Annotated[bool, typer.Option("--no-progress", help="Show failures and the summary only.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> int:
+    """Take in files and folders: new and changed documents are built, unchanged ones cost nothing.
+
+    Types: txt, md, html, pdf, docx, xlsx, csv, json, jsonl, jsonl.gz (one document a line: id, title, text). What
+    cannot be read is reported in one line and the rest goes on. An interrupted run is continued by the next one.
+    """
+    invocation = current(context)
+    settings = invocation.settings(extractor=extractor, llm=llm, synonyms=synonyms)
+    with invocation.index(settings, create=True) as index, telling(invocation.err, progress=not no_progress) as listener:
+        report = index.ingest(
+            list(paths), tenant=settings.tenant, namespace=namespace, incremental=not full, on_event=listener
+        )
+    if json_:
+        print_json(report.to_dict())
+    else:
+        summarise(report, invocation.out)
+    return outcome(report)
+
+
+def outcome(report: IngestReport) -> ExitCode:
+    """Return the exit code that says how a run went."""
+    done = report.documents_new + report.documents_updated + report.documents_unchanged
+    if not report.failures and not report.chunks_failed:
+        return ExitCode.OK
+    return ExitCode.PARTLY if done else ExitCode.NOTHING
+
+
+def summarise(report: IngestReport, console: Console) -> None:
+    """Print what a run did."""
+    done = report.documents_new + report.documents_updated
+    seconds = max(report.elapsed_sec, 0.001)
+    documents = (
+        f"{report.documents_new:,} new, {report.documents_updated:,} updated, "
+        f"{report.documents_unchanged:,} unchanged, {len(report.failures):,} failed"
+    )
+    chunks = f"{report.chunks_new:,} new, {report.chunks_skipped:,} skipped"
+    if report.chunks_failed:
+        chunks += f", {report.chunks_failed:,} without a usable extraction (run again to retry)"
+    rows = {
+        "documents": documents,
+        "chunks": chunks,
+        "statements": f"{report.statements_created:,}",
+        "entities": f"{report.entities_created:,}",
+        "models": f"{report.extracted:,} chunks extracted, {report.embedded:,} texts embedded",
+        "time": f"{report.elapsed_sec:.1f} s ({done / seconds:.1f} documents/s, "
+        f"{report.statements_created / seconds:,.0f} statements/s)",
+    }
+    if not report.files_processed and not report.failures:
+        console.print("nothing to take in: no file of a known type there")
+        return
+    for name, value in rows.items():
+        console.print(f"{name:<12}{value}", soft_wrap=True)

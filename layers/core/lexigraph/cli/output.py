@@ -1,0 +1,63 @@
+"""What commands print: text that is safe on a terminal, short paths, sizes, and JSON."""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from rich.console import Console
+
+# a document must not be able to send a terminal its control sequences
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_WIDE = 10_000
+
+
+def consoles() -> tuple[Console, Console]:
+    """Return the consoles of stdout and stderr; text is printed as it is, and is not cut where no terminal reads it."""
+    plain = {"markup": False, "highlight": False, "emoji": False}
+    out = Console(**plain) if sys.stdout.isatty() else Console(width=_WIDE, **plain)  # type: ignore[arg-type]  # flags
+    return out, Console(stderr=True, **plain)  # type: ignore[arg-type]  # flags
+
+
+def printable(text: str) -> str:
+    """Return the text with control characters (but new lines and tabs), bidi overrides and lone surrogates replaced."""
+    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def one_line(text: str, most: int = 0) -> str:
+    """Return the text on one line, cut with an ellipsis when ``most`` is given and it is longer."""
+    line = " ".join(printable(text).split())
+    return f"{line[: most - 1]}…" if most and len(line) > most else line
+
+
+def short_path(uri: str) -> str:
+    """Return a ``file://`` URI as a path, relative when it is below the current folder; other URIs as they are."""
+    parts = urlsplit(uri)
+    if parts.scheme != "file":
+        return printable(uri)
+    path = Path(unquote(parts.path))
+    here = Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+    return printable(f"{shown}#{unquote(parts.fragment)}" if parts.fragment else str(shown))
+
+
+def size(count: float) -> str:
+    """Return a number of bytes for a reader: ``1.5 MB``."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def duration(milliseconds: float) -> str:
+    """Return a time for a reader: ``35 ms``, ``2.1 s``."""
+    return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
+
+
+def print_json(data: Any) -> None:
+    """Write one JSON document to stdout."""
+    text = json.dumps(data, indent=2, ensure_ascii=False, default=str)
+    sys.stdout.write(text.encode("utf-8", "replace").decode("utf-8") + "\n")

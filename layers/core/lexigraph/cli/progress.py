@@ -1,0 +1,124 @@
+"""Telling how an ingest goes: a bar on a terminal, a line every few seconds elsewhere; failures as they happen."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from lexigraph.cli.output import one_line
+from lexigraph.ingestion.events import Event, Listener
+
+_LINE_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class Progression:
+    """Where a run stands, by the events seen so far."""
+
+    files: int = 0
+    files_total: int = 0
+    documents: int = 0
+    chunks: int = 0
+    statements: int = 0
+    failed: int = 0
+    step: str = "loading models"
+    began: float = field(default_factory=time.monotonic)
+
+    def see(self, event: Event) -> None:
+        """Take an event into account."""
+        match event.stage:
+            case "scan_input":
+                self.files_total, self.step = event.total, "reading"
+            case "hash_computed":
+                self.files, self.step = event.current, "reading"
+            case "entity_extraction":
+                self.step = f"extraction {event.current:,}/{event.total:,}"
+            case "embedding":
+                self.step = "embedding" if event.total else "writing"
+            case "embedding_progress":
+                done = event.current >= event.total
+                self.step = "writing" if done else f"embedding {event.current:,}/{event.total:,}"
+            case "documents":
+                self.documents = event.current
+                self.chunks = event.detail.get("chunks", self.chunks)
+                self.statements = event.detail.get("statements", self.statements)
+                self.step = "reading"
+            case "warning":
+                self.failed += 1
+
+    def line(self) -> str:
+        """Return counts, rates and the step on one line."""
+        seconds = max(time.monotonic() - self.began, 0.001)
+        parts = [
+            f"{self.documents:,} documents ({self.documents / seconds:.1f}/s)",
+            f"{self.chunks:,} chunks",
+            f"{self.statements:,} statements ({self.statements / seconds:,.0f}/s)",
+        ]
+        if self.failed:
+            parts.append(f"{self.failed:,} failed")
+        return ", ".join([*parts, self.step])
+
+
+@contextmanager
+def telling(console: Console, *, progress: bool = True) -> Iterator[Listener]:
+    """Give a listener that shows a run on ``console``; without ``progress`` it shows failures only."""
+    if not progress:
+        yield _failures_to(console)
+    elif console.is_terminal:
+        with _Bar(console) as bar:
+            yield bar.see
+    else:
+        yield _lines_to(console)
+
+
+def _failures_to(console: Console) -> Listener:
+    def tell(event: Event) -> None:
+        if event.stage == "warning":
+            failed = f"failed: {event.detail.get('uri', '')}: {event.detail.get('reason', '')}"
+            console.print(one_line(failed), soft_wrap=True)
+
+    return tell
+
+
+def _lines_to(console: Console, clock: Callable[[], float] = time.monotonic) -> Listener:
+    state, failures, shown = Progression(), _failures_to(console), clock()
+
+    def tell(event: Event) -> None:
+        nonlocal shown
+        state.see(event)
+        failures(event)
+        if clock() - shown >= _LINE_SECONDS:
+            shown = clock()
+            console.print(f"{state.files:,}/{state.files_total:,} files, {state.line()}", soft_wrap=True)
+
+    return tell
+
+
+class _Bar(Progress):
+    """A bar over the files, with counts, rates and the step below it; it goes when the run is over."""
+
+    def __init__(self, console: Console) -> None:
+        self._state = Progression()
+        self._failures = _failures_to(console)
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=None), TimeElapsedColumn())
+        super().__init__(*columns, console=console, transient=True, expand=True)
+        self._bar = self.add_task("ingesting", total=None)
+
+    def see(self, event: Event) -> None:
+        """Show an event."""
+        state = self._state
+        state.see(event)
+        self._failures(event)
+        # one file of many documents says nothing about how far it is
+        total = state.files_total if state.files_total > 1 else None
+        counted = f"{state.files:,}/{state.files_total:,} files" if total else "ingesting"
+        self.update(self._bar, completed=state.files, total=total, description=counted)
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        """Yield the bar and the line below it."""
+        yield self.make_tasks_table(self.tasks)
+        yield Text(self._state.line(), no_wrap=True, overflow="ellipsis")

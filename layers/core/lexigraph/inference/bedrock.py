@@ -1,0 +1,271 @@
+"""Models of Amazon Bedrock through boto3: Converse and ConverseStream, Titan and Cohere embeddings, Rerank."""
+
+import json
+import logging
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from lexigraph.inference.bedrock_client import BedrockClient, Refused
+from lexigraph.inference.chat import parse_json, turns, with_schema
+from lexigraph.inference.protocols import FloatArray, MalformedReply, Prompt
+from lexigraph.inference.vectors import unit_rows
+from lexigraph.model.errors import InvalidInput, ModelUnavailable
+
+logger = logging.getLogger(__name__)
+_OUT_OF_TOKENS = ("max_tokens", "model_context_window_exceeded")
+_AT_A_TIME = 8
+
+
+class BedrockLLM:
+    """A chat model of Bedrock. ``maxTokens`` goes with every request: Bedrock reserves it from the quota.
+
+    ``options`` are the model's own request fields (``additionalModelRequestFields``: ``top_k``, ...).
+    Where a model refuses a temperature or a forced tool, the request is put in its other form once and remembered.
+    """
+
+    def __init__(
+        self, model: str, client: BedrockClient, *, name: str = "", options: Mapping[str, Any] | None = None
+    ) -> None:
+        self.name = name or f"bedrock:{model}"
+        self.model = model
+        self.options = dict(options or {})
+        self._client = client
+        self._temperature = True
+        self._way = 0
+
+    def complete(self, prompt: Prompt) -> str:
+        """Return the whole reply. Raise ``ModelUnavailable``, also for an empty one."""
+        reply = self._converse(prompt)
+        text = _text(reply)
+        if not text:
+            raise self._empty(reply["stopReason"])
+        if reply["stopReason"] in _OUT_OF_TOKENS:
+            logger.warning("reply of %s was cut off at %d tokens", self.name, prompt.max_tokens)
+        return text
+
+    def stream(self, prompt: Prompt) -> Iterator[str]:
+        """Yield the reply in pieces. What has begun to stream is not asked for again when the connection breaks."""
+
+        def opened() -> tuple[str | None, Generator[str, None, None]]:
+            pieces = _pieces(self._call("converse_stream", prompt, {})["stream"])
+            return next(pieces, None), pieces
+
+        with self._client.errors():
+            first, pieces = self._client.retry(opened)
+            if first is None:
+                raise self._empty("")
+            with closing(pieces):
+                yield first
+                yield from pieces
+
+    def structured(self, prompt: Prompt, schema: Mapping[str, Any], name: str = "reply") -> Any:
+        """Return the input of a tool that the model is made to call; in words where a model knows no tools."""
+        tool = {"name": name, "description": "Give the reply.", "inputSchema": {"json": dict(schema)}}
+        # what models understand, from the strictest; None is a prompt that asks for JSON
+        ways: tuple[dict[str, Any] | None, ...] = ({"tool": {"name": name}}, {"any": {}}, {"auto": {}}, None)
+        while True:
+            way = ways[self._way]
+            try:
+                if way is None:
+                    return self._read(self._converse(with_schema(prompt, schema)))
+                return self._read(self._converse(prompt, {"tools": [{"toolSpec": tool}], "toolChoice": way}))
+            except Refused as error:
+                if way is None or not error.mentions("toolchoice", "tool use"):
+                    raise
+                self._way = len(ways) - 1 if error.mentions("tool use") else ways.index(way) + 1
+
+    def _read(self, reply: Mapping[str, Any]) -> Any:
+        blocks = reply["output"]["message"]["content"]
+        given = next((block["toolUse"]["input"] for block in blocks if "toolUse" in block), None)
+        if reply["stopReason"] in _OUT_OF_TOKENS:
+            text = _text(reply) if given is None else json.dumps(given, ensure_ascii=False)
+            raise MalformedReply(f"{self.name}: reply was cut off at the maximum of tokens", text, truncated=True)
+        return parse_json(_text(reply), self.name, truncated=False) if given is None else given
+
+    def _converse(self, prompt: Prompt, tools: Mapping[str, Any] | None = None) -> Any:
+        with self._client.errors():
+            return self._client.retry(lambda: self._call("converse", prompt, {"toolConfig": tools} if tools else {}))
+
+    def _call(self, operation: str, prompt: Prompt, extra: Mapping[str, Any]) -> Any:
+        request: dict[str, Any] = {
+            "modelId": self.model,
+            "messages": [{"role": role, "content": [{"text": content}]} for role, content in turns(prompt)],
+            "inferenceConfig": {"maxTokens": prompt.max_tokens},
+            **extra,
+        }
+        if prompt.system.strip():
+            request["system"] = [{"text": prompt.system}]
+        if self.options:
+            request["additionalModelRequestFields"] = self.options
+        if self._temperature:
+            request["inferenceConfig"]["temperature"] = prompt.temperature
+        try:
+            return self._client.send("bedrock-runtime", operation, request)
+        except Refused as error:
+            if not (self._temperature and error.mentions("temperature")):
+                raise
+            self._temperature = False
+            return self._call(operation, prompt, extra)
+
+    def _empty(self, stop: str) -> ModelUnavailable:
+        why = "; all tokens went before its first word: raise the maximum of tokens" if stop in _OUT_OF_TOKENS else ""
+        return ModelUnavailable(f"{self.name} gave an empty reply{why or f' ({stop})' if stop else ''}")
+
+
+def _text(reply: Mapping[str, Any]) -> str:
+    return "".join(block.get("text", "") for block in reply["output"]["message"]["content"])
+
+
+def _pieces(events: Any) -> Generator[str, None, None]:
+    stopped = False
+    with closing(events):
+        for event in events:
+            if piece := event.get("contentBlockDelta", {}).get("delta", {}).get("text"):
+                yield piece
+            stopped = stopped or "messageStop" in event
+    if not stopped:
+        raise ConnectionResetError("the stream ended before the reply did")
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """How a family of embedding models is asked: texts a call, characters a text, vector sizes, request and reply."""
+
+    batch: int
+    max_chars: int
+    dimensions: tuple[int, ...]
+    request: Callable[[Sequence[str], str, int], dict[str, Any]]
+    vectors: Callable[[Any], Any]
+
+
+def _titan(texts: Sequence[str], _kind: str, dimension: int) -> dict[str, Any]:
+    return {"inputText": texts[0], "dimensions": dimension, "normalize": True}
+
+
+def _cohere_v4(texts: Sequence[str], kind: str, dimension: int) -> dict[str, Any]:
+    sizes = {"embedding_types": ["float"], "output_dimension": dimension, "truncate": "RIGHT"}
+    return {"texts": list(texts), "input_type": kind, **sizes}
+
+
+def _cohere_v3(texts: Sequence[str], kind: str, _dimension: int) -> dict[str, Any]:
+    return {"texts": list(texts), "input_type": kind, "truncate": "END"}
+
+
+def _cohere_vectors(reply: Any) -> Any:
+    rows = reply["embeddings"]
+    return rows["float"] if isinstance(rows, dict) else rows
+
+
+# By a part of the model id, first match; region prefixes and ARNs keep that part. Titan reads 8,192 tokens and refuses
+# more, v3 refuses more than 2,048 characters, v4 cuts by itself.
+_FAMILIES = {
+    "titan-embed-text-v2": _Family(1, 20_000, (256, 512, 1024), _titan, lambda reply: [reply["embedding"]]),
+    "embed-v4": _Family(96, 400_000, (256, 512, 1024, 1536), _cohere_v4, _cohere_vectors),
+    "embed-english-v3": _Family(96, 2_048, (1024,), _cohere_v3, _cohere_vectors),
+    "embed-multilingual-v3": _Family(96, 2_048, (1024,), _cohere_v3, _cohere_vectors),
+}
+
+
+class BedrockEmbedder:
+    """Titan Text Embeddings v2 and Cohere Embed v3 and v4. Equal texts of a call are sent once, eight requests at a time.
+
+    Raise ``InvalidInput`` for another model, or a ``dimension`` that the model does not give.
+    """
+
+    def __init__(self, model: str, dimension: int, client: BedrockClient, *, label: str) -> None:
+        family = next((family for part, family in _FAMILIES.items() if part in model), None)
+        if family is None:
+            raise InvalidInput(f"embedding_model bedrock:{model} is not known: use a model of {', '.join(_FAMILIES)}")
+        if dimension not in family.dimensions:
+            sizes = ", ".join(map(str, family.dimensions))
+            raise InvalidInput(f"embedding_dimension {dimension} is not given by bedrock:{model}: use {sizes}")
+        self.label = label
+        self.dimension = dimension
+        self.model = model
+        self._family = family
+        self._client = client
+
+    def embed_passages(self, texts: Sequence[str]) -> FloatArray:
+        """Return shape ``(len(texts), dimension)``, embedded as documents."""
+        return self._embed(texts, "search_document")
+
+    def embed_questions(self, texts: Sequence[str]) -> FloatArray:
+        """Return shape ``(len(texts), dimension)``, embedded as queries where the model knows the difference."""
+        return self._embed(texts, "search_query")
+
+    def _embed(self, texts: Sequence[str], kind: str) -> FloatArray:
+        place = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        size = self._family.batch
+        # a blank text is refused by all of them
+        distinct = [text[: self._family.max_chars] if text.strip() else "-" for text in place]
+        batches = [distinct[start : start + size] for start in range(0, len(distinct), size)]
+        if len(batches) > 1:
+            with ThreadPoolExecutor(min(_AT_A_TIME, len(batches)), thread_name_prefix="bedrock") as pool:
+                rows = list(pool.map(lambda batch: self._request(batch, kind), batches))
+        else:
+            rows = [self._request(batch, kind) for batch in batches]
+        return np.concatenate([np.empty((0, self.dimension), np.float32), *rows])[[place[text] for text in texts]]
+
+    def _request(self, batch: Sequence[str], kind: str) -> FloatArray:
+        body = json.dumps(self._family.request(batch, kind, self.dimension))
+        request = {"modelId": self.model, "contentType": "application/json", "accept": "application/json", "body": body}
+        with self._client.errors():
+            raw = self._client.retry(lambda: self._client.send("bedrock-runtime", "invoke_model", request)["body"].read())
+        try:
+            vectors = unit_rows(self._family.vectors(json.loads(raw)), self.dimension, f"bedrock:{self.model}")
+        except (ValueError, KeyError, TypeError):
+            raise ModelUnavailable(f"bedrock:{self.model} replied without embeddings") from None
+        if len(vectors) != len(batch):
+            raise ModelUnavailable(f"bedrock:{self.model} returned {len(vectors)} vectors for {len(batch)} texts")
+        return vectors
+
+
+class BedrockReranker:
+    """Bedrock's Rerank: one query, up to 1,000 texts of 32,000 characters a request; scores lie between 0 and 1."""
+
+    name = "bedrock"
+    _TEXTS, _CHARS = 1_000, 32_000
+
+    def __init__(self, model: str, client: BedrockClient) -> None:
+        self.model = model
+        self._client = client
+
+    def score(self, queries: Sequence[str], texts: Sequence[str]) -> list[float]:
+        """Return one score a text; the first query is the question, the others are names it speaks of."""
+        scores = [0.0] * len(texts)
+        query = "\n".join(filter(str.strip, queries))[: self._CHARS]
+        asked = [at for at, text in enumerate(texts) if text.strip()] if query else []
+        for start in range(0, len(asked), self._TEXTS):
+            part = asked[start : start + self._TEXTS]
+            for result in self._rank(query, [texts[at][: self._CHARS] for at in part]):
+                scores[part[result["index"]]] = float(result["relevanceScore"])
+        return scores
+
+    def _rank(self, query: str, texts: Sequence[str]) -> Iterator[Any]:
+        request: dict[str, Any] = {
+            "queries": [{"type": "TEXT", "textQuery": {"text": query}}],
+            "sources": [
+                {"type": "INLINE", "inlineDocumentSource": {"type": "TEXT", "textDocument": {"text": text}}}
+                for text in texts
+            ],
+            "rerankingConfiguration": {
+                "type": "BEDROCK_RERANKING_MODEL",
+                "bedrockRerankingConfiguration": {
+                    "numberOfResults": len(texts),
+                    "modelConfiguration": {"modelArn": self._client.model_arn(self.model)},
+                },
+            },
+        }
+        while True:
+            with self._client.errors():
+                page = self._client.retry(partial(self._client.send, "bedrock-agent-runtime", "rerank", request))
+            yield from page["results"]
+            if not page.get("nextToken"):
+                return
+            request = request | {"nextToken": page["nextToken"]}

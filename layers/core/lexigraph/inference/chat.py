@@ -1,0 +1,69 @@
+"""What every chat model needs: turns in an order that models accept, and JSON out of a reply."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from lexigraph.inference.protocols import MalformedReply, Prompt
+from lexigraph.model.errors import InvalidInput
+
+# Appended to the system prompt of models that take no schema of their own.
+JSON_ONLY = "Reply with one JSON value that satisfies the JSON schema below, and with nothing else.\n\n{schema}"
+_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?```", re.DOTALL)
+
+
+def turns(prompt: Prompt) -> list[tuple[str, str]]:
+    """Return (role, content) pairs that begin with the user, alternate, and end with ``prompt.user``.
+
+    Models refuse anything else: blank turns and a leading one of the assistant go, neighbours of one role are joined.
+    Raise ``InvalidInput`` for another role.
+    """
+    joined: list[tuple[str, str]] = []
+    for role, content in (*prompt.history, ("user", prompt.user)):
+        if role not in ("user", "assistant"):
+            raise InvalidInput(f"history: role {role!r} is not allowed: use 'user' or 'assistant'")
+        if not content.strip() or (role == "assistant" and not joined):
+            continue
+        if joined and joined[-1][0] == role:
+            content = f"{joined.pop()[1]}\n\n{content}"
+        joined.append((role, content))
+    if not joined or joined[-1][0] != "user":
+        raise InvalidInput("prompt is empty: the user's part holds no text")
+    return joined
+
+
+def with_schema(prompt: Prompt, schema: Mapping[str, Any]) -> Prompt:
+    """Return the prompt with the schema in its system part, for models that can only be asked in words."""
+    ask = JSON_ONLY.format(schema=json.dumps(schema, ensure_ascii=False))
+    return replace(prompt, system=f"{prompt.system}\n\n{ask}".strip())
+
+
+def parse_json(text: str, model: str, truncated: bool | None = None) -> Any:
+    """Return the JSON value that ``text`` is, alone or in its only fenced block.
+
+    Raise ``MalformedReply`` otherwise. ``truncated`` is what the server said of the end of the reply; None is not known,
+    then a reply that breaks off counts as truncated.
+    """
+    fenced = _FENCED.findall(text)
+    body = (fenced[0] if len(fenced) == 1 else text).strip()
+    try:
+        return json.loads(body, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise MalformedReply(f"{model}: reply is nested too deeply", text) from None
+    except ValueError as error:
+        if truncated is None:
+            truncated = body[:1] in ("{", "[") and _breaks_off(body, error)
+        why = "reply was cut off before its JSON was complete" if truncated else "reply is no JSON"
+        raise MalformedReply(f"{model}: {why}", text, truncated) from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _breaks_off(body: str, error: ValueError) -> bool:
+    if not isinstance(error, json.JSONDecodeError):
+        return False
+    return error.pos >= len(body) or error.msg.startswith("Unterminated string")

@@ -1,0 +1,181 @@
+"""Any language or embedding model of LlamaIndex, by its class or as an object, behind our protocols."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from lexigraph.inference.chat import parse_json, turns, with_schema
+from lexigraph.inference.lazy import Lazy
+from lexigraph.inference.protocols import FloatArray, Prompt
+from lexigraph.inference.retry import Retry
+from lexigraph.inference.vectors import unit_rows
+from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailable
+
+
+class LlamaIndexLLM:
+    """A LlamaIndex ``LLM``. Structured replies are asked for in words, which every model of LlamaIndex understands.
+
+    The prompt's maximum of tokens and temperature are set on a copy where the class has such fields, otherwise the
+    maximum is passed with the call; ``pinned`` names fields that keep their own value.
+    """
+
+    def __init__(self, llm: Any, *, name: str = "", pinned: Sequence[str] = (), retry: Retry | None = None) -> None:
+        self.name = name or f"llama-index:{type(llm).__name__}"
+        self._llm = Lazy(lambda: llm)
+        self._pinned = frozenset(pinned)
+        self._retry = retry or Retry()
+        self._copies: dict[tuple[tuple[str, Any], ...], Any] = {}
+
+    @classmethod
+    def of_class(
+        cls, dotted: str, options: Mapping[str, Any], *, name: str = "", retry: Retry | None = None
+    ) -> "LlamaIndexLLM":
+        """Return the model of a class such as ``llama_index.llms.openai.OpenAI``, made with ``options`` at the first use.
+
+        Raise ``InvalidInput`` when ``dotted`` is no dotted name.
+        """
+        made = cls(None, name=name or f"llama-index:{dotted}", pinned=tuple(options), retry=retry)
+        made._llm = Lazy(_maker(dotted, options, "llm_options"))
+        return made
+
+    def complete(self, prompt: Prompt) -> str:
+        """Return the whole reply. Raise ``ModelUnavailable``, also for an empty one."""
+        return self._reply(prompt) or self._empty()
+
+    def stream(self, prompt: Prompt) -> Iterator[str]:
+        """Yield the reply in pieces. What has begun to stream is not asked for again."""
+
+        def opened() -> tuple[str | None, Iterator[str]]:
+            llm, extra = self._configured(prompt)
+            deltas = (piece.delta or "" for piece in llm.stream_chat(_messages(prompt), **extra))
+            pieces = filter(None, deltas)
+            return next(pieces, None), pieces
+
+        with _errors(self.name):
+            first, pieces = self._retry.call(opened, _wait)
+            yield first if first is not None else self._empty()
+            yield from pieces
+
+    def structured(self, prompt: Prompt, schema: Mapping[str, Any], name: str = "reply") -> Any:  # noqa: ARG002
+        """Return JSON asked for in the system prompt. LlamaIndex does not say why a model stopped: a guess is made."""
+        return parse_json(self._reply(with_schema(prompt, schema)), self.name)
+
+    def _reply(self, prompt: Prompt) -> str:
+        def asked() -> str:
+            llm, extra = self._configured(prompt)
+            return llm.chat(_messages(prompt), **extra).message.content or ""
+
+        with _errors(self.name):
+            return self._retry.call(asked, _wait)
+
+    def _configured(self, prompt: Prompt) -> tuple[Any, dict[str, Any]]:
+        llm = self._llm()
+        fields = getattr(type(llm), "model_fields", {})
+        wanted = {"max_tokens": prompt.max_tokens, "temperature": prompt.temperature}
+        update = {field: value for field, value in wanted.items() if field in fields and field not in self._pinned}
+        extra = {} if "max_tokens" in fields else {"max_tokens": prompt.max_tokens}
+        if not update:
+            return llm, extra
+        # kept, so that a copy's client and its connections are used again
+        key = tuple(update.items())
+        if key not in self._copies:
+            self._copies[key] = llm.model_copy(update=update)
+        return self._copies[key], extra
+
+    def _empty(self) -> str:
+        raise ModelUnavailable(f"{self.name} gave an empty reply")
+
+
+class LlamaIndexEmbedder:
+    """A LlamaIndex ``BaseEmbedding``; vectors are normalised here. ``label`` names vector indexes."""
+
+    def __init__(self, embed_model: Any, *, label: str, dimension: int, retry: Retry | None = None) -> None:
+        self.label = label
+        self.dimension = dimension
+        self._model = Lazy(lambda: embed_model)
+        self._retry = retry or Retry()
+
+    @classmethod
+    def of_class(
+        cls, dotted: str, options: Mapping[str, Any], *, label: str, dimension: int, retry: Retry | None = None
+    ) -> "LlamaIndexEmbedder":
+        """Return the model of a class, made with ``options`` at the first use. Raise ``InvalidInput`` like the LLM's."""
+        made = cls(None, label=label, dimension=dimension, retry=retry)
+        made._model = Lazy(_maker(dotted, options, "embedding_options"))
+        return made
+
+    def embed_passages(self, texts: Sequence[str]) -> FloatArray:
+        """Return shape ``(len(texts), dimension)``; equal texts are computed once."""
+        return self._embed(texts, lambda model, distinct: model.get_text_embedding_batch(distinct))
+
+    def embed_questions(self, texts: Sequence[str]) -> FloatArray:
+        """Return shape ``(len(texts), dimension)``, with the model's own treatment of queries."""
+        return self._embed(texts, lambda model, distinct: [model.get_query_embedding(text) for text in distinct])
+
+    def _embed(self, texts: Sequence[str], embed: Callable[[Any, list[str]], Any]) -> FloatArray:
+        place = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        with _errors(self.label):
+            rows = self._retry.call(lambda: embed(self._model(), list(place)), _wait) if place else []
+        vectors = unit_rows(rows, self.dimension, self.label)
+        if len(vectors) != len(place):
+            raise ModelUnavailable(f"{self.label} returned {len(vectors)} vectors for {len(place)} texts")
+        return vectors[[place[text] for text in texts]]
+
+
+def _messages(prompt: Prompt) -> list[Any]:
+    from llama_index.core.llms import ChatMessage
+
+    system = [("system", prompt.system)] if prompt.system.strip() else []
+    return [ChatMessage(role=role, content=content) for role, content in (*system, *turns(prompt))]
+
+
+def _maker(dotted: str, options: Mapping[str, Any], setting: str) -> Callable[[], Any]:
+    module, _, name = dotted.rpartition(".")
+    if not all(part.isidentifier() for part in dotted.split(".")) or not module:
+        raise InvalidInput(f"llama-index:{dotted} is no dotted class name, such as llama_index.llms.openai.OpenAI")
+
+    def make() -> Any:
+        try:
+            made = getattr(import_module(module), name)
+        except ImportError as error:
+            package = "-".join(module.split(".")[:3]).replace("_", "-")
+            extra = '"lexigraph[llama-index]"' if package.startswith("llama-index-core") else package
+            raise ModelUnavailable(f"llama-index:{dotted} cannot be imported ({error}); run: pip install {extra}") from error
+        except AttributeError:
+            raise ModelUnavailable(f"llama-index:{dotted}: {module} has no class {name}") from None
+        try:
+            return made(**options)
+        except Exception as error:
+            keys = ", ".join(options) or "none given"
+            raise ModelUnavailable(f"llama-index:{dotted}: {_brief(error)}; check {setting} ({keys})") from error
+
+    return make
+
+
+@contextmanager
+def _errors(name: str) -> Iterator[None]:
+    # every integration raises its own errors: all of them mean that the model gave no answer
+    try:
+        yield
+    except LexigraphError:
+        raise
+    except ImportError as error:
+        raise ModelUnavailable(f'{name}: {error}; run: pip install "lexigraph[llama-index]"') from error
+    except Exception as error:
+        raise ModelUnavailable(f"{name}: {_brief(error)}") from error
+
+
+def _wait(error: Exception) -> float | None:
+    if isinstance(error, LexigraphError):
+        return None
+    response = getattr(error, "response", None)
+    status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
+    if status is None and isinstance(response, dict):  # botocore's
+        status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    busy = isinstance(status, int) and (status in (408, 429) or status >= 500)
+    return 0.0 if busy or isinstance(error, (ConnectionError, TimeoutError)) else None
+
+
+def _brief(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"

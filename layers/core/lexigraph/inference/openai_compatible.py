@@ -1,0 +1,282 @@
+"""Chat models behind the OpenAI chat completions protocol: OpenAI itself, Ollama, vLLM, llama.cpp, LM Studio and others.
+
+The standard library's HTTP client is all it takes: two kinds of request, one of them read line by line.
+"""
+
+import json
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse
+from typing import Any, Final
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
+
+from lexigraph.inference.chat import parse_json, turns, with_schema
+from lexigraph.inference.protocols import Prompt
+from lexigraph.inference.retry import Retry
+from lexigraph.model.errors import InvalidInput, ModelUnavailable
+
+MAX_REPLY_BYTES = 32_000_000
+_NETWORK = (OSError, HTTPException)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where models are served. ``key_name`` is the environment variable of the key, ``start`` how to get it going."""
+
+    base_url: str
+    key: str = ""
+    key_name: str = "OPENAI_API_KEY"
+    start: str = "check llm_options.base_url"
+
+
+class OpenAICompatible:
+    """A chat model served over HTTP; ``model`` is the server's name for it, ``timeout`` seconds without a byte.
+
+    ``options`` are further fields of the request (``top_p``, ``seed``, ``reasoning_effort``, ...). Where a server refuses
+    ``max_tokens``, ``temperature`` or a JSON schema, the request is put in its other form once and remembered.
+    Throttling (408, 429, 5xx), broken connections and time-outs are retried; what has begun to stream is not.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        server: Server,
+        *,
+        name: str = "",
+        options: Mapping[str, Any] | None = None,
+        timeout: float = 60.0,
+        retry: Retry | None = None,
+    ) -> None:
+        """Raise ``InvalidInput`` when the server's base URL is no HTTP address."""
+        address = urlsplit(server.base_url)
+        if address.scheme not in ("http", "https") or not address.hostname:
+            raise InvalidInput(f"llm_options.base_url {server.base_url!r}: use http://HOST[:PORT]/v1 or https://HOST/v1")
+        self.name = name or f"openai:{model}"
+        self.model = model
+        self.server = server
+        self.options = dict(options or {})
+        self.timeout = timeout
+        self.retry = retry or Retry()
+        self._opener = _opener(address.hostname)
+        self._quirks: frozenset[str] = frozenset()
+
+    def complete(self, prompt: Prompt) -> str:
+        """Return the whole reply. Raise ``ModelUnavailable``, also for an empty one."""
+        text, finish = self._reply(prompt)
+        return text or self._empty(finish)
+
+    def stream(self, prompt: Prompt) -> Iterator[str]:
+        """Yield the reply in pieces. Raise ``ModelUnavailable`` when the connection ends before the reply does."""
+
+        def opened() -> tuple[str | None, Iterator[str]]:
+            pieces = self._pieces(self._send(prompt, stream=True))
+            return next(pieces, None), pieces
+
+        first, pieces = self._try(opened)
+        if first is None:
+            self._empty("")
+        else:
+            with closing(pieces):
+                yield first
+                try:
+                    yield from pieces
+                except (_Refused, *_NETWORK) as error:
+                    raise self._unavailable(error) from error
+
+    def structured(self, prompt: Prompt, schema: Mapping[str, Any], name: str = "reply") -> Any:
+        """Return JSON asked for with ``response_format`` json_schema, or in words where the server knows no schema."""
+        text, finish = self._reply(prompt, schema, name)
+        return parse_json(text, self.name, truncated=finish == "length")
+
+    def _reply(self, prompt: Prompt, schema: Mapping[str, Any] | None = None, name: str = "") -> tuple[str, str]:
+        def asked() -> Any:
+            with self._send(prompt, schema=schema, schema_name=name) as response:
+                return _json(response.read(MAX_REPLY_BYTES))
+
+        reply = self._try(asked)
+        try:
+            choice = reply["choices"][0]
+            message, finish = choice["message"], choice.get("finish_reason") or ""
+            text, refusal = message.get("content") or "", message.get("refusal")
+        except (KeyError, IndexError, TypeError, AttributeError):
+            raise ModelUnavailable(f"{self.name}: reply of {self.server.base_url} is no chat completion") from None
+        if refusal:
+            raise ModelUnavailable(f"{self.name} refused to answer: {str(refusal)[:200]}")
+        return text, finish
+
+    def _try(self, action: Any) -> Any:
+        try:
+            return self.retry.call(action, _wait)
+        except (_Refused, *_NETWORK) as error:
+            raise self._unavailable(error) from error
+
+    def _send(
+        self, prompt: Prompt, *, schema: Mapping[str, Any] | None = None, schema_name: str = "", stream: bool = False
+    ) -> HTTPResponse:
+        while True:
+            quirks = self._quirks
+            try:
+                return self._post(self._body(prompt, schema, schema_name, stream))
+            except _Refused as error:
+                quirk = error.quirk(schema is not None)
+                if quirk is None or quirk in quirks:
+                    raise
+                self._quirks |= {quirk}
+
+    def _body(self, prompt: Prompt, schema: Mapping[str, Any] | None, schema_name: str, stream: bool) -> dict[str, Any]:
+        body: dict[str, Any] = {"temperature": prompt.temperature} | self.options
+        if _NO_TEMPERATURE in self._quirks:
+            del body["temperature"]
+        if schema is not None and _NO_SCHEMA in self._quirks:
+            prompt = with_schema(prompt, schema)
+        elif schema is not None:
+            form = {"name": schema_name, "schema": schema, "strict": _is_strict(schema)}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
+        system = [("system", prompt.system)] if prompt.system else []
+        body["model"] = self.model
+        body["messages"] = [{"role": role, "content": content} for role, content in (*system, *turns(prompt))]
+        body["max_completion_tokens" if _NEW_MAX_TOKENS in self._quirks else "max_tokens"] = prompt.max_tokens
+        if stream:
+            body["stream"] = True
+        return body
+
+    def _post(self, body: Mapping[str, Any]) -> HTTPResponse:
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        if self.server.key:
+            headers["Authorization"] = f"Bearer {self.server.key}"
+        request = Request(  # noqa: S310  # scheme checked by the constructor
+            f"{self.server.base_url.rstrip('/')}/chat/completions", json.dumps(body).encode(), headers, method="POST"
+        )
+        try:
+            response: HTTPResponse = self._opener.open(request, timeout=self.timeout)
+        except HTTPError as error:
+            with error:
+                raise _Refused.of(error.code, error.read(100_000), error.headers.get("Retry-After")) from None
+        return response
+
+    def _pieces(self, response: HTTPResponse) -> Iterator[str]:
+        ended = False
+        with response:
+            for line in response:
+                if not line.startswith(b"data:"):
+                    continue
+                data = line[5:].strip()
+                if data == b"[DONE]":
+                    ended = True
+                    break
+                event = _json(data)
+                if event.get("error"):
+                    raise _Refused.of(500, data, None)
+                for choice in event.get("choices") or ():
+                    ended = ended or bool(choice.get("finish_reason"))
+                    if piece := (choice.get("delta") or {}).get("content"):
+                        yield piece
+        if not ended:
+            raise ConnectionResetError("the stream ended before the reply did")
+
+    def _empty(self, finish: str) -> str:
+        why = "; all tokens went before its first word: raise the maximum of tokens" if finish == "length" else ""
+        raise ModelUnavailable(f"{self.name} gave an empty reply{why}")
+
+    def _unavailable(self, error: Exception) -> ModelUnavailable:
+        where = f"{self.name} at {self.server.base_url}"
+        cause = error.reason if isinstance(error, URLError) and isinstance(error.reason, Exception) else error
+        if isinstance(error, _Refused):
+            if error.status in (401, 403):
+                return ModelUnavailable(
+                    f"{where}: access refused ({error.message}): set {self.server.key_name} to a valid key"
+                )
+            if error.status == 404:
+                return ModelUnavailable(
+                    f"{where}: not found ({error.message}): {self.server.start}, and check the model's name"
+                )
+            return ModelUnavailable(f"{where}: {error}")
+        if isinstance(cause, TimeoutError):
+            return ModelUnavailable(f"{where}: no reply within {self.timeout:g} s: raise LEXIGRAPH_MODEL_TIMEOUT")
+        return ModelUnavailable(f"{where} cannot be reached ({cause or type(cause).__name__}): {self.server.start}")
+
+
+_NO_TEMPERATURE: Final = "no temperature"
+_NEW_MAX_TOKENS: Final = "max_completion_tokens"
+_NO_SCHEMA: Final = "no schema"
+
+
+class _Refused(Exception):
+    """An answer of the server that is an error."""
+
+    def __init__(self, status: int, message: str, code: str, retry_after: float) -> None:
+        super().__init__(f"HTTP {status}: {message}")
+        self.status, self.message, self.code, self.retry_after = status, message, code, retry_after
+
+    @classmethod
+    def of(cls, status: int, body: bytes, retry_after: str | None) -> "_Refused":
+        # {"error": {"message", "code"}} at OpenAI, {"error": "text"} or plain text elsewhere
+        text, code = body.decode(errors="replace"), ""
+        try:
+            error = json.loads(text)["error"]
+            text, code = (error["message"], str(error.get("code"))) if isinstance(error, dict) else (str(error), "")
+        except (ValueError, KeyError, TypeError):
+            pass
+        try:
+            wait = max(0.0, float(retry_after or 0))
+        except ValueError:
+            wait = 0.0  # a date: the jitter must do
+        return cls(status, " ".join(text.split())[:300], code, wait)
+
+    def quirk(self, with_schema: bool) -> str | None:
+        if self.status not in (400, 422):
+            return None
+        said = self.message.lower()
+        if "max_completion_tokens" in said:
+            return _NEW_MAX_TOKENS
+        if "temperature" in said:
+            return _NO_TEMPERATURE
+        return _NO_SCHEMA if with_schema and ("response_format" in said or "schema" in said) else None
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """A redirected POST would arrive as a GET, and the key at another host."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _opener(host: str) -> OpenerDirector:
+    # a proxy set for the internet does not know this machine's own ports
+    local = host in ("localhost", "127.0.0.1", "::1")
+    return build_opener(_NoRedirect, *([ProxyHandler({})] if local else []))
+
+
+def _wait(error: Exception) -> float | None:
+    if isinstance(error, _Refused):
+        if error.code == "insufficient_quota":  # paid for, not passing
+            return None
+        return error.retry_after if error.status in (408, 429) or error.status >= 500 else None
+    cause = error.reason if isinstance(error, URLError) else error
+    # nobody listens, no such host, no trust: a few seconds change nothing
+    useless = isinstance(cause, (ConnectionRefusedError, socket.gaierror, ssl.SSLCertVerificationError))
+    return 0.0 if isinstance(cause, _NETWORK) and not useless else None
+
+
+def _json(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError:
+        raise _Refused(502, "the reply is no JSON", "", 0.0) from None
+
+
+def _is_strict(schema: Any) -> bool:
+    """Whether the schema keeps the rules under which servers enforce it: closed objects, every property required."""
+    if isinstance(schema, Mapping):
+        properties = schema.get("properties")
+        if isinstance(properties, Mapping) or schema.get("type") == "object":
+            closed = schema.get("additionalProperties") is False
+            if not closed or set(schema.get("required", ())) != set(properties or ()):
+                return False
+        return all(_is_strict(value) for value in schema.values())
+    return all(_is_strict(value) for value in schema) if isinstance(schema, (list, tuple)) else True

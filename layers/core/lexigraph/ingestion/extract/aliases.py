@@ -1,0 +1,109 @@
+"""Other names that a text itself gives: ``Simple Storage Service (S3)``, ``X, also known as Y``, ``X (born Y)``."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from lexigraph.ingestion.extract.names import clean_name
+from lexigraph.model.normalise import entity_key
+
+_SMALL = frozenset("of the and for in on de la le des du & a an to with".split())
+_ACRONYM = re.compile(r"[A-Z][A-Za-z0-9&.-]{1,9}s?")
+_BRACKET = re.compile(r"\s*\(\s*(?:or |the |abbreviated |abbreviated as |also |known as )*[\"“']?([^()\"“”';,]{2,60}?)[\"”']?\s*[);,]")
+_CALLED = re.compile(
+    r"[\s,(]*(?:\b(?:is|was|are|were|and|or|formerly|previously|originally|commonly|also|better|best|now|sometimes|often|"
+    r"officially|popularly|professionally|simply|who|which)\s+)*"
+    r"(?:(?:also |better |best |formerly |commonly |officially |popularly |professionally |otherwise |previously )*"
+    r"(?:known|called|abbreviated|nicknamed|referred to|branded|marketed|credited)(?: professionally| commonly| simply)?"
+    r"(?: as| by)?|a\.?k\.?a\.?|officially|formerly|originally|née|nee|born)\s+(?:simply |as |the |by )*[\"“']*$"
+)
+_MIN_FULL_WORDS = 2
+_BETWEEN = 90  # characters from a name to its other name, at most
+
+
+def find_aliases(text: str, spans: Sequence[tuple[int, int, str, str]], title: str) -> list[tuple[str, str]]:
+    """Return (other name, name) pairs in reading order.
+
+    ``spans`` are (start, end, name, class) of the names in ``text``, in order. The document's ``title`` is the name when
+    it is one of the two.
+    """
+    pairs = [*_acronyms(text, spans), *_called(text, spans)]
+    key = entity_key(title)
+    turned = [(name, other) if key and entity_key(other) == key else (other, name) for other, name in pairs]
+    kept: dict[tuple[str, str], tuple[str, str]] = {}
+    for other, name in turned:
+        keys = (entity_key(other), entity_key(name))
+        if all(keys) and keys[0] != keys[1] and keys[::-1] not in kept:
+            kept.setdefault(keys, (other, name))
+    return list(kept.values())
+
+
+def _acronyms(text: str, spans: Sequence[tuple[int, int, str, str]]) -> Iterator[tuple[str, str]]:
+    for _, end, name, _ in spans:
+        match = _BRACKET.match(text, end)
+        if not match:
+            continue
+        inner = match.group(1).strip()
+        if _ACRONYM.fullmatch(inner) and stands_for(inner, name):
+            yield inner, _shortest(inner, name)
+        elif _ACRONYM.fullmatch(name) and inner[:1].isupper() and stands_for(name, inner):
+            yield name, clean_name(inner)
+
+
+def stands_for(short: str, full: str) -> bool:
+    """Tell whether an acronym can be read from the initials of a name: S3 from Simple Storage Service."""
+    letters = [c.casefold() for c in short.rstrip("s") if c.isalpha()] or [short.casefold()]
+    words = [w for w in re.split(r"[\s\-–/]+", full) if w]
+    initials = "".join(w[0] for w in words if w.casefold() not in _SMALL).casefold()
+    everything = "".join(w[0] for w in words).casefold()
+    digits = re.search(r"\d", short)
+    if len(words) < _MIN_FULL_WORDS or sum(c.isupper() for c in short) < 1 + (not digits):
+        return False
+    if digits:
+        # a digit counts what it follows or precedes: S3, W3C, EC2
+        count = int(digits.group())
+        expanded = "".join(letters)
+        tripled = re.sub(r"([a-z])(\d)|(\d)([a-z])", lambda m: (m[1] or m[4]) * count, re.sub(r"[^a-z\d]", "", short.casefold()))
+        return any(i.endswith((expanded, tripled)) for i in (initials, everything))
+    wanted = "".join(letters)
+    return any(i.endswith(wanted) for i in (initials, everything)) or (len(wanted) > 2 and _in_order(wanted, words))
+
+
+def _in_order(letters: str, words: Sequence[str]) -> bool:
+    """Every letter in order, the first letter of each important word among them: ``DynamoDB``-like shortenings."""
+    at = 0
+    for word in words:
+        if word.casefold() in _SMALL:
+            continue
+        if at >= len(letters) or word[0].casefold() != letters[at]:
+            return False
+        for c in word.casefold():
+            if at < len(letters) and c == letters[at]:
+                at += 1
+    return at == len(letters)
+
+
+def _shortest(short: str, full: str) -> str:
+    """Drop leading words that the acronym does not cover: ``Amazon`` of ``Amazon Simple Storage Service (S3)`` stays."""
+    return full
+
+
+def _called(text: str, spans: Sequence[tuple[int, int, str, str]]) -> Iterator[tuple[str, str]]:
+    for at, (_, end, name, class_) in enumerate(spans):
+        for start, _, other, other_class in spans[at + 1 :]:
+            if start - end > _BETWEEN:
+                break
+            between = text[end:start]
+            match = _CALLED.search(between)
+            if not match or not _only_bracketed(between[: match.start()]):
+                continue
+            married = re.search(r"\b(?:née|nee|born)\b", match.group())
+            if married and (other_class not in ("Person", "") or len(other.split()) < _MIN_FULL_WORDS or class_ not in ("Person", "")):
+                continue
+            yield other, name
+            break
+
+
+def _only_bracketed(between: str) -> bool:
+    """Tell whether nothing but brackets and commas stands between two names."""
+    bare = re.sub(r"\([^()]*\)?", "", between)
+    return not re.search(r"\w", bare)

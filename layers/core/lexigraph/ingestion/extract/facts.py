@@ -1,0 +1,300 @@
+"""Subject, predicate and object from a dependency parse (the labels of spaCy's English models)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lexigraph.model.extraction import ExtractedFact
+
+if TYPE_CHECKING:
+    from spacy.tokens import Token
+
+MAX_FACTS = 24
+MAX_PREDICATE_WORDS = 8
+MAX_OBJECT_WORDS = 14
+
+# how far each pattern is to be trusted
+DIRECT, AGENT, PREPOSITION, COPULA = 0.9, 0.9, 0.8, 0.9
+APPOSITION, POSSESSIVE, NESTED, PLACE = 0.8, 0.8, 0.7, 0.7
+STAND_IN = 0.85  # factor when the subject is not named but stood for
+
+_OBJECTS = frozenset(["dobj", "attr", "oprd", "dative", "obj"])
+_SUBJECTS = frozenset(["nsubj", "nsubjpass"])
+_AUXILIARIES = frozenset(["aux", "auxpass", "neg", "prt"])
+_BEFORE_NOUN = frozenset(["amod", "compound", "nummod", "nmod", "quantmod", "poss", "advmod", "case", "punct", "npadvmod"])
+_RELATIVE = frozenset(["who", "which", "that", "whom", "whose", "where"])
+_SHORT = {"'s": "is", "’s": "is", "n't": "not", "n’t": "not", "'re": "are", "'ve": "have", "'ll": "will", "'d": "would", "'m": "am"}
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """What a noun phrase refers to: an entity's name, or the words of the phrase; ``said`` when the name itself stands there."""
+
+    text: str
+    entity: bool
+    said: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AnchoredFact:
+    """A fact, the token that carries it, and whether its object is an entity."""
+
+    at: int
+    fact: ExtractedFact
+    object_is_entity: bool
+
+
+@dataclass(slots=True)
+class FactReader:
+    """Reads the facts of one sentence.
+
+    ``names`` gives the entity that covers a token and its class, ``refer`` the name for which a pronoun (``"pronoun"``) or
+    the noun after a definite article (``"kind"``) stands, empty if none.
+    """
+
+    names: dict[int, tuple[str, str]]
+    spans: dict[int, tuple[int, int]]
+    refer: Callable[[str, str], str]
+    _equal: dict[int, list[Thing]] = field(default_factory=dict)
+    _found: list[AnchoredFact] = field(default_factory=list)
+
+    def read(self, sentence: Sequence["Token"]) -> list[AnchoredFact]:
+        """Return the facts of a parsed sentence in order, at most 24, none twice."""
+        for token in sentence:
+            if token.dep_ in _SUBJECTS or token.dep_ == "ROOT":
+                verb = token.head if token.dep_ in _SUBJECTS else token
+                self._equate(verb)
+        for token in sentence:
+            self._read_token(token)
+        unique = {(f.fact.subject, f.fact.predicate, f.fact.object): f for f in reversed(self._found)}
+        return sorted(unique.values(), key=lambda f: f.at)[:MAX_FACTS]
+
+    def subject_of(self, sentence: Sequence["Token"]) -> Thing | None:
+        """Return what the main clause of a sentence is about, when that is an entity."""
+        root = next((t for t in sentence if t.dep_ == "ROOT"), None)
+        if root is None:
+            return None
+        return next((t for s in _children(root, _SUBJECTS) for t in self._things(s) if t.entity), None)
+
+    # ---- noun phrases
+
+    def _things(self, head: "Token") -> list[Thing]:
+        """What a noun and those joined to it by ``and`` refer to."""
+        return [self._thing(t) for t in _with_conjuncts(head)]
+
+    def _thing(self, head: "Token") -> Thing:
+        if head.i in self.names:
+            return Thing(self.names[head.i][0], entity=True)
+        word = head.text.casefold()
+        if head.tag_ in ("PRP", "PRP$"):
+            name = self.refer("pronoun", word)
+            return Thing(name or head.text, entity=bool(name), said=False)
+        if head.tag_ in ("WDT", "WP", "WP$") and word in _RELATIVE:
+            clause = next((a for a in head.ancestors if a.dep_ == "relcl"), None)
+            return self._thing(clause.head) if clause is not None else Thing("", entity=False)
+        if head.i in self._equal:
+            return self._equal[head.i][0]
+        lefts = [t for t in head.lefts if t.dep_ != "punct"]
+        if len(lefts) == 1 and lefts[0].text.casefold() in ("the", "this") and not _of(head):
+            name = self.refer("kind", word)
+            if name:
+                return Thing(name, entity=True, said=False)
+        for other in _children(head, {"appos"}):
+            if other.i in self.names and head.tag_ not in ("NNP", "NNPS"):
+                return Thing(self.names[other.i][0], entity=True)
+        return Thing(self._phrase(head), entity=False)
+
+    def _equate(self, verb: "Token") -> None:
+        """In ``X is a film directed by Y`` the film is X; likewise in ``X, a film directed by Y``."""
+        subjects = [t for s in _children(verb, _SUBJECTS) for t in self._things(s) if t.entity]
+        for attribute in _children(verb, {"attr"}):
+            if subjects and attribute.i not in self.names:
+                for token in _with_conjuncts(attribute):
+                    self._equal[token.i] = subjects
+
+    def _phrase(self, head: "Token") -> str:
+        """The words of a noun phrase without its article, clauses and most of what follows the noun."""
+        if head.i in self.spans:
+            start, end = self.spans[head.i]
+        else:
+            start, end = head.i, head.i + 1
+            for left in head.lefts:
+                if left.dep_ in _BEFORE_NOUN:
+                    start = min(start, left.left_edge.i)
+            of = _of(head)
+            if of is not None:
+                inner = next(iter(_children(of, {"pobj"})), None)
+                if inner is not None:
+                    end = max(end, self.spans.get(inner.i, (0, inner.i + 1))[1])
+        words = head.doc[start:end]
+        text = " ".join(words.text.split()).strip(" ,;:'\"`()")
+        return text if 0 < len(words) <= MAX_OBJECT_WORDS else ""
+
+    # ---- clauses
+
+    def _read_token(self, token: "Token") -> None:
+        dep = token.dep_
+        if dep in ("appos",):
+            self._apposition(token)
+        elif dep == "poss":
+            self._possession(token)
+        elif dep in ("relcl", "acl"):
+            self._clause(token, self._clause_subjects(token), "")
+        elif token.tag_[:2] == "VB" or dep == "ROOT":
+            if _children(token, _SUBJECTS) and dep not in ("relcl", "acl"):
+                self._clause(token, self._subjects(token), "")
+
+    def _clause_subjects(self, verb: "Token") -> list[tuple[Thing, str]]:
+        own = _children(verb, _SUBJECTS)
+        if own and own[0].text.casefold() not in _RELATIVE:
+            # the song which X wrote
+            head = self._thing(verb.head)
+            subjects = self._subjects(verb)
+            if head.entity and not _children(verb, {"dobj", "obj"} - {"dobj"}):
+                for subject, before in subjects:
+                    self._add(verb, subject, f"{before}{_phrase_of(verb)}", head, DIRECT)
+            return subjects
+        thing = self._thing(verb.head)
+        return [(thing, "")] if thing.entity else []
+
+    def _subjects(self, verb: "Token") -> list[tuple[Thing, str]]:
+        """The entities that a verb has as subjects, with words to put before the predicate: ``(France, "capital ")``."""
+        found = []
+        for subject in _children(verb, _SUBJECTS):
+            for token in _with_conjuncts(subject):
+                thing = self._thing(token)
+                if thing.entity:
+                    found.append((thing, ""))
+                else:
+                    found += self._owners(token)
+        return found
+
+    def _owners(self, head: "Token") -> list[tuple[Thing, str]]:
+        """For ``the capital of France`` and ``France's capital``: France, and ``capital``."""
+        of = _of(head)
+        owners = _children(head, {"poss"}) + (_children(of, {"pobj"}) if of is not None else [])
+        return [(thing, f"{head.text.lower()} ") for o in owners for thing in [self._thing(o)] if thing.entity]
+
+    def _clause(self, verb: "Token", subjects: list[tuple[Thing, str]], before: str, depth: int = 0) -> None:
+        if depth > 4:
+            return
+        phrase = f"{before}{_phrase_of(verb)}"
+        if subjects:
+            self._objects(verb, subjects, phrase)
+        for child in verb.rights:
+            if child.dep_ == "conj" and child.tag_[:2] == "VB" and not _children(child, _SUBJECTS):
+                passive = child.tag_ == "VBN" and not _children(child, {"aux", "auxpass"})
+                helper = next((a.text.lower() for a in _children(verb, {"auxpass"})), "") if passive else ""
+                self._clause(child, subjects, f"{before}{helper} ".lstrip() if helper else before, depth + 1)
+            elif child.dep_ in ("xcomp", "ccomp") and not _children(child, _SUBJECTS):
+                self._clause(child, subjects, f"{phrase} ", depth + 1)
+        for child in verb.children:
+            if child.dep_ == "advcl" and not _children(child, _SUBJECTS):
+                self._clause(child, subjects, "", depth + 1)
+
+    def _objects(self, verb: "Token", subjects: list[tuple[Thing, str]], phrase: str) -> None:
+        direct = [t for o in _children(verb, _OBJECTS) for t in _with_conjuncts(o)]
+        for subject, owned in subjects:
+            predicate = f"{owned}{phrase}"
+            for token in direct:
+                thing = self._object(token)
+                weight = COPULA if token.dep_ == "attr" else DIRECT
+                self._add(token, subject, predicate, thing, weight)
+                if not thing.entity:
+                    self._nested(token, subject, predicate)
+            short = self._phrase(direct[0]) if len(direct) == 1 else ""
+            if direct and (not short or len(short.split()) > 4 or direct[0].dep_ == "attr"):
+                continue
+            self._prepositions(verb, subject, f"{predicate} {short}".rstrip(), AGENT if not direct else NESTED)
+            for complement in _children(verb, {"acomp"}):
+                self._prepositions(complement, subject, f"{predicate} {complement.text.lower()}", PREPOSITION)
+
+    def _object(self, token: "Token") -> Thing:
+        """An object is itself, not the subject that it is said to equal."""
+        return Thing(self._phrase(token), entity=False) if token.i in self._equal else self._thing(token)
+
+    def _prepositions(self, head: "Token", subject: Thing, phrase: str, weight: float) -> None:
+        for preposition in _children(head, {"prep", "agent"}):
+            for pobj in _children(preposition, {"pobj"}):
+                for token in _with_conjuncts(pobj):
+                    thing = self._object(token)
+                    predicate = f"{phrase} {preposition.text.lower()}"
+                    self._add(token, subject, predicate, thing, weight if preposition.dep_ == "agent" else min(weight, PREPOSITION))
+                    if not thing.entity:
+                        self._nested(token, subject, predicate)
+
+    def _nested(self, noun: "Token", subject: Thing, predicate: str) -> None:
+        """``is the capital of`` France, ``graduated from the college of`` Oxford."""
+        for preposition in _children(noun, {"prep"}):
+            for pobj in _children(preposition, {"pobj"}):
+                for token in _with_conjuncts(pobj):
+                    thing = self._object(token)
+                    if thing.entity:
+                        words = noun.doc[min([noun.i, *(t.i for t in noun.lefts)]) : noun.i + 1].text.split()
+                        between = " ".join(words if len(words) < 4 else words[-1:])
+                        self._add(token, subject, f"{predicate} {between} {preposition.text.lower()}", thing, NESTED)
+
+    def _apposition(self, token: "Token") -> None:
+        """``Paris, the capital of France``; two places in a row lie one in the other."""
+        head = token.head
+        if head.i not in self.names:
+            return
+        name, class_ = self.names[head.i]
+        other = self.names.get(token.i)
+        if other is None:
+            thing = Thing(name, entity=True)
+            self._equal.setdefault(token.i, [thing])
+            self._add(token, thing, "is", Thing(self._phrase(token), entity=False), APPOSITION)
+            self._nested(token, thing, "is")
+        elif class_ == other[1] == "Location":
+            self._add(token, Thing(name, entity=True), "is in", Thing(other[0], entity=True), PLACE)
+
+    def _possession(self, token: "Token") -> None:
+        """``Millais's wife Effie Gray``: Millais, wife, Effie Gray."""
+        owner = self._thing(token)
+        head = token.head
+        if not owner.entity:
+            return
+        if head.i in self.names:
+            start = self.spans[head.i][0]
+            between = [t for t in head.doc[token.i + 1 : start] if t.dep_ not in ("case", "punct")]
+            if between and all(t.text.islower() for t in between):
+                relation = " ".join(t.text for t in between)
+                self._add(head, owner, relation, Thing(self.names[head.i][0], entity=True), POSSESSIVE)
+        else:
+            for other in _children(head, {"appos"}):
+                if other.i in self.names:
+                    self._add(other, owner, head.text.lower(), Thing(self.names[other.i][0], entity=True), POSSESSIVE)
+
+    def _add(self, at: "Token", subject: Thing, predicate: str, object_: Thing, weight: float) -> None:
+        predicate = " ".join(predicate.split())
+        if not (subject.entity and predicate and any(c.isalnum() for c in object_.text)) or subject.text == object_.text:
+            return
+        if len(predicate.split()) > MAX_PREDICATE_WORDS or object_.text.casefold() in _RELATIVE or at.tag_ == "PRP" and not object_.entity:
+            return
+        confidence = round(weight * (1.0 if subject.said else STAND_IN), 3)
+        fact = ExtractedFact(subject.text, predicate, object_.text, confidence)
+        self._found.append(AnchoredFact(at.i, fact, object_.entity))
+
+
+def _children(token: "Token", deps: frozenset[str] | set[str]) -> list["Token"]:
+    return [c for c in token.children if c.dep_ in deps]
+
+
+def _with_conjuncts(head: "Token") -> Iterator["Token"]:
+    """The head of a noun phrase and the nouns joined to it."""
+    yield head
+    for child in head.rights:
+        if child.dep_ == "conj" and child.tag_[:2] not in ("VB", "MD"):
+            yield from _with_conjuncts(child)
+
+
+def _of(head: "Token") -> "Token | None":
+    return next((c for c in head.rights if c.dep_ == "prep" and c.text == "of"), None)
+
+
+def _phrase_of(verb: "Token") -> str:
+    """A verb with its auxiliaries, negation and particle, in lower case."""
+    parts = [*(_children(verb, _AUXILIARIES)), verb]
+    marks = [t for t in parts if t.i < verb.i or t.dep_ in ("prt", "neg") or t is verb]
+    return " ".join(_SHORT.get(t.text.lower(), t.text.lower()) for t in sorted(marks, key=lambda t: t.i))

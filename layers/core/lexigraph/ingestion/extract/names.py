@@ -1,0 +1,60 @@
+"""Names as strings: cleaning, and what a document's title stands for."""
+
+import re
+
+from lexigraph.ingestion.extract.words import NO_NAMES
+from lexigraph.model.normalise import entity_key, without_brackets
+
+MAX_NAME_CHARS = 120
+MAX_NAME_WORDS = 14
+
+_EDGES = " \t\r\n\"'`“”‘’„«»‹›()[]{}<>.,;:!?*_|\\/~^=-–—…·•"
+_TITLE_EDGES = " \t\r\n\"'`“”‘’„«»‹›*_|\\/~^=-–—·•"
+_ARTICLE = re.compile(r"(?:the|a|an)\s+(?=[\w.])", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"(?:['’]s|(?<=s)['’])$")
+_PREFIX = re.compile(r"(?:anti|ex|inter|mid|neo|non|post|pre|pro|trans)[-–](?=[A-Z])")
+_SPACE = re.compile(r"\s+")
+_NUMBER = re.compile(r"[\d\W_]+(?:st|nd|rd|th|s|bc|ad|bce|ce|am|pm|km|m|mm|cm|kg|mi|ft|gb|mb|kb|hp)?", re.IGNORECASE)
+_ABBREVIATED = ("Inc", "Ltd", "Corp", "Co", "Jr", "Sr", "Bros")
+
+
+def clean_name(raw: str) -> str:
+    """Return a name without surrounding punctuation, leading article and possessive; empty when none is left.
+
+    Names over 120 characters or 14 words, numbers and words such as pronouns and months are none.
+    """
+    text = _SPACE.sub(" ", raw).strip()
+    before = None
+    while text != before:
+        before = text
+        text = _PREFIX.sub("", _strip_edges(_POSSESSIVE.sub("", text)))
+        text = _ARTICLE.sub("", text, count=1) if _ARTICLE.match(text) else text
+    key = entity_key(text)
+    if len(key) < 2 or len(text) > MAX_NAME_CHARS or len(key.split()) > MAX_NAME_WORDS:
+        return ""
+    return "" if key in NO_NAMES or _NUMBER.fullmatch(key) else text
+
+
+def _strip_edges(text: str) -> str:
+    """Strip punctuation, but keep what belongs to the name: ``.NET``, ``Acme Inc.``, ``Mercury (planet)``."""
+    stripped = text.strip(_EDGES)
+    if not stripped:
+        return ""
+    at = text.find(stripped)
+    tail = text[at + len(stripped) :]
+    if at and text[at - 1] == "." and not text[: at - 1].strip():
+        stripped = "." + stripped
+    if tail.startswith(")") and stripped.count("(") > stripped.count(")"):
+        return stripped + ")"
+    last = stripped.rsplit(" ", 1)[-1]
+    if tail.startswith(".") and (last in _ABBREVIATED or "." in last[-3:] or (len(last) == 1 and last.isupper())):
+        return stripped + "."
+    return stripped
+
+
+def title_name(title: str) -> str:
+    """Return the name that a document's title stands for, without a trailing qualifier in brackets.
+
+    Its article stays: ``The Quarterback (1926 film)`` stands for ``The Quarterback``.
+    """
+    return _SPACE.sub(" ", without_brackets(_SPACE.sub(" ", title))).strip(_TITLE_EDGES)

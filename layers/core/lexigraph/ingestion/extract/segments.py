@@ -1,0 +1,137 @@
+"""Cuts a chunk's text into stretches that hold whole sentences or are one statement by themselves. Pure text, no model.
+
+Every position is a character offset in the text that was given.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MAX_STATEMENT_CHARS = 600
+_MIN_PIECE_CHARS = 120
+_WRAP_CHARS = 140
+
+_LINE = re.compile(r"[^\n]+")
+_ITEM = re.compile(r"\s*(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+")
+_SPEAKER = re.compile(r"\s*(?:\[[^\]\n]{1,40}\]\s*)?([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3}):[ \t]+(?=\S)")
+_NO_SPEAKERS = frozenset(
+    "time date subject from to cc bcc note notes summary example warning tip see name title author type status id url "
+    "version description default returns raises parameters args address phone email location source answer question".split()
+)
+_CLAUSE_ENDS = (re.compile(r"[;.!?]\s+"), re.compile(r":\s+|\s[–—]\s|\s-{2}\s"), re.compile(r",\s+"), re.compile(r"\s+"))
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """``text[start:end]``: prose is split into sentences, a whole segment is one statement, code is not parsed.
+
+    ``body`` is where the parsed part begins, after a list marker or a speaker's name; ``speaker`` is that name.
+    """
+
+    start: int
+    body: int
+    end: int
+    whole: bool = False
+    code: bool = False
+    speaker: str = ""
+
+
+def segments(text: str, role: str) -> list[Segment]:
+    """Return the segments of a chunk in order; stretches without a letter or digit are left out."""
+    lines = [(m.start(), m.end()) for m in _LINE.finditer(text) if any(c.isalnum() for c in m.group())]
+    if role == "code":
+        found = [Segment(start, start, end, whole=True, code=True) for start, end in lines]
+    elif role in ("row", "table"):
+        found = [Segment(start, start, end, whole=True) for start, end in lines]
+    elif role == "list":
+        found = list(_items(text, lines))
+    else:
+        found = _chat(text, lines) or list(_prose(text, lines))
+    return [s for s in (_trimmed(text, segment) for segment in found) if s.start < s.end]
+
+
+def _trimmed(text: str, s: Segment) -> Segment:
+    start, body, end = s.start, s.body, s.end
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return Segment(start, max(body, start), end, s.whole, s.code, s.speaker)
+
+
+def _items(text: str, lines: list[tuple[int, int]]) -> Iterator[Segment]:
+    """List items; a line without a marker continues the item above it, if the list has markers at all."""
+    marks = [_ITEM.match(text, start, end) for start, end in lines]
+    marked = any(marks)
+    begin = body = stop = -1
+    for (start, end), mark in zip(lines, marks, strict=True):
+        if begin >= 0 and marked and not mark:
+            stop = end
+            continue
+        if begin >= 0:
+            yield Segment(begin, body, stop)
+        begin, body, stop = start, mark.end() if mark else start, end
+    if begin >= 0:
+        yield Segment(begin, body, stop)
+
+
+def _chat(text: str, lines: list[tuple[int, int]]) -> list[Segment]:
+    """The turns of a conversation, when most lines begin with ``Name: ``; else nothing."""
+    found = []
+    turns = 0
+    for start, end in lines:
+        match = _SPEAKER.match(text, start, end)
+        speaker = match.group(1) if match and match.group(1).casefold() not in _NO_SPEAKERS else ""
+        turns += bool(speaker)
+        found.append(Segment(start, match.end() if match and speaker else start, end, whole=True, speaker=speaker))
+    return found if turns >= 2 and turns * 2 >= len(lines) else []
+
+
+def _prose(text: str, lines: list[tuple[int, int]]) -> Iterator[Segment]:
+    """Paragraphs; lines wrapped at a width are joined, lines broken on purpose are not."""
+    if not lines:
+        return
+    width = max(end - start for start, end in lines)
+    begin, stop = lines[0]
+    for start, end in lines[1:]:
+        if _broken_on_purpose(text, (begin, stop), (start, end), width):
+            yield _paragraph(text, begin, stop)
+            begin = start
+        stop = end
+    yield _paragraph(text, begin, stop)
+
+
+def _broken_on_purpose(text: str, above: tuple[int, int], below: tuple[int, int], width: int) -> bool:
+    if text.count("\n", above[1], below[0]) > 1 or _ITEM.match(text, *below):
+        return True
+    if text[below[0] : below[1]].lstrip()[:1].islower():
+        return False
+    # a line was wrapped when the next word would not have fit in the widest line
+    last_line = above[1] - (text.rfind("\n", above[0], above[1]) + 1 or above[0])
+    first_word = len(text[below[0] : below[1]].split(maxsplit=1)[0])
+    return width > _WRAP_CHARS or last_line + 1 + first_word <= width
+
+
+def _paragraph(text: str, start: int, end: int) -> Segment:
+    mark = _ITEM.match(text, start, end) if "\n" in text else None
+    return Segment(start, mark.end() if mark else start, end)
+
+
+def pieces(text: str, start: int, end: int, limit: int = MAX_STATEMENT_CHARS) -> list[tuple[int, int]]:
+    """Cut ``text[start:end]`` at clause punctuation so that no piece is longer than ``limit`` characters."""
+    cut = []
+    while end - start > limit:
+        at = _clause_end(text, start, start + limit)
+        cut.append((start, at))
+        start = at
+    cut.append((start, end))
+    trimmed = (_trimmed(text, Segment(a, a, b)) for a, b in cut)
+    return [(s.start, s.end) for s in trimmed if s.start < s.end]
+
+
+def _clause_end(text: str, start: int, limit: int) -> int:
+    for pattern in _CLAUSE_ENDS:
+        ends = [m.end() for m in pattern.finditer(text, start + _MIN_PIECE_CHARS, limit)]
+        if ends:
+            return ends[-1]
+    return limit

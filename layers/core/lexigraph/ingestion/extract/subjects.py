@@ -1,0 +1,144 @@
+"""Who a pronoun, a short name or ``the film`` stands for, within one chunk."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from lexigraph.ingestion.extract.names import clean_name, title_name
+from lexigraph.ingestion.extract.words import KINDS
+from lexigraph.model.normalise import entity_key
+
+_PERSONAL = frozenset("he she him his her hers himself herself".split())
+_THING = frozenset("it its itself".split())
+_MANY = frozenset("they them their theirs themselves".split())
+_FIRST = frozenset("i me my mine myself".split())
+PRONOUNS = _PERSONAL | _THING | _MANY | _FIRST
+
+_COPULA = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^.;:()]{2,120})", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+_FILE = re.compile(r"[\\/]|\.\w{2,5}$|_")
+_GENERIC = frozenset(
+    "introduction overview readme notes note untitled home index faq summary contents preface abstract conclusion appendix "
+    "changelog license contributing document report agenda minutes".split()
+)
+_GENERIC_OPENING = re.compile(r"(?:how|why|what|when|where|who|list|index|guide|chapter|part|section|step|table|figure)\b", re.IGNORECASE)
+_MAX_TITLE_WORDS = 10
+
+
+def names_one_thing(title: str) -> bool:
+    """Tell whether a document of this title is about what the title names: not ``Introduction``, not ``notes_3.txt``."""
+    words = _WORD.findall(title)
+    if not words or len(words) > _MAX_TITLE_WORDS or not any(c.isalpha() for c in title) or _FILE.search(title):
+        return False
+    return entity_key(title) not in _GENERIC and not _GENERIC_OPENING.match(title) and not title.endswith((":", "?", "."))
+
+
+class Subjects:
+    """What the names, pronouns and definite nouns of one chunk stand for.
+
+    ``title`` is the name of what the document is about, empty when it is not about one thing. The focus is what was last
+    spoken of: the title at first, then the subject of each sentence.
+    """
+
+    def __init__(self, title: str, text: str, names: Iterable[tuple[str, str]]) -> None:
+        bare = title_name(title)
+        self.title = bare if names_one_thing(bare) else ""
+        self._key = entity_key(self.title)
+        self._forms = {self._key: self.title} if self.title else {}
+        self._classes: dict[str, Counter[str]] = {}
+        for name, class_ in names:
+            key = entity_key(name)
+            self._forms.setdefault(key, name)
+            self._classes.setdefault(key, Counter()).update([class_] if class_ else [])
+        self._pattern = _whole_words(self.title)
+        self._kinds = self._kinds_of(title, text) if self.title else frozenset()
+        self._full = self._short_forms()
+        self.speaker = ""
+        self.focus = self.title
+
+    # ---- what a document is
+
+    def _kinds_of(self, title: str, text: str) -> frozenset[str]:
+        """The words for the kind of thing that the title names: ``film`` from ``(1926 film)`` or ``is a silent film``."""
+        found = {w.casefold() for w in _WORD.findall(title[len(self.title) :])}
+        found.update(w.casefold() for w in _WORD.findall(self.title)[-1:])
+        said = _COPULA.search(text, 0, 400)
+        if said and (self.named_in(text[: said.start()]) or text[: said.start()].strip().casefold() in PRONOUNS):
+            found.update(w.casefold() for w in _WORD.findall(said.group(1)))
+        return frozenset(found & KINDS)
+
+    def named_in(self, text: str) -> bool:
+        """Tell whether the text holds the title as whole words."""
+        return bool(self._pattern and self._pattern.search(text))
+
+    def class_of(self, name: str) -> str:
+        """Return the class most often seen for a name in the chunk; empty when unknown, ties by the smallest."""
+        seen = self._classes.get(entity_key(name))
+        return min(seen.items(), key=lambda kv: (-kv[1], kv[0]))[0] if seen else ""
+
+    # ---- short forms
+
+    def _short_forms(self) -> dict[str, str]:
+        """Surnames of the people named in full, towns of titles such as ``Tucson, Arizona``, last words of the title."""
+        full: dict[str, set[str]] = {}
+        for key, form in self._forms.items():
+            words = key.split()
+            if 2 <= len(words) <= 4 and self.class_of(form) == "Person":
+                full.setdefault(words[-1], set()).add(form)
+        found = {short: next(iter(forms)) for short, forms in full.items() if len(forms) == 1}
+        words = self._key.split()
+        if 2 <= len(words) <= 5:
+            found.update({" ".join(words[at:]): self.title for at in range(1, len(words)) if words[-1] not in KINDS})
+        if "," in self.title:
+            found[entity_key(self.title.split(",")[0])] = self.title
+        return found
+
+    def full(self, name: str) -> str:
+        """Return the name in full for which a short one stands in this chunk, else the name itself."""
+        return self._full.get(entity_key(name), name)
+
+    # ---- what stands for a name
+
+    def pronoun(self, word: str) -> str:
+        """Return the name that a pronoun stands for, empty when there is none of its kind."""
+        word = word.casefold()
+        if word in _FIRST:
+            return self.speaker
+        return next((name for name in (self.focus, self.title) if name and self._fits(word, name)), "")
+
+    def _fits(self, word: str, name: str) -> bool:
+        class_ = self.class_of(name)
+        if word in _PERSONAL:
+            return class_ in ("Person", "") and not (self._kinds and name == self.title and class_ != "Person")
+        return word in _MANY or (word in _THING and class_ not in ("Person", "Group"))
+
+    def kind(self, noun: str) -> str:
+        """Return the title when ``the <noun>`` stands for it, else nothing."""
+        noun = noun.casefold()
+        if not self.title or noun not in KINDS:
+            return ""
+        if self._kinds:
+            return self.title if noun in self._kinds else ""
+        return self.title if self.focus == self.title and self.class_of(self.title) != "Person" else ""
+
+
+def _whole_words(name: str) -> re.Pattern[str] | None:
+    """A pattern that finds a name whatever stands between its words, in any case when it has several words."""
+    words = _WORD.findall(name)
+    if not words:
+        return None
+    flags = re.IGNORECASE if len(words) > 1 else 0
+    return re.compile(r"(?<!\w)" + r"[\W_]{1,3}".join(map(re.escape, words)) + r"(?!\w)", flags)
+
+
+def opening_reference(text: str) -> tuple[str, str]:
+    """Return the pronoun that a sentence opens with, or the noun of ``The <noun>``; each empty when there is none."""
+    words = _WORD.findall(text[:60])
+    if not words:
+        return "", ""
+    if words[0].casefold() in PRONOUNS:
+        return words[0], ""
+    if words[0].casefold() in ("the", "this") and len(words) > 1 and clean_name(words[1]) and words[1].islower():
+        following = text[text.find(words[1]) + len(words[1]) :].lstrip()
+        return "", "" if following.startswith("of ") else words[1]
+    return "", ""

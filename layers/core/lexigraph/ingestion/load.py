@@ -1,0 +1,283 @@
+"""Files become documents: finding them, hashing them, reading them. Whatever goes wrong is one line, and the rest goes on.
+
+``scan`` finds files, ``fingerprint`` hashes one without parsing it, ``load`` reads one.
+"""
+
+import gzip
+import hashlib
+import json
+import os
+import stat
+import warnings
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from lexigraph.ingestion.readers.html import read_html
+from lexigraph.ingestion.readers.markdown import read_markdown
+from lexigraph.ingestion.readers.office import read_docx, read_xlsx
+from lexigraph.ingestion.readers.parsed import Parsed
+from lexigraph.ingestion.readers.pdf import read_pdf
+from lexigraph.ingestion.readers.records import Record, parse_json, read_json, read_record
+from lexigraph.ingestion.readers.tables import read_csv
+from lexigraph.ingestion.readers.text import read_text
+from lexigraph.model.document import LoadedDocument
+from lexigraph.model.errors import InvalidInput
+from lexigraph.settings import Settings
+
+# the end of a file's name -> its type
+FILE_TYPES = {
+    ".txt": "txt",
+    ".text": "txt",
+    ".md": "md",
+    ".markdown": "md",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".pdf": "pdf",
+    ".docx": "docx",
+    ".xlsx": "xlsx",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".jsonl.gz": "jsonl",
+}
+_READERS: dict[str, Callable[[bytes, Settings], Parsed]] = {
+    "txt": read_text,
+    "md": read_markdown,
+    "html": read_html,
+    "pdf": read_pdf,
+    "docx": read_docx,
+    "xlsx": read_xlsx,
+    "csv": read_csv,
+}
+_HOPELESS = 20  # bad lines at the head of a jsonl file after which it is none
+_HASH_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class FileItem:
+    """A file to load. ``uri`` is its absolute ``file://`` URI, ``type`` one of the values of ``FILE_TYPES``.
+
+    A file of type ``jsonl`` holds many documents, one of type ``json`` may.
+    """
+
+    path: Path
+    uri: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A file, or a record in one, that could not be loaded, and why, in one line without any of its text."""
+
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+# ---------------------------------------------------------------- finding files
+
+
+def scan(paths: Sequence[Path], skipped: Counter[str] | None = None) -> Iterator[FileItem | Rejected]:
+    """Yield the files at and below ``paths``, each once, folders in order of names.
+
+    Hidden files and folders below a path are passed over. Links are followed; what was seen already is not seen again.
+    Files of an unknown type are rejected when a path names them; in folders they are passed over and counted in
+    ``skipped`` by the end of their names.
+    """
+    seen: set[tuple[int, int]] = set()
+    pending: list[tuple[Path, bool]] = [(Path(path), True) for path in reversed(paths)]
+    while pending:
+        path, named = pending.pop()
+        type_ = _type(path)
+        try:
+            found = path.stat()
+            if (found.st_dev, found.st_ino) in seen:
+                continue
+            if stat.S_ISDIR(found.st_mode):
+                names = sorted((entry.name for entry in os.scandir(path) if not entry.name.startswith(".")), reverse=True)
+                pending += ((path / name, False) for name in names)
+            elif not type_ or not stat.S_ISREG(found.st_mode):
+                if named:
+                    yield Rejected(_shown(path), _refusal(type_))
+                elif skipped is not None:
+                    skipped[path.suffix.lower() or path.name] += 1
+                continue
+            else:
+                yield FileItem(path, path.resolve().as_uri(), type_)
+            seen.add((found.st_dev, found.st_ino))
+        except OSError as error:
+            if named or type_ or not isinstance(error, FileNotFoundError):
+                yield Rejected(_shown(path), _os_reason(error))
+
+
+def _type(path: Path) -> str:
+    name = path.name.lower()
+    return FILE_TYPES.get(".jsonl.gz" if name.endswith(".jsonl.gz") else path.suffix.lower(), "")
+
+
+def _refusal(type_: str) -> str:
+    known = ", ".join(ending[1:] for ending in FILE_TYPES)
+    return "is not a regular file" if type_ else f"is of no known type: use one of {known}"
+
+
+def _shown(path: Path) -> str:
+    """Return a path as text that can be printed and stored, whatever bytes its name has."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def _os_reason(error: OSError) -> str:
+    match error:
+        case FileNotFoundError():
+            return "does not exist"
+        case PermissionError():
+            return "cannot be opened: permission denied"
+        case _:
+            return f"cannot be read: {(error.strerror or type(error).__name__).lower()}"
+
+
+# ---------------------------------------------------------------- hashing
+
+
+def fingerprint(item: FileItem, settings: Settings) -> str | Rejected:
+    """Return the hash of a file's bytes, which is the ``fingerprint`` of the one document that it holds.
+
+    Nothing is parsed. The documents of a file that holds many have fingerprints of their own.
+    """
+    try:
+        with _opened(item, settings) as stream:
+            return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=_HASH_BYTES)).hexdigest()
+    except OSError as error:
+        return Rejected(_shown(item.path), _os_reason(error))
+    except InvalidInput as error:
+        return Rejected(_shown(item.path), str(error))
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=_HASH_BYTES).hexdigest()
+
+
+def _opened(item: FileItem, settings: Settings) -> BufferedReader:
+    """Open a file that is neither empty nor too large. Raise ``InvalidInput`` or ``OSError``."""
+    size, limit = item.path.stat().st_size, settings.max_file_bytes
+    if size == 0:
+        raise InvalidInput("is empty")
+    if size > limit:
+        raise InvalidInput(f"has {size:,} bytes, the limit is {limit:,} (max_file_bytes): split it or raise the limit")
+    return item.path.open("rb")
+
+
+# ---------------------------------------------------------------- reading
+
+
+def load(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Rejected]:
+    """Yield the documents of a file, or why there is none; nothing is raised.
+
+    One document a file, except records: each line of a jsonl file, and each object of a JSON list whose objects have a
+    field ``text``, is a document with the URI ``FILE#ID`` (``FILE#line=N`` or ``FILE#item=N`` without an id). A bad
+    record, or the second of an id, is rejected and the others are loaded.
+    """
+    try:
+        yield from _records(item, settings) if item.type == "jsonl" else _whole(item, settings)
+    except OSError as error:  # gzip's complaint about its data is one, without a number
+        yield Rejected(_shown(item.path), _os_reason(error) if error.errno else "is damaged: it does not unpack")
+    except Exception as error:  # noqa: BLE001  # parsers raise what they like, and one file must not end the run
+        yield Rejected(_shown(item.path), _reason(error, item.type))
+
+
+def _reason(error: Exception, type_: str) -> str:
+    match error:
+        case InvalidInput():
+            return str(error)
+        case ModuleNotFoundError():
+            return f'needs the package {error.name} to be read: pip install "lexigraph[files]"'
+        case RecursionError():
+            return "nests its content too deep"
+        case MemoryError():
+            return "needs more memory than there is"
+        case EOFError() | zlib.error():
+            return "is damaged: it does not unpack"
+        case _:
+            # the message may quote the file
+            return f"is damaged, or not a {type_} file ({type(error).__name__})"
+
+
+def _whole(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Rejected]:
+    with _opened(item, settings) as stream:
+        data = stream.read(settings.max_file_bytes + 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # parsers warn on stderr about flaws that they repair
+        parsed = read_json(data, settings) if item.type == "json" else _READERS[item.type](data, settings)
+    if isinstance(parsed, list):
+        numbered = ((n, json.dumps(v, sort_keys=True).encode(), v) for n, v in enumerate(parsed, 1))
+        yield from _Records(item, settings, "item").documents(numbered)
+    else:
+        yield _document(item, parsed, item.uri, _hash(data), Path(_shown(item.path)).stem)
+
+
+def _document(item: FileItem, parsed: Parsed, uri: str, digest: str, title: str) -> LoadedDocument:
+    metadata = {**parsed.metadata, "file_name": Path(_shown(item.path)).name, "file_type": item.type}
+    return LoadedDocument(uri, parsed.title or title, parsed.text, parsed.blocks, digest, metadata)
+
+
+def _records(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Rejected]:
+    packed = item.path.name.lower().endswith(".gz")
+    with _opened(item, settings) as file, gzip.open(file) if packed else file as stream:
+        lines = _lines(stream, settings, packed)
+        yield from _Records(item, settings, "line").documents((n, raw, None) for n, raw in lines)
+
+
+def _lines(stream: Any, settings: Settings, packed: bool) -> Iterator[tuple[int, bytes]]:
+    """Yield numbered lines that are not blank; what unpacks to more than the limit ends with ``InvalidInput``."""
+    limit = settings.max_archive_bytes if packed else settings.max_file_bytes
+    total = number = 0
+    while line := stream.readline(limit - total + 1):
+        number, total = number + 1, total + len(line)
+        if total > limit:
+            raise InvalidInput(f"unpacks to more than {limit:,} bytes (max_archive_bytes): split it or raise the limit")
+        if line := line.strip():
+            yield number, line
+
+
+class _Records:
+    """The records of one file as documents; remembers the ids it has seen."""
+
+    def __init__(self, item: FileItem, settings: Settings, place: str) -> None:
+        self._item = item
+        self._settings = settings
+        self._place = place
+        self._seen: set[str] = set()
+        self._bad = 0
+
+    def documents(self, numbered: Iterator[tuple[int, bytes, Any]]) -> Iterator[LoadedDocument | Rejected]:
+        """Read (number, bytes, value) triples; a value of None is parsed from the bytes."""
+        nothing = True
+        for number, raw, value in numbered:
+            nothing = False
+            try:
+                record = read_record(parse_json(raw) if value is None else value, self._settings)
+                yield self._accept(record, number, raw)
+            except InvalidInput as error:
+                self._bad += 1
+                yield Rejected(f"{_shown(self._item.path)}, {self._place} {number:,}", str(error))
+                if self._bad == _HOPELESS and not self._seen:
+                    raise InvalidInput(f"its first {_HOPELESS} records are all bad: the rest was not read") from None
+        if nothing:
+            raise InvalidInput("holds no record")
+
+    def _accept(self, record: Record, number: int, raw: bytes) -> LoadedDocument:
+        fragment = quote(record.key, safe="/:@!$&'()*+,;-._~?") if record.key else f"{self._place}={number}"
+        if fragment in self._seen:
+            raise InvalidInput("has an id that came before in this file")
+        self._seen.add(fragment)
+        return _document(self._item, record.parsed, f"{self._item.uri}#{fragment}", _hash(raw), record.key or fragment)

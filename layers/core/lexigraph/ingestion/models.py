@@ -1,0 +1,77 @@
+"""Extraction and embedding through the cache: each distinct content is given to a model once."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from lexigraph.inference.protocols import Embedder, FloatArray
+from lexigraph.ingestion.extract import Extractor
+from lexigraph.model.document import ChunkText
+from lexigraph.model.extraction import Extraction
+from lexigraph.model.ids import content_hash
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import ContentCache
+
+_SLICE = 256  # texts between two progress reports, and between two writes to the cache
+Advance = Callable[[int, int], None]
+Use = tuple[str, str]
+
+
+def extraction_use(extractor: Extractor, chunk: ChunkText) -> Use:
+    """Return kind and key under which a chunk's extraction is cached."""
+    return f"extraction:{extractor.name}", content_hash(chunk.title, *chunk.headings, "\x00", chunk.role, chunk.text)
+
+
+def embedding_use(embedder: Embedder, text: str) -> Use:
+    """Return kind and key under which a passage's vector is cached."""
+    return f"embedding:{embedder.label}", content_hash(text)
+
+
+class CachedModels:
+    """An extractor and an embedder behind one cache. ``fresh`` ignores what the cache holds, and renews it."""
+
+    def __init__(self, extractor: Extractor, embedder: Embedder, cache: ContentCache) -> None:
+        self.extractor, self.embedder, self._cache = extractor, embedder, cache
+
+    def extract(
+        self, tenant: Tenant, chunks: Sequence[ChunkText], *, fresh: bool = False, advance: Advance = lambda *_: None
+    ) -> tuple[list[Extraction], int]:
+        """Return one extraction a chunk, and how many of them the model was asked for."""
+        keys = [extraction_use(self.extractor, chunk) for chunk in chunks]
+        kind = f"extraction:{self.extractor.name}"
+        cached = {} if fresh else self._cache.get_many(tenant, kind, [key for _, key in keys])
+        known = {key: Extraction.from_json(data.decode()) for key, data in cached.items()}
+        open_ = {key: chunk for (_, key), chunk in zip(keys, chunks, strict=True) if key not in known}
+        todo, done = list(open_.items()), 0
+        for at in range(0, len(todo), _SLICE):
+            part = todo[at : at + _SLICE]
+            found: dict[str, bytes] = {}
+            for (key, _), extraction in zip(part, self.extractor.extract([c for _, c in part]), strict=True):
+                known[key] = extraction
+                if not extraction.failed:
+                    found[key] = extraction.to_json().encode()
+                done += 1
+                advance(done, len(todo))
+            self._cache.put_many(tenant, kind, found)
+        return [known[key] for _, key in keys], len(todo)
+
+    def embed(
+        self, tenant: Tenant, texts: Sequence[str], *, fresh: bool = False, advance: Advance = lambda *_: None
+    ) -> tuple[FloatArray, int]:
+        """Return vectors of shape ``(len(texts), dimension)``, and how many texts the model was given."""
+        keys = [embedding_use(self.embedder, text)[1] for text in texts]
+        kind = f"embedding:{self.embedder.label}"
+        cached = {} if fresh else self._cache.get_many(tenant, kind, keys)
+        known = {key: np.frombuffer(data, dtype=np.float32) for key, data in cached.items()}
+        todo = list({key: text for key, text in zip(keys, texts, strict=True) if key not in known}.items())
+        for at in range(0, len(todo), _SLICE):
+            part = todo[at : at + _SLICE]
+            vectors = self.embedder.embed_passages([text for _, text in part])
+            known.update({key: vector for (key, _), vector in zip(part, vectors, strict=True)})
+            self._cache.put_many(
+                tenant, kind, {k: v.astype(np.float32).tobytes() for (k, _), v in zip(part, vectors, strict=True)}
+            )
+            advance(at + len(part), len(todo))
+        if not keys:
+            return np.zeros((0, self.embedder.dimension), np.float32), 0
+        return np.stack([known[key] for key in keys]), len(todo)

@@ -1,0 +1,173 @@
+"""What every reader makes: clean text, and blocks with the headings above them."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+from lexigraph.model.document import Block
+from lexigraph.model.errors import InvalidInput
+from lexigraph.model.filters import scalar
+from lexigraph.model.graph import Metadata, Scalar
+from lexigraph.settings import Settings
+
+# longer "headings" are paragraphs in a heading's clothes
+MAX_HEADING_CHARS = 300
+_MAX_VALUE_CHARS = 2_000
+_JOINED = frozenset({"list", "table", "row"})
+_TRANSLATED = {0xA0: " ", 0xAD: None, 0xFEFF: None, 0x2028: "\n", 0x2029: "\n", 0x0B: "\n", 0x0C: "\n", 0x85: "\n"}
+_BAD = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_BLANKS = re.compile(r"[^\S\n]+")
+_LINE_EDGES = re.compile(r" ?\n[ \n]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A document as its reader leaves it; an empty ``title`` means that the file does not say."""
+
+    title: str
+    text: str
+    blocks: tuple[Block, ...]
+    metadata: Metadata = field(default_factory=dict)
+
+
+class TextBuilder:
+    """Collects headings and blocks in reading order and keeps count of their offsets.
+
+    Headings stand in the text on lines of their own, above their blocks. One that has neither block nor lower heading
+    below it becomes a block of role ``heading``, so that its words are not lost.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._limit = settings.max_text_chars
+        self._parts: list[str] = []
+        self._length = 0
+        self._blocks: list[Block] = []
+        self._path: list[tuple[int, str]] = []
+        self._bare: Block | None = None
+        self._role = ""
+        self._page_break = False
+
+    def heading(self, level: int, text: str) -> None:
+        """Begin a section; ``level`` counts from 1 downwards (0 is above all)."""
+        text = one_line(text)
+        if len(text) > MAX_HEADING_CHARS:
+            self.add(text)
+            return
+        if not text:
+            return
+        outer = len(self._path)
+        while self._path and self._path[-1][0] >= level:
+            self._path.pop()
+        if len(self._path) < outer:
+            self._keep_bare_heading()
+        start, end = self._append(text, "heading")
+        self._bare = Block(start, end, self._headings(), "heading")
+        self._path.append((level, text))
+
+    def add(self, text: str, role: str = "paragraph") -> None:
+        """Add a block; blank text is passed over. Code keeps its white space, everything else its line breaks only."""
+        text = _code(text) if role == "code" else paragraph(text)
+        if not text:
+            return
+        self._bare = None
+        start, end = self._append(text, role)
+        self._blocks.append(Block(start, end, self._headings(), role))
+
+    def page_break(self) -> None:
+        """Put a form feed before the next block: page = form feeds before an offset, plus one."""
+        self._parts.append("\n\f")
+        self._length += 2
+        self._page_break = True
+
+    def end_sections(self, level: int) -> None:
+        """End the sections below ``level``: what follows stands under the headings above only."""
+        if self._path and self._path[-1][0] > level:
+            self._keep_bare_heading()
+        while self._path and self._path[-1][0] > level:
+            self._path.pop()
+
+    def parsed(self, title: str = "", metadata: Mapping[str, Any] | None = None) -> Parsed:
+        """Return the document. Raise ``InvalidInput`` when there is no text at all."""
+        self._keep_bare_heading()
+        if not self._blocks:
+            raise InvalidInput("holds no text")
+        return Parsed(
+            one_line(title)[:MAX_HEADING_CHARS], "".join(self._parts), tuple(self._blocks), scalars(metadata or {})
+        )
+
+    def first_heading(self) -> str:
+        """Return the text of the first heading, empty when there is none."""
+        headings = (h for block in self._blocks for h in block.headings)
+        return next(headings, "") or (self._path[0][1] if self._path else "")
+
+    def _headings(self) -> tuple[str, ...]:
+        return tuple(text for _, text in self._path)
+
+    def _keep_bare_heading(self) -> None:
+        if self._bare is not None:
+            self._blocks.append(self._bare)
+            self._bare = None
+
+    def _append(self, text: str, role: str) -> tuple[int, int]:
+        if self._length and not self._page_break:
+            gap = "\n" if role == self._role and role in _JOINED else "\n\n"
+            self._parts.append(gap)
+            self._length += len(gap)
+        self._page_break = False
+        self._role = role
+        start, end = self._length, self._length + len(text)
+        check_length(end, self._limit)
+        self._parts.append(text)
+        self._length = end
+        return start, end
+
+
+def check_length(characters: int, limit: int) -> None:
+    """Raise ``InvalidInput`` when a text is longer than ``max_text_chars``."""
+    if characters > limit:
+        raise InvalidInput(f"has more than {limit:,} characters of text (max_text_chars): split it or raise the limit")
+
+
+def clean(text: str) -> str:
+    """Return text without control characters and lone surrogates, composed (NFC), each line break a line feed."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", _SURROGATE.sub("\ufffd", text.translate(_TRANSLATED)))
+    elif "\x0b" in text or "\x0c" in text:
+        text = text.translate(_TRANSLATED)
+    return _BAD.sub("", text)
+
+
+def paragraph(text: str) -> str:
+    """Return cleaned text with single spaces, no blank line and no space at a line's edge."""
+    return _LINE_EDGES.sub("\n", _BLANKS.sub(" ", clean(text))).strip()
+
+
+def one_line(text: str) -> str:
+    """Return cleaned text on one line."""
+    return " ".join(clean(text).split())
+
+
+def _code(text: str) -> str:
+    return "\n".join(line.rstrip() for line in clean(text).split("\n")).strip("\n")
+
+
+def scalars(raw: Mapping[Any, Any]) -> dict[str, Scalar]:
+    """Return what metadata may hold: text (at most 2,000 characters), finite numbers, booleans, dates as ISO text."""
+    kept: dict[str, Scalar] = {}
+    for name, value in raw.items():
+        key, known = one_line(str(name)), scalar(value)
+        if isinstance(known, str):
+            known = clean(known).strip()[:_MAX_VALUE_CHARS]
+        elif isinstance(known, float) and not isfinite(known):
+            known = None
+        elif isinstance(known, int) and not isinstance(known, bool) and abs(known) >= 2**63:
+            known = str(known)  # what no store holds as an integer
+        if key and known is not None and known != "":
+            kept[key] = known
+    return kept

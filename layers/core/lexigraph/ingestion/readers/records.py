@@ -1,0 +1,104 @@
+"""JSON: records with a ``text`` field are documents, one each; any other JSON is one document of its paths and values."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, one_line
+from lexigraph.ingestion.readers.text import add_plain, decode, encoding_note
+from lexigraph.model.errors import InvalidInput
+from lexigraph.settings import Settings
+
+_LONG = 200  # characters from which a value is text of its own
+_TITLES = ("title", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A document among many: ``key`` is its id as text, empty when it has none."""
+
+    key: str
+    parsed: Parsed
+
+
+def read_json(data: bytes, settings: Settings) -> Parsed | list[Any]:
+    """Read a JSON file: one document, or the list of records that it is, to be read one by one by :func:`read_record`."""
+    text, encoding = decode(data)
+    value = parse_json(text)
+    if isinstance(value, list) and any(isinstance(item, dict) and isinstance(item.get("text"), str) for item in value):
+        return value
+    if isinstance(value, dict) and isinstance(value.get("text"), str) and value["text"].strip():
+        return read_record(value, settings).parsed
+    builder = TextBuilder(settings)
+    _add(builder, value, ())
+    title = next((value[key] for key in _TITLES if isinstance(value.get(key), str)), "") if isinstance(value, dict) else ""
+    return builder.parsed(title, encoding_note(encoding))
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return the value of a JSON text. Raise ``InvalidInput`` for another text, or one nested too deep."""
+    try:
+        # NaN and the infinities are no values; a line break within a text is harmless
+        return json.loads(text, parse_constant=lambda _: None, strict=False)
+    except RecursionError:
+        raise InvalidInput("nests JSON too deep") from None
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}" if error.lineno > 1 else f"column {error.colno}"
+        raise InvalidInput(f"is not JSON from {where} on") from None
+    except ValueError:
+        raise InvalidInput("is not JSON in UTF-8") from None
+
+
+def read_record(value: Any, settings: Settings) -> Record:
+    """Read an object with ``text`` and perhaps ``id`` and ``title``; its other scalars are metadata, and so is the id."""
+    if not isinstance(value, dict):
+        raise InvalidInput(f"is {_kind(value)}, not an object with a field 'text'")
+    text = value.get("text")
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidInput("has no text in its field 'text'")
+    check_length(len(text), settings.max_text_chars)
+    builder = TextBuilder(settings)
+    add_plain(builder, text)
+    key, title = value.get("id"), value.get("title")
+    named = isinstance(key, (str, int, float)) and not isinstance(key, bool)
+    rest = {name: field for name, field in value.items() if name not in ("text", "title")}
+    return Record(one_line(str(key)) if named else "", builder.parsed(title if isinstance(title, str) else "", rest))
+
+
+def _kind(value: Any) -> str:
+    kinds = {list: "a list", str: "text", type(None): "null", bool: "true or false"}
+    return kinds.get(type(value), "a number")
+
+
+def _add(builder: TextBuilder, value: Any, path: tuple[str, ...]) -> None:
+    """Add a value: keys that lead to it are headings, the scalars of one object are one row."""
+    if isinstance(value, Mapping):
+        builder.add("; ".join(f"{one_line(key)}: {short}" for key, item in value.items() if (short := _short(item))), "row")
+        for key, item in value.items():
+            if not _short(item) and item not in (None, "", [], {}):
+                builder.heading(len(path) + 1, key or "-")
+                _add(builder, item, (*path, key))
+        builder.end_sections(len(path))
+    elif isinstance(value, list):
+        for item in value:
+            if short := _short(item):
+                builder.add(short, "row")
+            else:
+                _add(builder, item, path)
+    elif value is not None:
+        add_plain(builder, _scalar(value))
+
+
+def _short(value: Any) -> str:
+    """Return a scalar or a list of scalars on one line; empty for what is too long or has parts of its own."""
+    if isinstance(value, list) and value and not any(isinstance(item, (list, dict)) for item in value):
+        value = ", ".join(_scalar(item) for item in value if item is not None)
+    if value is None or isinstance(value, (list, dict)):
+        return ""
+    line = one_line(_scalar(value))
+    return line if len(line) <= _LONG else ""
+
+
+def _scalar(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,212 @@
+"""A group of documents becomes a group of versions: plan, extract, embed, write, then finish: show and collect.
+
+Each step may be repeated. Until :func:`finish` publishes them readers see nothing of the new versions; whatever stops the
+run, the next one continues from the graph, the registry and the cache.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from lexigraph.ingestion.build import FAILED, IdentifiedChunk, chunk_graph, identify, records, yield_of
+from lexigraph.ingestion.chunk import chunk as split
+from lexigraph.ingestion.events import Event, IngestReport, Listener
+from lexigraph.ingestion.models import CachedModels, Use, embedding_use, extraction_use
+from lexigraph.model.document import LoadedDocument
+from lexigraph.model.errors import StoreUnavailable
+from lexigraph.model.extraction import Extraction
+from lexigraph.model.graph import ChunkGraph, Placement, Source
+from lexigraph.model.tenant import Tenant
+from lexigraph.settings import Settings
+from lexigraph.storage.protocols import DocumentRecord, DocumentState, IndexName, SourceVersion, Stores, VectorRecord
+
+_VISIBLE_SECONDS = 120.0
+
+
+@dataclass(slots=True)
+class Plan:
+    """A document on its way to its next version: ``new`` are the chunks that the live version does not have."""
+
+    document: LoadedDocument
+    source: Source
+    fingerprint: str
+    record: DocumentRecord | None
+    chunks: list[IdentifiedChunk]
+    new: list[IdentifiedChunk]
+    graphs: list[ChunkGraph] = field(default_factory=list)
+
+    @property
+    def placements(self) -> dict[str, Placement]:
+        """The whole version: every chunk and its place."""
+        return {c.id: c.placement for c in self.chunks}
+
+
+def text_name(version: int) -> str:
+    """Return the name under which the parsed text of a version is kept."""
+    return f"text.{version}"
+
+
+def plan(
+    stores: Stores,
+    tenant: Tenant,
+    document: LoadedDocument,
+    source: Source,
+    fingerprint: str,
+    settings: Settings,
+    *,
+    fresh: bool,
+) -> Plan:
+    """Cut a document into chunks and find those that its live version lacks; ``fresh`` takes all of them for new."""
+    record = stores.registry.document(tenant, source.id)
+    shown = stores.graph.sources(tenant, [source.id]).get(source.id)
+    live = stores.graph.chunk_ids(tenant, source.id) if shown else {}
+    chunks = split(document, max_tokens=settings.chunk_tokens, overlap=settings.chunk_overlap)
+    # a chunk that failed is tried again
+    known = {key: how for key, how in record.extractions.items() if how != FAILED} if record and not fresh else {}
+    identified = identify(tenant, source.id, chunks, known)
+    return Plan(
+        document,
+        replace(source, version=shown.version + 1 if shown else 1),
+        fingerprint,
+        record,
+        identified,
+        [c for c in identified if c.id not in live],
+    )
+
+
+def extract(
+    plans: Sequence[Plan], models: CachedModels, tenant: Tenant, report: IngestReport, tell: Listener, *, fresh: bool
+) -> None:
+    """Extract the new chunks of all plans, and make the contributions to the graph out of them."""
+    wanted = [(p, c) for p in plans for c in p.new]
+    found, asked = models.extract(
+        tenant,
+        [c.chunk for _, c in wanted],
+        fresh=fresh,
+        advance=lambda done, total: tell(Event("entity_extraction", {}, done, total)),
+    )
+    report.extracted += asked
+    told: dict[tuple[str, str], tuple[IdentifiedChunk, Extraction]] = {}
+    for (p, c), extraction in zip(wanted, found, strict=True):
+        told[p.source.id, c.key] = (c.yielding(tenant, p.source.id, yield_of(extraction)), extraction)
+        report.dropped += len(extraction.dropped)
+        report.chunks_failed += bool(extraction.failed)
+    for p in plans:
+        made = [told[p.source.id, c.key] for c in p.new]
+        p.new = [c for c, _ in made]
+        p.graphs = [chunk_graph(tenant, p.source.id, c, extraction) for c, extraction in made]
+        p.chunks = [told[p.source.id, c.key][0] if (p.source.id, c.key) in told else c for c in p.chunks]
+
+
+def write(
+    plans: Sequence[Plan],
+    stores: Stores,
+    models: CachedModels,
+    tenant: Tenant,
+    report: IngestReport,
+    tell: Listener,
+    *,
+    fresh: bool,
+) -> None:
+    """Write the versions: registry, cache ownership, text, graph, then vectors. Readers see none of it yet."""
+    made: dict[IndexName, list[VectorRecord]] = {"chunk": [], "statement": [], "topic": []}
+    uses: dict[str, list[Use]] = {}
+    for p in plans:
+        for c, graph in zip(p.new, p.graphs, strict=True):
+            of_chunk = records(p.source.id, c, graph)
+            uses[c.id] = [extraction_use(models.extractor, c.chunk)]
+            for index, rows in of_chunk.items():
+                made[index] += rows
+                uses[c.id] += [embedding_use(models.embedder, row.text) for row in rows]
+    texts = list(dict.fromkeys(row.text for rows in made.values() for row in rows))
+    tell(Event("embedding", {}, 0, len(texts)))
+    vectors, asked = models.embed(
+        tenant, texts, fresh=fresh, advance=lambda done, total: tell(Event("embedding_progress", {}, done, total))
+    )
+    report.embedded += asked
+    at = {text: row for row, text in enumerate(texts)}
+    stores.registry.save(tenant, [_record(p, "BUILDING") for p in plans])
+    stores.cache.own(tenant, uses)
+    for p in plans:
+        stores.documents.put(tenant, p.source.id, text_name(p.source.version), p.document.text.encode("utf-8"))
+    stores.graph.write(tenant, [SourceVersion(p.source, p.placements, tuple(p.graphs)) for p in plans])
+    unique = {index: list({row.id: row for row in rows}.values()) for index, rows in made.items()}
+    stores.vectors.tag(tenant, [p.source for p in plans])
+    stores.vectors.upsert(
+        tenant, {index: [replace(row, vector=vectors[at[row.text]]) for row in rows] for index, rows in unique.items()}
+    )
+    report.chunks_new += sum(len(p.new) for p in plans)
+    report.chunks_skipped += sum(len(p.chunks) - len(p.new) for p in plans)
+    report.statements_created += sum(len(g.statements) for p in plans for g in p.graphs)
+
+
+def _record(p: Plan, state: DocumentState) -> DocumentRecord:
+    failed = sum(c.yielded == FAILED for c in p.chunks)
+    ready = state == "READY"
+    return DocumentRecord(
+        source_id=p.source.id,
+        uri=p.source.uri,
+        namespace=p.source.namespace,
+        title=p.source.title,
+        state=state,
+        version=p.source.version if ready else p.source.version - 1,
+        # without a fingerprint the next run looks at the document again
+        fingerprint=p.fingerprint if ready and not failed else "",
+        metadata=p.source.metadata,
+        intended=tuple(c.id for c in p.chunks),
+        extractions={c.key: c.yielded for c in p.chunks} if ready else (p.record.extractions if p.record else {}),
+        chunks=len(p.chunks),
+        characters=len(p.document.text),
+        failed_chunks=failed,
+    )
+
+
+def finish(plans: Sequence[Plan], stores: Stores, tenant: Tenant) -> None:
+    """Show the versions to readers, then take away what they no longer hold: vectors first, the graph last."""
+    ids = [p.source.id for p in plans]
+    _wait_visible(plans, stores, tenant)
+    stores.graph.publish(tenant, [p.source for p in plans])
+    collect(stores, tenant, ids)
+    stores.vectors.untag(tenant, ids, keep={p.source.id: p.source.version for p in plans})
+    for p in plans:
+        stores.documents.delete(tenant, p.source.id, keep=[text_name(p.source.version)])
+    stores.registry.save(tenant, [_record(p, "READY") for p in plans])
+
+
+def collect(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> None:
+    """Take away closed chunks and what only they supported. Repeatable at any point: the graph goes last."""
+    doomed = stores.graph.doomed(tenant, source_ids)
+    if doomed:
+        gone: dict[IndexName, Sequence[str]] = {
+            "chunk": doomed.chunks,
+            "statement": doomed.statements,
+            "topic": doomed.topics,
+        }
+        stores.vectors.delete(tenant, gone)
+        stores.cache.disown(tenant, doomed.chunks)
+    stores.graph.collect(tenant, source_ids)
+
+
+def _wait_visible(plans: Sequence[Plan], stores: Stores, tenant: Tenant) -> None:
+    new = [c.id for p in plans for c in p.new]
+    deadline, pause = time.monotonic() + _VISIBLE_SECONDS, 0.05
+    while new and not stores.vectors.visible(tenant, "chunk", new):
+        if time.monotonic() > deadline:
+            raise StoreUnavailable(
+                f"the vector store does not show {len(new)} new chunks after {_VISIBLE_SECONDS:.0f} s; run again"
+            )
+        time.sleep(pause)
+        pause = min(2 * pause, 5.0)
+
+
+def settle_entities(stores: Stores, tenant: Tenant) -> None:
+    """Compute what follows from changed edges, and keep the index of names equal to it; one process a tenant at a time."""
+    while True:
+        with stores.registry.lease(tenant, ["collector"]) as mine:
+            if mine:
+                while derived := stores.graph.derive(tenant):
+                    stores.vectors.delete(tenant, {"entity": derived.gone})
+                    stores.vectors.upsert(tenant, {"entity": [VectorRecord(e.id, e.value) for e in derived.present]})
+                    stores.graph.settle(tenant, derived)
+                return
+        time.sleep(0.05)

@@ -1,0 +1,103 @@
+"""Words, stems and names of a text: what the pure parts of retrieval compare. No model, no I/O."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from lexigraph.model.normalise import entity_key
+
+MAX_NAME_WORDS = 8
+_WORD = re.compile(r"\w+")
+_NAME_WORD = re.compile(r"[\w+#&.'\u2019-]+")
+
+# Function words and what questions are made of: they carry no content that an answer could share.
+STOP_WORDS = frozenset(
+    """
+    a about above after again against all also am an and another any are as at be because been before being below between
+    both but by can could d did do does doing don down during each either else ever few for from further get gets give given
+    got had has have having he her here hers herself him himself his how i if in into is it its itself just let ll m many
+    may me might more most much must my myself neither no nor not now of off on once only or other our ours ourselves out
+    over own please re s same shall she should so some such t tell than that the their theirs them themselves then there
+    these they this those through to too under until up upon us ve very was we were what when where whether which while who
+    whom whose why will with would you your yours yourself yourselves
+    """.split()
+)
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Any:
+    import snowballstemmer
+
+    return snowballstemmer.stemmer("english")
+
+
+@lru_cache(maxsize=131_072)
+def stem(word: str) -> str:
+    """Return the Snowball stem of a lower-case English word; words of other scripts come back as they are."""
+    return str(_stemmer().stemWord(word))
+
+
+def words(text: str) -> list[str]:
+    """Return the lower-case words of a text in order."""
+    return _WORD.findall(text.casefold())
+
+
+def stems(text: str) -> list[str]:
+    """Return the stems of the content words of a text in order."""
+    return [stem(word) for word in words(text) if word not in STOP_WORDS]
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A stretch of words that could be a name: its key as :func:`~lexigraph.model.normalise.entity_key` makes it, the words
+    as written, and which words of the text (``first`` to ``last``, the last one excluded) they are.
+    """
+
+    key: str
+    form: str
+    first: int
+    last: int
+
+
+def names(text: str, *, max_words: int = MAX_NAME_WORDS, capitals: bool = True) -> Iterator[Name]:
+    """Yield every stretch of up to ``max_words`` words of a line that could be a name.
+
+    With ``capitals`` it begins with a capital or a digit, as names do in running text; without, any word may begin it, as in
+    a question typed in lower case. Stretches of function words alone are left out, and a possessive ending is dropped.
+    """
+    at = 0
+    for line in text.split("\n"):
+        found = [(m.group(), key) for m in _NAME_WORD.finditer(line) if (key := entity_key(m.group()))]
+        for first, (form, key) in enumerate(found):
+            if capitals and not (form.lstrip("'.\u2019")[:1].isupper() or form[0].isdigit()):
+                continue
+            parts: list[str] = []
+            content = False
+            for last in range(first, min(first + max_words, len(found))):
+                key = found[last][1]
+                content = content or (key not in STOP_WORDS and (len(key) > 1 or last > first))
+                bare = _without_possessive(key)
+                if content and bare:
+                    yield Name(" ".join([*parts, bare]), " ".join(f for f, _ in found[first : last + 1]), at + first, at + last + 1)
+                parts.append(key)
+        at += len(found)
+
+
+def _without_possessive(key: str) -> str:
+    if key.endswith("'s"):
+        return key[:-2]
+    return key.removesuffix("'")
+
+
+def longest(found: Iterable[Name]) -> list[Name]:
+    """Return the names that do not lie inside a longer one, in the order of the text: longest match first."""
+    kept: list[Name] = []
+    taken: set[int] = set()
+    for name in sorted(found, key=lambda n: (n.first - n.last, n.first)):
+        span = range(name.first, name.last)
+        if taken.isdisjoint(span):
+            taken.update(span)
+            kept.append(name)
+    return sorted(kept, key=lambda n: n.first)

@@ -1,0 +1,33 @@
+"""Caches of model results: back ends, one module each, and the cache that keeps nothing."""
+
+# ruff: noqa: ARG002  the protocol names the arguments
+from collections.abc import Iterable, Mapping, Sequence
+
+from lexigraph.model.tenant import Tenant
+
+
+class NoCache:
+    """A :class:`~lexigraph.storage.protocols.ContentCache` without entries: every model is asked every time."""
+
+    def __init__(self, connection: str = "none") -> None:
+        """Take the connection string as other back ends do."""
+
+    def get_many(self, tenant: Tenant, kind: str, keys: Sequence[str]) -> dict[str, bytes]:
+        """Find nothing."""
+        return {}
+
+    def put_many(self, tenant: Tenant, kind: str, entries: Mapping[str, bytes]) -> None:
+        """Keep nothing."""
+
+    def own(self, tenant: Tenant, uses: Mapping[str, Iterable[tuple[str, str]]]) -> None:
+        """Note nothing."""
+
+    def disown(self, tenant: Tenant, owners: Sequence[str]) -> None:
+        """Forget nothing."""
+
+    def stats(self, tenant: Tenant) -> dict[str, int]:
+        """Count nothing."""
+        return {}
+
+    def close(self) -> None:
+        """Do nothing."""

@@ -1,0 +1,103 @@
+"""From a connection string to a store. A back end is loaded when its scheme is asked for."""
+
+import inspect
+from importlib import import_module
+from typing import Any, cast
+
+from lexigraph.model.errors import InvalidInput
+from lexigraph.settings import EmbeddingModel, load_settings
+from lexigraph.storage.protocols import ContentCache, DocumentStore, GraphStore, Registry, VectorStore
+
+# scheme -> module:class, which takes the connection string; an empty string names a back end of a later release
+GRAPH_STORES = {"sqlite": "lexigraph.storage.graph.sqlite:SqliteGraphStore", "neptune-db": ""}
+VECTOR_STORES = {"sqlite": "lexigraph.storage.vector.sqlite:SqliteVectorStore", "aoss": ""}
+DOCUMENT_STORES = {"file": "lexigraph.storage.documents.files:FileDocumentStore", "s3": ""}
+REGISTRIES = {"sqlite": "lexigraph.storage.registry.sqlite:SqliteRegistry", "dynamodb": ""}
+CACHES = {"sqlite": "lexigraph.storage.cache.sqlite:SqliteContentCache", "none": "lexigraph.storage.cache:NoCache"}
+_EXAMPLES = {"sqlite": "sqlite:///FOLDER", "file": "file:///FOLDER"}
+
+
+class GraphStoreFactory:
+    """Makes graph stores."""
+
+    @staticmethod
+    def for_graph_store(connection: str | GraphStore | None = None, **options: Any) -> GraphStore:
+        """Return the graph store of ``sqlite:///FOLDER``; None is the one of the settings, a store is returned as it is.
+
+        ``options`` are further arguments of the back end. Raise ``InvalidInput`` for a connection that cannot be used,
+        ``StoreUnavailable`` when the store cannot be opened.
+        """
+        if isinstance(connection, GraphStore):
+            return connection
+        return cast(GraphStore, _open("graph", GRAPH_STORES, connection, options))
+
+
+class VectorStoreFactory:
+    """Makes vector stores."""
+
+    @staticmethod
+    def for_vector_store(
+        connection: str | VectorStore | None = None, *, embedding: EmbeddingModel | None = None
+    ) -> VectorStore:
+        """Return the vector store of ``sqlite:///FOLDER`` for an embedding, each of them that of the settings when None.
+
+        A store is returned as it is. Raise as :meth:`GraphStoreFactory.for_graph_store`.
+        """
+        if isinstance(connection, VectorStore):
+            return connection
+        model = embedding or load_settings().embedding
+        options = {"label": model.label, "dimension": model.dimension}
+        return cast(VectorStore, _open("vector", VECTOR_STORES, connection, options))
+
+
+class DocumentStoreFactory:
+    """Makes document stores."""
+
+    @staticmethod
+    def for_document_store(connection: str | DocumentStore | None = None) -> DocumentStore:
+        """Return the document store of ``file:///FOLDER``. Defaults and errors as for the other stores."""
+        if isinstance(connection, DocumentStore):
+            return connection
+        return cast(DocumentStore, _open("documents", DOCUMENT_STORES, connection, {}))
+
+
+class RegistryFactory:
+    """Makes registries."""
+
+    @staticmethod
+    def for_registry(connection: str | Registry | None = None) -> Registry:
+        """Return the registry of ``sqlite:///FOLDER``. Defaults and errors as for the other stores."""
+        if isinstance(connection, Registry):
+            return connection
+        return cast(Registry, _open("registry", REGISTRIES, connection, {}))
+
+
+class CacheFactory:
+    """Makes caches of model results."""
+
+    @staticmethod
+    def for_cache(connection: str | ContentCache | None = None) -> ContentCache:
+        """Return the cache of ``sqlite:///FOLDER``; of ``none`` one that keeps nothing. The rest as for the other stores."""
+        if isinstance(connection, ContentCache):
+            return connection
+        return cast(ContentCache, _open("cache", CACHES, connection, {}))
+
+
+def _open(store: str, homes: dict[str, str], connection: str | None, options: dict[str, Any]) -> Any:
+    """Make the store of a kind; ``store`` is its name in :attr:`Settings.connections`."""
+    given = load_settings().connections[store] if connection is None else connection
+    if not isinstance(given, str):
+        raise InvalidInput(f"{store} connection: expected a connection string or a store, got {type(given).__name__}")
+    scheme = given.partition(":")[0]  # what follows may hold a secret, so no message shows it
+    if scheme not in homes:
+        raise InvalidInput(f"{store} connection: scheme {scheme[:40]!r} is unknown; known are {', '.join(homes)}")
+    if not homes[scheme]:
+        usable = " or ".join(_EXAMPLES.get(s, s) for s, home in homes.items() if home)
+        raise InvalidInput(f"{store} connection: {scheme} is not in this release; use {usable}")
+    module, name = homes[scheme].split(":")
+    back_end = getattr(import_module(module), name)
+    try:
+        inspect.signature(back_end).bind(given, **options)
+    except TypeError as error:
+        raise InvalidInput(f"{store} connection: {scheme} does not take these options: {error}") from None
+    return back_end(given, **options)

@@ -1,0 +1,108 @@
+"""The embedded graph store: one SQLite file, safe between threads and processes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lexigraph.model.filters import Filter
+from lexigraph.model.graph import Placement, Source, StatementRow
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.embedded import Database, embedded_path
+from lexigraph.storage.graph import sqlite_derive, sqlite_inspect, sqlite_read, sqlite_write
+from lexigraph.storage.graph.sqlite_schema import SCHEMA, VERSION
+from lexigraph.storage.protocols import Derived, Doomed, EntityLookup, EvidenceRequest, Neighbourhood, SourceVersion
+
+
+class SqliteGraphStore:
+    """:class:`~lexigraph.storage.protocols.GraphStore` in ``FOLDER/graph.sqlite`` of ``sqlite:///FOLDER``."""
+
+    def __init__(self, connection: str) -> None:
+        self._database = Database(embedded_path(connection, "graph.sqlite"), SCHEMA, version=VERSION)
+
+    def write(self, tenant: Tenant, versions: Sequence[SourceVersion]) -> None:
+        sqlite_write.refuse_strays(versions)
+        with self._database.write() as connection:
+            sqlite_write.write_chunks(connection, tenant, versions)
+            for version in versions:
+                sqlite_write.place(connection, tenant, version.source, version.placements)
+
+    def publish(self, tenant: Tenant, sources: Sequence[Source]) -> None:
+        with self._database.write() as connection:
+            sqlite_write.publish(connection, tenant, sources)
+
+    def withdraw(self, tenant: Tenant, source_ids: Sequence[str]) -> None:
+        with self._database.write() as connection:
+            sqlite_write.withdraw(connection, tenant, source_ids)
+
+    def set_synonyms(self, tenant: Tenant, pairs: Sequence[tuple[str, str]]) -> None:
+        with self._database.write() as connection:
+            sqlite_write.set_synonyms(connection, tenant, pairs)
+
+    def doomed(self, tenant: Tenant, source_ids: Sequence[str]) -> Doomed:
+        with self._database.read() as connection:
+            return sqlite_inspect.doomed(connection, tenant, list(source_ids))
+
+    def collect(self, tenant: Tenant, source_ids: Sequence[str]) -> None:
+        with self._database.write() as connection:
+            sqlite_write.collect(connection, tenant, source_ids)
+
+    def derive(self, tenant: Tenant, limit: int = 10_000) -> Derived:
+        with self._database.write() as connection:
+            return sqlite_derive.derive(connection, tenant, limit)
+
+    def settle(self, tenant: Tenant, derived: Derived) -> None:
+        with self._database.write() as connection:
+            sqlite_derive.settle(connection, tenant, derived)
+
+    def sources(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, Source]:
+        with self._database.read() as connection:
+            return sqlite_read.sources(connection, tenant, source_ids)
+
+    def chunk_ids(self, tenant: Tenant, source_id: str) -> dict[str, Placement]:
+        with self._database.read() as connection:
+            return sqlite_read.chunk_ids(connection, tenant, source_id)
+
+    def entities(
+        self, tenant: Tenant, entity_ids: Sequence[str], *, connected: int = 0, filters: Filter | None = None
+    ) -> EntityLookup:
+        with self._database.read() as connection:
+            return sqlite_read.entities(connection, tenant, entity_ids, connected, filters)
+
+    def evidence(self, tenant: Tenant, request: EvidenceRequest) -> list[StatementRow]:
+        with self._database.read() as connection:
+            return sqlite_read.evidence(connection, tenant, request)
+
+    def neighbourhood(
+        self,
+        tenant: Tenant,
+        chunk_ids: Sequence[str],
+        *,
+        names: Mapping[str, Sequence[str]] | None = None,
+        max_df: int = 15,
+        per_entity: int = 10,
+        filters: Filter | None = None,
+    ) -> Neighbourhood:
+        with self._database.read() as connection:
+            return sqlite_read.neighbourhood(connection, tenant, chunk_ids, names or {}, max_df, per_entity, filters)
+
+    def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120) -> dict[str, list[dict[str, Any]]]:
+        with self._database.read() as connection:
+            return sqlite_inspect.egonet(connection, tenant, node_id, depth, limit)
+
+    def stats(self, tenant: Tenant) -> dict[str, int]:
+        with self._database.read() as connection:
+            return sqlite_inspect.stats(connection, tenant)
+
+    def dump(self, tenant: Tenant) -> dict[str, list[tuple[Any, ...]]]:
+        with self._database.read() as connection:
+            return sqlite_inspect.dump(connection, tenant)
+
+    def source_ids(self, tenant: Tenant) -> list[str]:
+        with self._database.read() as connection:
+            return sqlite_read.source_ids(connection, tenant)
+
+    def node_ids(self, tenant: Tenant, source_id: str) -> Doomed:
+        with self._database.read() as connection:
+            return sqlite_inspect.node_ids(connection, tenant, source_id)
+
+    def close(self) -> None:
+        self._database.close()

@@ -1,0 +1,84 @@
+"""Derived properties of entities in the embedded graph: value, class, df and degree, computed from live edges."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from lexigraph.model.graph import Entity
+from lexigraph.storage.graph.sqlite_schema import LIVE
+from lexigraph.storage.graph.sqlite_write import public, raw, tenant_key
+from lexigraph.storage.protocols import Derived
+
+_UNSUPPORTED = """
+DELETE FROM entity WHERE k IN (SELECT k FROM temp.due) AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.entity = entity.k)
+    AND NOT EXISTS (SELECT 1 FROM about a WHERE a.entity = entity.k)
+    AND NOT EXISTS (SELECT 1 FROM alias a WHERE a.alias = entity.k)
+    AND NOT EXISTS (SELECT 1 FROM alias a WHERE a.target = entity.k)
+"""
+_LIVE_MENTIONS = f"""
+FROM temp.due d JOIN mentions m ON m.entity = d.k JOIN placed p ON p.chunk = m.chunk JOIN source s ON s.k = p.source
+WHERE {LIVE}
+"""
+_FORMS = f"""
+SELECT d.k, m.form, m.class, count(*) {_LIVE_MENTIONS} GROUP BY d.k, m.form, m.class
+UNION ALL SELECT d.k, a.form, '', 1 FROM temp.due d JOIN about a ON a.entity = d.k
+UNION ALL SELECT d.k, a.alias_form, '', 1 FROM temp.due d JOIN alias a ON a.alias = d.k
+UNION ALL SELECT d.k, a.target_form, '', 1 FROM temp.due d JOIN alias a ON a.target = d.k
+"""
+_DF = f"SELECT d.k, count(DISTINCT p.source) {_LIVE_MENTIONS} GROUP BY d.k"
+_DEGREE = f"""
+SELECT k, count(DISTINCT fact) FROM (
+    SELECT d.k AS k, x.fact AS fact FROM temp.due d JOIN fact f ON f.subject_entity = d.k JOIN supports x ON x.fact = f.k
+        JOIN placed p ON p.chunk = x.chunk JOIN source s ON s.k = p.source WHERE {LIVE}
+    UNION SELECT d.k, x.fact FROM temp.due d JOIN supports x ON x.object_entity = d.k
+        JOIN placed p ON p.chunk = x.chunk JOIN source s ON s.k = p.source WHERE {LIVE}
+) GROUP BY k
+"""
+
+
+def derive(connection: sqlite3.Connection, tenant: str, limit: int) -> Derived:
+    """Compute what follows from the edges of touched entities; ties by the smallest; delete those without support."""
+    t = tenant_key(connection, tenant)
+    connection.execute("CREATE TEMP TABLE IF NOT EXISTS due (k INTEGER PRIMARY KEY)")
+    connection.execute("DELETE FROM temp.due")
+    connection.execute(
+        "INSERT INTO temp.due SELECT entity FROM touched WHERE tenant = ? ORDER BY entity LIMIT ?", (t, limit)
+    )
+    stamp = connection.execute("SELECT coalesce(max(value), 0) FROM counter WHERE name = 'stamp'").fetchone()[0]
+    connection.execute(_UNSUPPORTED)
+    due = connection.execute(
+        "SELECT t.entity, t.id, e.k FROM temp.due d JOIN touched t ON t.entity = d.k LEFT JOIN entity e ON e.k = d.k"
+    ).fetchall()
+    value, class_ = _majorities(connection.execute(_FORMS, (t,)).fetchall())
+    df = dict(connection.execute(_DF, (t,)).fetchall())
+    degree = dict(connection.execute(_DEGREE, (t, t)).fetchall())
+    # what only unpublished chunks name is gone for readers until it is published, which touches it again
+    named = [(k, id_) for k, id_, alive in due if alive is not None and k in value]
+    rows = [(value[k], class_.get(k, ""), df.get(k, 0), degree.get(k, 0), k) for k, _ in named]
+    connection.executemany("UPDATE entity SET value = ?, class = ?, df = ?, degree = ? WHERE k = ?", rows)
+    return Derived(
+        present=tuple(Entity(public("entity", id_), *row[:4]) for (_, id_), row in zip(named, rows, strict=True)),
+        gone=tuple(public("entity", id_) for k, id_, alive in due if alive is None or k not in value),
+        stamp=stamp,
+    )
+
+
+def _majorities(rows: Sequence[tuple[int, str, str, int]]) -> tuple[dict[int, str], dict[int, str]]:
+    forms: dict[int, dict[str, int]] = {}
+    classes: dict[int, dict[str, int]] = {}
+    for k, form, class_, count in rows:
+        for text, votes in ((form, forms), (class_, classes)):
+            if text:
+                tally = votes.setdefault(k, {})
+                tally[text] = tally.get(text, 0) + count
+    return tuple(  # type: ignore[return-value]  # a pair, built in one go
+        {k: min(tally, key=lambda text: (-tally[text], text)) for k, tally in votes.items()} for votes in (forms, classes)
+    )
+
+
+def settle(connection: sqlite3.Connection, tenant: str, derived: Derived) -> None:
+    """Forget touches that came before what was derived."""
+    t = tenant_key(connection, tenant)
+    ids = [raw(e.id) for e in derived.present] + [raw(i) for i in derived.gone]
+    connection.executemany(
+        "DELETE FROM touched WHERE tenant = ? AND stamp <= ? AND id = ?", [(t, derived.stamp, i) for i in ids]
+    )

@@ -1,0 +1,198 @@
+"""Looking at the embedded graph as a whole: counts, the dump that comparisons use, ids for repair, egonets."""
+
+import sqlite3
+from typing import Any
+
+from lexigraph.model.errors import InvalidInput, NotFound
+from lexigraph.model.ids import Kind
+from lexigraph.storage.embedded import in_batches, marks
+from lexigraph.storage.graph.sqlite_schema import LIVE
+from lexigraph.storage.graph.sqlite_write import DOOMED_STATEMENTS, DOOMED_TOPICS, find_doomed, public, raw, tenant_key
+from lexigraph.storage.protocols import Doomed
+
+_LIVE_CHUNKS = f"SELECT p.chunk FROM placed p JOIN source s ON s.k = p.source WHERE {LIVE}"
+_COUNTS = {
+    "sources": "SELECT count(*) FROM source WHERE tenant = ? AND live IS NOT NULL",
+    "chunks": f"SELECT count(DISTINCT chunk) FROM ({_LIVE_CHUNKS})",
+    "topics": f"SELECT count(DISTINCT topic) FROM topic_in WHERE chunk IN ({_LIVE_CHUNKS})",
+    "statements": f"SELECT count(DISTINCT statement) FROM said_in WHERE chunk IN ({_LIVE_CHUNKS})",
+    "facts": f"SELECT count(DISTINCT fact) FROM supports WHERE chunk IN ({_LIVE_CHUNKS})",
+    "entities": "SELECT count(*) FROM entity WHERE tenant = ? AND df > 0",
+    "mentions": f"SELECT count(*) FROM mentions WHERE chunk IN ({_LIVE_CHUNKS})",
+    "links": "SELECT count(*) FROM about a JOIN source s ON s.k = a.source WHERE s.tenant = ? AND s.live IS NOT NULL",
+}
+
+
+def stats(connection: sqlite3.Connection, tenant: str) -> dict[str, int]:
+    """Count what readers see."""
+    t = tenant_key(connection, tenant)
+    return {name: connection.execute(query, (t,)).fetchone()[0] for name, query in _COUNTS.items()}
+
+
+# Every node and edge of a tenant by public ids; version numbers stay out, closed places are marked.
+_DUMP = {
+    "source": "SELECT id, uri, namespace, title, metadata, live IS NOT NULL FROM source WHERE tenant = ?",
+    "placed": 'SELECT c.id, s.id, p.seq, p."start", p."end", p.role, p.parent, p.until IS NULL FROM placed p '
+    "JOIN chunk c ON c.k = p.chunk JOIN source s ON s.k = p.source WHERE s.tenant = ?",
+    "chunk": "SELECT c.id, s.id FROM chunk c JOIN source s ON s.k = c.source WHERE s.tenant = ?",
+    "topic": "SELECT x.id, s.id, x.value FROM topic x JOIN source s ON s.k = x.source WHERE s.tenant = ?",
+    "topic_in": "SELECT c.id, x.id FROM topic_in i JOIN chunk c ON c.k = i.chunk JOIN topic x ON x.k = i.topic "
+    "JOIN source s ON s.k = c.source WHERE s.tenant = ?",
+    "statement": "SELECT x.id, t.id, x.value, x.details FROM statement x JOIN topic t ON t.k = x.topic "
+    "JOIN source s ON s.k = t.source WHERE s.tenant = ?",
+    "said_in": 'SELECT c.id, x.id, i.position, i."start", i."end" FROM said_in i JOIN chunk c ON c.k = i.chunk '
+    "JOIN statement x ON x.k = i.statement JOIN source s ON s.k = c.source WHERE s.tenant = ?",
+    "fact": "SELECT f.id, f.subject, f.predicate, f.object, e.id FROM fact f JOIN entity e ON e.k = f.subject_entity "
+    "WHERE e.tenant = ?",
+    "supports": "SELECT c.id, x.id, f.id, o.id, i.confidence FROM supports i JOIN chunk c ON c.k = i.chunk "
+    "JOIN statement x ON x.k = i.statement JOIN fact f ON f.k = i.fact LEFT JOIN entity o ON o.k = i.object_entity "
+    "JOIN source s ON s.k = c.source WHERE s.tenant = ?",
+    "entity": "SELECT id, value, class, df, degree FROM entity WHERE tenant = ?",
+    "mentions": "SELECT c.id, x.id, e.id, i.form, i.class FROM mentions i JOIN chunk c ON c.k = i.chunk "
+    "JOIN statement x ON x.k = i.statement JOIN entity e ON e.k = i.entity WHERE e.tenant = ?",
+    "about": "SELECT s.id, e.id, a.form FROM about a JOIN source s ON s.k = a.source JOIN entity e ON e.k = a.entity "
+    "WHERE s.tenant = ?",
+    "alias": "SELECT a.id, b.id, c.id FROM alias x JOIN entity a ON a.k = x.alias JOIN entity b ON b.k = x.target "
+    "LEFT JOIN chunk c ON c.k = x.chunk WHERE a.tenant = ?",
+    "touched": "SELECT id FROM touched WHERE tenant = ?",
+}
+
+
+def dump(connection: sqlite3.Connection, tenant: str) -> dict[str, list[tuple[Any, ...]]]:
+    """Return all rows of a tenant in a form that depends on the content only."""
+    t = tenant_key(connection, tenant)
+    return {
+        name: sorted(
+            (tuple(v.hex() if isinstance(v, bytes) else v for v in row) for row in connection.execute(query, (t,))), key=repr
+        )
+        for name, query in _DUMP.items()
+    }
+
+
+def doomed(connection: sqlite3.Connection, tenant: str, source_ids: list[str]) -> Doomed:
+    """Return what a collection would take of these sources."""
+    find_doomed(connection, tenant, source_ids)
+    return Doomed(
+        chunks=_public(connection, "chunk", "SELECT k FROM temp.doomed"),
+        statements=_public(connection, "statement", DOOMED_STATEMENTS),
+        topics=_public(connection, "topic", DOOMED_TOPICS),
+    )
+
+
+def _public(connection: sqlite3.Connection, kind: Kind, keys: str) -> tuple[str, ...]:
+    rows = connection.execute(f"SELECT id FROM {kind} WHERE k IN ({keys}) ORDER BY id")
+    return tuple(public(kind, row[0]) for row in rows)
+
+
+def node_ids(connection: sqlite3.Connection, tenant: str, source_id: str) -> Doomed:
+    """Return every chunk, statement and topic of a source, live or not."""
+    found: dict[str, tuple[str, ...]] = {}
+    for kind, query in (
+        ("chunk", "SELECT c.id FROM chunk c JOIN source s ON s.k = c.source WHERE s.id = ? AND s.tenant = ? ORDER BY c.id"),
+        (
+            "statement",
+            "SELECT x.id FROM statement x JOIN topic t ON t.k = x.topic JOIN source s ON s.k = t.source "
+            "WHERE s.id = ? AND s.tenant = ? ORDER BY x.id",
+        ),
+        ("topic", "SELECT x.id FROM topic x JOIN source s ON s.k = x.source WHERE s.id = ? AND s.tenant = ? ORDER BY x.id"),
+    ):
+        rows = connection.execute(query, (raw(source_id), tenant_key(connection, tenant)))
+        found[kind] = tuple(f"{kind}:{row[0].hex()}" for row in rows)
+    return Doomed(found["chunk"], found["statement"], found["topic"])
+
+
+# ---------------------------------------------------------------- egonet
+
+# Steps between live nodes, each (from kind, to kind, edge type, query from key to key); walked both ways.
+_GATED = f"JOIN placed p ON p.chunk = x.chunk JOIN source s ON s.k = p.source WHERE {LIVE}"
+_STEPS: tuple[tuple[Kind, Kind, str, str], ...] = (
+    (
+        "chunk",
+        "source",
+        "EXTRACTED_FROM",
+        f"SELECT x.chunk AS a, p.source AS b FROM (SELECT k AS chunk FROM chunk) x {_GATED}",
+    ),
+    ("topic", "chunk", "MENTIONED_IN", f"SELECT x.topic AS a, x.chunk AS b FROM topic_in x {_GATED}"),
+    ("statement", "chunk", "MENTIONED_IN", f"SELECT x.statement AS a, x.chunk AS b FROM said_in x {_GATED}"),
+    (
+        "statement",
+        "topic",
+        "BELONGS_TO",
+        f"SELECT x.statement AS a, st.topic AS b FROM said_in x JOIN statement st ON st.k = x.statement {_GATED}",
+    ),
+    ("fact", "statement", "SUPPORTS", f"SELECT x.fact AS a, x.statement AS b FROM supports x {_GATED}"),
+    (
+        "entity",
+        "fact",
+        "SUBJECT",
+        f"SELECT f.subject_entity AS a, x.fact AS b FROM supports x JOIN fact f ON f.k = x.fact {_GATED}",
+    ),
+    (
+        "entity",
+        "fact",
+        "OBJECT",
+        f"SELECT x.object_entity AS a, x.fact AS b FROM supports x {_GATED} AND x.object_entity > 0",
+    ),
+    ("statement", "entity", "MENTIONS", f"SELECT x.statement AS a, x.entity AS b FROM mentions x {_GATED}"),
+    (
+        "source",
+        "entity",
+        "ABOUT",
+        "SELECT x.source AS a, x.entity AS b FROM about x JOIN source s ON s.k = x.source "
+        "WHERE s.tenant = ? AND s.live IS NOT NULL",
+    ),
+)
+_LABELS = {
+    "source": "SELECT id, coalesce(nullif(title, ''), uri) FROM source WHERE k = ?",
+    "chunk": "SELECT c.id, s.uri || '#' || p.seq FROM chunk c JOIN placed p ON p.chunk = c.k "
+    "JOIN source s ON s.k = p.source WHERE c.k = ?",
+    "topic": "SELECT id, value FROM topic WHERE k = ?",
+    "statement": "SELECT id, value FROM statement WHERE k = ?",
+    "fact": "SELECT id, subject || ' ' || predicate || ' ' || object FROM fact WHERE k = ?",
+    "entity": "SELECT id, value FROM entity WHERE k = ?",
+}
+Node = tuple[str, int]
+
+
+def egonet(
+    connection: sqlite3.Connection, tenant: str, node_id: str, depth: int, limit: int
+) -> dict[str, list[dict[str, Any]]]:
+    """Walk outwards from a node, breadth first, until ``depth`` steps or ``limit`` nodes. Raise ``NotFound``."""
+    kind = node_id.partition(":")[0]
+    if kind not in _LABELS:
+        raise InvalidInput(f"node id {node_id[:60]!r}: it begins with one of {', '.join(_LABELS)} and ':'")
+    t = tenant_key(connection, tenant)
+    row = connection.execute(f"SELECT k FROM {kind} WHERE id = ?", (raw(node_id),)).fetchone()
+    nodes: dict[Node, None] = {(kind, row[0]): None} if row else {}
+    edges: set[tuple[Node, Node, str]] = set()
+    frontier = list(nodes)
+    for _ in range(depth):
+        step = _step(connection, t, frontier)
+        for a, b, _type in sorted(step):
+            for node in (a, b):
+                if len(nodes) < limit:
+                    nodes.setdefault(node)
+        edges |= {edge for edge in step if edge[0] in nodes and edge[1] in nodes}
+        seen = set(frontier)
+        frontier = [n for n in nodes if n not in seen and any(n in edge[:2] for edge in step)]
+    if not edges:
+        raise NotFound(f"no live node {node_id[:60]!r}")
+    shown = {node: connection.execute(_LABELS[node[0]], (node[1],)).fetchone() for node in nodes}
+    public_id = {node: f"{node[0]}:{found[0].hex()}" for node, found in shown.items()}
+    return {
+        "nodes": [{"id": public_id[n], "label": shown[n][1], "type": n[0]} for n in nodes],
+        "edges": [{"source": public_id[a], "target": public_id[b], "type": e} for a, b, e in sorted(edges)],
+    }
+
+
+def _step(connection: sqlite3.Connection, tenant: int, frontier: list[Node]) -> set[tuple[Node, Node, str]]:
+    edges: set[tuple[Node, Node, str]] = set()
+    for kind_a, kind_b, edge, query in _STEPS:
+        for column, kind in (("a", kind_a), ("b", kind_b)):
+            for batch in in_batches([k for of, k in frontier if of == kind]):
+                rows = connection.execute(
+                    f"SELECT a, b FROM ({query}) WHERE {column} IN ({marks(len(batch))}) LIMIT 2000",
+                    (tenant, *batch),
+                )
+                edges |= {((kind_a, a), (kind_b, b), edge) for a, b in rows}
+    return edges

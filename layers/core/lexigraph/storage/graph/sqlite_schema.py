@@ -1,0 +1,74 @@
+"""Tables of the embedded lexical graph. Integer keys inside, 128-bit public ids at the border.
+
+Every edge that a chunk contributes carries the chunk's key (``said_in``, ``topic_in``, ``supports``, ``mentions``,
+``alias``), so a chunk is withdrawn exactly. ``placed`` is EXTRACTED_FROM: readers see a chunk when
+``since <= source.live < until``. NEXT and PREVIOUS follow from ``placed.seq`` and ``said_in.position``, RELATION from
+``fact.subject_entity`` and ``supports.object_entity``.
+"""
+
+VERSION = 1
+
+SCHEMA = """
+CREATE TABLE tenant (k INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE source (
+    k INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, tenant INTEGER NOT NULL, uri TEXT NOT NULL, namespace TEXT NOT NULL,
+    title TEXT NOT NULL DEFAULT '', metadata TEXT NOT NULL DEFAULT '{}', filterable TEXT NOT NULL DEFAULT '{}', live INTEGER
+);
+CREATE INDEX source_tenant ON source (tenant);
+CREATE TABLE chunk (k INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, source INTEGER NOT NULL);
+CREATE INDEX chunk_source ON chunk (source);
+CREATE TABLE placed (
+    chunk INTEGER NOT NULL, since INTEGER NOT NULL, until INTEGER, source INTEGER NOT NULL, seq INTEGER NOT NULL,
+    "start" INTEGER NOT NULL, "end" INTEGER NOT NULL, role TEXT NOT NULL, parent TEXT NOT NULL, PRIMARY KEY (chunk, since)
+) WITHOUT ROWID;
+CREATE INDEX placed_source ON placed (source, seq);
+CREATE TABLE topic (k INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, source INTEGER NOT NULL, value TEXT NOT NULL);
+CREATE TABLE topic_in (chunk INTEGER NOT NULL, topic INTEGER NOT NULL, PRIMARY KEY (chunk, topic)) WITHOUT ROWID;
+CREATE INDEX topic_in_topic ON topic_in (topic);
+CREATE TABLE statement (
+    k INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, topic INTEGER NOT NULL, value TEXT NOT NULL, details TEXT NOT NULL
+);
+CREATE TABLE said_in (
+    chunk INTEGER NOT NULL, statement INTEGER NOT NULL, position INTEGER NOT NULL, "start" INTEGER NOT NULL,
+    "end" INTEGER NOT NULL, PRIMARY KEY (chunk, statement)
+) WITHOUT ROWID;
+CREATE INDEX said_in_statement ON said_in (statement);
+CREATE TABLE entity (
+    k INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, tenant INTEGER NOT NULL, value TEXT NOT NULL,
+    class TEXT NOT NULL DEFAULT '', df INTEGER NOT NULL DEFAULT 0, degree INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE fact (
+    k INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, subject TEXT NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,
+    subject_entity INTEGER NOT NULL
+);
+CREATE INDEX fact_subject ON fact (subject_entity);
+CREATE TABLE supports (
+    chunk INTEGER NOT NULL, statement INTEGER NOT NULL, fact INTEGER NOT NULL, object_entity INTEGER,
+    confidence REAL NOT NULL, PRIMARY KEY (chunk, statement, fact)
+) WITHOUT ROWID;
+CREATE INDEX supports_fact ON supports (fact);
+CREATE INDEX supports_object ON supports (object_entity) WHERE object_entity IS NOT NULL;
+CREATE TABLE mentions (
+    chunk INTEGER NOT NULL, statement INTEGER NOT NULL, entity INTEGER NOT NULL, form TEXT NOT NULL, class TEXT NOT NULL,
+    PRIMARY KEY (chunk, statement, entity)
+) WITHOUT ROWID;
+CREATE INDEX mentions_entity ON mentions (entity);
+CREATE TABLE about (source INTEGER NOT NULL, entity INTEGER NOT NULL, form TEXT NOT NULL, PRIMARY KEY (source, entity))
+WITHOUT ROWID;
+CREATE INDEX about_entity ON about (entity);
+CREATE TABLE alias (
+    alias INTEGER NOT NULL, target INTEGER NOT NULL, chunk INTEGER NOT NULL, alias_form TEXT NOT NULL,
+    target_form TEXT NOT NULL, PRIMARY KEY (alias, target, chunk)
+) WITHOUT ROWID;
+CREATE INDEX alias_target ON alias (target);
+CREATE INDEX alias_chunk ON alias (chunk);
+CREATE TABLE touched (entity INTEGER PRIMARY KEY, id BLOB NOT NULL, tenant INTEGER NOT NULL, stamp INTEGER NOT NULL);
+CREATE INDEX touched_tenant ON touched (tenant);
+"""
+
+# A chunk `c` of a source `s` placed as `p` that readers of tenant ? see.
+LIVE = "s.tenant = ? AND p.since <= s.live AND (p.until IS NULL OR p.until > s.live)"
+
+# Owner of the aliases that the synonyms file gives: no chunk has the key 0; tenants are told apart by their entities.
+SYNONYMS = 0

@@ -1,0 +1,243 @@
+"""The embedded registry: documents, jobs with their events, and leases, in ``registry.sqlite``.
+
+A lease is a row that names its holder: a file in ``holders/`` that is locked as long as the lease is held. The lock ends
+with the process, so whoever comes next sees that the lease of a dead one is free.
+"""
+
+import json
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import Any, get_args
+
+from lexigraph.model.errors import InvalidInput, NotFound, StoreUnavailable
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.embedded import Database, embedded_path
+from lexigraph.storage.protocols import DocumentRecord, DocumentState, JobEvent, JobRecord, JobStatus
+from lexigraph.storage.registry.holders import Holder
+
+VERSION = 1
+
+# `record` holds, as JSON, the fields of a document that no query asks for
+SCHEMA = """
+CREATE TABLE documents (
+    k INTEGER PRIMARY KEY, tenant TEXT NOT NULL, source_id TEXT NOT NULL, uri TEXT NOT NULL, namespace TEXT NOT NULL,
+    state TEXT NOT NULL, fingerprint TEXT NOT NULL, updated_at TEXT NOT NULL, record TEXT NOT NULL,
+    UNIQUE (tenant, source_id)
+);
+CREATE UNIQUE INDEX documents_uri ON documents (tenant, uri, source_id);
+CREATE INDEX documents_namespace ON documents (tenant, namespace, uri, source_id);
+CREATE INDEX documents_state ON documents (tenant, state);
+CREATE TABLE jobs (
+    k INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
+    status TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL, request TEXT NOT NULL,
+    result TEXT NOT NULL DEFAULT '{}', reason TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX jobs_tenant ON jobs (tenant);
+CREATE TABLE events (
+    job INTEGER NOT NULL, seq INTEGER NOT NULL, stage TEXT NOT NULL, at TEXT NOT NULL, data TEXT NOT NULL,
+    PRIMARY KEY (job, seq)
+) WITHOUT ROWID;
+CREATE TABLE leases (
+    tenant TEXT NOT NULL, key TEXT NOT NULL, holder TEXT NOT NULL, PRIMARY KEY (tenant, key)
+) WITHOUT ROWID;
+CREATE INDEX leases_holder ON leases (holder);
+"""
+
+_COLUMNS = ("source_id", "uri", "namespace", "state", "fingerprint", "updated_at")
+_REST = tuple(f.name for f in fields(DocumentRecord) if f.name not in _COLUMNS)
+
+_DOCUMENT = f"SELECT {', '.join(_COLUMNS)}, record FROM documents WHERE tenant = :tenant"
+_SAVE = """
+INSERT INTO documents (tenant, source_id, uri, namespace, state, fingerprint, updated_at, record)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (tenant, source_id) DO UPDATE SET uri = excluded.uri, namespace = excluded.namespace, state = excluded.state,
+    fingerprint = excluded.fingerprint, updated_at = excluded.updated_at, record = excluded.record
+"""
+_FINGERPRINTS = """
+SELECT source_id, state, fingerprint FROM documents WHERE tenant = ? AND source_id IN (SELECT value FROM json_each(?))
+"""
+_FORGET = "DELETE FROM documents WHERE tenant = ? AND source_id IN (SELECT value FROM json_each(?))"
+_JOB = "SELECT id, kind, status, created_at, updated_at, request, result, reason FROM jobs WHERE tenant = ?"
+_START_JOB = """
+INSERT INTO jobs (tenant, id, kind, status, created_at, updated_at, request) VALUES (?, ?, ?, 'RUNNING', ?, ?, ?)
+"""
+_FINISH_JOB = "UPDATE jobs SET status = ?, result = ?, reason = ?, updated_at = ? WHERE tenant = ? AND id = ?"
+_EVENTS = """
+SELECT e.seq, e.stage, e.at, e.data FROM jobs j JOIN events e ON e.job = j.k
+WHERE j.tenant = ? AND j.id = ? AND e.seq > ? ORDER BY e.seq
+"""
+_ADD_EVENT = """
+INSERT INTO events (job, seq, stage, at, data)
+SELECT :job, coalesce(max(seq), 0) + 1, :stage, :at, :data FROM events WHERE job = :job
+"""
+_DROP_DEAD = "DELETE FROM leases WHERE holder NOT IN (SELECT value FROM json_each(?))"
+
+
+class SqliteRegistry:
+    """A :class:`~lexigraph.storage.protocols.Registry` in the folder of ``sqlite:///FOLDER``, which is made when missing.
+
+    Safe between threads, processes and forked children.
+    """
+
+    def __init__(self, connection: str) -> None:
+        """Open the registry. Raise ``InvalidInput`` for a connection or file that is refused."""
+        self.path = embedded_path(connection, "registry.sqlite")
+        self._database = Database(self.path, SCHEMA, version=VERSION)
+
+    # -- documents
+
+    def document(self, tenant: Tenant, source_id: str) -> DocumentRecord | None:
+        with self._database.read() as c:
+            row = c.execute(f"{_DOCUMENT} AND source_id = :id", {"tenant": tenant, "id": source_id}).fetchone()
+        return _document(row) if row else None
+
+    def documents(
+        self, tenant: Tenant, *, namespace: str | None = None, after: str = "", limit: int = 1_000
+    ) -> list[DocumentRecord]:
+        _check_limit(limit)
+        query = f"{_DOCUMENT} {'' if namespace is None else 'AND namespace = :namespace'}"
+        values = {"tenant": tenant, "namespace": namespace, "after": after, "limit": limit}
+        beyond = "uri > :after" if after else "uri >= :after"
+        with self._database.read() as c:
+            rows = c.execute(f"{query} AND {beyond} ORDER BY uri, source_id LIMIT :limit", values).fetchall()
+            if len(rows) == limit:
+                values |= {"id": rows[-1][0], "uri": rows[-1][1]}
+                rows += c.execute(f"{query} AND uri = :uri AND source_id > :id ORDER BY source_id", values)
+        return [_document(row) for row in rows]
+
+    def fingerprints(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, tuple[DocumentState, str]]:
+        with self._database.read() as c:
+            rows = c.execute(_FINGERPRINTS, (tenant, json.dumps(list(source_ids))))
+            return {source_id: (state, fingerprint) for source_id, state, fingerprint in rows}
+
+    def save(self, tenant: Tenant, records: Sequence[DocumentRecord]) -> None:
+        now = _now()
+        rows = [
+            (
+                *(tenant, r.source_id, r.uri, r.namespace, r.state, r.fingerprint, now),
+                _json({name: getattr(r, name) for name in _REST}, f"document {r.uri!r}"),
+            )
+            for r in records
+        ]
+        with self._database.write() as c:
+            c.executemany(_SAVE, rows)
+
+    def forget(self, tenant: Tenant, source_ids: Sequence[str]) -> None:
+        with self._database.write() as c:
+            c.execute(_FORGET, (tenant, json.dumps(list(source_ids))))
+
+    # -- leases
+
+    @contextmanager
+    def lease(self, tenant: Tenant, keys: Sequence[str]) -> Iterator[frozenset[str]]:
+        holder = Holder(self.path.parent / "holders")
+        try:
+            yield self._take(tenant, keys, holder)
+        finally:
+            if holder.is_open:
+                # closing the holder frees the leases even when their rows cannot be deleted now
+                with suppress(StoreUnavailable), self._database.write() as c:
+                    c.execute("DELETE FROM leases WHERE holder = ?", (holder.token,))
+                holder.close()
+
+    def _take(self, tenant: Tenant, keys: Sequence[str], holder: Holder) -> frozenset[str]:
+        if not keys:
+            return frozenset()
+        with self._database.write() as c:
+            holder.open()
+            c.execute(_DROP_DEAD, (json.dumps(holder.living()),))
+            c.executemany("INSERT OR IGNORE INTO leases VALUES (?, ?, ?)", [(tenant, key, holder.token) for key in keys])
+            return frozenset(key for (key,) in c.execute("SELECT key FROM leases WHERE holder = ?", (holder.token,)))
+
+    # -- jobs
+
+    def start_job(self, tenant: Tenant, kind: str, request: Mapping[str, Any]) -> JobRecord:
+        now, job_id, asked = _now(), secrets.token_hex(16), _json(request, "request of a job")
+        with self._database.write() as c:
+            c.execute(_START_JOB, (tenant, job_id, kind, now, now, asked))
+        return _job((job_id, kind, "RUNNING", now, now, asked, "{}", ""))
+
+    def job(self, tenant: Tenant, job_id: str) -> JobRecord:
+        with self._database.read() as c:
+            row = c.execute(f"{_JOB} AND id = ?", (tenant, job_id)).fetchone()
+        if row is None:
+            raise _no_job(job_id)
+        return _job(row)
+
+    def jobs(self, tenant: Tenant, *, limit: int = 50) -> list[JobRecord]:
+        _check_limit(limit)
+        with self._database.read() as c:
+            return [_job(row) for row in c.execute(f"{_JOB} ORDER BY k DESC LIMIT ?", (tenant, limit))]
+
+    def add_events(self, tenant: Tenant, job_id: str, events: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        prepared = [{"stage": stage, "data": _json(data, f"event {stage!r}")} for stage, data in events]
+        with self._database.write() as c:
+            job = c.execute("SELECT k FROM jobs WHERE tenant = ? AND id = ?", (tenant, job_id)).fetchone()
+            if job is None:
+                raise _no_job(job_id)
+            # the time is taken inside the transaction: it grows with seq, whoever writes
+            now = _now()
+            c.executemany(_ADD_EVENT, [{**event, "job": job[0], "at": now} for event in prepared])
+
+    def events(self, tenant: Tenant, job_id: str, *, after: int = 0) -> list[JobEvent]:
+        with self._database.read() as c:
+            rows = c.execute(_EVENTS, (tenant, job_id, after))
+            return [JobEvent(seq, stage, at, json.loads(data)) for seq, stage, at, data in rows]
+
+    def finish_job(
+        self, tenant: Tenant, job_id: str, status: JobStatus, result: Mapping[str, Any], reason: str = ""
+    ) -> None:
+        values = (status, _json(result, "result of a job"), reason, _now(), tenant, job_id)
+        with self._database.write() as c:
+            done = c.execute(_FINISH_JOB, values)
+            if done.rowcount == 0:
+                raise _no_job(job_id)
+
+    def stats(self, tenant: Tenant) -> dict[str, int]:
+        with self._database.read() as c:
+            states = dict(c.execute("SELECT state, count(*) FROM documents WHERE tenant = ? GROUP BY state", (tenant,)))
+            jobs = c.execute("SELECT count(*) FROM jobs WHERE tenant = ?", (tenant,)).fetchone()[0]
+        return {**{state: states.get(state, 0) for state in get_args(DocumentState)}, "jobs": jobs}
+
+    def close(self) -> None:
+        self._database.close()
+
+
+def _document(row: tuple[Any, ...]) -> DocumentRecord:
+    rest = {name: value for name, value in json.loads(row[-1]).items() if name in _REST}
+    rest["intended"] = tuple(rest["intended"])
+    return DocumentRecord(**dict(zip(_COLUMNS, row, strict=False)), **rest)
+
+
+def _job(row: tuple[Any, ...]) -> JobRecord:
+    job_id, kind, status, created_at, updated_at, request, result, reason = row
+    return JobRecord(job_id, kind, status, created_at, updated_at, json.loads(request), json.loads(result), reason)
+
+
+def _json(value: Mapping[str, Any], what: str) -> str:
+    try:
+        return json.dumps(value, separators=(",", ":"), default=_plain)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{what}: cannot be kept as JSON: {error}") from error
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is no text, number, true/false, list or object")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _no_job(job_id: str) -> NotFound:
+    return NotFound(f"job {job_id[:80]!r} does not exist")
+
+
+def _check_limit(limit: int) -> None:
+    if limit < 1:
+        raise InvalidInput(f"limit must be at least 1, got {limit}")

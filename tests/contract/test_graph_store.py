@@ -1,0 +1,383 @@
+"""What every graph store promises (storage/protocols.py)."""
+
+from dataclasses import replace
+
+import pytest
+from tests.worlds import said, settle, show, take_out, version
+
+from lexigraph.model.errors import Conflict, InvalidInput, NotFound
+from lexigraph.model.filters import MetadataFilter
+from lexigraph.model.ids import entity_id
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SourceVersion
+
+A, B = Tenant("a"), Tenant("b")
+
+CURIE = {
+    "Life": [
+        said(
+            "Marie Curie was born in Warsaw.",
+            "Marie Curie|Person",
+            "Warsaw|Location",
+            facts=[("Marie Curie", "was born in", "Warsaw")],
+        ),
+        said("She moved to Paris.", "Marie Curie|Person", "Paris|Location", facts=[("Marie Curie", "moved to", "Paris")]),
+    ],
+    "Prizes": [said("She won two prizes.", "Marie Curie|Person")],
+}
+WARSAW = {"Warsaw": [said("Warsaw lies on the Vistula.", "Warsaw|Location", "Vistula|Location")]}
+
+
+def values(store: GraphStore, tenant: Tenant, **request: object) -> list[str]:
+    return [row.value for row in store.evidence(tenant, EvidenceRequest(**request))]  # type: ignore[arg-type]
+
+
+def names(*wanted: str, tenant: str = A) -> tuple[str, ...]:
+    return tuple(entity_id(tenant, name) for name in wanted)
+
+
+def chunks_of(v: SourceVersion) -> tuple[str, ...]:
+    return tuple(v.placements)
+
+
+def test_a_statement_comes_with_its_topic_chunk_source_facts_and_offsets(graph_store: GraphStore) -> None:
+    curie = version(A, "Marie Curie", CURIE, metadata={"year": 1867, "ok": True})
+    show(graph_store, A, curie)
+
+    rows = graph_store.evidence(A, EvidenceRequest(chunks=chunks_of(curie)))
+
+    assert [row.value for row in rows] == ["Marie Curie was born in Warsaw.", "She moved to Paris.", "She won two prizes."]
+    born = rows[0]
+    assert (born.topic, born.source.title, born.source.metadata) == ("Life", "Marie Curie", {"year": 1867, "ok": True})
+    assert (born.seq, born.position, born.start, born.end, born.chunk_start) == (0, 0, 0, 31, 0)
+    assert [str(f) for f in born.facts] == ["Marie Curie was born in Warsaw"]
+    assert (born.facts[0].subject_id, born.facts[0].object_id) == names("Marie Curie", "Warsaw")
+    assert set(born.entities) == set(names("Marie Curie", "Warsaw"))
+    assert rows[2].chunk_start == len("Marie Curie was born in Warsaw. She moved to Paris.") + 2
+
+
+def test_nothing_is_seen_before_it_is_published(graph_store: GraphStore) -> None:
+    curie = version(A, "Marie Curie", CURIE)
+    graph_store.write(A, [curie])
+    settle(graph_store, A)
+
+    assert values(graph_store, A, chunks=chunks_of(curie), entities=names("Warsaw")) == []
+    assert graph_store.entities(A, names("Warsaw")).found == {}
+    assert not any(graph_store.stats(A).values())
+    assert graph_store.sources(A, [curie.source.id]) == {}
+
+    graph_store.publish(A, [curie.source])
+    assert len(values(graph_store, A, chunks=chunks_of(curie))) == 3
+
+
+def test_while_a_new_version_is_written_readers_see_the_old_one_only(graph_store: GraphStore) -> None:
+    show(graph_store, A, version(A, "Marie Curie", CURIE))
+    changed = {"Life": [said("Marie Curie was born in Poland.", "Marie Curie", "Poland")], "Prizes": CURIE["Prizes"]}
+    new = version(A, "Marie Curie", changed, number=2)
+
+    graph_store.write(A, [new])
+    everything = ("Marie Curie", "Poland", "Warsaw", "Paris")
+    before = values(graph_store, A, entities=names(*everything), chunks=chunks_of(new))
+    graph_store.publish(A, [new.source])
+    after = values(graph_store, A, entities=names(*everything), chunks=chunks_of(new))
+
+    assert before == ["Marie Curie was born in Warsaw.", "She moved to Paris.", "She won two prizes."]
+    assert after == ["Marie Curie was born in Poland.", "She won two prizes."]
+
+
+def test_writing_and_showing_the_same_twice_changes_nothing(graph_store: GraphStore) -> None:
+    curie = version(A, "Marie Curie", CURIE)
+    show(graph_store, A, curie)
+    once = graph_store.dump(A)
+    show(graph_store, A, replace(curie, source=replace(curie.source, version=2)))
+
+    assert graph_store.dump(A) == once
+
+
+def test_an_update_equals_a_fresh_build_of_the_new_content(graph_store: GraphStore) -> None:
+    show(graph_store, A, version(A, "Marie Curie", CURIE), version(A, "Warsaw", WARSAW))
+    moved = {"Prizes": CURIE["Prizes"], "Life": [CURIE["Life"][1]], "Late": [said("She died in 1934.", "Marie Curie")]}
+    show(graph_store, A, version(A, "Marie Curie", moved, number=2, metadata={"edition": 2}))
+
+    show(graph_store, B, version(B, "Warsaw", WARSAW))
+    show(graph_store, B, version(B, "Marie Curie", moved, metadata={"edition": 2}))
+    assert graph_store.stats(A) == graph_store.stats(B)
+    assert graph_store.stats(A)["statements"] == 4
+    for table, rows in graph_store.dump(A).items():
+        assert len(rows) == len(graph_store.dump(B)[table]), table
+        assert len(rows) or table in ("alias", "touched"), table
+
+
+def test_an_interrupted_attempt_leaves_nothing_behind(graph_store: GraphStore) -> None:
+    show(graph_store, A, version(A, "Marie Curie", CURIE))
+    once = graph_store.dump(A)
+    half = {"Life": [said("Marie Curie lived on Mars.", "Mars")], "Prizes": CURIE["Prizes"]}
+    graph_store.write(A, [version(A, "Marie Curie", half, number=2)])
+
+    show(graph_store, A, version(A, "Marie Curie", CURIE, number=2))
+
+    assert graph_store.dump(A) == once
+
+
+def test_an_attempt_that_closed_a_chunk_is_taken_back(graph_store: GraphStore) -> None:
+    curie = version(A, "Marie Curie", CURIE)
+    show(graph_store, A, curie)
+    once = graph_store.dump(A)
+    graph_store.write(A, [version(A, "Marie Curie", {"Prizes": CURIE["Prizes"]}, number=2)])
+
+    graph_store.write(A, [SourceVersion(replace(curie.source, version=2), curie.placements)])
+    assert not graph_store.doomed(A, [curie.source.id])
+    assert graph_store.dump(A) == once
+
+
+def test_only_the_next_version_can_be_written_and_only_with_written_chunks(graph_store: GraphStore) -> None:
+    curie = version(A, "Marie Curie", CURIE)
+    with pytest.raises(Conflict, match="were not written"):
+        graph_store.write(A, [SourceVersion(curie.source, curie.placements)])
+    show(graph_store, A, curie)
+    with pytest.raises(Conflict, match="not the next one"):
+        graph_store.write(A, [replace(curie, source=replace(curie.source, version=3))])
+    with pytest.raises(Conflict):
+        graph_store.publish(A, [replace(curie.source, version=7)])
+
+
+def test_a_failed_write_leaves_nothing_half_written(graph_store: GraphStore) -> None:
+    curie, warsaw = version(A, "Marie Curie", CURIE), version(A, "Warsaw", WARSAW, number=5)
+    empty = graph_store.dump(A)
+    with pytest.raises(Conflict):
+        graph_store.write(A, [curie, warsaw])
+    assert graph_store.dump(A) == empty
+
+
+def test_edges_to_strange_nodes_are_refused(graph_store: GraphStore) -> None:
+    curie, warsaw = version(A, "Marie Curie", CURIE), version(A, "Warsaw", WARSAW)
+    mixed = replace(curie.chunks[0], mentions=warsaw.chunks[0].mentions)
+    with pytest.raises(InvalidInput, match="does not hold"):
+        graph_store.write(A, [replace(curie, chunks=(mixed,))])
+
+
+def test_removing_everything_leaves_no_row(graph_store: GraphStore) -> None:
+    curie, warsaw = version(A, "Marie Curie", CURIE, aliases=[("Madame Curie", "Marie Curie")]), version(A, "Warsaw", WARSAW)
+    show(graph_store, A, curie, warsaw)
+    assert all(rows for table, rows in graph_store.dump(A).items() if table != "touched")
+
+    take_out(graph_store, A, curie.source.id, warsaw.source.id)
+
+    assert not any(graph_store.dump(A).values())
+    assert graph_store.source_ids(A) == []
+
+
+def test_deleting_one_of_two_documents_keeps_what_the_other_supports(graph_store: GraphStore) -> None:
+    fact = ("Marie Curie", "was born in", "Warsaw")
+    twin = {"Births": [said("In Warsaw Marie Curie was born.", "Marie Curie|Scientist", "Warsaw|City", facts=[fact])]}
+    curie, births = version(A, "Marie Curie", CURIE), version(A, "Births", twin)
+    show(graph_store, A, curie, births)
+    take_out(graph_store, A, curie.source.id)
+    left = graph_store.dump(A)
+
+    # the same world, in which the removed document never was
+    show(graph_store, B, version(B, "Births", twin))
+    assert {table: len(rows) for table, rows in left.items()} == {t: len(r) for t, r in graph_store.dump(B).items()}
+    assert values(graph_store, A, entities=names("Warsaw")) == ["In Warsaw Marie Curie was born."]
+    warsaw = graph_store.entities(A, names("Warsaw")).found[names("Warsaw")[0]]
+    assert (warsaw.df, warsaw.degree, warsaw.class_) == (1, 1, "City")
+
+
+def test_value_class_df_and_degree_follow_from_the_edges_whatever_the_order(graph_store: GraphStore) -> None:
+    documents = [
+        {"One": [said("IBM grew.", "IBM|Organization")]},
+        {
+            "Two": [
+                said("Ibm shrank.", "Ibm|Product"),
+                said("IBM makes PCs.", "IBM|Product", facts=[("IBM", "makes", "PCs")]),
+            ]
+        },
+        {"Three": [said("ibm sleeps.", "ibm|Product", "Ibm|Product")]},
+    ]
+    for tenant, order in ((A, (0, 1, 2)), (B, (2, 0, 1))):
+        for at in order:
+            show(graph_store, tenant, version(tenant, f"Doc {at}", documents[at]))
+    for tenant in (A, B):
+        ibm = graph_store.entities(tenant, names("IBM", tenant=tenant)).found[names("IBM", tenant=tenant)[0]]
+        assert (ibm.value, ibm.class_, ibm.df, ibm.degree) == ("IBM", "Product", 3, 1)
+
+
+def test_a_title_names_an_entity_even_when_no_text_does(graph_store: GraphStore) -> None:
+    show(graph_store, A, version(A, "Mercury (planet)", {"Orbit": [said("It circles the Sun in 88 days.", "Sun")]}))
+    show(graph_store, A, version(A, "Sky", {"Sky": [said("Tonight Mercury is bright.", "Mercury")]}))
+    sky = chunks_of(version(A, "Sky", {"Sky": [said("Tonight Mercury is bright.", "Mercury")]}))
+
+    near = graph_store.neighbourhood(A, sky)
+
+    assert [(link.kind, near.entities[link.entity_id].value) for link in near.links] == [("about", "Mercury")]
+    assert [row.value for row in near.statements] == ["It circles the Sun in 88 days."]
+
+
+def test_links_lead_to_documents_about_sharing_and_naming(graph_store: GraphStore) -> None:
+    curie, warsaw = version(A, "Marie Curie", CURIE), version(A, "Warsaw", WARSAW)
+    chopin = version(A, "Chopin", {"Chopin": [said("Chopin grew up in Warsaw.", "Chopin", "Warsaw")]})
+    show(graph_store, A, warsaw)
+    show(graph_store, A, chopin, curie)
+    title = {c: v.source.title for v in (curie, warsaw, chopin) for c in v.placements}
+
+    near = graph_store.neighbourhood(A, chunks_of(curie)[:1])
+    hops = {(link.kind, near.entities[link.entity_id].value, title[link.to_chunk]) for link in near.links}
+    assert ("about", "Warsaw", "Warsaw") in hops
+    assert ("shared", "Warsaw", "Chopin") in hops
+    back = graph_store.neighbourhood(A, chunks_of(warsaw))
+    assert {(link.kind, title[link.to_chunk]) for link in back.links} >= {("named", "Marie Curie"), ("named", "Chopin")}
+
+    rare = graph_store.neighbourhood(A, chunks_of(curie)[:1], max_df=0)
+    assert {link.kind for link in rare.links} == {"about"}
+    one = graph_store.neighbourhood(A, chunks_of(curie), per_entity=1)
+    assert len([link for link in one.links if link.kind == "shared" and link.entity_id == names("Warsaw")[0]]) <= 2
+
+
+def test_names_found_in_a_text_count_as_mentions(graph_store: GraphStore) -> None:
+    notes, warsaw = version(A, "Notes", {"Notes": [said("we met in warsaw")]}), version(A, "Warsaw", WARSAW)
+    show(graph_store, A, notes, warsaw)
+    (chunk,) = chunks_of(notes)
+
+    assert graph_store.neighbourhood(A, [chunk]).links == ()
+    found = graph_store.neighbourhood(A, [chunk], names={chunk: names("warsaw")})
+    assert {link.kind for link in found.links} == {"about", "shared"}
+
+
+def test_aliases_are_followed_both_ways_and_go_with_their_chunk(graph_store: GraphStore) -> None:
+    defines = {"S3": [said("Simple Storage Service (S3) keeps objects.", "Simple Storage Service", "S3")]}
+    long = version(A, "Definitions", defines, aliases=[("S3", "Simple Storage Service")])
+    short = version(A, "Bill", {"Bill": [said("S3 costs more.", "S3")]})
+    show(graph_store, A, long, short)
+
+    found = graph_store.entities(A, names("S3", "Simple Storage Service"))
+    assert [e.value for e in found.aliases[names("S3")[0]]] == ["Simple Storage Service"]
+    assert [e.value for e in found.aliases[names("Simple Storage Service")[0]]] == ["S3"]
+
+    take_out(graph_store, A, long.source.id)
+    assert graph_store.entities(A, names("S3")).aliases == {}
+    assert graph_store.entities(A, names("Simple Storage Service")).found == {}
+
+
+def test_synonyms_are_replaced_as_a_whole(graph_store: GraphStore) -> None:
+    show(graph_store, A, version(A, "Warsaw", WARSAW))
+    empty = graph_store.dump(A)
+    graph_store.set_synonyms(A, [("Warszawa", "Warsaw"), ("Varsovie", "Warsaw")])
+    settle(graph_store, A)
+    same = graph_store.entities(A, names("Warszawa")).aliases[names("Warszawa")[0]]
+    assert {e.value for e in same} == {"Varsovie", "Warsaw"}
+
+    graph_store.set_synonyms(A, [])
+    settle(graph_store, A)
+    assert graph_store.dump(A) == empty
+
+
+def test_entities_joined_by_a_fact_come_rarest_first(graph_store: GraphStore) -> None:
+    show(graph_store, A, version(A, "Marie Curie", CURIE), version(A, "Warsaw", WARSAW))
+
+    near = graph_store.entities(A, names("Marie Curie"), connected=5)
+    assert [(asked, e.value) for asked, e in near.connected] == [(names("Marie Curie")[0], n) for n in ("Paris", "Warsaw")]
+    assert len(graph_store.entities(A, names("Marie Curie"), connected=1).connected) == 1
+    assert [e.value for _, e in graph_store.entities(A, names("Warsaw"), connected=5).connected] == ["Marie Curie"]
+
+
+def test_statements_of_entities_name_most_of_those_asked_for_first(graph_store: GraphStore) -> None:
+    many = [said(f"Warsaw has a street number {n}.", "Warsaw") for n in range(30)]
+    both = said("Warsaw honours Marie Curie.", "Warsaw", "Marie Curie")
+    show(graph_store, A, version(A, "Streets", {"Streets": [*many, both]}), version(A, "Marie Curie", CURIE))
+
+    got = values(graph_store, A, entities=names("Warsaw", "Marie Curie"), per_entity=2)
+    assert "Warsaw honours Marie Curie." in got
+    assert "Marie Curie was born in Warsaw." in got
+    assert len(got) <= 4
+
+
+def test_a_hub_gives_statements_about_it_or_with_others_only(graph_store: GraphStore) -> None:
+    crowd = {"Crowd": [said(f"Person {n} lives in Warsaw.", "Warsaw") for n in range(1_100)]}
+    show(graph_store, A, version(A, "Crowd", crowd), version(A, "Warsaw", WARSAW), version(A, "Marie Curie", CURIE))
+
+    assert values(graph_store, A, entities=names("Warsaw")) == ["Warsaw lies on the Vistula."]
+    both = values(graph_store, A, entities=names("Warsaw", "Paris"))
+    assert both == ["She moved to Paris.", "Warsaw lies on the Vistula."] or set(both) == {
+        "She moved to Paris.",
+        "Warsaw lies on the Vistula.",
+    }
+
+
+def test_the_topic_goes_on_in_the_chunk_beside(graph_store: GraphStore) -> None:
+    long = {f"Part {n}": [said(f"Sentence {n}.")] for n in range(4)}
+    v = version(A, "Long", long)
+    same_topic = tuple(
+        replace(
+            c,
+            topics=v.chunks[0].topics,
+            statements=tuple(replace(s, topic_id=v.chunks[0].topics[0].id) for s in c.statements),
+        )
+        for c in v.chunks
+    )
+    show(graph_store, A, replace(v, chunks=same_topic))
+    second = chunks_of(v)[1]
+
+    assert values(graph_store, A, chunks=(second,)) == ["Sentence 0.", "Sentence 1.", "Sentence 2."]
+    assert values(graph_store, A, chunks=(second,), neighbours=False) == ["Sentence 1."]
+
+
+def test_filters_hold_for_every_way_to_a_statement(graph_store: GraphStore) -> None:
+    old = version(A, "Marie Curie", CURIE, metadata={"year": 1990})
+    new = version(A, "Warsaw", WARSAW, metadata={"year": 2020})
+    show(graph_store, A, old, new)
+    recent = MetadataFilter("year", ">=", 2000)
+
+    every = {"chunks": chunks_of(old) + chunks_of(new), "entities": names("Warsaw", "Marie Curie"), "filters": recent}
+    assert values(graph_store, A, **every) == ["Warsaw lies on the Vistula."]
+    assert graph_store.entities(A, names("Warsaw"), connected=5, filters=recent).connected == ()
+    assert graph_store.neighbourhood(A, chunks_of(new), filters=recent).links == ()
+    assert graph_store.neighbourhood(A, chunks_of(old), filters=recent).links == ()
+    assert graph_store.neighbourhood(A, chunks_of(new)).links != ()
+
+
+def test_two_tenants_with_equal_documents_share_nothing(graph_store: GraphStore) -> None:
+    mine, theirs = version(A, "Marie Curie", CURIE), version(B, "Marie Curie", CURIE)
+    show(graph_store, A, mine)
+    show(graph_store, B, theirs)
+    before = graph_store.dump(A)
+
+    assert values(graph_store, B, chunks=chunks_of(mine), entities=names("Warsaw"), statements=_statements(mine)) == []
+    assert graph_store.entities(B, names("Warsaw"), connected=5).found == {}
+    assert graph_store.neighbourhood(B, chunks_of(mine), names={chunks_of(mine)[0]: names("Paris")}).links == ()
+    assert graph_store.sources(B, [mine.source.id]) == {}
+    assert graph_store.chunk_ids(B, mine.source.id) == {}
+    assert not graph_store.node_ids(B, mine.source.id)
+    assert not graph_store.doomed(B, [mine.source.id])
+    with pytest.raises(NotFound):
+        graph_store.egonet(B, names("Warsaw")[0])
+    take_out(graph_store, B, mine.source.id)
+    with pytest.raises(Conflict):
+        graph_store.publish(B, [mine.source])
+    assert graph_store.dump(A) == before
+    take_out(graph_store, B, theirs.source.id)
+    assert graph_store.dump(A) == before
+
+
+def _statements(v: SourceVersion) -> tuple[str, ...]:
+    return tuple(s.id for c in v.chunks for s in c.statements)
+
+
+def test_an_egonet_walks_outwards_from_any_live_node(graph_store: GraphStore) -> None:
+    curie = version(A, "Marie Curie", CURIE)
+    show(graph_store, A, curie)
+    for node in (curie.source.id, chunks_of(curie)[0], _statements(curie)[0], names("Warsaw")[0]):
+        net = graph_store.egonet(A, node)
+        assert net["nodes"][0]["id"] == node
+        assert {n["id"] for n in net["nodes"]} >= {e[end] for e in net["edges"] for end in ("source", "target")}
+        assert len(graph_store.egonet(A, node, depth=3)["nodes"]) > len(net["nodes"])
+        assert len(graph_store.egonet(A, node, depth=3, limit=4)["nodes"]) == 4
+    with pytest.raises(InvalidInput):
+        graph_store.egonet(A, "nonsense")
+
+
+def test_ids_of_other_kinds_or_nonsense_find_nothing(graph_store: GraphStore) -> None:
+    show(graph_store, A, version(A, "Marie Curie", CURIE))
+    nonsense = ("", "chunk:", "chunk:zz", "entity:" + "0" * 32, "x" * 5_000)
+    assert values(graph_store, A, chunks=nonsense, entities=nonsense, statements=nonsense) == []
+    assert graph_store.entities(A, nonsense, connected=3).found == {}
+    assert graph_store.neighbourhood(A, nonsense, names={"": nonsense}).links == ()

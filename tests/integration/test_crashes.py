@@ -1,0 +1,125 @@
+"""Killed at any point and run again, an ingest ends as if nothing had happened; so do many processes at once."""
+
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from tests import workers
+from tests.laptop import content, laptop, open_laptop
+
+DOCUMENTS = 24
+
+
+def run(command: str, data: Path, *arguments: str | Path) -> float:
+    worker = workers.start(command, data, *arguments)
+    assert worker.stdout is not None
+    worker.stdout.readline()
+    began = time.perf_counter()
+    output, errors = worker.communicate(timeout=120)
+    assert worker.returncode == 0, errors
+    assert "done" in output
+    return time.perf_counter() - began
+
+
+def kill_after(seconds: float, command: str, data: Path, *arguments: str | Path) -> bool:
+    """Kill the worker that long after it began; tell whether it was still at work."""
+    worker = workers.start(command, data, *arguments)
+    assert worker.stdout is not None
+    worker.stdout.readline()
+    time.sleep(seconds)
+    worker.send_signal(signal.SIGKILL)
+    output, _ = worker.communicate(timeout=30)
+    return "done" not in output
+
+
+def disturb(tmp_path: Path, rounds: range, prepare: str) -> None:
+    files = tmp_path / "files"
+    workers.write_corpus(files, DOCUMENTS, "a")
+    calm = tmp_path / "calm"
+    if prepare == "update":
+        laptop(calm).ingest([files])
+        workers.write_corpus(files, DOCUMENTS, "a", edition=2)
+    arguments: list[str | Path] = [files]
+    if prepare == "remove":
+        laptop(calm).ingest([files])
+        arguments = [f"a-{n}.md" for n in range(0, DOCUMENTS, 2)]
+    command = "remove" if prepare == "remove" else "ingest"
+    took = run(command, calm, *arguments)
+    expected = content(open_laptop(calm))
+    caught = 0
+    for at in rounds:
+        data = tmp_path / f"data-{at}"
+        if prepare == "update":
+            workers.write_corpus(files, DOCUMENTS, "a")
+            laptop(data).ingest([files])
+            workers.write_corpus(files, DOCUMENTS, "a", edition=2)
+        if prepare == "remove":
+            laptop(data).ingest([files])
+        caught += kill_after(random.Random(at).uniform(0, took), command, data, *arguments)
+        if prepare == "remove":
+            left = {d.uri.rpartition("/")[2] for d in laptop(data).documents()}
+            run(command, data, *[a for a in arguments if a in left])
+            laptop(data).repair()
+        else:
+            run(command, data, *arguments)
+        assert content(open_laptop(data)) == expected, f"round {at} of {prepare}"
+    assert caught > 0, "no run was killed while at work"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", [0, 10])
+def test_an_ingest_killed_at_any_point_and_run_again_equals_an_undisturbed_one(tmp_path: Path, first: int) -> None:
+    disturb(tmp_path, range(first, first + 10), "new")
+
+
+@pytest.mark.slow
+def test_an_update_killed_at_any_point_and_run_again_equals_an_undisturbed_one(tmp_path: Path) -> None:
+    disturb(tmp_path, range(20, 26), "update")
+
+
+@pytest.mark.slow
+def test_a_removal_killed_at_any_point_and_run_again_equals_an_undisturbed_one(tmp_path: Path) -> None:
+    disturb(tmp_path, range(30, 36), "remove")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("prepare", ["new", "update", "remove"])
+def test_a_hundred_kills_change_nothing(tmp_path: Path, prepare: str) -> None:
+    disturb(tmp_path, range(100, 200), prepare)
+
+
+@pytest.mark.slow
+def test_four_processes_at_once_end_like_a_serial_run(tmp_path: Path) -> None:
+    for tag in "abc":
+        workers.write_corpus(tmp_path / tag, DOCUMENTS, tag)
+    data, stop = tmp_path / "data", tmp_path / "stop"
+    laptop(data).ingest([tmp_path / "c"])
+    remover = workers.start("remove", data, *[f"c-{n}.md" for n in range(DOCUMENTS)])
+    writers = [workers.start("ingest", data, tmp_path / tag) for tag in "ab"]
+    reader = workers.start("read", data, stop)
+    for worker in (*writers, remover):
+        _, errors = worker.communicate(timeout=180)
+        assert worker.returncode == 0, errors
+    stop.touch()
+    _, errors = reader.communicate(timeout=60)
+    assert reader.returncode == 0, errors
+
+    serial = tmp_path / "serial"
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        laptop(serial).ingest([folder])
+    assert content(open_laptop(data)) == content(open_laptop(serial))
+    assert laptop(data).repair(dry_run=True) == []
+
+
+@pytest.mark.slow
+def test_two_processes_that_ingest_the_same_folder_do_the_work_once(tmp_path: Path) -> None:
+    workers.write_corpus(tmp_path / "a", DOCUMENTS, "a")
+    data = tmp_path / "data"
+    both = [workers.start("ingest", data, tmp_path / "a") for _ in range(2)]
+    for worker in both:
+        _, errors = worker.communicate(timeout=180)
+        assert worker.returncode == 0, errors
+    laptop(tmp_path / "serial").ingest([tmp_path / "a"])
+    assert content(open_laptop(data)) == content(open_laptop(tmp_path / "serial"))

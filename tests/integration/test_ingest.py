@@ -1,0 +1,272 @@
+"""From files to the stores and back out: change detection, versions, removal, tenants."""
+
+import random
+from pathlib import Path
+
+import pytest
+from tests.laptop import content, laptop
+
+from lexigraph.ingestion.events import Event
+from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.model.errors import InvalidInput, NotFound
+from lexigraph.model.ids import entity_id
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import EvidenceRequest
+
+DEFAULT = Tenant("default")
+FILES = {
+    "harbour.md": "# Harbour Office\n\nThe Harbour Office runs Lighthouse.\n\n## People\n\n"
+    "Mira Holm leads the Harbour Office.\n",
+    "lighthouse.md": "# Lighthouse\n\nLighthouse stores its data in Granite.\n\nMira Holm leads the Harbour Office.\n",
+    "notes.txt": "Granite was built by Tove Lund.\n\nThe cellar is dry.\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    files = tmp_path / "files"
+    files.mkdir()
+    for name, text in FILES.items():
+        (files / name).write_text(text)
+    return files
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> LexicalGraphIndex:
+    return laptop(tmp_path / "data")
+
+
+def statements(index: LexicalGraphIndex, *names: str, tenant: Tenant = DEFAULT) -> set[str]:
+    request = EvidenceRequest(entities=tuple(entity_id(tenant, name) for name in names))
+    return {row.value for row in index.stores.graph.evidence(tenant, request)}
+
+
+def test_a_folder_becomes_a_graph(index: LexicalGraphIndex, folder: Path) -> None:
+    report = index.ingest([folder])
+
+    assert (report.documents_new, report.failures, report.chunks_failed) == (3, [], 0)
+    assert report.chunks_new == index.stores.graph.stats(DEFAULT)["chunks"] == index.stores.vectors.stats(DEFAULT)["chunk"]
+    assert statements(index, "Granite") == {"Lighthouse stores its data in Granite.", "Granite was built by Tove Lund."}
+    assert {d.title for d in index.documents()} >= {"Harbour Office", "Lighthouse"}
+    granite = index.stores.graph.entities(DEFAULT, [entity_id(DEFAULT, "Granite")]).found
+    assert [e.df for e in granite.values()] == [2]
+
+
+def test_a_statement_points_at_its_place_in_the_document(index: LexicalGraphIndex, folder: Path) -> None:
+    index.ingest([folder])
+    document = index.document("notes.txt")
+    text = index.text(document)
+    chunks = tuple(index.stores.graph.chunk_ids(DEFAULT, document.source_id))
+
+    for row in index.stores.graph.evidence(DEFAULT, EvidenceRequest(chunks=chunks)):
+        assert text[row.chunk_start + row.start : row.chunk_start + row.end] == row.value
+
+
+def test_ingesting_the_same_again_calls_no_model_and_changes_nothing(index: LexicalGraphIndex, folder: Path) -> None:
+    index.ingest([folder])
+    once = content(index.stores)
+    extractor, embedder = index.models.extractor, index.models.embedder
+    before = (extractor.extracted, embedder.embedded)  # type: ignore[attr-defined]
+
+    report = index.ingest([folder])
+
+    assert (report.chunks_new, report.model_calls, report.documents_unchanged) == (0, 0, 3)
+    assert (extractor.extracted, embedder.embedded) == before  # type: ignore[attr-defined]
+    assert content(index.stores) == once
+
+
+def test_a_full_ingest_computes_everything_anew_and_ends_equal(index: LexicalGraphIndex, folder: Path) -> None:
+    first = index.ingest([folder])
+    once = content(index.stores)
+    again = index.ingest([folder], incremental=False)
+
+    assert (again.extracted, again.embedded) == (first.extracted, first.embedded)
+    assert again.documents_updated == 3
+    assert content(index.stores) == once
+
+
+def test_one_sentence_added_makes_at_most_two_new_chunks(index: LexicalGraphIndex, tmp_path: Path) -> None:
+    rng = random.Random(7)
+    words = [
+        "river",
+        "stone",
+        "lantern",
+        "market",
+        "winter",
+        "copper",
+        "garden",
+        "signal",
+        "harbour",
+        "paper",
+        "glass",
+        "engine",
+    ]
+    paragraphs = [
+        " ".join(
+            f"The {rng.choice(words)} of {rng.choice(words)} keeps {rng.choice(words)} number {rng.randrange(10**6)}."
+            for _ in range(6)
+        )
+        for _ in range(100)
+    ]
+    document = tmp_path / "long.md"
+    document.write_text("# Long\n\n" + "\n\n".join(paragraphs))
+    index.ingest([document])
+    for at in rng.sample(range(100), 20):
+        sentences = paragraphs[at].split(". ")
+        sentences.insert(rng.randrange(len(sentences)), f"A sentence was added here as number {at}")
+        paragraphs[at] = ". ".join(sentences)
+        document.write_text("# Long\n\n" + "\n\n".join(paragraphs))
+        report = index.ingest([document])
+        assert 1 <= report.chunks_new <= 2
+        assert report.documents_updated == 1
+
+
+def test_an_updated_document_equals_one_ingested_fresh(index: LexicalGraphIndex, folder: Path, tmp_path: Path) -> None:
+    index.ingest([folder])
+    (folder / "lighthouse.md").write_text("# Lighthouse\n\nLighthouse moved its data to Basalt.\n\nThe lamp is green.\n")
+    (folder / "notes.txt").write_text("The cellar is dry.\n\nGranite was built by Tove Lund.\n")
+    index.ingest([folder])
+
+    fresh = laptop(tmp_path / "fresh")
+    fresh.ingest([folder])
+    assert content(index.stores) == content(fresh.stores)
+
+
+def test_readers_see_only_the_old_version_until_the_new_one_is_whole(index: LexicalGraphIndex, folder: Path) -> None:
+    index.ingest([folder])
+    (folder / "lighthouse.md").write_text("# Lighthouse\n\nLighthouse moved its data to Basalt.\n")
+    seen: list[set[str]] = []
+
+    def look(event: Event) -> None:
+        if event.stage in ("embedding", "build"):
+            seen.append(statements(index, "Lighthouse", "Granite", "Basalt"))
+
+    index.ingest([folder], on_event=look)
+
+    old = {
+        "The Harbour Office runs Lighthouse.",
+        "Lighthouse stores its data in Granite.",
+        "Granite was built by Tove Lund.",
+    }
+    assert len(seen) == 2
+    assert all(found == old for found in seen)
+    assert "Lighthouse moved its data to Basalt." in statements(index, "Lighthouse")
+    assert statements(index, "Granite") == {"Granite was built by Tove Lund."}
+
+
+def test_removing_everything_leaves_nothing_in_any_store(index: LexicalGraphIndex, folder: Path) -> None:
+    index.ingest([folder])
+    index.remove([d.source_id for d in index.documents()])
+
+    left = content(index.stores)
+    assert not any(left["graph"].values())
+    assert not any(left["vectors"].values())
+    assert (left["registry"], left["texts"]) == ([], {})
+    assert not any(left["cache"].values())
+
+
+def test_removing_one_of_two_keeps_exactly_what_the_other_supports(
+    index: LexicalGraphIndex, folder: Path, tmp_path: Path
+) -> None:
+    index.ingest([folder])
+    index.remove([index.document("lighthouse.md").source_id])
+
+    (folder / "lighthouse.md").unlink()
+    never = laptop(tmp_path / "never")
+    never.ingest([folder])
+    assert content(index.stores) == content(never.stores)
+
+
+def test_removing_what_does_not_exist_is_said(index: LexicalGraphIndex) -> None:
+    with pytest.raises(NotFound, match="documents list"):
+        index.remove(["source:" + "0" * 32])
+    with pytest.raises(NotFound):
+        index.document("nowhere.md")
+
+
+def test_two_tenants_with_equal_documents_share_nothing(index: LexicalGraphIndex, folder: Path) -> None:
+    index.ingest([folder], tenant="a")
+    before = content(index.stores, "a")
+    index.ingest([folder], tenant="b")
+    assert content(index.stores, "a") == before
+    ours = {d.source_id for d in index.documents(tenant="a")}
+    assert not ours & {d.source_id for d in index.documents(tenant="b")}
+
+    with pytest.raises(NotFound):
+        index.remove(sorted(ours), tenant="b")
+    with pytest.raises(NotFound):
+        index.document(min(ours), tenant="b")
+    index.remove([d.source_id for d in index.documents(tenant="b")], tenant="b")
+    assert content(index.stores, "a") == before
+    assert not any(content(index.stores, "b")["graph"].values())
+
+
+def test_namespaces_keep_equal_files_apart(index: LexicalGraphIndex, folder: Path) -> None:
+    index.ingest([folder / "notes.txt"], namespace="one")
+    index.ingest([folder / "notes.txt"], namespace="two")
+    assert [d.namespace for d in index.documents()] == ["one", "two"]
+    assert len(index.documents(namespace="one")) == 1
+    with pytest.raises(InvalidInput, match="namespace"):
+        index.ingest([folder], namespace="")
+
+
+def test_a_bad_file_is_reported_and_the_rest_goes_on(index: LexicalGraphIndex, folder: Path) -> None:
+    (folder / "empty.txt").write_text("")
+    report = index.ingest([folder, folder / "missing.md"])
+
+    assert report.documents_new == 3
+    assert {Path(f.uri).name for f in report.failures} == {"empty.txt", "missing.md"}
+    job = index.stores.registry.job(DEFAULT, report.job_id)
+    assert job.status == "SUCCEEDED"
+    assert len(job.result["failures"]) == 2
+
+
+def test_a_run_is_a_job_with_events_in_order(index: LexicalGraphIndex, folder: Path) -> None:
+    report = index.ingest([folder])
+    stages = [e.stage for e in index.stores.registry.events(DEFAULT, report.job_id)]
+
+    order = ["scan_input", "hash_computed", "entity_extraction", "embedding", "build", "existing_scan", "result", "done"]
+    assert [s for s in dict.fromkeys(stages) if s in order] == order
+    assert stages[-2:] == ["result", "done"]
+
+
+def test_jsonl_documents_keep_their_ids(index: LexicalGraphIndex, tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text(
+        '{"id": "d1", "title": "One", "text": "Granite is old."}\n{"id": "d2", "title": "Two", "text": "Basalt is new."}\n'
+    )
+    index.ingest([corpus])
+    assert {d.metadata["id"] for d in index.documents()} == {"d1", "d2"}
+    assert index.document("d2").title == "Two"
+    corpus.write_text(corpus.read_text().replace("new", "young"))
+    report = index.ingest([corpus])
+    assert (report.documents_unchanged, report.documents_updated) == (1, 1)
+
+
+def test_a_second_index_with_the_same_cache_calls_no_model(index: LexicalGraphIndex, folder: Path, tmp_path: Path) -> None:
+    index.ingest([folder])
+    other = laptop(tmp_path / "other")
+    shared = type(other.stores)(
+        other.stores.graph, other.stores.vectors, other.stores.documents, other.stores.registry, index.stores.cache
+    )
+    report = laptop(tmp_path / "other", shared).ingest([folder])
+    assert (report.documents_new, report.model_calls) == (3, 0)
+
+
+def test_an_embedding_other_than_the_databases_is_refused(index: LexicalGraphIndex, folder: Path) -> None:
+    index.ingest([folder])
+    index.models.embedder.label = "other-64"
+    with pytest.raises(InvalidInput, match="LEXIGRAPH_EMBEDDING_MODEL"):
+        index.ingest([folder])
+
+
+def test_synonyms_of_the_file_join_names(folder: Path, tmp_path: Path) -> None:
+    synonyms = tmp_path / "synonyms.txt"
+    synonyms.write_text("# names\nGranite = Old Store, The Rock\n")
+    index = laptop(tmp_path / "data", synonyms=synonyms)
+    index.ingest([folder])
+    found = index.stores.graph.entities(DEFAULT, [entity_id(DEFAULT, "The Rock")])
+    assert {e.value for e in found.aliases[entity_id(DEFAULT, "The Rock")]} == {"Granite", "Old Store"}
+    synonyms.write_text("Granite\n")
+    with pytest.raises(InvalidInput, match="line 1"):
+        index.ingest([folder])

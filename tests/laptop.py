@@ -1,0 +1,62 @@
+"""A whole laptop installation in a folder, with the light models of tests/models.py."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.model.tenant import Tenant
+from lexigraph.settings import EmbeddingModel, Settings
+from lexigraph.storage.factory import (
+    CacheFactory,
+    DocumentStoreFactory,
+    GraphStoreFactory,
+    RegistryFactory,
+    VectorStoreFactory,
+)
+from lexigraph.storage.protocols import Stores
+from tests.models import SentenceExtractor, WordEmbedder
+
+
+def open_laptop(folder: Path) -> Stores:
+    connection = f"sqlite:///{folder}"
+    return Stores(
+        GraphStoreFactory.for_graph_store(connection),
+        VectorStoreFactory.for_vector_store(connection, embedding=EmbeddingModel("words", WordEmbedder.dimension)),
+        DocumentStoreFactory.for_document_store(f"file:///{folder}/documents"),
+        RegistryFactory.for_registry(connection),
+        CacheFactory.for_cache(connection),
+    )
+
+
+def laptop(folder: Path, stores: Stores | None = None, **settings: Any) -> LexicalGraphIndex:
+    return LexicalGraphIndex(
+        stores or open_laptop(folder),
+        embedder=WordEmbedder(),
+        extractor=SentenceExtractor(),
+        settings=Settings(data=folder, **settings),
+    )
+
+
+def content(stores: Stores, tenant: str = "default") -> dict[str, Any]:
+    """All that a tenant has, in every store, in a form that depends on content only: no version, no time."""
+    owner = Tenant(tenant)
+    documents = stores.registry.documents(owner)
+    return {
+        "graph": stores.graph.dump(owner),
+        "vectors": {
+            name: [tuple(v for v in row if not isinstance(v, int) or isinstance(v, bool)) for row in rows]
+            for name, rows in stores.vectors.dump(owner).items()
+        },
+        "registry": [
+            (r.source_id, r.uri, r.title, r.state, r.fingerprint, r.intended, dict(r.extractions)) for r in documents
+        ],
+        "texts": {
+            source: [
+                hashlib.sha256(stores.documents.get(owner, source, n)).hexdigest()
+                for n in stores.documents.names(owner, source)
+            ]
+            for source in stores.documents.sources(owner)
+        },
+        "cache": stores.cache.stats(owner),
+    }

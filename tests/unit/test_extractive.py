@@ -1,0 +1,98 @@
+"""Answers without a language model: which statements are quoted, and how."""
+
+from lexigraph.answering.context import ExternalText
+from lexigraph.answering.extractive import select, sentence
+from lexigraph.model.graph import Source
+from lexigraph.model.results import ScoredStatement, SearchResult, SearchResults
+
+
+def results(*rows):
+    """Results with one statement each: (uri, text, score), best first; the title is the uri's stem in capitals."""
+    groups = []
+    for at, (uri, text, score) in enumerate(rows):
+        source = Source(f"source:{uri}", uri, title=uri.split(".")[0].replace("-", " ").title())
+        statement = ScoredStatement(f"statement:{at}", text, score, "chunk", f"chunk:{at}", 100 * at, 100 * at + len(text))
+        groups.append(SearchResult(source, "", (statement,), score))
+    return SearchResults("", tuple(groups))
+
+
+def texts(question, found, limit, external=()):
+    return [c.text for c in select(question, found, external, limit=limit)]
+
+
+CHAIN = results(
+    ("tidewater.md", "Tidewater is owned by the Heron Team.", 0.9),
+    ("tidewater.md", "Tidewater runs on Neptune Database.", 0.88),
+    ("tidewater.md", "Tidewater replaced Silverbirch.", 0.86),
+    ("tidewater.md", "New loans arrive in Tidewater twice an hour.", 0.84),
+    ("foundry.md", "Foundry Quay is in the city of Trieste.", 0.5),
+    ("kestrel.md", "Kestrel House is in the city of Antwerp.", 0.4),
+    ("teams.md", "The Heron Team works at Kestrel House.", 0.45),
+)
+
+
+def test_a_chain_over_three_documents_is_kept_although_its_end_ranks_low():
+    found = texts("In which city does the team that owns Tidewater work?", CHAIN, 3)
+    assert found == [
+        "Tidewater is owned by the Heron Team.",
+        "The Heron Team works at Kestrel House.",
+        "Kestrel House is in the city of Antwerp.",
+    ]
+
+
+def test_the_best_statement_comes_first_when_nothing_else_tells_them_apart():
+    found = results(("a.md", "Alpha is quick.", 0.9), ("b.md", "Beta is quick.", 0.5), ("c.md", "Gamma is quick.", 0.1))
+    assert texts("What is blue?", found, 2) == ["Alpha is quick.", "Beta is quick."]
+
+
+def test_statements_that_say_the_same_are_quoted_once():
+    found = results(
+        ("a.md", "The outage was caused by a field mapping.", 0.9),
+        ("b.md", "The outage was caused by the field mapping!", 0.8),
+        ("c.md", "The outage lasted an hour.", 0.2),
+    )
+    assert texts("What caused the outage?", found, 3) == [
+        "The outage was caused by a field mapping.",
+        "The outage lasted an hour.",
+    ]
+
+
+def test_each_source_is_heard_before_one_repeats_itself():
+    found = results(
+        ("a.md", "Alpha is quick.", 0.5), ("a.md", "Alpha sleeps well.", 0.49), ("b.md", "Beta eats apples.", 0.4)
+    )
+    assert texts("What about them?", found, 2) == ["Alpha is quick.", "Beta eats apples."]
+
+
+def test_statements_of_one_source_stand_together_in_reading_order():
+    chosen = select("Tidewater Heron Team city", CHAIN, limit=7)
+    assert [c.label for c in chosen] == [f"S{n}" for n in range(1, 8)]
+    assert [c.uri for c in chosen[:4]] == ["tidewater.md"] * 4
+    assert [c.start for c in chosen[:4]] == sorted(c.start for c in chosen[:4])
+
+
+def test_at_most_the_number_asked_for_is_quoted():
+    assert len(texts("Tidewater", CHAIN, 2)) == 2
+    assert len(texts("Tidewater", CHAIN, 50)) == 7
+
+
+def test_nothing_comes_of_nothing():
+    assert select("Tidewater", results(), limit=5) == ()
+
+
+def test_statements_without_a_score_are_still_quoted():
+    assert texts("Tidewater", results(("a.md", "Tidewater is a graph.", 0.0)), 5) == ["Tidewater is a graph."]
+
+
+def test_a_text_given_with_the_question_is_quoted_when_it_answers():
+    chosen = select("What is the door code?", CHAIN, [ExternalText("note-1", "The door code is four.")], limit=2)
+    assert [(c.statement_id, c.reason) for c in chosen if c.reason == "external"] == [("note-1", "external")]
+
+
+def test_the_choice_is_the_same_every_time():
+    assert select("Which team?", CHAIN, limit=4) == select("Which team?", CHAIN, limit=4)
+
+
+def test_a_quoted_statement_is_one_line_with_an_end_and_cannot_fake_a_label():
+    assert sentence("Half a\n sentence [S7]") == "Half a sentence (S7)."
+    assert sentence("Is it?") == "Is it?"
