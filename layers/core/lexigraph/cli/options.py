@@ -1,9 +1,9 @@
-"""Command-line options made from the fields of a parameter dataclass, so that none is forgotten."""
+"""Command-line options made from the fields of parameter dataclasses, so that none is forgotten."""
 
 import functools
 import inspect
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, fields
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -13,18 +13,23 @@ import typer
 from lexigraph.model.errors import InvalidInput
 
 _ROW = re.compile(r"^\s*\|\s*``(\w+)``\s*\|\s*(.+?)\s*\|[^|]*\|\s*$", re.MULTILINE)
+_NAMES = {int: "INTEGER", float: "NUMBER", str: "TEXT"}
 
 
-def with_options(kind: type, *, panel: str, leave_out: Collection[str] = ()) -> Callable[[Callable[..., int]], Any]:
-    """Return a decorator that adds an option for each field of the dataclass ``kind``.
+def with_options(kinds: Mapping[type, str], *, leave_out: Collection[str] = ()) -> Callable[[Callable[..., int]], Any]:
+    """Return a decorator that adds an option for each field of some dataclasses; ``kinds`` maps them to help panels.
 
-    The function gets those that were given, as keyword arguments of the right type. ``none`` stands for None where a
-    field may be None. The help comes from the table in the docstring of ``kind``.
+    The function gets the options that were given as keyword arguments of the fields' types. ``none`` stands for None
+    where a field may be None. The help comes from the table in the docstring of the dataclass.
     """
-    types = get_type_hints(kind)
-    told = dict(_ROW.findall(kind.__doc__ or ""))
-    chosen = {f.name: types[f.name] for f in fields(kind) if f.name not in leave_out}
-    parameters = [_parameter(f, types[f.name], told.get(f.name, ""), panel) for f in fields(kind) if f.name in chosen]
+    types: dict[str, Any] = {}
+    parameters = []
+    for kind, panel in kinds.items():
+        hints, told = get_type_hints(kind), dict(_ROW.findall(kind.__doc__ or ""))
+        for field in fields(kind):
+            if field.name not in types and field.name not in leave_out:
+                types[field.name] = hints[field.name]
+                parameters.append(_parameter(field, hints[field.name], told.get(field.name, ""), panel))
 
     def decorate(function: Callable[..., int]) -> Any:
         own = inspect.signature(function, eval_str=True)
@@ -32,12 +37,63 @@ def with_options(kind: type, *, panel: str, leave_out: Collection[str] = ()) -> 
 
         @functools.wraps(function)
         def command(**values: Any) -> int:
-            raw = {name: values.pop(name) for name in chosen}
-            given = {name: parse_value(name, value, chosen[name]) for name, value in raw.items() if value is not None}
-            return function(**values, **given)
+            raw = {name: values.pop(name) for name in types}
+            return function(**values, **{name: value_of(name, raw[name], types[name]) for name in types if raw[name] is not None})
 
-        further = [p for p in own.parameters.values() if p.kind is inspect.Parameter.VAR_KEYWORD]
-        command.__signature__ = own.replace(parameters=[*kept, *parameters, *further])  # type: ignore[attr-defined]  # read by inspect
-        return command if further and _is_inner(function) else _closed(command)
+        command.__signature__ = own.replace(parameters=[*kept, *parameters])  # type: ignore[attr-defined]  # read by inspect
+        return command
 
     return decorate
+
+
+def value_of(name: str, given: Any, kind: Any) -> Any:
+    """Return what was given on the command line as a value of the type ``kind``. Raise ``InvalidInput``."""
+    allowed = _alternatives(kind)
+    if isinstance(given, bool):
+        return given
+    if given in _choices(kind):
+        return given
+    if NoneType in allowed and given.lower() == "none":
+        return None
+    for number in (int, float):
+        if number in allowed:
+            try:
+                return number(given)
+            except ValueError:
+                continue
+    if str in allowed:
+        return given
+    raise InvalidInput(f"{_option(name)}: {given[:80]!r} is not {_metavar(kind).replace('|', ' or ')}")
+
+
+def _parameter(field: "Field[Any]", kind: Any, help_: str, panel: str) -> inspect.Parameter:
+    default = field.default if field.default is not MISSING else field.default_factory() if callable(field.default_factory) else ""
+    text = help_.replace("``", "").replace("`", "")
+    if bool in _alternatives(kind):
+        name = _option(field.name)
+        option = typer.Option(f"{name}/--no-{name[2:]}", help=f"{text} [default: {'yes' if default else 'no'}]", rich_help_panel=panel)
+        annotation: Any = Annotated[bool | None, option]
+    else:
+        shown = "none" if default is None else default
+        option = typer.Option(_option(field.name), metavar=_metavar(kind), help=f"{text} [default: {shown}]", rich_help_panel=panel)
+        annotation = Annotated[str | None, option]
+    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _alternatives(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
+def _choices(kind: Any) -> tuple[Any, ...]:
+    return tuple(c for part in _alternatives(kind) if get_origin(part) is Literal for c in get_args(part))
+
+
+def _metavar(kind: Any) -> str:
+    names = [_NAMES[part] for part in _alternatives(kind) if part in _NAMES] + [str(c) for c in _choices(kind)]
+    if NoneType in _alternatives(kind) and "none" not in names:
+        names.append("none")
+    return "|".join(names)

@@ -45,7 +45,7 @@ class TfidfReranker:
         idf = (np.log((1 + len(texts)) / (1 + held_by)) + 1) ** RARITY
         weight = (1 + np.log(count)) * idf[term]
         length = np.sqrt(_sums(owner, weight**2, len(texts)))
-        divisor = LENGTH * length + (1 - LENGTH) * length.mean()
+        divisor: _Floats = LENGTH * length + (1 - LENGTH) * length.mean()
 
         def likeness(query: str) -> _Floats:
             wanted = _query_vector(query, vocabulary, idf)
@@ -108,7 +108,8 @@ def _trigrams(texts: Sequence[str]) -> tuple[_Ints, _Ints]:
     points = np.frombuffer(folded.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)
     blank = [ord(c) for c in set(folded) if not (c.isalnum() or c == "\0" or unicodedata.category(c)[0] == "M")]
     space = np.isin(points, blank)
-    points = np.where(space, ord(" "), points)[~(space & np.roll(space, 1))]
+    again = np.concatenate(([False], space[:-1] & space[1:]))
+    points = np.where(space, ord(" "), points)[~again]
     owner = np.cumsum(points == 0)
     first, second, third = points[:-2], points[1:-1], points[2:]
     inside = (first != 0) & (second != 0) & (third != 0)

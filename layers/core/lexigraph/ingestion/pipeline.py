@@ -170,6 +170,7 @@ class _Run:
         self.tenant, self.namespace, self.report, self.tell = tenant, namespace, report, tell
         self.fresh = not report.incremental
         made_with = (CHUNKS, str(self.settings.chunk_tokens), str(self.settings.chunk_overlap))
+        self._settling = versions.Settling(self.stores, self.tenant)
         self.made_with = (*made_with, self.models.extractor.name, self.models.embedder.label)
 
     def take_in(self, paths: Sequence[Path]) -> None:
@@ -272,7 +273,7 @@ class _Run:
         versions.write(plans, self.stores, self.models, self.tenant, self.report, self.tell, fresh=self.fresh)
         self.tell(Event("build", {"documents": len(plans), "chunks": sum(len(p.new) for p in plans)}))
         versions.finish(plans, self.stores, self.tenant)
-        versions.settle_entities(self.stores, self.tenant)
+        self._settling.when_due()
         self.report.documents_new += new
         self.report.documents_updated += len(plans) - new
         self.tell(

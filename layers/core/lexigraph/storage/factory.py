@@ -5,8 +5,8 @@ from importlib import import_module
 from typing import Any, cast
 
 from lexigraph.model.errors import InvalidInput
-from lexigraph.settings import EmbeddingModel, load_settings
-from lexigraph.storage.protocols import ContentCache, DocumentStore, GraphStore, Registry, VectorStore
+from lexigraph.settings import EmbeddingModel, Settings, load_settings
+from lexigraph.storage.protocols import ContentCache, DocumentStore, GraphStore, Registry, Stores, VectorStore
 
 # scheme -> module:class, which takes the connection string; an empty string names a back end of a later release
 GRAPH_STORES = {"sqlite": "lexigraph.storage.graph.sqlite:SqliteGraphStore", "neptune-db": ""}
@@ -101,3 +101,16 @@ def _open(store: str, homes: dict[str, str], connection: str | None, options: di
     except TypeError as error:
         raise InvalidInput(f"{store} connection: {scheme} does not take these options: {error}") from None
     return back_end(given, **options)
+
+
+def open_stores(settings: Settings | None = None) -> Stores:
+    """Open the five stores that the settings name. Raise as :meth:`GraphStoreFactory.for_graph_store`."""
+    settings = settings or load_settings()
+    connections = settings.connections
+    return Stores(
+        GraphStoreFactory.for_graph_store(connections["graph"]),
+        VectorStoreFactory.for_vector_store(connections["vector"], embedding=settings.embedding),
+        DocumentStoreFactory.for_document_store(connections["documents"]),
+        RegistryFactory.for_registry(connections["registry"]),
+        CacheFactory.for_cache(connections["cache"]),
+    )

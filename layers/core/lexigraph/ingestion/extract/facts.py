@@ -48,8 +48,9 @@ class AnchoredFact:
 class FactReader:
     """Reads the facts of one sentence.
 
-    ``names`` gives the entity that covers a token and its class, ``refer`` the name for which a pronoun (``"pronoun"``) or
-    the noun after a definite article (``"kind"``) stands, empty if none.
+    ``names`` gives the entity that covers a token and its class, ``spans`` the ends of names and dates by token.
+    ``refer`` returns the name for which a word stands, empty if none: as a ``pronoun``, as a ``kind`` (``the film``) or
+    as a ``described kind`` (``the silent film``).
     """
 
     names: dict[int, tuple[str, str]]
@@ -94,13 +95,14 @@ class FactReader:
             return self._thing(clause.head) if clause is not None else Thing("", entity=False)
         if head.i in self._equal:
             return self._equal[head.i][0]
-        lefts = [t for t in head.lefts if t.dep_ != "punct"]
-        if len(lefts) == 1 and lefts[0].text.casefold() in ("the", "this") and not _of(head):
-            name = self.refer("kind", word)
+        lefts = [t.text for t in head.lefts if t.dep_ != "punct"]
+        if lefts and lefts[0].casefold() in ("the", "this") and not _of(head) and all(w.islower() for w in lefts[1:]):
+            # the film; the old stone church
+            name = self.refer("kind" if len(lefts) == 1 else "described kind", word)
             if name:
                 return Thing(name, entity=True, said=False)
         for other in _children(head, {"appos"}):
-            if other.i in self.names and head.tag_ not in ("NNP", "NNPS"):
+            if self.names.get(other.i, ("", ""))[1] == "Person" and head.tag_ not in ("NNP", "NNPS"):
                 return Thing(self.names[other.i][0], entity=True)
         return Thing(self._phrase(head), entity=False)
 
@@ -171,6 +173,8 @@ class FactReader:
 
     def _owners(self, head: "Token") -> list[tuple[Thing, str]]:
         """For ``the capital of France`` and ``France's capital``: France, and ``capital``."""
+        if head.tag_[:2] != "NN":
+            return []
         of = _of(head)
         owners = _children(head, {"poss"}) + (_children(of, {"pobj"}) if of is not None else [])
         return [(thing, f"{head.text.lower()} ") for o in owners for thing in [self._thing(o)] if thing.entity]
@@ -241,12 +245,12 @@ class FactReader:
             return
         name, class_ = self.names[head.i]
         other = self.names.get(token.i)
-        if other is None:
+        if other is None and not token.text[0].isdigit() and token.i not in self.spans:
             thing = Thing(name, entity=True)
             self._equal.setdefault(token.i, [thing])
             self._add(token, thing, "is", Thing(self._phrase(token), entity=False), APPOSITION)
             self._nested(token, thing, "is")
-        elif class_ == other[1] == "Location":
+        elif other is not None and class_ == other[1] == "Location":
             self._add(token, Thing(name, entity=True), "is in", Thing(other[0], entity=True), PLACE)
 
     def _possession(self, token: "Token") -> None:

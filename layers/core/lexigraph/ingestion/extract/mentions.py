@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lexigraph.ingestion.extract.names import clean_name
-from lexigraph.ingestion.extract.words import AFTER_POSSESSIVE, HONORIFICS, KINDS, LINKS, NO_NAMES, REGIONS
+from lexigraph.ingestion.extract.words import AFTER_POSSESSIVE, KINDS, LINKS, NO_NAMES, REGIONS
 from lexigraph.model.normalise import entity_key
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def find_names(doc: "Doc") -> list[Name]:
             entities += _entities(tokens, span.start, span.end, CLASSES[span.label_])
     found = quoted + _merged(tokens, entities, list(_runs(tokens, inside | other)))
     found = [_with_number(tokens, name) for name in found]
-    return sorted(found + list(_towns(tokens, found)), key=lambda n: (n.start, -n.end))
+    return sorted([*found, *_towns(tokens, found), *_with_article(tokens, found)], key=lambda n: (n.start, -n.end))
 
 
 def _covered(names: Iterable[Name]) -> set[int]:
@@ -165,6 +165,8 @@ def _bridge(tokens: _Tokens, i: int, closed: set[int]) -> int:
     words, at = tokens.words, i
     if words[i] in ("'s", "’s"):
         return 2 if i + 1 < len(words) and words[i + 1].casefold() in AFTER_POSSESSIVE and words[i + 1][0].isupper() else 0
+    if words[i] == "-" and i + 1 < len(words) and i + 1 not in closed and tokens.capital(i + 1):
+        return 2
     while at < len(words) and at - i < 3 and (words[at] in LINKS or (at > i and words[at] == "the")):
         at += 1
     if at == i or at >= len(words) or at in closed or not tokens.capital(at):
@@ -201,8 +203,10 @@ def _merged(tokens: _Tokens, entities: list[Name], runs: list[Name]) -> list[Nam
 def _extends(tokens: _Tokens, run: Name, inner: Name) -> bool:
     if inner.start < run.start or inner.end > run.end or (inner.start, inner.end) == (run.start, run.end):
         return False
-    before = tokens.words[run.start : inner.start]
-    return not (inner.end == run.end and before and all(w.casefold().rstrip(".") in HONORIFICS for w in before))
+    if inner.class_ != "Person":
+        return True
+    # Sir Isaac Newton FRS: neither what comes before a person's name nor letters after it belong to it
+    return inner.start == run.start and not all(w.isupper() and len(w) < 6 for w in tokens.words[inner.end : run.end])
 
 
 def _with_number(tokens: _Tokens, name: Name) -> Name:
@@ -234,3 +238,11 @@ def _towns(tokens: _Tokens, names: list[Name]) -> Iterator[Name]:
         key = entity_key(name.text)
         if entity_key(region.text) in REGIONS and (key not in REGIONS or key == entity_key(region.text)) and key not in NO_NAMES:
             yield Name(name.start, region.end, f"{name.text}, {region.text}", "Location")
+
+
+def _with_article(tokens: _Tokens, names: list[Name]) -> Iterator[Name]:
+    """``The Hollywood Reporter`` beside ``Hollywood Reporter`` where the article is written as a part of the name."""
+    for name in names:
+        before = name.start - 1
+        if before >= 0 and tokens.words[before] in ("The", "A", "An") and (before not in tokens.firsts or name.class_ == "Work"):
+            yield Name(before, name.end, f"{tokens.words[before]} {name.text}", name.class_)

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from lexigraph.ingestion.extract.names import clean_name, title_name
+from lexigraph.ingestion.extract.names import title_name
 from lexigraph.ingestion.extract.words import KINDS
 from lexigraph.model.normalise import entity_key
 
@@ -14,7 +14,11 @@ _MANY = frozenset("they them their theirs themselves".split())
 _FIRST = frozenset("i me my mine myself".split())
 PRONOUNS = _PERSONAL | _THING | _MANY | _FIRST
 
+_OPENING = re.compile(
+    rf"\W*(?:({'|'.join(sorted(PRONOUNS))})|(?:the|this)\s+([a-z]+))\b(?!\s+of\b)(?!-)", re.IGNORECASE
+)
 _COPULA = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^.;:()]{2,120})", re.IGNORECASE)
+_AFTER_NOUN = re.compile(r",|\b(?:of|in|on|at|by|for|from|to|with|that|which|who|where|near|located|based|written|directed)\b")
 _WORD = re.compile(r"\w+")
 _FILE = re.compile(r"[\\/]|\.\w{2,5}$|_")
 _GENERIC = frozenset(
@@ -64,12 +68,16 @@ class Subjects:
         found.update(w.casefold() for w in _WORD.findall(self.title)[-1:])
         said = _COPULA.search(text, 0, 400)
         if said and (self.named_in(text[: said.start()]) or text[: said.start()].strip().casefold() in PRONOUNS):
-            found.update(w.casefold() for w in _WORD.findall(said.group(1)))
+            found.update(w.casefold() for w in _WORD.findall(_AFTER_NOUN.split(said.group(1))[0]))
         return frozenset(found & KINDS)
 
     def named_in(self, text: str) -> bool:
         """Tell whether the text holds the title as whole words."""
         return bool(self._pattern and self._pattern.search(text))
+
+    def title_spans(self, text: str) -> list[tuple[int, int]]:
+        """Return where the text holds the title as whole words."""
+        return [m.span() for m in self._pattern.finditer(text)] if self._pattern else []
 
     def class_of(self, name: str) -> str:
         """Return the class most often seen for a name in the chunk; empty when unknown, ties by the smallest."""
@@ -112,12 +120,24 @@ class Subjects:
             return class_ in ("Person", "") and not (self._kinds and name == self.title and class_ != "Person")
         return word in _MANY or (word in _THING and class_ not in ("Person", "Group"))
 
-    def kind(self, noun: str) -> str:
-        """Return the title when ``the <noun>`` stands for it, else nothing."""
+    def refer(self, how: str, word: str) -> str:
+        """Return the name for which a word stands as a ``pronoun``, a ``kind`` or a ``described kind``; empty if none."""
+        return self.pronoun(word) if how == "pronoun" else self.kind(word, described=how != "kind")
+
+    def opening(self, sentence: str) -> str:
+        """Return the name for which the first words of a sentence stand: ``She``, ``Its``, ``The film``; empty if none."""
+        match = _OPENING.match(sentence)
+        if not match:
+            return ""
+        pronoun, noun = match.groups()
+        return self.pronoun(pronoun) if pronoun else self.kind(noun)
+
+    def kind(self, noun: str, *, described: bool = False) -> str:
+        """Return the title when ``the <noun>`` stands for it, else nothing; what is described must be known as its kind."""
         noun = noun.casefold()
         if not self.title or noun not in KINDS:
             return ""
-        if self._kinds:
+        if self._kinds or described:
             return self.title if noun in self._kinds else ""
         return self.title if self.focus == self.title and self.class_of(self.title) != "Person" else ""
 
@@ -131,14 +151,3 @@ def _whole_words(name: str) -> re.Pattern[str] | None:
     return re.compile(r"(?<!\w)" + r"[\W_]{1,3}".join(map(re.escape, words)) + r"(?!\w)", flags)
 
 
-def opening_reference(text: str) -> tuple[str, str]:
-    """Return the pronoun that a sentence opens with, or the noun of ``The <noun>``; each empty when there is none."""
-    words = _WORD.findall(text[:60])
-    if not words:
-        return "", ""
-    if words[0].casefold() in PRONOUNS:
-        return words[0], ""
-    if words[0].casefold() in ("the", "this") and len(words) > 1 and clean_name(words[1]) and words[1].islower():
-        following = text[text.find(words[1]) + len(words[1]) :].lstrip()
-        return "", "" if following.startswith("of ") else words[1]
-    return "", ""

@@ -1,6 +1,7 @@
 """Derived properties of entities in the embedded graph: value, class, df and degree, computed from live edges."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Sequence
 
 from lexigraph.model.graph import Entity
@@ -14,23 +15,23 @@ DELETE FROM entity WHERE k IN (SELECT k FROM temp.due) AND NOT EXISTS (SELECT 1 
     AND NOT EXISTS (SELECT 1 FROM alias a WHERE a.alias = entity.k)
     AND NOT EXISTS (SELECT 1 FROM alias a WHERE a.target = entity.k)
 """
-_LIVE_MENTIONS = f"""
-FROM temp.due d JOIN mentions m ON m.entity = d.k JOIN placed p ON p.chunk = m.chunk JOIN source s ON s.k = p.source
-WHERE {LIVE}
+# CROSS JOIN keeps the order as written: from the few entities that are due outwards
+_MENTIONS = f"""
+SELECT d.k, m.form, m.class, p.source, count(*) FROM temp.due d CROSS JOIN mentions m ON m.entity = d.k
+    CROSS JOIN placed p ON p.chunk = m.chunk CROSS JOIN source s ON s.k = p.source WHERE {LIVE} GROUP BY 1, 2, 3, 4
 """
-_FORMS = f"""
-SELECT d.k, m.form, m.class, count(*) {_LIVE_MENTIONS} GROUP BY d.k, m.form, m.class
-UNION ALL SELECT d.k, a.form, '', 1 FROM temp.due d JOIN about a ON a.entity = d.k
-UNION ALL SELECT d.k, a.alias_form, '', 1 FROM temp.due d JOIN alias a ON a.alias = d.k
-UNION ALL SELECT d.k, a.target_form, '', 1 FROM temp.due d JOIN alias a ON a.target = d.k
+_OTHER_FORMS = """
+SELECT d.k, a.form FROM temp.due d CROSS JOIN about a ON a.entity = d.k
+UNION ALL SELECT d.k, a.alias_form FROM temp.due d CROSS JOIN alias a ON a.alias = d.k
+UNION ALL SELECT d.k, a.target_form FROM temp.due d CROSS JOIN alias a ON a.target = d.k
 """
-_DF = f"SELECT d.k, count(DISTINCT p.source) {_LIVE_MENTIONS} GROUP BY d.k"
 _DEGREE = f"""
 SELECT k, count(DISTINCT fact) FROM (
-    SELECT d.k AS k, x.fact AS fact FROM temp.due d JOIN fact f ON f.subject_entity = d.k JOIN supports x ON x.fact = f.k
-        JOIN placed p ON p.chunk = x.chunk JOIN source s ON s.k = p.source WHERE {LIVE}
-    UNION SELECT d.k, x.fact FROM temp.due d JOIN supports x ON x.object_entity = d.k
-        JOIN placed p ON p.chunk = x.chunk JOIN source s ON s.k = p.source WHERE {LIVE}
+    SELECT d.k AS k, x.fact AS fact FROM temp.due d CROSS JOIN fact f ON f.subject_entity = d.k
+        CROSS JOIN supports x ON x.fact = f.k
+        CROSS JOIN placed p ON p.chunk = x.chunk CROSS JOIN source s ON s.k = p.source WHERE {LIVE}
+    UNION SELECT d.k, x.fact FROM temp.due d CROSS JOIN supports x ON x.object_entity = d.k
+        CROSS JOIN placed p ON p.chunk = x.chunk CROSS JOIN source s ON s.k = p.source WHERE {LIVE}
 ) GROUP BY k
 """
 
@@ -48,8 +49,11 @@ def derive(connection: sqlite3.Connection, tenant: str, limit: int) -> Derived:
     due = connection.execute(
         "SELECT t.entity, t.id, e.k FROM temp.due d JOIN touched t ON t.entity = d.k LEFT JOIN entity e ON e.k = d.k"
     ).fetchall()
-    value, class_ = _majorities(connection.execute(_FORMS, (t,)).fetchall())
-    df = dict(connection.execute(_DF, (t,)).fetchall())
+    mentions = connection.execute(_MENTIONS, (t,)).fetchall()
+    other = connection.execute(_OTHER_FORMS).fetchall()
+    value = _majority([(k, form, count) for k, form, _, _, count in mentions] + [(k, form, 1) for k, form in other])
+    class_ = _majority([(k, class_, count) for k, _, class_, _, count in mentions])
+    df = Counter(k for k, _ in {(k, source) for k, _, _, source, _ in mentions})
     degree = dict(connection.execute(_DEGREE, (t, t)).fetchall())
     # what only unpublished chunks name is gone for readers until it is published, which touches it again
     named = [(k, id_) for k, id_, alive in due if alive is not None and k in value]
@@ -62,17 +66,13 @@ def derive(connection: sqlite3.Connection, tenant: str, limit: int) -> Derived:
     )
 
 
-def _majorities(rows: Sequence[tuple[int, str, str, int]]) -> tuple[dict[int, str], dict[int, str]]:
-    forms: dict[int, dict[str, int]] = {}
-    classes: dict[int, dict[str, int]] = {}
-    for k, form, class_, count in rows:
-        for text, votes in ((form, forms), (class_, classes)):
-            if text:
-                tally = votes.setdefault(k, {})
-                tally[text] = tally.get(text, 0) + count
-    return tuple(  # type: ignore[return-value]  # a pair, built in one go
-        {k: min(tally, key=lambda text: (-tally[text], text)) for k, tally in votes.items()} for votes in (forms, classes)
-    )
+def _majority(votes: Sequence[tuple[int, str, int]]) -> dict[int, str]:
+    """Return the text with most votes by key; ties go to the smallest, empty texts do not count."""
+    tallies: dict[int, Counter[str]] = {}
+    for k, text, count in votes:
+        if text:
+            tallies.setdefault(k, Counter())[text] += count
+    return {k: min(tally, key=lambda text: (-tally[text], text)) for k, tally in tallies.items()}
 
 
 def settle(connection: sqlite3.Connection, tenant: str, derived: Derived) -> None:

@@ -21,7 +21,10 @@ from lexigraph.storage.sqlite_filters import filter_sql
 # Mentions of one entity that are looked at; beyond, the entity alone is no evidence (EvidenceRequest).
 HUB = 1_000
 Pair = tuple[int, int]  # chunk, statement
-_PLACED = "JOIN placed p ON p.chunk = x.chunk JOIN source s ON s.k = p.source"
+# CROSS JOIN keeps the order as written: from the rows asked for outwards
+_PLACED = "CROSS JOIN placed p ON p.chunk = x.chunk CROSS JOIN source s ON s.k = p.source"
+
+_TITLED = "CROSS JOIN placed p ON p.source = a.source CROSS JOIN source s ON s.k = p.source"
 
 
 class Gate:
@@ -72,12 +75,22 @@ def entities(
         if taken[asked_id] <= connected:
             kept.append((asked_id, entity))
     return EntityLookup(
-        found={name[k]: rows[k] for k in key.values() if k in rows and rows[k].df},
+        found={name[k]: rows[k] for k in _seen(connection, gate.tenant, rows) if k in name},
         aliases={
             name[k]: tuple(sorted((rows[o] for o in group if o in rows), key=lambda e: e.id)) for k, group in same.items()
         },
         connected=tuple(kept),
     )
+
+
+def _seen(connection: sqlite3.Connection, tenant: int, rows: Mapping[int, Entity]) -> list[int]:
+    """Return the entities that a live text or title names, also those too new for their ``df`` to be computed."""
+    fresh = [k for k, e in rows.items() if not e.df]
+    gate = Gate(tenant, None)
+    named = f"SELECT DISTINCT x.entity FROM mentions x {_PLACED} WHERE x.entity IN ({{}}) AND {gate.sql}"
+    titled = f"SELECT DISTINCT a.entity FROM about a {_TITLED} WHERE a.entity IN ({{}}) AND {gate.sql}"
+    alive = {k for query in (named, titled) for (k,) in _select(connection, query, fresh, gate)}
+    return sorted(k for k, e in rows.items() if e.df or k in alive)
 
 
 def entity_rows(connection: sqlite3.Connection, tenant: int, keys: Iterable[int]) -> dict[int, Entity]:
@@ -110,9 +123,9 @@ def _connected(connection: sqlite3.Connection, gate: Gate, groups: Mapping[int, 
     of = {member: asked for asked, group in groups.items() for member in group}
     found: set[Pair] = set()
     for query in (
-        f"SELECT f.subject_entity, x.object_entity FROM fact f JOIN supports x ON x.fact = f.k {_PLACED} "
+        f"SELECT f.subject_entity, x.object_entity FROM fact f CROSS JOIN supports x ON x.fact = f.k {_PLACED} "
         f"WHERE f.subject_entity IN ({{}}) AND x.object_entity IS NOT NULL AND {gate.sql} LIMIT {HUB * most}",
-        f"SELECT x.object_entity, f.subject_entity FROM supports x JOIN fact f ON f.k = x.fact {_PLACED} "
+        f"SELECT x.object_entity, f.subject_entity FROM supports x CROSS JOIN fact f ON f.k = x.fact {_PLACED} "
         f"WHERE x.object_entity IN ({{}}) AND {gate.sql} LIMIT {HUB * most}",
     ):
         found |= {(of[a], b) for a, b in _select(connection, query, of, gate) if b not in groups[of[a]]}
@@ -144,10 +157,10 @@ def _live_pairs(connection: sqlite3.Connection, gate: Gate, column: str, keys: I
 def _beside(connection: sqlite3.Connection, gate: Gate, chunks: Sequence[int]) -> set[Pair]:
     """Statements of the chunks' topics in the chunks right before and after."""
     query = f"""
-        SELECT x.chunk, x.statement FROM placed a JOIN topic_in ta ON ta.chunk = a.chunk
-        JOIN placed p ON p.source = a.source AND p.seq BETWEEN a.seq - 1 AND a.seq + 1 AND p.chunk <> a.chunk
-        JOIN source s ON s.k = p.source JOIN said_in x ON x.chunk = p.chunk
-        JOIN statement t ON t.k = x.statement AND t.topic = ta.topic
+        SELECT x.chunk, x.statement FROM placed a CROSS JOIN topic_in ta ON ta.chunk = a.chunk
+        CROSS JOIN placed p ON p.source = a.source AND p.seq BETWEEN a.seq - 1 AND a.seq + 1 AND p.chunk <> a.chunk
+        CROSS JOIN source s ON s.k = p.source CROSS JOIN said_in x ON x.chunk = p.chunk
+        CROSS JOIN statement t ON t.k = x.statement AND t.topic = ta.topic
         WHERE a.chunk IN ({{}}) AND a.since <= s.live AND (a.until IS NULL OR a.until > s.live) AND {gate.sql}
     """
     return set(_select(connection, query, chunks, gate))
@@ -165,8 +178,7 @@ def _of_entities(connection: sqlite3.Connection, gate: Gate, keys: Sequence[int]
         for pair in by_entity[k]:
             naming[pair].add(k)
     if hubs:
-        about = f"""SELECT x.chunk, x.statement, a.entity FROM about a JOIN placed p ON p.source = a.source
-            JOIN source s ON s.k = p.source JOIN said_in x ON x.chunk = p.chunk
+        about = f"""SELECT x.chunk, x.statement, a.entity FROM about a {_TITLED} JOIN said_in x ON x.chunk = p.chunk
             WHERE a.entity IN ({{}}) AND {gate.sql} ORDER BY p.source, p.seq, x.position LIMIT {HUB}"""
         for chunk, statement, k in _select(connection, about, hubs, gate):
             naming[chunk, statement].add(k)
@@ -324,7 +336,7 @@ def _named_by(connection: sqlite3.Connection, seeds: Mapping[int, bytes], names:
 
 
 def _chunks_about(connection: sqlite3.Connection, gate: Gate, keys: set[int]) -> dict[int, list[int]]:
-    query = f"""SELECT a.entity, p.chunk FROM about a JOIN placed p ON p.source = a.source JOIN source s ON s.k = p.source
+    query = f"""SELECT a.entity, p.chunk FROM about a {_TITLED}
         WHERE a.entity IN ({{}}) AND {gate.sql} ORDER BY s.id, p.seq"""
     return _grouped(_select(connection, query, keys, gate))
 

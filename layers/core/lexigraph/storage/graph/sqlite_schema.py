@@ -67,8 +67,9 @@ CREATE TABLE touched (entity INTEGER PRIMARY KEY, id BLOB NOT NULL, tenant INTEG
 CREATE INDEX touched_tenant ON touched (tenant);
 """
 
-# A chunk `c` of a source `s` placed as `p` that readers of tenant ? see.
-LIVE = "s.tenant = ? AND p.since <= s.live AND (p.until IS NULL OR p.until > s.live)"
+# A chunk placed as `p` in a source `s` that readers of tenant ? see. The plus keeps SQLite from starting at the tenant's
+# sources, which are all, instead of at the few rows that were asked for.
+LIVE = "+s.tenant = ? AND p.since <= s.live AND (p.until IS NULL OR p.until > s.live)"
 
 # Owner of the aliases that the synonyms file gives: no chunk has the key 0; tenants are told apart by their entities.
 SYNONYMS = 0

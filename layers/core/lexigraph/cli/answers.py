@@ -1,0 +1,85 @@
+"""Answers and search results as a reader sees them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import unquote, urlsplit
+
+from rich.console import Console
+from rich.text import Text
+
+from lexigraph.cli.output import duration, one_line, printable, short_path
+from lexigraph.model.results import Citation, Notice, ScoredStatement, SearchResult, SearchResults
+
+_QUOTE = 400
+
+
+def print_answer(console: Console, response: str) -> None:
+    """Print the text of an answer."""
+    console.print(Text(printable(response), style="bold"), soft_wrap=True)
+
+
+def print_sources(console: Console, citations: Sequence[Citation]) -> None:
+    """Print what the labels of an answer stand for: where it is, and the words."""
+    if citations:
+        console.print("\nSources")
+    for c in citations:
+        place = f"{c.uri and short_path(c.uri)}, characters {c.start}-{c.end}" if c.uri else "given with the question"
+        console.print(Text.assemble((f"[{c.label}] ", "cyan"), f"{one_line(c.title)}  ", (place, "dim")), soft_wrap=True)
+        console.print(f'     "{one_line(c.text, _QUOTE)}"', soft_wrap=True)
+
+
+def print_timings(console: Console, timings: Mapping[str, float], steps: Mapping[str, float]) -> None:
+    """Print how long an answer took, the steps of its retrieval in brackets."""
+    inner = f" ({', '.join(f'{name} {duration(ms)}' for name, ms in steps.items() if name != 'total')})" if steps else ""
+    whole = ", ".join(f"{name} {duration(ms)}{inner if name == 'retrieve' else ''}" for name, ms in timings.items())
+    console.print(Text(f"\n{whole}", style="dim"), soft_wrap=True)
+
+
+def print_warnings(console: Console, warnings: Iterable[Notice]) -> None:
+    """Print what went less well than it should."""
+    for warning in warnings:
+        console.print(Text(one_line(f"warning: {warning.detail}"), style="yellow"), soft_wrap=True)
+
+
+def print_results(console: Console, found: SearchResults, *, explain: bool) -> None:
+    """Print results, best first: document and topic, then its statements with score and reason."""
+    for number, result in enumerate(found.results, 1):
+        _print_result(console, number, result, explain)
+    if not found.results:
+        console.print("nothing found")
+    if explain:
+        for name, values in (("keywords", found.keywords), ("entities", found.entities)):
+            console.print(f"{name}: {one_line(', '.join(values)) or 'none'}", soft_wrap=True)
+        calls = ", ".join(f"{store} {count}" for store, count in found.calls.items())
+        console.print(f"store calls: {calls or 'none'}", soft_wrap=True)
+    times = ", ".join(f"{name} {duration(ms)}" for name, ms in found.timings.items())
+    statements = len(found.statements)
+    console.print(Text(f"{len(found.results)} results, {statements} statements; {times}", style="dim"), soft_wrap=True)
+
+
+def _print_result(console: Console, number: int, result: SearchResult, explain: bool) -> None:
+    place = short_path(result.source.uri)
+    head = Text.assemble((f"{number}. ", "cyan"), f"{result.score:.3f}  {one_line(result.source.title)}  ", (place, "dim"))
+    console.print(head, soft_wrap=True)
+    if result.topic:
+        console.print(f"   {one_line(result.topic)}", soft_wrap=True)
+    for statement in result.statements:
+        console.print(Text.assemble((f"   {statement.score:.3f} {statement.reason:<8}", "dim"), f" {one_line(statement.text)}"), soft_wrap=True)
+        if explain:
+            _print_reasons(console, statement)
+
+
+def _print_reasons(console: Console, statement: ScoredStatement) -> None:
+    lines = {
+        "path": " > ".join(one_line(name) for name in statement.path),
+        "parts": ", ".join(f"{name} {value:.3f}" for name, value in statement.parts.items()),
+        "facts": "; ".join(one_line(fact) for fact in statement.facts),
+        "place": f"characters {statement.start}-{statement.end}, {statement.chunk_id}",
+    }
+    for name, value in lines.items():
+        if value:
+            console.print(Text(f"         {name}: {value}", style="dim"), soft_wrap=True)
+
+
+def file_names(uris: Iterable[str]) -> list[str]:
+    """Return the names of the files of these URIs, each once, in order."""
+    return list(dict.fromkeys(unquote(urlsplit(uri).path).rpartition("/")[2] for uri in uris))

@@ -1,0 +1,145 @@
+"""``lexigraph documents``: what is in the database, one document in full, and taking documents out."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from lexigraph.cli.exits import ExitCode, exit_code_of
+from lexigraph.cli.invocation import current
+from lexigraph.cli.output import one_line, print_json, printable, short_path
+from lexigraph.model.errors import InvalidInput, LexigraphError
+
+if TYPE_CHECKING:
+    from lexigraph.ingestion.pipeline import LexicalGraphIndex
+    from lexigraph.storage.protocols import DocumentRecord
+
+app = typer.Typer(help="List, show and remove documents.")
+# how the registry does its work says nothing to a user
+_INTERNAL = ("fingerprint", "intended", "extractions")
+_SHOWN = 10
+_NAME = "Id, path, URI, the end of a URI, or the `id` that the document came with."
+
+
+@app.command(name="list")
+def list_documents(
+    context: typer.Context,
+    namespace: Annotated[str | None, typer.Option(help="Those of one namespace only.")] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """List all documents, by URI."""
+    invocation = current(context)
+    settings = invocation.settings()
+    with invocation.index(settings) as index:
+        documents = index.documents(tenant=settings.tenant, namespace=namespace)
+    if json_:
+        print_json({"documents": [plain(d) for d in documents]})
+        return ExitCode.OK
+    table = Table(box=None, pad_edge=False)
+    for name in ("document", "title", "state", "version", "chunks", "characters", "namespace"):
+        numeric = name in ("version", "chunks", "characters")
+        table.add_column(name, overflow="fold", justify="right" if numeric else "left")
+    for d in documents:
+        state = d.state.lower() + (f", {d.failed_chunks} failed" if d.failed_chunks else "")
+        counts = (str(d.version), f"{d.chunks:,}", f"{d.characters:,}")
+        table.add_row(short_path(d.uri), one_line(d.title, 60), state, *counts, printable(d.namespace))
+    if documents:
+        invocation.out.print(table)
+    else:
+        invocation.err.print("no documents")
+    return ExitCode.OK
+
+
+@app.command()
+def show(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help=_NAME, show_default=False)],
+    text: Annotated[bool, typer.Option("--text", help="The parsed text, into which all offsets point.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Show one document."""
+    invocation = current(context)
+    settings = invocation.settings()
+    with invocation.index(settings) as index:
+        document = index.document(name, tenant=settings.tenant)
+        content = index.text(document, tenant=settings.tenant) if text else ""
+    if json_:
+        print_json({**plain(document), **({"text": content} if text else {})})
+    elif text:
+        sys.stdout.write(printable(content) if sys.stdout.isatty() else content)
+    else:
+        for key, value in plain(document).items():
+            shown = "".join(f"\n  {k}: {one_line(str(v))}" for k, v in value.items()) if isinstance(value, dict) else value
+            invocation.out.print(f"{key}: {printable(str(shown))}", soft_wrap=True)
+    return ExitCode.OK
+
+
+@app.command()
+def rm(
+    context: typer.Context,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", help=_NAME, show_default=False)] = None,
+    every: Annotated[bool, typer.Option("--all", help="Remove every document of the tenant.")] = False,
+    namespace: Annotated[str | None, typer.Option(help="With --all: those of one namespace only.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Remove documents with all that only they support; what other documents support too stays."""
+    if bool(names) == every or (namespace is not None and not every):
+        raise InvalidInput("name the documents to remove, or give --all (with --namespace, if you like)")
+    invocation = current(context)
+    settings = invocation.settings()
+    with invocation.index(settings) as index:
+        if every:
+            chosen, failures = index.documents(tenant=settings.tenant, namespace=namespace), []
+        else:
+            chosen, failures = _named(index, settings.tenant, names or [])
+        for name, error in failures:
+            invocation.err.print(one_line(f"failed: {name}: {error}"), soft_wrap=True)
+        if chosen and not yes and not _agreed(chosen, every):
+            invocation.err.print("nothing was removed")
+            return ExitCode.INTERRUPTED
+        removed = index.remove([d.source_id for d in chosen], tenant=settings.tenant) if chosen else 0
+    if json_:
+        failed = [{"name": name, "reason": str(error)} for name, error in failures]
+        print_json({"removed": [{"id": d.source_id, "uri": d.uri} for d in chosen], "failures": failed})
+    else:
+        invocation.out.print(f"removed {removed:,} document{'' if removed == 1 else 's'}")
+    if failures:
+        return ExitCode.PARTLY if chosen else exit_code_of(failures[0][1])
+    return ExitCode.OK
+
+
+def plain(document: "DocumentRecord") -> dict[str, Any]:
+    """Return a document as the JSON of ``list`` and ``show``."""
+    known = asdict(document)
+    return {"id": known.pop("source_id"), **{k: v for k, v in known.items() if k not in _INTERNAL}}
+
+
+def _named(
+    index: "LexicalGraphIndex", tenant: str, names: Sequence[str]
+) -> tuple[list["DocumentRecord"], list[tuple[str, LexigraphError]]]:
+    """Return the documents of these names, each once, and the names that fit none or several."""
+    chosen: dict[str, DocumentRecord] = {}
+    failures: list[tuple[str, LexigraphError]] = []
+    for name in names:
+        try:
+            found = index.document(name, tenant=tenant)
+        except LexigraphError as error:
+            failures.append((name, error))
+        else:
+            chosen[found.source_id] = found
+    return list(chosen.values()), failures
+
+
+def _agreed(chosen: Sequence["DocumentRecord"], every: bool) -> bool:
+    """Ask on a terminal. Elsewhere names are clear enough, but everything takes a ``--yes``."""
+    if not sys.stdin.isatty() or not sys.stderr.isatty():
+        if every:
+            raise InvalidInput("documents rm --all asks for nothing here: add --yes")
+        return True
+    shown = "\n".join(f"  {short_path(d.uri)}" for d in chosen[:_SHOWN])
+    more = f"\n  and {len(chosen) - _SHOWN:,} more" if len(chosen) > _SHOWN else ""
+    return typer.confirm(f"{shown}{more}\nRemove {len(chosen):,} document{'s' if len(chosen) > 1 else ''}?", err=True)

@@ -1,0 +1,72 @@
+"""The command line ``lexigraph``: :func:`run` is its entry point."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lexigraph import __version__
+from lexigraph.cli import ask, demo, doctor, documents, ingest, stats
+from lexigraph.cli.exits import MEANINGS
+from lexigraph.cli.group import Commands
+from lexigraph.cli.invocation import Invocation, assignments, start_logging
+from lexigraph.settings import Settings
+
+_EXIT_CODES = "\n".join(f"  {code.value:>3}  {meaning}" for code, meaning in MEANINGS.items())
+_VARIABLES = "\n".join(
+    f"  LEXIGRAPH_{name.upper():<22} {field.description}" for name, field in Settings.model_fields.items()
+)
+_EPILOG = f"""Global options may also stand behind the command.
+
+Exit codes
+{_EXIT_CODES}
+
+Settings: environment variables, or lines of a file .env in the current folder
+{_VARIABLES}"""
+
+app = typer.Typer(
+    name="lexigraph",
+    cls=Commands,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EPILOG,
+)
+app.command()(ingest.ingest)
+app.command()(ask.query)
+app.command()(ask.retrieve)
+app.add_typer(documents.app, name="documents")
+app.command()(stats.stats)
+app.command()(doctor.doctor)
+app.command()(demo.demo)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lexigraph {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    data: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder of the database. (LEXIGRAPH_DATA) [default: .lexigraph]")
+    ] = None,
+    tenant: Annotated[str | None, typer.Option(metavar="NAME", help="Who owns the data. (LEXIGRAPH_TENANT)")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting; may be repeated.")
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log to stderr; show where an error arose.")] = False,
+    version: Annotated[  # noqa: ARG001  # its callback does the work
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Documents become a lexical graph, questions become cited answers."""
+    given = {**assignments(set_ or ()), **{k: v for k, v in {"data": data, "tenant": tenant}.items() if v is not None}}
+    invocation = context.obj = Invocation(given, verbose)
+    start_logging(invocation.err, verbose)
+
+
+def run() -> None:
+    """Run the command line and exit."""
+    app()
