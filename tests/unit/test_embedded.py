@@ -1,6 +1,7 @@
 """What the embedded stores stand on: one SQLite file for threads, processes, crashes and broken disks."""
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -11,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.disks import files_of_at_most, ordinary_user
 
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.storage.embedded import APPLICATION_ID, Database, embedded_folder, embedded_path
-from tests.disks import files_of_at_most, ordinary_user
 
 SCHEMA = """
 CREATE TABLE numbers (n INTEGER PRIMARY KEY, twin INTEGER);
@@ -248,6 +249,30 @@ def test_a_used_up_quota_is_reported_and_keeps_what_is_there(path: Path) -> None
     assert numbers(database) == [1]
     add(database, *range(2, 100_000))
     assert len(numbers(database)) == 99_999
+
+
+def test_a_full_disk_is_reported_and_keeps_what_is_there(tmp_path: Path) -> None:
+    # a disk of 1 MB that only this process sees
+    mounted = ["unshare", "-Urm", "sh", "-c", 'mount -t tmpfs -o size=1m none "$0" && exec "$@"', str(tmp_path)]
+    if not shutil.which("unshare") or subprocess.run([*mounted, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this system lets nobody mount a small disk")
+    body = """
+def add(size):
+    with database.write() as c:
+        c.execute("INSERT INTO numbers VALUES (NULL, zeroblob(?))", (size,))
+add(10)
+try:
+    add(5_000_000)
+except Exception as error:
+    print(type(error).__name__, error)
+add(10)
+with database.read() as c:
+    print([size for (size,) in c.execute("SELECT length(twin) FROM numbers")])
+"""
+    run = [*mounted, sys.executable, "-c", OPEN + body, str(tmp_path / "test.sqlite")]
+    said = subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert said[0].startswith("StoreUnavailable") and "disk is full: free some space" in said[0]
+    assert said[1] == "[10, 10]"
 
 
 # -- processes

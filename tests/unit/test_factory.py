@@ -133,7 +133,7 @@ def test_what_is_neither_a_connection_string_nor_a_store_is_refused(kind: str) -
 
 
 def test_an_option_that_the_back_end_does_not_know_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="sqlite does not take these options: .*'region'"):
+    with pytest.raises(InvalidInput, match=r"sqlite does not take these options: .*'region'"):
         GraphStoreFactory.for_graph_store(f"sqlite:///{tmp_path}", region="us-east-1")
 
 

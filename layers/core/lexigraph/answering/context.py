@@ -116,7 +116,7 @@ def external_citation(number: int, given: ExternalText) -> Citation:
         statement_id=given.id,
         text=given.text,
         source_id="",
-        uri=given.id,
+        uri="",
         title="",
         chunk_id="",
         start=0,

@@ -44,6 +44,11 @@ class _Candidate:
     place: int
     subject: str
 
+    @property
+    def home(self) -> str:
+        """The source it is from; a text given with the question is its own."""
+        return self.citation.source_id or self.citation.statement_id
+
     @cached_property
     def words(self) -> frozenset[str]:
         """Stems of what it says."""
@@ -74,8 +79,8 @@ def select(
     """
     candidates = _candidates(results, external)
     chosen = _choose(frozenset(stems(question)), frozenset(n.key for n in names(question)), candidates, limit, weights)
-    order = {c.citation.uri: -at for at, c in reversed(list(enumerate(chosen)))}
-    chosen.sort(key=lambda c: (-order[c.citation.uri], c.citation.start, c.place))
+    order = {c.home: at for at, c in reversed(list(enumerate(chosen)))}
+    chosen.sort(key=lambda c: (order[c.home], c.citation.start, c.place))
     return tuple(replace(c.citation, label=citations.label(at)) for at, c in enumerate(chosen, 1))
 
 
@@ -110,7 +115,7 @@ def _choose(
     def gain(candidate: _Candidate) -> float:
         new = sum(worth[word] for word in candidate.answers & open_words) / whole
         shared = max((name_worth[name] for name in candidate.names & known_names), default=0.0)
-        unheard = all(candidate.citation.uri != c.citation.uri for c in chosen)
+        unheard = all(candidate.home != c.home for c in chosen)
         return candidate.rank + new * (weights.coverage + weights.link * shared) + weights.source * unheard
 
     while left and len(chosen) < limit:

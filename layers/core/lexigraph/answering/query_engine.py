@@ -25,7 +25,7 @@ from lexigraph.model.filters import Filter, parse_filter
 from lexigraph.model.question import MAX_CHARS, Question
 from lexigraph.model.results import Notice, SearchResults
 from lexigraph.model.tenant import Tenant
-from lexigraph.settings import Settings, load_settings
+from lexigraph.settings import EmbeddingModel, Settings, load_settings
 
 if TYPE_CHECKING:
     from lexigraph.storage.protocols import GraphStore, VectorStore
@@ -66,6 +66,9 @@ class AnswerArgs:
                 raise InvalidInput(f"{name} must be 1 to {most:,}, got {value}")
 
 
+_ANSWERING = tuple(f.name for f in fields(AnswerArgs))
+
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """A question after retrieval: all that answering needs."""
@@ -104,9 +107,8 @@ class LexicalGraphQueryEngine:
         self.tenant = Tenant(tenant)
         self.filters = parse_filter(filters)
         self.streaming = streaming
-        unknown = sorted(set(args) - {f.name for f in fields(AnswerArgs)})
-        if unknown:
-            raise InvalidInput(f"unknown argument {unknown[0]!r}: {', '.join(f.name for f in fields(AnswerArgs))} are known")
+        if unknown := sorted(set(args) - set(_ANSWERING)):
+            raise InvalidInput(f"unknown argument {unknown[0]!r}: {', '.join(_ANSWERING)} are known")
         self.args = AnswerArgs(**args)
 
     @classmethod
@@ -129,7 +131,7 @@ class LexicalGraphQueryEngine:
         Stores are objects or connection strings. ``llm`` is a ``LanguageModel``, a LlamaIndex LLM, a name such as
         ``ollama:llama3.2``, ``"none"``, or None: as the settings say. ``retrievers`` are subretrievers, types or instances
         (G-18). ``args`` are those of the retriever (``max_search_results=10``) and of :class:`AnswerArgs`. Raise
-        ``InvalidInput`` for an argument that neither knows.
+        ``InvalidInput`` for an argument that neither knows, ``StoreUnavailable`` when a store cannot be opened.
         """
         from lexigraph.inference.factory import make_embedder
         from lexigraph.retrieval.retrievers import TraversalBasedRetriever
@@ -137,26 +139,22 @@ class LexicalGraphQueryEngine:
 
         settings = settings or load_settings()
         embedder = embedder or make_embedder(settings)
-        model = _language_model(llm, settings)
-        if isinstance(graph_store, str):
-            graph_store = GraphStoreFactory.for_graph_store(graph_store)
-        if isinstance(vector_store, str):
-            vector_store = VectorStoreFactory.for_vector_store(vector_store)
-        mine = {f.name: args.pop(f.name) for f in fields(AnswerArgs) if f.name in args and f.name != "include_facts"}
+        model = language_model(llm, settings)
+        mine = {name: args.pop(name) for name in _ANSWERING if name in args and name != "include_facts"}
         retriever = TraversalBasedRetriever(
-            graph_store, vector_store, embedder=embedder, llm=model, retrievers=retrievers, settings=settings, **args
+            GraphStoreFactory.for_graph_store(graph_store),
+            VectorStoreFactory.for_vector_store(vector_store, embedding=_embedding_of(embedder)),
+            embedder=embedder,
+            llm=model,
+            retrievers=retrievers,
+            settings=settings,
+            **args,
         )
         mine.setdefault("max_answer_tokens", settings.answer_max_tokens)
         mine.setdefault("max_question_chars", settings.max_question_chars)
-        return cls(
-            retriever,
-            model,
-            tenant=tenant or settings.tenant,
-            filters=filters,
-            streaming=streaming,
-            include_facts=args.get("include_facts", False),
-            **mine,
-        )
+        mine["include_facts"] = args.get("include_facts", False)
+        owner = settings.tenant if tenant is None else tenant
+        return cls(retriever, model, tenant=owner, filters=filters, streaming=streaming, **mine)
 
     def retrieve(
         self, question: str, *, tenant: str | None = None, filters: Filter | Mapping[str, Any] | None = None
@@ -299,15 +297,13 @@ class LexicalGraphQueryEngine:
         )
 
 
-def _timings(asked: _Asked) -> dict[str, float]:
-    now = time.perf_counter()
-    spans = {"retrieve": asked.retrieved - asked.began, "answer": now - asked.retrieved, "total": now - asked.began}
-    return {step: round(1000 * seconds, 3) for step, seconds in spans.items()}
+def language_model(llm: Any, settings: Settings) -> LanguageModel | None:
+    """Return the model that ``llm`` means: a ``LanguageModel``, a LlamaIndex LLM, a name, or None: as the settings say.
 
-
-def _language_model(llm: Any, settings: Settings) -> LanguageModel | None:
-    """Return the model that ``llm`` means: see :meth:`LexicalGraphQueryEngine.for_traversal_based_search`."""
+    Raise ``InvalidInput`` for anything else.
+    """
     from lexigraph.inference.factory import make_llm
+    from lexigraph.inference.llama_index import LlamaIndexLLM
 
     if llm is None:
         return make_llm(settings)
@@ -315,6 +311,17 @@ def _language_model(llm: Any, settings: Settings) -> LanguageModel | None:
         return make_llm(settings.model_copy(update={"llm": llm}))
     if isinstance(llm, LanguageModel):
         return llm
-    from lexigraph.inference.llama_index import LlamaIndexLanguageModel
+    if not callable(getattr(llm, "stream_chat", None)):
+        raise InvalidInput(f"llm must be a name, a LanguageModel or a LlamaIndex LLM, got {type(llm).__name__}")
+    return LlamaIndexLLM(llm)
 
-    return LlamaIndexLanguageModel(llm)
+
+def _timings(asked: _Asked) -> dict[str, float]:
+    now = time.perf_counter()
+    spans = {"retrieve": asked.retrieved - asked.began, "answer": now - asked.retrieved, "total": now - asked.began}
+    return {step: round(1000 * seconds, 3) for step, seconds in spans.items()}
+
+
+def _embedding_of(embedder: Embedder) -> EmbeddingModel:
+    """Return the embedding that names the vector indexes which hold this embedder's vectors."""
+    return EmbeddingModel(embedder.label.removesuffix(f"-{embedder.dimension}"), embedder.dimension)

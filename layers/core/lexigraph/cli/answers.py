@@ -1,7 +1,6 @@
 """Answers and search results as a reader sees them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from urllib.parse import unquote, urlsplit
 
 from rich.console import Console
 from rich.text import Text
@@ -63,7 +62,10 @@ def _print_result(console: Console, number: int, result: SearchResult, explain: 
     if result.topic:
         console.print(f"   {one_line(result.topic)}", soft_wrap=True)
     for statement in result.statements:
-        console.print(Text.assemble((f"   {statement.score:.3f} {statement.reason:<8}", "dim"), f" {one_line(statement.text)}"), soft_wrap=True)
+        console.print(
+            Text.assemble((f"   {statement.score:.3f} {statement.reason:<8}", "dim"), f" {one_line(statement.text)}"),
+            soft_wrap=True,
+        )
         if explain:
             _print_reasons(console, statement)
 
@@ -78,8 +80,3 @@ def _print_reasons(console: Console, statement: ScoredStatement) -> None:
     for name, value in lines.items():
         if value:
             console.print(Text(f"         {name}: {value}", style="dim"), soft_wrap=True)
-
-
-def file_names(uris: Iterable[str]) -> list[str]:
-    """Return the names of the files of these URIs, each once, in order."""
-    return list(dict.fromkeys(unquote(urlsplit(uri).path).rpartition("/")[2] for uri in uris))

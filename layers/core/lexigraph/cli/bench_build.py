@@ -4,7 +4,7 @@ import random
 import resource
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,10 +55,11 @@ class _GivenVectors:
 
     def __init__(self, seed: int) -> None:
         pool = np.random.default_rng(seed).standard_normal((4096, _DIMENSION)).astype(np.float32)
-        self._pool = pool / np.linalg.norm(pool, axis=1, keepdims=True)
+        self._pool: FloatArray = pool / np.linalg.norm(pool, axis=1, keepdims=True)
 
     def embed_passages(self, texts: Sequence[str]) -> FloatArray:
-        return self._pool[[hash(text) % len(self._pool) for text in texts]]
+        chosen: FloatArray = self._pool[[hash(text) % len(self._pool) for text in texts]]
+        return chosen
 
     def embed_questions(self, texts: Sequence[str]) -> FloatArray:
         return self.embed_passages(texts)
@@ -69,8 +70,8 @@ class _NoExtractor:
 
     name = "given"
 
-    def extract(self, chunks: Sequence[ChunkText]) -> list[Extraction]:
-        return [Extraction() for _ in chunks]
+    def extract(self, chunks: Sequence[ChunkText]) -> Iterator[Extraction]:
+        return iter([Extraction() for _ in chunks])
 
 
 def _names(rng: random.Random, count: int) -> list[str]:

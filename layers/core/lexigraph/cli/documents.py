@@ -92,10 +92,9 @@ def rm(
     invocation = current(context)
     settings = invocation.settings()
     with invocation.index(settings) as index:
+        chosen, failures = _named(index, settings.tenant, names or [])
         if every:
-            chosen, failures = index.documents(tenant=settings.tenant, namespace=namespace), []
-        else:
-            chosen, failures = _named(index, settings.tenant, names or [])
+            chosen = index.documents(tenant=settings.tenant, namespace=namespace)
         for name, error in failures:
             invocation.err.print(one_line(f"failed: {name}: {error}"), soft_wrap=True)
         if chosen and not yes and not _agreed(chosen, every):

@@ -16,8 +16,12 @@ from lexigraph.ingestion.events import IngestReport
 def ingest(
     context: typer.Context,
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
-    namespace: Annotated[str, typer.Option(help="A part of the database; the same file in two is two documents.")] = "default",
-    full: Annotated[bool, typer.Option("--full", help="Extract and embed everything anew, also what has not changed.")] = False,
+    namespace: Annotated[
+        str, typer.Option(help="A part of the database; the same file in two is two documents.")
+    ] = "default",
+    full: Annotated[
+        bool, typer.Option("--full", help="Extract and embed everything anew, also what has not changed.")
+    ] = False,
     extractor: Annotated[
         Literal["auto", "local", "llm"] | None,
         typer.Option(help="What finds statements: auto takes llm when there is one. (LEXIGRAPH_EXTRACTOR)"),

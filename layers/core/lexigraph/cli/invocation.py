@@ -101,7 +101,7 @@ def assignments(pairs: Sequence[str]) -> dict[str, object]:
 
 
 def start_logging(console: Console, verbose: bool) -> None:
-    """Log to stderr: warnings, or with ``verbose`` all that the package says; what libraries warn about stays out."""
+    """Log to stderr: warnings, or with ``verbose`` all that the package says."""
     from rich.logging import RichHandler
 
     handler: logging.Handler
@@ -110,7 +110,5 @@ def start_logging(console: Console, verbose: bool) -> None:
     else:
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler], force=True)
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
     logging.getLogger("lexigraph").setLevel(logging.DEBUG if verbose else logging.WARNING)
-    logging.captureWarnings(True)
-    logging.getLogger("py.warnings").setLevel(logging.WARNING if verbose else logging.ERROR)

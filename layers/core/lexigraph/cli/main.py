@@ -1,12 +1,15 @@
 """The command line ``lexigraph``: :func:`run` is its entry point."""
 
+import io
+import logging
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lexigraph import __version__
-from lexigraph.cli import ask, demo, doctor, documents, ingest, stats
+from lexigraph.cli import ask, bench, demo, doctor, documents, ingest, stats
 from lexigraph.cli.exits import MEANINGS
 from lexigraph.cli.group import Commands
 from lexigraph.cli.invocation import Invocation, assignments, start_logging
@@ -16,11 +19,14 @@ _EXIT_CODES = "\n".join(f"  {code.value:>3}  {meaning}" for code, meaning in MEA
 _VARIABLES = "\n".join(
     f"  LEXIGRAPH_{name.upper():<22} {field.description}" for name, field in Settings.model_fields.items()
 )
+# \b keeps the lines after it as they are
 _EPILOG = f"""Global options may also stand behind the command.
 
+\b
 Exit codes
 {_EXIT_CODES}
 
+\b
 Settings: environment variables, or lines of a file .env in the current folder
 {_VARIABLES}"""
 
@@ -38,6 +44,7 @@ app.add_typer(documents.app, name="documents")
 app.command()(stats.stats)
 app.command()(doctor.doctor)
 app.command()(demo.demo)
+app.add_typer(bench.app, name="bench")
 
 
 def _show_version(wanted: bool) -> None:
@@ -69,4 +76,10 @@ def options(
 
 def run() -> None:
     """Run the command line and exit."""
-    app()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name that cannot be encoded must not end the run
+            stream.reconfigure(errors="replace")
+    # what libraries warn about is for developers
+    logging.captureWarnings(True)
+    logging.getLogger("py.warnings").setLevel(logging.WARNING if {"-v", "--verbose"} & {*sys.argv} else logging.ERROR)
+    app(prog_name="lexigraph")

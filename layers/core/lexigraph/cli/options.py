@@ -3,7 +3,7 @@
 import functools
 import inspect
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import MISSING, Field, fields
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -16,20 +16,20 @@ _ROW = re.compile(r"^\s*\|\s*``(\w+)``\s*\|\s*(.+?)\s*\|[^|]*\|\s*$", re.MULTILI
 _NAMES = {int: "INTEGER", float: "NUMBER", str: "TEXT"}
 
 
-def with_options(kinds: Mapping[type, str], *, leave_out: Collection[str] = ()) -> Callable[[Callable[..., int]], Any]:
-    """Return a decorator that adds an option for each field of some dataclasses; ``kinds`` maps them to help panels.
+def with_options(*kinds: type, leave_out: Collection[str] = ()) -> Callable[[Callable[..., int]], Any]:
+    """Return a decorator that adds an option for each field of some dataclasses.
 
     The function gets the options that were given as keyword arguments of the fields' types. ``none`` stands for None
     where a field may be None. The help comes from the table in the docstring of the dataclass.
     """
     types: dict[str, Any] = {}
     parameters = []
-    for kind, panel in kinds.items():
+    for kind in kinds:
         hints, told = get_type_hints(kind), dict(_ROW.findall(kind.__doc__ or ""))
         for field in fields(kind):
             if field.name not in types and field.name not in leave_out:
                 types[field.name] = hints[field.name]
-                parameters.append(_parameter(field, hints[field.name], told.get(field.name, ""), panel))
+                parameters.append(_parameter(field, hints[field.name], told.get(field.name, "")))
 
     def decorate(function: Callable[..., int]) -> Any:
         own = inspect.signature(function, eval_str=True)
@@ -38,7 +38,9 @@ def with_options(kinds: Mapping[type, str], *, leave_out: Collection[str] = ()) 
         @functools.wraps(function)
         def command(**values: Any) -> int:
             raw = {name: values.pop(name) for name in types}
-            return function(**values, **{name: value_of(name, raw[name], types[name]) for name in types if raw[name] is not None})
+            return function(
+                **values, **{name: value_of(name, raw[name], types[name]) for name in types if raw[name] is not None}
+            )
 
         command.__signature__ = own.replace(parameters=[*kept, *parameters])  # type: ignore[attr-defined]  # read by inspect
         return command
@@ -66,16 +68,18 @@ def value_of(name: str, given: Any, kind: Any) -> Any:
     raise InvalidInput(f"{_option(name)}: {given[:80]!r} is not {_metavar(kind).replace('|', ' or ')}")
 
 
-def _parameter(field: "Field[Any]", kind: Any, help_: str, panel: str) -> inspect.Parameter:
-    default = field.default if field.default is not MISSING else field.default_factory() if callable(field.default_factory) else ""
+def _parameter(field: "Field[Any]", kind: Any, help_: str) -> inspect.Parameter:
+    default = (
+        field.default if field.default is not MISSING else field.default_factory() if callable(field.default_factory) else ""
+    )
     text = help_.replace("``", "").replace("`", "")
     if bool in _alternatives(kind):
         name = _option(field.name)
-        option = typer.Option(f"{name}/--no-{name[2:]}", help=f"{text} [default: {'yes' if default else 'no'}]", rich_help_panel=panel)
+        option = typer.Option(f"{name}/--no-{name[2:]}", help=f"{text} [default: {'yes' if default else 'no'}]")
         annotation: Any = Annotated[bool | None, option]
     else:
         shown = "none" if default is None else default
-        option = typer.Option(_option(field.name), metavar=_metavar(kind), help=f"{text} [default: {shown}]", rich_help_panel=panel)
+        option = typer.Option(_option(field.name), metavar=_metavar(kind), help=f"{text} [default: {shown}]")
         annotation = Annotated[str | None, option]
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 

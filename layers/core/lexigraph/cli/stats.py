@@ -13,9 +13,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 
 
-def stats(
-    context: typer.Context, json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
-) -> int:
+def stats(context: typer.Context, json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> int:
     """Count what is stored for the tenant; sizes on disk are those of all tenants."""
     invocation = current(context)
     settings = invocation.settings()

@@ -198,7 +198,7 @@ class OpenAICompatible:
             return ModelUnavailable(f"{where}: {error}")
         if isinstance(cause, TimeoutError):
             return ModelUnavailable(f"{where}: no reply within {self.timeout:g} s: raise LEXIGRAPH_MODEL_TIMEOUT")
-        return ModelUnavailable(f"{where} cannot be reached ({cause or type(cause).__name__}): {self.server.start}")
+        return ModelUnavailable(f"{where}: connection failed ({cause or type(cause).__name__}): {self.server.start}")
 
 
 _NO_TEMPERATURE: Final = "no temperature"

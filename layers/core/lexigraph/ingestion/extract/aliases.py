@@ -16,6 +16,7 @@ _CALLED = re.compile(
     r"(?:known|called|abbreviated|nicknamed|referred to|branded|marketed|credited)(?: professionally| commonly| simply)?"
     r"(?: as| by)?|a\.?k\.?a\.?|officially|formerly|originally|née|nee|born)\s+(?:simply |as |the |by )*[\"“']*$"
 )
+_JOINED = re.compile(r"\b(?:and|or|of|in|at|near|from|by|with)(?: the)? $")
 _MIN_FULL_WORDS = 2
 _BETWEEN = 90  # characters from a name to its other name, at most
 
@@ -26,8 +27,8 @@ def find_aliases(text: str, spans: Sequence[tuple[int, int, str, str]], title: s
     ``spans`` are (start, end, name, class) of the names in ``text``, in order. The document's ``title`` is the name when
     it is one of the two.
     """
-    pairs = [*_acronyms(text, spans), *_called(text, spans)]
     key = entity_key(title)
+    pairs = [*_acronyms(text, spans), *_called(text, spans, key)]
     turned = [(name, other) if key and entity_key(other) == key else (other, name) for other, name in pairs]
     kept: dict[tuple[str, str], tuple[str, str]] = {}
     for other, name in turned:
@@ -44,7 +45,7 @@ def _acronyms(text: str, spans: Sequence[tuple[int, int, str, str]]) -> Iterator
             continue
         inner = match.group(1).strip()
         if _ACRONYM.fullmatch(inner) and stands_for(inner, name):
-            yield inner, _shortest(inner, name)
+            yield inner, name
         elif _ACRONYM.fullmatch(name) and inner[:1].isupper() and stands_for(name, inner):
             yield name, clean_name(inner)
 
@@ -82,19 +83,17 @@ def _in_order(letters: str, words: Sequence[str]) -> bool:
     return at == len(letters)
 
 
-def _shortest(short: str, full: str) -> str:
-    """Drop leading words that the acronym does not cover: ``Amazon`` of ``Amazon Simple Storage Service (S3)`` stays."""
-    return full
-
-
-def _called(text: str, spans: Sequence[tuple[int, int, str, str]]) -> Iterator[tuple[str, str]]:
-    for at, (_, end, name, class_) in enumerate(spans):
+def _called(text: str, spans: Sequence[tuple[int, int, str, str]], title_key: str) -> Iterator[tuple[str, str]]:
+    for at, (begin, end, name, class_) in enumerate(spans):
+        titled = entity_key(name) == title_key
         for start, _, other, other_class in spans[at + 1 :]:
             if start - end > _BETWEEN:
                 break
             between = text[end:start]
             match = _CALLED.search(between)
             if not match or not _only_bracketed(between[: match.start()]):
+                continue
+            if not titled and (_doubtful(class_, other, other_class) or _JOINED.search(text, max(0, begin - 12), begin)):
                 continue
             married = re.search(r"\b(?:née|nee|born)\b", match.group())
             if married and (other_class not in ("Person", "") or len(other.split()) < _MIN_FULL_WORDS or class_ not in ("Person", "")):
@@ -103,7 +102,13 @@ def _called(text: str, spans: Sequence[tuple[int, int, str, str]]) -> Iterator[t
             break
 
 
+def _doubtful(class_: str, other: str, other_class: str) -> bool:
+    """A store in California, called X; or a single word that may mean many things."""
+    single = len(other.split()) == 1 and sum(c.isupper() for c in other) < 2
+    return single or (class_ == "Location" != other_class)
+
+
 def _only_bracketed(between: str) -> bool:
     """Tell whether nothing but brackets and commas stands between two names."""
     bare = re.sub(r"\([^()]*\)?", "", between)
-    return not re.search(r"\w", bare)
+    return ")" not in bare and not re.search(r"\w", bare)

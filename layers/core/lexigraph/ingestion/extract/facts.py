@@ -49,8 +49,8 @@ class FactReader:
     """Reads the facts of one sentence.
 
     ``names`` gives the entity that covers a token and its class, ``spans`` the ends of names and dates by token.
-    ``refer`` returns the name for which a word stands, empty if none: as a ``pronoun``, as a ``kind`` (``the film``) or
-    as a ``described kind`` (``the silent film``).
+    ``refer`` returns the name for which a word stands, empty if none: as a ``pronoun``, as a ``kind`` (``the film``), as a
+    ``described kind`` (``the silent film``), or as the ``whole`` of which it is a part (``the editor``).
     """
 
     names: dict[int, tuple[str, str]]
@@ -177,7 +177,15 @@ class FactReader:
             return []
         of = _of(head)
         owners = _children(head, {"poss"}) + (_children(of, {"pobj"}) if of is not None else [])
-        return [(thing, f"{head.text.lower()} ") for o in owners for thing in [self._thing(o)] if thing.entity]
+        relation = f"{self._phrase(head).split(' of ')[0] if not _children(head, {'poss'}) else head.text} ".lower()
+        if not owners and any(t.text.casefold() == "the" for t in head.lefts) and self._names_someone(head.head):
+            # The editor is Jan Solovej, in a document on a journal
+            whole = self.refer("whole", head.text.casefold())
+            return [(Thing(whole, entity=True, said=False), relation)] if whole else []
+        return [(thing, relation) for o in owners for thing in [self._thing(o)] if thing.entity]
+
+    def _names_someone(self, verb: "Token") -> bool:
+        return any(a.i in self.names for a in _children(verb, {"attr"}))
 
     def _clause(self, verb: "Token", subjects: list[tuple[Thing, str]], before: str, depth: int = 0) -> None:
         if depth > 4:
@@ -241,7 +249,9 @@ class FactReader:
     def _apposition(self, token: "Token") -> None:
         """``Paris, the capital of France``; two places in a row lie one in the other."""
         head = token.head
-        if head.i not in self.names:
+        mark = token.doc[max(0, token.left_edge.i - 1)]
+        # Canada–US border is no apposition
+        if head.i not in self.names or not (mark.text in ",(" or (mark.is_punct and mark.whitespace_)):
             return
         name, class_ = self.names[head.i]
         other = self.names.get(token.i)

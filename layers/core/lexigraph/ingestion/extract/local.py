@@ -100,8 +100,13 @@ def _readable(text: str) -> str:
 
 
 def _names_in_title(doc: "Doc") -> tuple[Name, ...]:
-    """The names inside a title, such as ``Mouscron`` in ``Arrondissement of Mouscron``."""
-    return tuple(n for n in find_names(doc) if n.end - n.start < len(doc))
+    """The names inside a title, such as ``Mouscron`` in ``Arrondissement of Mouscron``; not parts of a longer name."""
+
+    def apart(i: int) -> bool:
+        return not 0 <= i < len(doc) or not doc[i].text[0].isupper()
+
+    names = [n for n in find_names(doc) if n.end - n.start < len(doc) and n.class_ != "Work"]
+    return tuple(n for n in names if apart(n.start - 1) and apart(n.end))
 
 
 @dataclass(slots=True)

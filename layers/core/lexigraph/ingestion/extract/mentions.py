@@ -28,7 +28,8 @@ CLASSES = {
 _NAME_TAGS = frozenset(["NNP", "NNPS"])
 _NEVER_IN_NAME = frozenset(["PRP", "PRP$", "DT", "IN", "CC", "MD", "WP", "WRB", "WDT", "EX", "TO", "UH", "RP", "RB"])
 _QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»"}
-_POSSESSIVES = frozenset(["'s", "’s", "'", "’"])
+_NOT_FIRST = frozenset(["the", "a", "an", "and", "or"])
+_NOT_LAST = LINKS | {"'s", "’s", "'", "’", "and", "or", "the", "in", "at", "on"}
 _MAX_QUOTED_TOKENS = 12
 _SPACED_HYPHEN = re.compile(r"(?<=\w) [-–] (?=\w)")
 
@@ -60,9 +61,9 @@ class _Tokens:
     def name(self, start: int, end: int, class_: str = "") -> Name | None:
         """Return the tokens as a name, without what surrounds it; None when none is left."""
         words = self.words
-        while start < end and (words[start].casefold() in ("the", "a", "an") or not _has_letter(words[start])):
+        while start < end and (words[start].casefold() in _NOT_FIRST or not _has_letter(words[start])):
             start += 1
-        while end > start and (words[end - 1] in _POSSESSIVES or words[end - 1] in LINKS or not _has_letter(words[end - 1])):
+        while end > start and (words[end - 1] in _NOT_LAST or not _has_letter(words[end - 1])):
             end -= 1
         text = clean_name(self.joined(start, end))
         return Name(start, end, text, class_) if text and not self._is_kind(start, end) else None
@@ -216,7 +217,9 @@ def _with_number(tokens: _Tokens, name: Name) -> Name:
     year = words[start - 1] if start else ""
     if name.class_ in ("Event", "", "Organization", "Work") and len(year) == 4 and year.isdigit() and end - start > 1:
         opener = words[start - 2].casefold() if start > 1 else ""
-        if start - 1 in tokens.firsts or opener in ("the", "a", "of", "his", "her", "their", "its"):
+        # the 1904 World Series, but not: a 1971 Italian Western film
+        kind = end < len(words) and words[end] in KINDS and tags[start] != "NNP"
+        if not kind and (start - 1 in tokens.firsts or opener in ("the", "of", "his", "her", "their", "its")):
             start -= 1
     after = words[end] if end < len(words) else ""
     if name.class_ not in ("Person", "Group") and after.isdigit() and len(after) < 4 and end - start < 6:
@@ -233,7 +236,7 @@ def _towns(tokens: _Tokens, names: list[Name]) -> Iterator[Name]:
     by_start = {n.start: n for n in names}
     for name in names:
         region = by_start.get(name.end + 1)
-        if not region or name.end >= len(tokens.words) or tokens.words[name.end] != ",":
+        if not region or tokens.words[name.end] != "," or tokens.words[region.end : region.end + 1] == ["and"]:
             continue
         key = entity_key(name.text)
         if entity_key(region.text) in REGIONS and (key not in REGIONS or key == entity_key(region.text)) and key not in NO_NAMES:

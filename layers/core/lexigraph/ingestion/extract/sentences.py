@@ -89,6 +89,7 @@ def _after_abbreviation(end: str, word: str, opening: bool) -> bool | None:
     folded = end.casefold()
     if word in _STARTERS and folded not in _NEVER_LAST:
         return True
-    if folded in _TITLES or opening or (len(end) == 2 and end[0].isupper()):
+    if folded in _TITLES or opening:
         return False
-    return None
+    # an initial, unless it may be a numeral: World War I. New
+    return False if len(end) == 2 and end[0].isupper() and end[0] not in "IVX" else None

@@ -12,6 +12,7 @@ _PERSONAL = frozenset("he she him his her hers himself herself".split())
 _THING = frozenset("it its itself".split())
 _MANY = frozenset("they them their theirs themselves".split())
 _FIRST = frozenset("i me my mine myself".split())
+_MEMBERS = frozenset("band team group duo trio company club family tribe people party agency association".split())
 PRONOUNS = _PERSONAL | _THING | _MANY | _FIRST
 
 _OPENING = re.compile(
@@ -64,12 +65,14 @@ class Subjects:
 
     def _kinds_of(self, title: str, text: str) -> frozenset[str]:
         """The words for the kind of thing that the title names: ``film`` from ``(1926 film)`` or ``is a silent film``."""
-        found = {w.casefold() for w in _WORD.findall(title[len(self.title) :])}
-        found.update(w.casefold() for w in _WORD.findall(self.title)[-1:])
+        found = {w for w in _words(title[len(self.title) :]) if w in KINDS}
+        found.update(_words(self.title)[1:][-1:])
         said = _COPULA.search(text, 0, 400)
-        if said and (self.named_in(text[: said.start()]) or text[: said.start()].strip().casefold() in PRONOUNS):
-            found.update(w.casefold() for w in _WORD.findall(_AFTER_NOUN.split(said.group(1))[0]))
-        return frozenset(found & KINDS)
+        before = text[: said.start()] if said else ""
+        if said and (self.named_in(before) or before.strip().casefold() in PRONOUNS):
+            noun = _words(_AFTER_NOUN.split(said.group(1))[0])
+            found.update(w for at, w in enumerate(noun) if w in KINDS or at == len(noun) - 1)
+        return frozenset(w for w in found if w.isalpha())
 
     def named_in(self, text: str) -> bool:
         """Tell whether the text holds the title as whole words."""
@@ -99,6 +102,9 @@ class Subjects:
             found.update({" ".join(words[at:]): self.title for at in range(1, len(words)) if words[-1] not in KINDS})
         if "," in self.title:
             found[entity_key(self.title.split(",")[0])] = self.title
+        # Howard in a document on Howard University
+        if len(words) > 1 and all(w in KINDS for w in words[1:]) and self.class_of(words[0]) != "Location":
+            found.setdefault(words[0], self.title)
         return found
 
     def full(self, name: str) -> str:
@@ -118,10 +124,17 @@ class Subjects:
         class_ = self.class_of(name)
         if word in _PERSONAL:
             return class_ in ("Person", "") and not (self._kinds and name == self.title and class_ != "Person")
-        return word in _MANY or (word in _THING and class_ not in ("Person", "Group"))
+        if word in _MANY:
+            return class_ in ("Organization", "Group") or (name == self.title and bool(self._kinds & _MEMBERS))
+        return class_ not in ("Person", "Group")
 
     def refer(self, how: str, word: str) -> str:
-        """Return the name for which a word stands as a ``pronoun``, a ``kind`` or a ``described kind``; empty if none."""
+        """Return the name for which a word stands as a ``pronoun``, a ``kind`` or a ``described kind``; empty if none.
+
+        ``whole`` asks what ``the <part>`` is a part of: ``The editor is ...`` in a document on a journal.
+        """
+        if how == "whole":
+            return self.title if self.focus == self.title and word not in KINDS else ""
         return self.pronoun(word) if how == "pronoun" else self.kind(word, described=how != "kind")
 
     def opening(self, sentence: str) -> str:
@@ -135,11 +148,15 @@ class Subjects:
     def kind(self, noun: str, *, described: bool = False) -> str:
         """Return the title when ``the <noun>`` stands for it, else nothing; what is described must be known as its kind."""
         noun = noun.casefold()
-        if not self.title or noun not in KINDS:
+        if noun in self._kinds:
+            return self.title
+        if described or self._kinds or noun not in KINDS or self.class_of(self.title) == "Person":
             return ""
-        if self._kinds or described:
-            return self.title if noun in self._kinds else ""
-        return self.title if self.focus == self.title and self.class_of(self.title) != "Person" else ""
+        return self.title if self.focus == self.title else ""
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
 
 
 def _whole_words(name: str) -> re.Pattern[str] | None:

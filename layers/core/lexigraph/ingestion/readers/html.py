@@ -13,7 +13,7 @@ from lexigraph.settings import Settings
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
 
-MAX_DEPTH = 1_000
+MAX_DEPTH = 500
 _CHARSET = re.compile(rb"""<(?:meta[^>]+charset|\?xml[^>]+encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _HEADINGS = {f"h{n}": n for n in range(1, 7)}
@@ -59,7 +59,7 @@ def add_html(builder: TextBuilder, fragment: str) -> None:
 
 
 def parse(text: str) -> "BeautifulSoup":
-    """Return the tree of a page. Raise ``InvalidInput`` when it is nested deeper than 1,000 elements."""
+    """Return the tree of a page. Raise ``InvalidInput`` when it is nested deeper than 500 elements."""
     from bs4 import BeautifulSoup, Tag
 
     class Page(BeautifulSoup):
@@ -196,6 +196,14 @@ def _rows(table: "Tag") -> list[list["Tag"]]:
 
 def _text(tag: "Tag") -> str:
     """Return the words of a heading or cell on one line; blocks and line breaks in it part words, other tags do not."""
-    for inner in tag.find_all(["br", *_BLOCKS]):
-        inner.insert_before(" ")
-    return one_line(tag.get_text())
+    from bs4 import Tag
+    from bs4.element import PreformattedString
+
+    parts: list[str] = []
+    for node in tag.descendants:
+        if isinstance(node, Tag):
+            parts.append(" " if node.name == "br" or node.name in _BLOCKS else "")
+        elif not isinstance(node, PreformattedString):
+            after_block = isinstance(node.previous_sibling, Tag) and node.previous_sibling.name in _BLOCKS
+            parts.append(f" {node}" if after_block else str(node))
+    return one_line("".join(parts))

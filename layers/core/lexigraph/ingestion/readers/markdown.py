@@ -14,10 +14,7 @@ from lexigraph.settings import Settings
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-# lines between --- and --- that are all YAML: a rule above a paragraph looks alike
-_FRONT_MATTER = re.compile(
-    r"---[^\S\n]*\n((?:(?:[\w.-]+[^\S\n]*:(?:[^\S\n].*)?|[#\s\]}-].*|)\n)+?)(?:---|\.\.\.)[^\S\n]*(?:\n|$)"
-)
+_YAML = re.compile(r"[\w.-]+[^\S\n]*:(?:[^\S\n]|$)|[#\s\]}-]|$")
 _ENTRY = re.compile(r"([A-Za-z_][\w .-]*?)[^\S\n]*:[^\S\n]+(\S.*)")
 _COMMENT = re.compile(r"\s+#.*$")
 
@@ -30,8 +27,8 @@ def read_markdown(data: bytes, settings: Settings) -> Parsed:
     check_length(len(text), settings.max_text_chars)
     text = clean(text)
     front: dict[str, Any] = {}
-    if match := _FRONT_MATTER.match(text):
-        front, text = _front_matter(match[1]), text[match.end() :]
+    if text.startswith("---\n"):
+        front, text = _front_matter(text)
     builder = TextBuilder(settings)
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
     _Walk(builder).over(tokens)
@@ -39,11 +36,29 @@ def read_markdown(data: bytes, settings: Settings) -> Parsed:
     return builder.parsed(title, {**front, **encoding_note(encoding)})
 
 
-def _front_matter(text: str) -> dict[str, Any]:
-    """Read the scalars of the outermost level of a YAML header: text, numbers, booleans."""
+def _front_matter(text: str) -> tuple[dict[str, Any], str]:
+    """Part the scalars of a YAML header, between ``---`` and ``---``, from the text below it.
+
+    Lines that are no YAML make it a text between two rules.
+    """
+    header: list[str] = []
+    at = 4
+    while (end := text.find("\n", at)) > 0:
+        line = text[at:end].rstrip()
+        at = end + 1
+        if line in ("---", "..."):
+            return _scalar_entries(header), text[at:]
+        if not _YAML.match(line):
+            break
+        header.append(line)
+    return {}, text
+
+
+def _scalar_entries(lines: list[str]) -> dict[str, Any]:
+    """Read the scalars of the outermost level: text, numbers, booleans."""
     found: dict[str, Any] = {}
-    for line in text.split("\n"):
-        entry = _ENTRY.fullmatch(line.rstrip())
+    for line in lines:
+        entry = _ENTRY.fullmatch(line)
         if not entry or entry[2][0] in "[{|>&*!#":
             continue
         value = entry[2]

@@ -63,8 +63,12 @@ class SqliteContentCache:
     Safe between threads, processes and forked children; may be shared by several databases.
     """
 
-    def __init__(self, connection: str) -> None:
-        """Open the cache. Raise ``InvalidInput`` for a connection or file that is refused."""
+    def __init__(self, connection: str, *, unowned_seconds: float = UNOWNED_SECONDS) -> None:
+        """Open the cache. Raise ``InvalidInput`` for a connection or file that is refused.
+
+        ``unowned_seconds``: how long an entry waits for its first owner.
+        """
+        self._unowned_seconds = unowned_seconds
         self.path = embedded_path(connection, "cache.sqlite")
         self._database = Database(self.path, SCHEMA, version=VERSION)
 
@@ -96,7 +100,7 @@ class SqliteContentCache:
             c.executemany("DELETE FROM unowned WHERE entry = ?", [(entry,) for _, entry in after - before])
             c.execute(_FORGET_IDLE, (listed,))
             _collect(c, [entry for _, entry in before - after])
-            _sweep(c, tenant)
+            _sweep(c, tenant, time.time() - self._unowned_seconds)
 
     def disown(self, tenant: Tenant, owners: Sequence[str]) -> None:
         if not owners:
@@ -107,7 +111,8 @@ class SqliteContentCache:
             c.execute(_FORGET_USES, (listed,))
             c.execute(_FORGET_OWNERS, (listed,))
             _collect(c, released)
-            _sweep(c, tenant, everything=not c.execute(_HAS_OWNERS, (tenant,)).fetchone()[0])
+            has_owners = c.execute(_HAS_OWNERS, (tenant,)).fetchone()[0]
+            _sweep(c, tenant, time.time() - self._unowned_seconds if has_owners else float("inf"))
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
         with self._database.read() as c:
@@ -131,8 +136,8 @@ def _collect(c: sqlite3.Connection, released: Sequence[int]) -> None:
     c.execute(_COLLECT, (json.dumps(released),))
 
 
-def _sweep(c: sqlite3.Connection, tenant: Tenant, *, everything: bool = False) -> None:
-    before = float("inf") if everything else time.time() - UNOWNED_SECONDS
+def _sweep(c: sqlite3.Connection, tenant: Tenant, before: float) -> None:
+    """Delete the entries that have waited for an owner since ``before``."""
     stale = [(entry,) for (entry,) in c.execute(_STALE, (tenant, before))]
     c.executemany("DELETE FROM entries WHERE k = ?", stale)
     c.executemany("DELETE FROM unowned WHERE entry = ?", stale)

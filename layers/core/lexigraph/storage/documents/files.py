@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from lexigraph.model.errors import InvalidInput, NotFound, StoreUnavailable
+from lexigraph.model.errors import InvalidInput, NotFound
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.embedded import embedded_folder, translated
 
@@ -36,19 +36,19 @@ class FileDocumentStore:
         target = folder / _checked(name)
         unfinished = folder / f".{secrets.token_hex(8)}"
         with translated(target):
-            for _ in range(_ATTEMPTS):
-                # whoever deletes the last file beside us takes the folder away at any moment
-                with suppress(FileNotFoundError):
+            for left in reversed(range(_ATTEMPTS)):
+                try:
                     folder.mkdir(parents=True, exist_ok=True)
-                    try:
-                        unfinished.write_bytes(data)
-                        unfinished.replace(target)
-                    except BaseException:
-                        with suppress(OSError):
-                            unfinished.unlink()
+                    unfinished.write_bytes(data)
+                    unfinished.replace(target)
+                except BaseException as error:
+                    with suppress(OSError):
+                        unfinished.unlink()
+                    # whoever deletes the last file beside us may take a folder away at any moment: start again
+                    if not (left and isinstance(error, (FileNotFoundError, FileExistsError))):
                         raise
+                else:
                     return
-        raise StoreUnavailable(f"{target}: the folder is deleted again and again; try later")
 
     def get(self, tenant: Tenant, source_id: str, name: str) -> bytes:
         path = self._folder_of(tenant, source_id) / _checked(name)

@@ -12,6 +12,7 @@ from lexigraph.model.normalise import entity_key, without_brackets
 from lexigraph.storage.embedded import in_batches, marks
 from lexigraph.storage.graph.sqlite_schema import SYNONYMS
 from lexigraph.storage.protocols import SourceVersion
+from lexigraph.storage.sqlite_filters import filterable_json
 
 Keys = dict[bytes, int]
 

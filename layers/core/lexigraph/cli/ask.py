@@ -1,0 +1,141 @@
+"""``lexigraph query`` and ``lexigraph retrieve``: a question gets a cited answer, or the statements behind one."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from lexigraph.answering.query_engine import AnswerArgs
+from lexigraph.cli.answers import print_answer, print_results, print_sources, print_timings, print_warnings
+from lexigraph.cli.exits import ExitCode
+from lexigraph.cli.invocation import current
+from lexigraph.cli.options import with_options
+from lexigraph.cli.output import print_json, printable
+from lexigraph.model.errors import InvalidInput
+from lexigraph.model.filters import Filter, MetadataFilters, parse_expression
+from lexigraph.retrieval.args import TraversalArgs
+
+if TYPE_CHECKING:
+    from lexigraph.answering.query_engine import LexicalGraphQueryEngine
+    from lexigraph.settings import Settings
+    from lexigraph.storage.protocols import Stores
+
+_MOST_READ = 1_000_000  # characters of a question on stdin; how many are allowed is a setting
+Retrievers = Literal["traversal", "chunk", "entity"]
+
+QuestionArgument = Annotated[str, typer.Argument(help="The question; - reads it from stdin.", show_default=False)]
+RetrieverOption = Annotated[
+    Retrievers,
+    typer.Option(help="traversal is chunk-based and entity-based search together; chunk and entity are one of them."),
+]
+FilterOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter", metavar="'KEY OP VALUE'", help="On metadata: 'year >= 2020', 'team in [a, b]'; repeat for and."
+    ),
+]
+LimitOption = Annotated[int | None, typer.Option(metavar="N", help="Short for --max-search-results.")]
+LlmOption = Annotated[str | None, typer.Option(metavar="MODEL", help="Language model, or none. (LEXIGRAPH_LLM)")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@with_options(TraversalArgs, AnswerArgs, leave_out=("prompts", "max_question_chars", "max_answer_tokens"))
+def query(
+    context: typer.Context,
+    question: QuestionArgument,
+    retriever: RetrieverOption = "traversal",
+    filters: FilterOption = None,
+    limit: LimitOption = None,
+    llm: LlmOption = None,
+    stream: Annotated[bool, typer.Option("--stream", help="Print the answer as the model writes it.")] = False,
+    json_: JsonOption = False,
+    **given: Any,
+) -> int:
+    """Answer a question from the documents, and say where each part of the answer stands.
+
+    Without a language model the answer is made of the best statements, quoted.
+    """
+    if stream and json_:
+        raise InvalidInput("--stream and --json exclude each other: JSON is printed when it is whole")
+    invocation = current(context)
+    settings = invocation.settings(llm=llm)
+    text, condition, given = asked(question), all_of(filters or ()), limited(given, limit)
+    with invocation.stores(settings) as stores:
+        engine = make_engine(stores, settings, retriever, given)
+        response = engine.stream(text, filters=condition)
+        if stream:
+            for piece in response:
+                sys.stdout.write(printable(piece))
+                sys.stdout.flush()
+            sys.stdout.write("\n")
+        whole = response.complete()
+    if json_:
+        print_json(whole.to_dict())
+        return ExitCode.OK
+    if not stream:
+        print_answer(invocation.out, whole.response)
+    print_sources(invocation.out, whole.citations)
+    print_timings(invocation.out, whole.timings, whole.results.timings)
+    print_warnings(invocation.err, whole.warnings)
+    return ExitCode.OK
+
+
+@with_options(TraversalArgs)
+def retrieve(
+    context: typer.Context,
+    question: QuestionArgument,
+    retriever: RetrieverOption = "traversal",
+    filters: FilterOption = None,
+    limit: LimitOption = None,
+    llm: LlmOption = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show path, score parts, facts and places too.")] = False,
+    json_: JsonOption = False,
+    **given: Any,
+) -> int:
+    """Find the statements for a question, by document and topic, without an answer."""
+    invocation = current(context)
+    settings = invocation.settings(llm=llm)
+    text, condition, given = asked(question), all_of(filters or ()), limited(given, limit)
+    with invocation.stores(settings) as stores:
+        found = make_engine(stores, settings, retriever, given).retrieve(text, filters=condition)
+    if json_:
+        print_json(found.to_dict())
+        return ExitCode.OK
+    print_results(invocation.out, found, explain=explain)
+    print_warnings(invocation.err, found.warnings)
+    return ExitCode.OK
+
+
+def asked(question: str) -> str:
+    """Return the question, that on stdin for ``-``; bytes that are no UTF-8 are replaced."""
+    if question != "-":
+        return os.fsencode(question).decode("utf-8", "replace")
+    return sys.stdin.buffer.read(4 * _MOST_READ).decode("utf-8", "replace")[:_MOST_READ]
+
+
+def all_of(expressions: Sequence[str]) -> Filter | None:
+    """Return the filter that all these expressions make together."""
+    filters = tuple(parse_expression(e) for e in expressions)
+    return MetadataFilters(filters) if len(filters) > 1 else next(iter(filters), None)
+
+
+def limited(given: dict[str, Any], limit: int | None) -> dict[str, Any]:
+    """Return the parameters with ``--limit`` among them."""
+    if limit is not None and "max_search_results" in given:
+        raise InvalidInput("--limit and --max-search-results say the same: give one of them")
+    return given if limit is None else {**given, "max_search_results": limit}
+
+
+def make_engine(
+    stores: "Stores", settings: "Settings", retriever: Retrievers, given: dict[str, Any]
+) -> "LexicalGraphQueryEngine":
+    """Return an engine with the retriever of that name."""
+    from lexigraph.answering.query_engine import LexicalGraphQueryEngine
+    from lexigraph.retrieval.retrievers import ChunkBasedSearch, EntityBasedSearch
+
+    parts = {"traversal": None, "chunk": [ChunkBasedSearch], "entity": [EntityBasedSearch]}[retriever]
+    return LexicalGraphQueryEngine.for_traversal_based_search(
+        stores.graph, stores.vectors, settings=settings, retrievers=parts, **given
+    )

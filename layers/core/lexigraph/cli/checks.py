@@ -1,0 +1,239 @@
+"""What ``lexigraph doctor`` looks at. Each check says what it found and, where something is wrong, what to do."""
+
+import importlib.metadata
+import re
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from lexigraph.cli.output import duration, size
+from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailable, NotFound, StoreUnavailable
+from lexigraph.model.tenant import Tenant
+from lexigraph.settings import Settings
+
+_LITTLE_SPACE = 1_000_000_000
+_NO_SPACE = 50_000_000
+_REQUIRED = re.compile(r"^([\w.-]+)[^;]*;.*extra\s*==\s*['\"]([\w-]+)['\"]")
+# laptop is the sum of others; model is heavy and seldom wanted
+_EXTRAS = ("aws", "cli", "files", "llama-index", "local", "model")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A finding; ``note`` is worth knowing but nothing is wrong. ``remedy`` is what to do, in one line."""
+
+    area: str
+    name: str
+    status: Literal["ok", "note", "problem"]
+    detail: str
+    remedy: str = ""
+
+
+def check_stores(settings: Settings) -> Iterator[Check]:
+    """Open each store; tell the format of its file."""
+    from lexigraph.storage import factory
+
+    connections = settings.connections
+    openers: dict[str, Callable[[], Any]] = {
+        "graph": lambda: factory.GraphStoreFactory.for_graph_store(connections["graph"]),
+        "vector": lambda: factory.VectorStoreFactory.for_vector_store(connections["vector"], embedding=settings.embedding),
+        "documents": lambda: factory.DocumentStoreFactory.for_document_store(connections["documents"]),
+        "registry": lambda: factory.RegistryFactory.for_registry(connections["registry"]),
+        "cache": lambda: factory.CacheFactory.for_cache(connections["cache"]),
+    }
+    for name, opened in openers.items():
+        try:
+            store = opened()
+            detail = f"{without_secrets(connections[name])} opens{_format(connections[name], name)}"
+            if name == "vector":
+                _check_embedding(store, settings)
+            if close := getattr(store, "close", None):
+                close()
+        except LexigraphError as error:
+            yield Check("stores", name, "problem", str(error), _remedy(error, f"LEXIGRAPH_{_variable(name)}"))
+        else:
+            yield Check("stores", name, "ok", detail)
+
+
+def _check_embedding(vectors: Any, settings: Settings) -> None:
+    """Search with a vector of the settings' dimension: the store refuses when it holds vectors of another model."""
+    import numpy as np
+
+    from lexigraph.storage.protocols import SearchRequest
+
+    probe = np.eye(1, settings.embedding.dimension, dtype=np.float32)[0]
+    vectors.search_many(Tenant(settings.tenant), [SearchRequest("chunk", vector=probe, k=1)])
+
+
+def _format(connection: str, name: str) -> str:
+    """Return the format of an embedded store's file as text, empty when it has none."""
+    if not connection.startswith("sqlite:///"):
+        return ""
+    from lexigraph.storage.embedded import embedded_folder
+
+    for path in sorted(embedded_folder(connection).glob(f"{name}*.sqlite")):
+        try:
+            with sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True) as database:
+                return f", format {database.execute('PRAGMA user_version').fetchone()[0]}"
+        except sqlite3.Error:
+            break
+    return ""
+
+
+def check_models(settings: Settings, *, probe_llm: bool) -> Iterator[Check]:
+    """Load and use the embedding model and the local extractor; ask the language model only with ``probe_llm``."""
+    yield _attempt("embedding", "LEXIGRAPH_EMBEDDING_MODEL", lambda: _embed(settings))
+    yield _attempt("language model", "LEXIGRAPH_LLM", lambda: _ask(settings, probe_llm))
+    yield _attempt("extraction", "LEXIGRAPH_EXTRACTOR", lambda: _extract(settings))
+
+
+def _attempt(name: str, variable: str, attempt: Callable[[], str]) -> Check:
+    try:
+        return Check("models", name, "ok", attempt())
+    except LexigraphError as error:
+        return Check("models", name, "problem", str(error), _remedy(error, variable))
+
+
+def _embed(settings: Settings) -> str:
+    from lexigraph.inference.factory import make_embedder
+
+    embedder = make_embedder(settings)
+    spent = [_timed(lambda: embedder.embed_questions(["Which model is this?"])) for _ in range(2)]
+    return f"{embedder.label} answers: {duration(spent[0])} with loading, {duration(spent[1])} a text"
+
+
+def _ask(settings: Settings, probe: bool) -> str:
+    from lexigraph.inference.factory import make_llm
+    from lexigraph.inference.protocols import Prompt
+
+    llm = make_llm(settings)
+    if llm is None:
+        return "none: answers quote the sources, statements are found without one"
+    if not probe:
+        return f"{llm.name} is configured; not asked, since it may cost money: --probe-llm asks for one word"
+    return f"{llm.name} answers: {duration(_timed(lambda: llm.complete(Prompt('Reply with the word yes.', max_tokens=16))))}"
+
+
+def _extract(settings: Settings) -> str:
+    from lexigraph.inference.factory import make_llm
+    from lexigraph.ingestion.extract import make_extractor
+    from lexigraph.model.document import ChunkText
+
+    if settings.extraction == "llm":
+        if settings.llm == "none":
+            raise InvalidInput("extractor llm needs a language model, and LEXIGRAPH_LLM is none")
+        return "llm: by the language model above"
+    extractor = make_extractor(settings, make_llm(settings))
+    text = "Ada Lovelace worked in London."
+    chunk = ChunkText(seq=0, title="", headings=(), text=text, start=0, end=len(text))
+    return f"local: spaCy works: {duration(_timed(lambda: list(extractor.extract([chunk]))))} with loading"
+
+
+def _timed(call: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    call()
+    return 1000 * (time.perf_counter() - began)
+
+
+def check_extras() -> Iterator[Check]:
+    """Tell which optional parts are installed."""
+    wanted: dict[str, list[str]] = {name: [] for name in _EXTRAS}
+    for line in importlib.metadata.requires("lexigraph") or ():
+        if (match := _REQUIRED.match(line)) and match[2] in wanted:
+            wanted[match[2]].append(match[1])
+    for extra, packages in wanted.items():
+        missing = [name for name in packages if not _installed(name)]
+        if missing:
+            detail = f"not installed: {', '.join(missing)}"
+            yield Check("packages", extra, "note", detail, f'pip install "lexigraph[{extra}]", if you want it')
+        else:
+            yield Check("packages", extra, "ok", "installed")
+
+
+def _installed(package: str) -> bool:
+    try:
+        importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def check_disk(settings: Settings) -> Iterator[Check]:
+    """Look at the folders of embedded stores: can they be written, is there room."""
+    for folder in sorted(local_folders(settings)):
+        existing = next(p for p in (folder, *folder.parents) if p.exists())
+        try:
+            if not existing.is_dir():
+                raise NotADirectoryError(20, "is a file, not a folder")
+            with tempfile.TemporaryFile(dir=existing):
+                free = shutil.disk_usage(existing).free
+        except OSError as error:
+            remedy = "give write permission to it, or name another folder with --data"
+            yield Check("disk", str(existing), "problem", f"cannot be written: {error.strerror}", remedy)
+            continue
+        detail = f"can be written, {size(free)} free"
+        if free < _NO_SPACE:
+            yield Check("disk", str(existing), "problem", detail, "free some space: writing is about to fail")
+        elif free < _LITTLE_SPACE:
+            yield Check("disk", str(existing), "note", detail, "a large ingest may need more")
+        else:
+            yield Check("disk", str(existing), "ok", detail)
+
+
+def local_folders(settings: Settings) -> set[Path]:
+    """Return the folders of the embedded stores."""
+    from lexigraph.storage.embedded import embedded_folder
+
+    folders = set()
+    for connection in settings.connections.values():
+        for scheme in ("sqlite", "file"):
+            if connection.startswith(f"{scheme}:///"):
+                folders.add(embedded_folder(connection, scheme))
+    return {f for f in folders if not any(f != other and f.is_relative_to(other) for other in folders)}
+
+
+def check_documents(settings: Settings, *, repair: bool) -> Iterator[Check]:
+    """Compare the stores; with ``repair`` put right what an interrupted run left."""
+    from lexigraph.ingestion.pipeline import LexicalGraphIndex
+
+    try:
+        with LexicalGraphIndex(settings=settings) as index:
+            findings = index.repair(tenant=settings.tenant, dry_run=not repair)
+            count = len(index.documents(tenant=settings.tenant))
+    except LexigraphError as error:
+        yield Check("documents", "comparison", "problem", str(error), "put the stores right first")
+        return
+    for found in findings:
+        if found.repaired:
+            yield Check("documents", found.uri, "note", f"{found.problem}; done: {found.remedy}")
+        else:
+            remedy = f"lexigraph doctor --repair ({found.remedy})"
+            yield Check("documents", found.uri, "problem", found.problem, remedy)
+    if not findings:
+        yield Check("documents", "comparison", "ok", f"{count:,} documents, the same in all stores")
+
+
+def without_secrets(text: str) -> str:
+    """Return a connection string or address without user name and password."""
+    return re.sub(r"//[^/@\s]*@", "//***@", text)
+
+
+def _variable(store: str) -> str:
+    return {"registry": "REGISTRY", "cache": "CACHE", "documents": "DOCUMENT_STORE"}.get(store, f"{store.upper()}_STORE")
+
+
+def _remedy(error: LexigraphError, variable: str) -> str:
+    match error:
+        case StoreUnavailable():
+            return f"see that it can be reached and written, or change {variable}"
+        case ModelUnavailable():
+            return f"install or start the model, or change {variable}"
+        case NotFound():
+            return "lexigraph ingest PATH"
+        case _:
+            return f"change {variable}"

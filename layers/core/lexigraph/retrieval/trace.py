@@ -1,0 +1,91 @@
+"""The stores as one question sees them: every call counted and timed, tenant and filters passed along."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from lexigraph.model.filters import Filter
+from lexigraph.model.graph import StatementRow
+from lexigraph.model.results import Notice
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import (
+    EntityLookup,
+    EvidenceRequest,
+    GraphStore,
+    Hit,
+    Neighbourhood,
+    SearchRequest,
+    VectorStore,
+)
+
+
+@dataclass(slots=True)
+class Trace:
+    """What happened on the way to an answer: store calls by store, milliseconds by step, and what went less well."""
+
+    calls: dict[str, int] = field(default_factory=lambda: {"vector": 0, "graph": 0})
+    timings: dict[str, float] = field(default_factory=dict)
+    warnings: list[Notice] = field(default_factory=list)
+
+    @contextmanager
+    def step(self, name: str, store: str = "") -> Iterator[None]:
+        """Time a step under its name; with ``store``, count a call of it."""
+        if store:
+            self.calls[store] += 1
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            took = (time.perf_counter() - began) * 1000
+            self.timings[name] = round(self.timings.get(name, 0.0) + took, 3)
+
+    def warn(self, type_: str, detail: str) -> None:
+        """Note a warning, each only once."""
+        notice = Notice(type_, detail)
+        if notice not in self.warnings:
+            self.warnings.append(notice)
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Graph and vector store bound to one question: tenant and filters of every call are the question's."""
+
+    graph: GraphStore
+    vector: VectorStore
+    tenant: Tenant
+    filters: Filter | None
+    trace: Trace
+
+    def search(self, step: str, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
+        """Run searches in one call; the filters reach all but text-only indexes, whose records have no source."""
+        if not requests:
+            return []
+        filtered = [replace(r, filters=self.filters) if r.index not in ("entity", "relation") else r for r in requests]
+        with self.trace.step(step, "vector"):
+            return self.vector.search_many(self.tenant, filtered)
+
+    def entities(self, step: str, ids: Sequence[str], connected: int) -> EntityLookup:
+        """Look up entities by id."""
+        if not ids:
+            return EntityLookup()
+        with self.trace.step(step, "graph"):
+            return self.graph.entities(self.tenant, ids, connected=connected, filters=self.filters)
+
+    def evidence(self, step: str, request: EvidenceRequest) -> list[StatementRow]:
+        """Collect statements of chunks and entities."""
+        if not (request.chunks or request.entities or request.statements):
+            return []
+        with self.trace.step(step, "graph"):
+            return self.graph.evidence(self.tenant, replace(request, filters=self.filters))
+
+    def neighbourhood(
+        self, step: str, chunks: Sequence[str], names: Mapping[str, Sequence[str]], max_df: int, per_entity: int
+    ) -> Neighbourhood:
+        """Follow the links out of some chunks."""
+        if not chunks:
+            return Neighbourhood()
+        with self.trace.step(step, "graph"):
+            return self.graph.neighbourhood(
+                self.tenant, chunks, names=names, max_df=max_df, per_entity=per_entity, filters=self.filters
+            )

@@ -1,0 +1,247 @@
+"""The client of OpenAI-compatible servers against a real HTTP server on loopback."""
+
+import json
+import socket
+
+import pytest
+from tests.standins.llm_server import Reply, ScriptedLLMServer, in_turn, refused, said, truncated
+
+from lexigraph.inference.factory import make_llm
+from lexigraph.inference.openai_compatible import OpenAICompatible, Server
+from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt
+from lexigraph.inference.retry import Retry
+from lexigraph.model.errors import InvalidInput, ModelUnavailable
+from lexigraph.settings import load_settings
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+ASK = Prompt("Where?", system="Be brief.", history=(("user", "Hello"), ("assistant", "Hi")), max_tokens=50, temperature=0.2)
+
+
+@pytest.fixture
+def slept() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def model(slept):
+    """Make a client of a server whose waits are noted instead of slept."""
+
+    def make(server: ScriptedLLMServer, **settings) -> OpenAICompatible:
+        retry = Retry(attempts=settings.pop("attempts", 4), sleep=slept.append, draw=lambda: 1.0)
+        return OpenAICompatible("gpt-test", Server(server.base_url, "secret-key"), retry=retry, **settings)
+
+    return make
+
+
+def test_a_request_carries_all_of_the_prompt_and_always_the_maximum_of_tokens(model):
+    with ScriptedLLMServer("Lisbon") as server:
+        client = model(server, options={"seed": 7})
+        assert isinstance(client, LanguageModel)
+        assert client.complete(ASK) == "Lisbon"
+    assert server.requests == [
+        {
+            "model": "gpt-test",
+            "messages": [
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": "Hello"},
+                {"role": "assistant", "content": "Hi"},
+                {"role": "user", "content": "Where?"},
+            ],
+            "max_tokens": 50,
+            "temperature": 0.2,
+            "seed": 7,
+        }
+    ]
+    assert server.headers[0]["Authorization"] == "Bearer secret-key"
+
+
+def test_a_stream_comes_in_pieces_that_make_the_whole_reply(model):
+    with ScriptedLLMServer("Lisbon is\nthe capital — of Portugal. ") as server:
+        pieces = list(model(server).stream(ASK))
+    assert "".join(pieces) == "Lisbon is\nthe capital — of Portugal. "
+    assert len(pieces) > 3
+    assert server.requests[0]["stream"] is True
+    assert server.requests[0]["max_tokens"] == 50
+
+
+def test_a_stream_may_be_left_early(model):
+    with ScriptedLLMServer(in_turn("one two three four", "again")) as server:
+        client = model(server)
+        stream = client.stream(ASK)
+        assert next(stream) == "one"
+        stream.close()
+        assert client.complete(ASK) == "again"
+
+
+def test_structured_sends_the_schema_and_returns_data(model):
+    with ScriptedLLMServer({"city": "Lisbon"}) as server:
+        assert model(server).structured(ASK, SCHEMA, "place") == {"city": "Lisbon"}
+    form = server.requests[0]["response_format"]
+    assert form == {"type": "json_schema", "json_schema": {"name": "place", "schema": SCHEMA, "strict": True}}
+
+
+def test_strict_is_claimed_only_for_a_schema_that_keeps_its_rules(model):
+    open_schema = {"type": "object", "properties": {"all": {"type": "array", "items": {**SCHEMA, "required": []}}}}
+    closed = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+    with ScriptedLLMServer({}) as server:
+        client = model(server)
+        for schema in (open_schema, closed, {**closed, "properties": open_schema["properties"], "required": ["all"]}):
+            client.structured(ASK, schema)
+    assert [r["response_format"]["json_schema"]["strict"] for r in server.requests] == [False, True, False]
+
+
+def test_a_truncated_structured_reply_is_malformed_and_says_so(model):
+    with ScriptedLLMServer(truncated('{"city": "Lis')) as server, pytest.raises(MalformedReply) as caught:
+        model(server).structured(ASK, SCHEMA)
+    assert (caught.value.truncated, caught.value.text) == (True, '{"city": "Lis')
+
+
+def test_a_chatty_structured_reply_is_malformed_and_not_asked_for_again(model):
+    with ScriptedLLMServer("Of course! It is Lisbon.") as server, pytest.raises(MalformedReply) as caught:
+        model(server).structured(ASK, SCHEMA)
+    assert (caught.value.truncated, caught.value.text, len(server.requests)) == (False, "Of course! It is Lisbon.", 1)
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+def test_a_busy_server_is_asked_again(model, slept, status):
+    with ScriptedLLMServer(in_turn(refused(status), refused(status), "Lisbon")) as server:
+        assert model(server).complete(ASK) == "Lisbon"
+    assert (len(server.requests), slept) == (3, [0.5, 1.0])
+
+
+def test_a_busy_server_is_asked_again_for_a_stream(model, slept):
+    with ScriptedLLMServer(in_turn(refused(429, retry_after=3), Reply(hang_up_after=0), "Lisbon it is")) as server:
+        assert "".join(model(server).stream(ASK)) == "Lisbon it is"
+    assert slept == [3.5, 1.0]
+
+
+def test_a_lost_connection_is_made_again(model, slept):
+    with ScriptedLLMServer(in_turn(ConnectionError(), Reply(raw=b"<html>"), "Lisbon")) as server:
+        assert model(server).complete(ASK) == "Lisbon"
+    assert len(slept) == 2
+
+
+def test_a_stream_that_breaks_off_is_an_error_not_a_short_answer(model, slept):
+    with ScriptedLLMServer(Reply("one two three", hang_up_after=2)) as server:
+        stream = model(server).stream(ASK)
+        assert [next(stream), next(stream)] == ["one", " two"]
+        with pytest.raises(ModelUnavailable, match=r"gpt-test at http://127.0.0.1:\d+/v1: connection failed"):
+            next(stream)
+    assert (len(server.requests), slept) == (1, [])
+
+
+def test_throttling_that_does_not_end_gives_up_with_the_servers_words(model):
+    with (
+        ScriptedLLMServer(refused(429, "slow down")) as server,
+        pytest.raises(ModelUnavailable, match=r"openai:gpt-test.*429.*slow down"),
+    ):
+        model(server).complete(ASK)
+    assert len(server.requests) == 4
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (refused(401, "no such key"), "no such key.*set OPENAI_API_KEY"),
+        (refused(404, "no such model"), "no such model.*check the model's name"),
+        (refused(400, "context too long"), "HTTP 400: context too long"),
+        (refused(429, "pay", code="insufficient_quota"), "pay"),
+        (Reply(status=302, raw=b"elsewhere"), "HTTP 302: elsewhere"),
+        (Reply(""), "empty reply"),
+        (truncated(""), "raise the maximum of tokens"),
+        (Reply(raw=b'{"choices": []}'), "no chat completion"),
+        (
+            Reply(raw=b'{"choices": [{"message": {"content": null, "refusal": "I may not"}}]}'),
+            "refused to answer: I may not",
+        ),
+    ],
+)
+def test_what_another_try_cannot_mend_is_said_at_once(model, slept, answer, message):
+    with ScriptedLLMServer(answer) as server, pytest.raises(ModelUnavailable, match=message) as caught:
+        model(server).complete(ASK)
+    assert (len(server.requests), slept) == (1, [])
+    assert "secret-key" not in str(caught.value)
+
+
+def test_an_error_inside_a_stream_is_said(model):
+    with (
+        ScriptedLLMServer(Reply(raw=b'data: {"error": {"message": "out of memory"}}\n\n')) as server,
+        pytest.raises(ModelUnavailable, match="out of memory"),
+    ):
+        list(model(server).stream(ASK))
+
+
+def test_an_empty_stream_is_an_error(model):
+    with ScriptedLLMServer("") as server, pytest.raises(ModelUnavailable, match="empty reply"):
+        list(model(server).stream(ASK))
+
+
+def test_a_server_that_takes_too_long_is_given_up(model):
+    with ScriptedLLMServer(Reply("late", delay=0.5)) as server:
+        client = model(server, timeout=0.1, attempts=1)
+        with pytest.raises(ModelUnavailable, match=r"no reply within 0.1 s: raise LEXIGRAPH_MODEL_TIMEOUT"):
+            client.complete(ASK)
+
+
+def test_a_server_that_is_not_running_is_not_waited_for(slept):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        server = Server(f"http://127.0.0.1:{free.getsockname()[1]}/v1", start="run `ollama serve`")
+    client = OpenAICompatible("llama", server, name="ollama:llama", retry=Retry(sleep=slept.append))
+    with pytest.raises(ModelUnavailable, match=r"ollama:llama at http.*connection failed.*run `ollama serve`"):
+        client.complete(ASK)
+    assert slept == []
+
+
+def picky(body):
+    """Refuse as the reasoning models of OpenAI do."""
+    if "max_tokens" in body:
+        return refused(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+    if "temperature" in body:
+        return refused(400, "Unsupported value: 'temperature' does not support 0.2 with this model.")
+    if "response_format" in body:
+        return refused(400, "'response_format' of type 'json_schema' is not supported")
+    return json.dumps({"city": "Lisbon"})
+
+
+def test_what_a_model_refuses_is_sent_in_its_other_form_and_remembered(model, slept):
+    with ScriptedLLMServer(picky) as server:
+        client = model(server)
+        assert client.structured(ASK, SCHEMA) == {"city": "Lisbon"}
+        assert client.structured(ASK, SCHEMA) == {"city": "Lisbon"}
+    assert (len(server.requests), slept) == (5, [])
+    last = server.requests[-1]
+    assert last["max_completion_tokens"] == 50
+    assert not {"max_tokens", "temperature", "response_format"} & set(last)
+    assert json.dumps(SCHEMA) in said(last, "system")
+
+
+def test_a_base_url_that_is_no_http_address_is_refused():
+    with pytest.raises(InvalidInput, match="base_url 'localhost:11434'"):
+        OpenAICompatible("m", Server("localhost:11434"))
+
+
+@pytest.mark.parametrize(("kind", "variable"), [("openai", "OPENAI_API_KEY"), ("ollama", "OLLAMA_API_KEY")])
+def test_settings_choose_server_and_options_and_each_kind_has_its_own_key(monkeypatch, kind, variable):
+    monkeypatch.setenv("OPENAI_API_KEY", "openai")
+    monkeypatch.setenv("OLLAMA_API_KEY", "ollama")
+    with ScriptedLLMServer("Lisbon") as server:
+        settings = load_settings(llm=f"{kind}:m", llm_options={"base_url": server.base_url, "top_p": 0.5})
+        assert make_llm(settings).complete(ASK) == "Lisbon"
+    assert server.headers[0]["Authorization"] == f"Bearer {kind}"
+    assert server.requests[0]["top_p"] == 0.5
+    assert "base_url" not in server.requests[0]
+
+
+def test_a_proxy_for_the_internet_is_not_asked_for_a_server_on_this_machine(monkeypatch):
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with ScriptedLLMServer("Lisbon") as server:
+        assert OpenAICompatible("m", Server(server.base_url)).complete(ASK) == "Lisbon"
