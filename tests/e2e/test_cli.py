@@ -1,22 +1,25 @@
 """The command line as a user meets it: what it prints, where, and how it ends."""
 
-import json
+import io
 import re
 import subprocess
 import sys
-from dataclasses import dataclass, fields
+import time
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-import typer
-from tests.e2e.commandline import LEXIGRAPH, Outcome, apart, here
+from rich.console import Console
+from tests.e2e.commandline import here
 
 from lexigraph.cli.checks import without_secrets
 from lexigraph.cli.exits import MEANINGS, ExitCode, exit_code_of
 from lexigraph.cli.group import hoisted
 from lexigraph.cli.options import value_of
 from lexigraph.cli.output import one_line, printable, short_path, size
+from lexigraph.cli.progress import Progression, telling
+from lexigraph.ingestion.events import Event
 from lexigraph.model import errors
 from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.settings import Settings
@@ -137,12 +140,9 @@ def test_every_retrieval_parameter_is_an_option_with_its_default(command: str) -
     told = " ".join(here(command, "--help").out.split())
     for field in fields(TraversalArgs):
         option = f"--{field.name.replace('_', '-')}"
-        shown = (
-            {True: "yes", False: "no", None: "none"}.get(field.default, field.default)
-            if not isinstance(field.default, int | float) or isinstance(field.default, bool)
-            else field.default
-        )
-        assert re.search(rf"{option}[ /].*?\[default: {re.escape(str(shown))}\]", told), field.name
+        default = field.default
+        shown = ("yes" if default else "no") if isinstance(default, bool) else "none" if default is None else str(default)
+        assert re.search(rf"{option}[ /].*?\[default: {re.escape(shown)}\]", told), field.name
 
 
 @pytest.mark.parametrize(
@@ -213,3 +213,51 @@ def test_sizes_are_for_readers() -> None:
 def test_connection_strings_are_shown_without_secrets() -> None:
     assert without_secrets("aoss://https://user:secret@host/x") == "aoss://https://***@host/x"
     assert without_secrets("sqlite:////home/a@b/data") == "sqlite:////home/a@b/data"
+
+
+# ---------------------------------------------------------------- progress
+
+
+def test_progress_tells_counts_rates_failures_and_the_step() -> None:
+    state = Progression(began=time.monotonic() - 10)
+    steps = []
+    for event in (
+        Event("scan_input", {}, 0, 3),
+        Event("warning", {"uri": "a", "reason": "is empty"}),
+        Event("hash_computed", {}, 2, 3),
+        Event("entity_extraction", {}, 40, 2_000),
+        Event("embedding", {}, 0, 900),
+        Event("embedding_progress", {}, 256, 900),
+        Event("embedding_progress", {}, 900, 900),
+        Event("documents", {"chunks": 2_000, "statements": 10_000}, 20),
+    ):
+        state.see(event)
+        steps.append(state.step)
+
+    assert steps[3:] == ["extraction 40/2,000", "embedding", "embedding 256/900", "writing", "reading"]
+    assert re.fullmatch(
+        r"20 documents \((1\.9|2\.0)/s\), 2,000 chunks, 10,000 statements \((9|1,0)\d\d/s\), 1 failed, reading", state.line()
+    )
+
+
+def test_off_a_terminal_progress_is_lines_on_stderr_and_failures_appear_at_once() -> None:
+    console = Console(file=io.StringIO(), width=1_000)
+    with telling(console) as listener:
+        listener(Event("scan_input", {}, 0, 3))
+        listener(Event("warning", {"uri": "a.md", "reason": "is empty"}))
+    assert console.file.getvalue() == "failed: a.md: is empty\n"
+
+
+def test_on_a_terminal_progress_is_a_bar_that_goes_when_the_run_ends() -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, width=100, force_terminal=True, legacy_windows=False)
+    with telling(console) as listener:
+        listener(Event("scan_input", {}, 0, 3))
+        listener(Event("hash_computed", {}, 1, 3))
+        listener(Event("documents", {"chunks": 7, "statements": 30}, 1))
+        listener(Event("warning", {"uri": "a.md", "reason": "is empty"}))
+    shown = screen.getvalue()
+    assert "failed: a.md: is empty" in shown
+    assert "1/3 files" in shown
+    assert "7 chunks, 30 statements" in shown
+    assert "documents" not in shown.rpartition("\x1b[2K")[2]

@@ -5,6 +5,8 @@ from functools import partial
 
 import numpy as np
 import pytest
+from botocore.session import Session
+from botocore.validate import validate_parameters
 from tests.standins.bedrock_server import BedrockServer, Fault, message, streamed, tool_use
 
 from lexigraph.inference.bedrock import BedrockEmbedder, BedrockLLM, BedrockReranker
@@ -364,6 +366,18 @@ def test_a_refused_rerank_says_what_to_do(bedrock):
     model = bedrock.answering(Fault(403, "AccessDeniedException", "no")).reranker()
     with pytest.raises(ModelUnavailable, match="Request access"):
         model.score(["q"], ["a"])
+
+
+def test_the_stand_in_says_only_what_the_service_models_know():
+    models = Session()
+    output = models.get_service_model("bedrock-runtime").operation_model("Converse").output_shape
+    for reply in (message("Lisbon"), message("", stop="max_tokens"), tool_use("place", {"city": "Lisbon"})):
+        validate_parameters(reply, output)
+    events = models.get_service_model("bedrock-runtime").shape_for("ConverseStreamOutput").members
+    for name, data in [*streamed(["Lis"]), ("throttlingException", {"message": "slow down"})]:
+        validate_parameters(data, events[name])
+    page = models.get_service_model("bedrock-agent-runtime").operation_model("Rerank").output_shape
+    validate_parameters({"results": [{"index": 0, "relevanceScore": 0.5}], "nextToken": "more"}, page)
 
 
 def test_settings_alone_make_working_models(bedrock, monkeypatch):

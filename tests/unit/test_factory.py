@@ -12,8 +12,9 @@ import pytest
 from lexigraph import storage
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.tenant import Tenant
-from lexigraph.settings import EmbeddingModel
+from lexigraph.settings import EmbeddingModel, load_settings
 from lexigraph.storage import CacheFactory, DocumentStoreFactory, GraphStoreFactory, RegistryFactory, VectorStoreFactory
+from lexigraph.storage.factory import open_stores
 from lexigraph.storage.protocols import ContentCache, DocumentStore, GraphStore, Registry, VectorStore
 
 A = Tenant("a")
@@ -151,6 +152,18 @@ def test_a_vector_store_is_made_for_the_embedding_of_the_settings(settings: pyte
     settings.setenv("LEXIGRAPH_EMBEDDING_MODEL", "bedrock:unheard.of")
     with pytest.raises(InvalidInput, match="LEXIGRAPH_EMBEDDING_DIMENSION"):
         VectorStoreFactory.for_vector_store(f"sqlite:///{tmp_path}")
+
+
+def test_all_stores_of_the_settings_are_opened_together(settings: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    settings.setenv("LEXIGRAPH_CACHE", "none")
+    stores = open_stores(load_settings(data=tmp_path / "given"))
+    for kind, store in zip(
+        MAKERS, (stores.graph, stores.vectors, stores.documents, stores.registry, stores.cache), strict=True
+    ):
+        assert isinstance(store, PROTOCOLS[kind])
+    stores.close()
+    assert {path.name for path in (tmp_path / "given").glob("*.sqlite")} == set(FILES.values()) - {"cache.sqlite"}
+    assert not (tmp_path / "data").exists()
 
 
 def test_no_cache_keeps_nothing_and_takes_everything() -> None:

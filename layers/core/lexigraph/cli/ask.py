@@ -15,6 +15,7 @@ from lexigraph.cli.options import with_options
 from lexigraph.cli.output import print_json, printable
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import Filter, MetadataFilters, parse_expression
+from lexigraph.model.question import Question
 from lexigraph.retrieval.args import TraversalArgs
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from lexigraph.settings import Settings
     from lexigraph.storage.protocols import Stores
 
-_MOST_READ = 1_000_000  # characters of a question on stdin; how many are allowed is a setting
+_MOST_READ = 1_000_000  # bytes of a question on stdin; how many characters are allowed is a setting
 Retrievers = Literal["traversal", "chunk", "entity"]
 
 QuestionArgument = Annotated[str, typer.Argument(help="The question; - reads it from stdin.", show_default=False)]
@@ -61,7 +62,7 @@ def query(
         raise InvalidInput("--stream and --json exclude each other: JSON is printed when it is whole")
     invocation = current(context)
     settings = invocation.settings(llm=llm)
-    text, condition, given = asked(question), all_of(filters or ()), limited(given, limit)
+    text, condition, given = asked(question, settings), all_of(filters or ()), limited(given, limit)
     with invocation.stores(settings) as stores:
         engine = make_engine(stores, settings, retriever, given)
         response = engine.stream(text, filters=condition)
@@ -97,7 +98,7 @@ def retrieve(
     """Find the statements for a question, by document and topic, without an answer."""
     invocation = current(context)
     settings = invocation.settings(llm=llm)
-    text, condition, given = asked(question), all_of(filters or ()), limited(given, limit)
+    text, condition, given = asked(question, settings), all_of(filters or ()), limited(given, limit)
     with invocation.stores(settings) as stores:
         found = make_engine(stores, settings, retriever, given).retrieve(text, filters=condition)
     if json_:
@@ -108,11 +109,13 @@ def retrieve(
     return ExitCode.OK
 
 
-def asked(question: str) -> str:
-    """Return the question, that on stdin for ``-``; bytes that are no UTF-8 are replaced."""
-    if question != "-":
-        return os.fsencode(question).decode("utf-8", "replace")
-    return sys.stdin.buffer.read(4 * _MOST_READ).decode("utf-8", "replace")[:_MOST_READ]
+def asked(question: str, settings: "Settings") -> str:
+    """Return the question, that on stdin for ``-``. Raise ``InvalidInput`` before anything is opened for it."""
+    if question == "-":
+        text = sys.stdin.buffer.read(_MOST_READ).decode("utf-8", "replace")
+    else:
+        text = os.fsencode(question).decode("utf-8", "replace")
+    return Question.of(text, max_chars=settings.max_question_chars).text
 
 
 def all_of(expressions: Sequence[str]) -> Filter | None:

@@ -28,8 +28,8 @@ def printable(text: str) -> str:
 
 def one_line(text: str, most: int = 0) -> str:
     """Return the text on one line, cut with an ellipsis when ``most`` is given and it is longer."""
-    line = " ".join(printable(text).split())
-    return f"{line[: most - 1]}…" if most and len(line) > most else line
+    line = printable(" ".join(text.split()))
+    return f"{line[: most - 1].rstrip()}…" if most and len(line) > most else line
 
 
 def short_path(uri: str) -> str:

@@ -22,7 +22,7 @@ _MAX_KEYWORD_CHARS = 120
 _QUOTED = re.compile(r"[\"\u201c\u00ab\u201e]([^\"\u201c\u201d\u00ab\u00bb\u201e]{2,120})[\"\u201d\u00bb\u201c]")
 _WORD = re.compile(r"[\w+#&.'\u2019-]+[^\w\s]*")
 _POSSESSIVE = re.compile(r"(?:['\u2019]s|(?<=s)['\u2019])$")
-_JOINING = frozenset("of the and for in on de von van der la le & or".split())
+_JOINING = frozenset("of the and for in on de von van der la le &".split())
 
 
 def question_keywords(text: str, limit: int) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def question_keywords(text: str, limit: int) -> tuple[str, ...]:
     written = [m.group() for m in _WORD.finditer(_QUOTED.sub(" , ", text))]
     runs = list(_capitalised(written))
     taken = {word for phrase in (*quoted, *runs) for word in entity_key(phrase).split()}
-    plain = [key for word in written if len(key := entity_key(word)) > 2 and key not in taken]
+    plain = [key for word in written if len(key := _POSSESSIVE.sub("", entity_key(word))) > 2 and key not in taken]
     return _distinct((*quoted, *runs, *(w for w in plain if w not in STOP_WORDS)), limit)
 
 

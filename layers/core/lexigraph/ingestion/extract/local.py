@@ -199,10 +199,10 @@ class _Chunk:
         for name in names:
             start = segment.body + doc[name.start].idx
             end = segment.body + doc[name.end - 1].idx + len(doc[name.end - 1])
-            self._spans.append((start, end, name.text, name.class_))
+            full = subjects.full(name.text)
+            self._spans.append((start, end, full, name.class_))
             holder = _holding(cut, start)
             if holder:
-                full = subjects.full(name.text)
                 holder.add(full, subjects.class_of(full) or name.class_)
                 holder.add(name.text, name.class_)
         subjects.speaker = segment.speaker

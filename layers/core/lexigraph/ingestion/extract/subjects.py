@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from lexigraph.ingestion.extract.names import title_name
-from lexigraph.ingestion.extract.words import KINDS
+from lexigraph.ingestion.extract.words import KINDS, LINKS
 from lexigraph.model.normalise import entity_key
 
 _PERSONAL = frozenset("he she him his her hers himself herself".split())
@@ -13,6 +13,7 @@ _THING = frozenset("it its itself".split())
 _MANY = frozenset("they them their theirs themselves".split())
 _FIRST = frozenset("i me my mine myself".split())
 _MEMBERS = frozenset("band team group duo trio company club family tribe people party agency association".split())
+_NOT_BEFORE_END = LINKS | {"the", "a", "an", "and", "in", "on", "at", "to", "with", "from"}
 PRONOUNS = _PERSONAL | _THING | _MANY | _FIRST
 
 _OPENING = re.compile(
@@ -66,13 +67,15 @@ class Subjects:
     def _kinds_of(self, title: str, text: str) -> frozenset[str]:
         """The words for the kind of thing that the title names: ``film`` from ``(1926 film)`` or ``is a silent film``."""
         found = {w for w in _words(title[len(self.title) :]) if w in KINDS}
-        found.update(_words(self.title)[1:][-1:])
+        last = _words(self.title)[1:][-1:]
+        found.update(w for w in last if w in KINDS)
         said = _COPULA.search(text, 0, 400)
         before = text[: said.start()] if said else ""
         if said and (self.named_in(before) or before.strip().casefold() in PRONOUNS):
             noun = _words(_AFTER_NOUN.split(said.group(1))[0])
             found.update(w for at, w in enumerate(noun) if w in KINDS or at == len(noun) - 1)
-        return frozenset(w for w in found if w.isalpha())
+        # the falls, in a document on the Little Missouri Falls
+        return frozenset(w for w in [*found, *(last if found else [])] if w.isalpha())
 
     def named_in(self, text: str) -> bool:
         """Tell whether the text holds the title as whole words."""
@@ -99,7 +102,9 @@ class Subjects:
         found = {short: next(iter(forms)) for short, forms in full.items() if len(forms) == 1}
         words = self._key.split()
         if 2 <= len(words) <= 5:
-            found.update({" ".join(words[at:]): self.title for at in range(1, len(words)) if words[-1] not in KINDS})
+            # Fuga in a document on the Nissan Fuga, but not Paris in one on Playboy of Paris
+            ends = [at for at in range(1, len(words)) if words[at - 1] not in _NOT_BEFORE_END and words[-1] not in KINDS]
+            found.update({" ".join(words[at:]): self.title for at in ends})
         if "," in self.title:
             found[entity_key(self.title.split(",")[0])] = self.title
         # Howard in a document on Howard University

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 500
 _CHARSET = re.compile(rb"""<(?:meta[^>]+charset|\?xml[^>]+encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_SECTION = re.compile(r"<!\[(?!CDATA\[)[^>]*>")  # <![if ...]> of Office
 _SPACE = re.compile(r"\s+")
 _HEADINGS = {f"h{n}": n for n in range(1, 7)}
 _BLOCK_NAMES = """
@@ -80,7 +82,14 @@ def parse(text: str) -> "BeautifulSoup":
                 raise InvalidInput(f"nests elements more than {MAX_DEPTH:,} deep")
             super().pushTag(tag)
 
-    return Page(text, "html.parser")
+    return Page(_terminated(text), "html.parser")
+
+
+def _terminated(text: str) -> str:
+    """Return a page without comments, conditional sections and tags that never end, over which the parser takes long."""
+    text = _SECTION.sub("", _COMMENT.sub("", text))
+    end = text.rfind(">") + 1
+    return text[:end] + text[end:].replace("<", "&lt;")
 
 
 def _main_part(soup: "BeautifulSoup") -> "Tag | None":
@@ -188,9 +197,12 @@ class _Walk:
 
 def _rows(table: "Tag") -> list[list["Tag"]]:
     """Return the cells of a table that holds data; empty for one that only lays out the page."""
+    from bs4 import Tag
+
     if table.find(["table", "pre", *_HEADINGS]):
         return []
-    rows = [cells for row in table.find_all("tr") if (cells := list(row.find_all(["td", "th"], recursive=False)))]
+    rows = [[c for c in row.children if isinstance(c, Tag) and c.name in ("td", "th")] for row in table.find_all("tr")]
+    rows = [cells for cells in rows if cells]
     return rows if len(rows) > 1 and max(map(len, rows)) > 1 else []
 
 

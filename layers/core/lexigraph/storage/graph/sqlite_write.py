@@ -195,7 +195,7 @@ def publish(connection: sqlite3.Connection, tenant: str, sources: Sequence[Sourc
                 source.namespace,
                 source.title,
                 _json(source.metadata),
-                _json(source.filterable),
+                filterable_json(source.filterable),
                 s,
             ),
         )

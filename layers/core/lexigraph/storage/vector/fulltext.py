@@ -33,7 +33,7 @@ STOP_WORDS = frozenset(
     who whom whose why will with within without would yet you your yours yourself yourselves
     """.split()
 )
-Condition = tuple[str, Sequence[object]]
+Select = tuple[str, Sequence[object]]
 
 
 def score_words(
@@ -44,23 +44,23 @@ def score_words(
     *,
     prefix: bool = False,
     keys: Sequence[int] | None = None,
-    condition: Condition | None = None,
+    sources: Select | None = None,
 ) -> list[tuple[int, float]]:
     """Return keys with their BM25 scores, rounded to 6 digits: the ``k`` best and all that tie with the last of them.
 
-    ``keys``: score exactly these, whatever ``k``. ``condition`` is an SQL condition on the column ``source`` and its
-    parameters. ``prefix``: the last word may be the beginning of one. Any text is harmless.
+    ``keys``: score exactly these, whatever ``k``. ``sources``: a query for the sources to keep to, and its parameters.
+    ``prefix``: the last word may be the beginning of one. Any text is harmless.
     """
-    where, parameters = "", []
+    where = ""
+    parameters: list[object] = []
     if keys is not None:
         # the plus keeps SQLite from running the whole search once a key
         where += f" AND +{partition.words}.rowid IN (SELECT value FROM json_each(?))"
         parameters.append(json.dumps(list(keys)))
         k = -1
-    if condition is not None:
-        source = f"SELECT source FROM {partition.records} WHERE key = {partition.words}.rowid"
-        where += f" AND EXISTS (SELECT 1 FROM ({source}) WHERE {condition[0]})"
-        parameters += condition[1]
+    if sources is not None:
+        where += f" AND (SELECT source FROM {partition.records} WHERE key = {partition.words}.rowid) IN ({sources[0]})"
+        parameters += sources[1]
     best: dict[int, float] = {}
     for expression in _expressions(connection, partition, text, prefix):
         for key, score in _scored(connection, partition, expression, where, parameters, k):

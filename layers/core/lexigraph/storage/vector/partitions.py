@@ -138,6 +138,12 @@ def vectors_from(connection: sqlite3.Connection, partition: Partition, key: int)
         yield rows
 
 
+def vector_of(connection: sqlite3.Connection, partition: Partition, key: int) -> bytes | None:
+    """Return the vector of a record; None when there is no such key (any more)."""
+    row = connection.execute(f"SELECT vector FROM {partition.records} WHERE key = ?", (key,)).fetchone()
+    return row[0] if row else None
+
+
 def holes_after(connection: sqlite3.Connection, partition: Partition, ordinal: int) -> list[int]:
     """Return the keys that went after the first ``ordinal`` of this epoch."""
     query = "SELECT key FROM holes WHERE partition = ? AND ordinal > ?"
