@@ -304,7 +304,7 @@ for _ in range({busy_writes}):
     with script(body, path, stdout=subprocess.PIPE) as busy:
         assert busy.stdout is not None
         busy.stdout.readline()
-        for n in range(10):
+        for n in range(20):
             seen = counter(database)
             while counter(database) == seen and busy.poll() is None:
                 time.sleep(0.001)
@@ -312,7 +312,7 @@ for _ in range({busy_writes}):
         # it writes once or twice while we wait; without turns it would be through before we are
         assert counter(database) < busy_writes
         busy.kill()
-    assert numbers(database) == list(range(10))
+    assert numbers(database) == list(range(20))
 
 
 def test_kill_9_keeps_every_committed_transaction_and_no_half_of_one(path: Path, database: Database) -> None:

@@ -123,6 +123,9 @@ class FactReader:
             for left in head.lefts:
                 if left.dep_ in _BEFORE_NOUN:
                     start = min(start, left.left_edge.i)
+            number = head.doc[end : end + 1]
+            if len(number) and number[0].tag_ == "CD" and number[0].head == head:
+                end += 1
             of = _of(head)
             if of is not None:
                 inner = next(iter(_children(of, {"pobj"})), None)

@@ -4,7 +4,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +28,12 @@ VERSION = 1
 
 _BATCH = 32
 _MAX_PARSED_CHARS = 20_000
+_TOPIC_WORDS = 8
 _ROW_ROLES = frozenset(["row", "table"])
 _MEASURES = frozenset(["DATE", "TIME", "MONEY", "PERCENT", "QUANTITY"])
 # same length in, same length out: offsets in the parsed text are offsets in the chunk
 _MARKS = re.compile(r"\[(?:\d{1,3}|[a-z]|(?:nb|note|n) \d+|citation needed)\]")
+_HEADER = re.compile(r"(^|;)\s*[^:;]{1,80}:\s")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _WHITE = re.compile(r"\s")
 _SPACE = re.compile(r"\s+")
@@ -63,7 +65,12 @@ class LocalExtractor:
             if self._pipeline is None:
                 self._pipeline = _load()
             nlp = self._pipeline
-            texts = [chunk.text[s.body : s.end] for chunk, found in zip(chunks, cut, strict=True) for s in found if not s.code]
+            texts = [
+                _readable(chunk.text[s.body : s.end], row=chunk.role in _ROW_ROLES)
+                for chunk, found in zip(chunks, cut, strict=True)
+                for s in found
+                if not s.code
+            ]
             # the zone frees the words that were met: else a long run would keep them all
             with nlp.memory_zone():
                 docs = nlp.pipe((mark_boundaries(nlp.make_doc(_readable(t))) for t in (*titles, *texts)), batch_size=64)
@@ -89,12 +96,14 @@ def _segments(chunk: ChunkText) -> list[Segment]:
             found.append(s)
             continue
         cut = pieces(chunk.text, s.body, s.end, _MAX_PARSED_CHARS)
-        found += [Segment(a, a, b, s.whole, s.code, s.speaker) for a, b in cut]
+        found += [replace(s, start=a, body=a, end=b) for a, b in cut]
     return found
 
 
-def _readable(text: str) -> str:
-    """Return a text of the same length without reference marks, line ends, TeX quotes and lone surrogates."""
+def _readable(text: str, row: bool = False) -> str:
+    """Return a text of the same length without reference marks, line ends, TeX quotes, lone surrogates and headers of cells."""
+    if row:
+        text = _HEADER.sub(lambda m: "." * bool(m[1]) + " " * (len(m.group()) - bool(m[1])), text)
     text = _MARKS.sub(lambda m: " " * len(m.group()), _SURROGATES.sub("\ufffd", text))
     return _WHITE.sub(" ", text).replace("``", ' "').replace("''", '" ')
 
@@ -138,31 +147,27 @@ class _Chunk:
 
     def read(self) -> Extraction:
         """Return the extraction."""
-        statements = [s for part in self._parsed for s in self._segment(*part)]
-        if not statements:
-            return Extraction()
-        made = tuple(
-            ExtractedStatement(
-                _SPACE.sub(" ", _SURROGATES.sub("\ufffd", self._text[s.start : s.end])),
-                s.start,
-                s.end,
-                entities=tuple(s.names.values()),
-                facts=tuple(s.facts),
-            )
-            for s in statements
-        )
+        topics: list[tuple[str, list[ExtractedStatement]]] = [("", [])]
+        for part in self._parsed:
+            if part[0].heading:
+                topics.append((_one_line(self._text[part[0].start : part[0].end]), []))
+            topics[-1][1].extend(self._made(s) for s in self._segment(*part) if not part[0].heading)
+        found = [(title, made) for title, made in topics if made]
+        main = self._topic([s for _, made in found for s in made]) if found else ""
         aliases = find_aliases(self._text, self._spans, self._subjects.title)
-        return Extraction((ExtractedTopic(self._topic(made), made),), tuple(aliases))
+        return Extraction(tuple(ExtractedTopic(title or main, tuple(made)) for title, made in found), tuple(aliases))
+
+    def _made(self, s: _Statement) -> ExtractedStatement:
+        value = _one_line(_SURROGATES.sub("\ufffd", self._text[s.start : s.end]))
+        return ExtractedStatement(value, s.start, s.end, entities=tuple(s.names.values()), facts=tuple(s.facts))
 
     def _topic(self, statements: Sequence[ExtractedStatement]) -> str:
         """The innermost heading, else the title, else the name that is met most often, else the first words."""
         for given in (*reversed(self._chunk.headings), self._chunk.title):
             if given.strip():
-                return _SPACE.sub(" ", given).strip()
+                return _one_line(given)
         counts = Counter(e.name for s in statements for e in s.entities)
-        if counts:
-            return counts.most_common(1)[0][0]
-        return " ".join(statements[0].value.split()[:8])
+        return counts.most_common(1)[0][0] if counts else " ".join(statements[0].value.split()[:_TOPIC_WORDS])
 
     def _segment(self, segment: Segment, doc: "Doc | None", names: list[Name]) -> list[_Statement]:
         bounds = [(segment.start, segment.end)]
@@ -171,13 +176,13 @@ class _Chunk:
             bounds = list(zip([segment.start, *ends[:-1]], ends, strict=True))
         cut = [_Statement(a, b, {}, []) for start, end in bounds for a, b in pieces(self._text, start, end)]
         cut = [s for s in cut if any(c.isalnum() for c in self._text[s.start : s.end])]
+        if cut and self._chunk.role in _ROW_ROLES:
+            self._cells_into(cut[0], self._text[segment.start : segment.end])
         if doc is not None:
             self._parsed_into(cut, segment, doc, self._with_title(doc, names))
         for statement in cut:
             if segment.speaker:
                 statement.add(segment.speaker, "Person")
-            if self._chunk.role in _ROW_ROLES:
-                self._cells_into(statement)
             self._title_into(statement)
         return cut
 
@@ -231,15 +236,16 @@ class _Chunk:
             stands = subjects.opening(sentence.text)
             reader = FactReader(by_token, spans, subjects.refer)
             subject = reader.subject_of(sentence)
-            if subject:
-                subjects.focus = subject.text
+            within = range(sentence.start, sentence.end)
+            people = [by_token[n.start][0] for n in names if n.class_ == "Person" and n.start in within]
+            subjects.heard(subject.text if subject else "", people)
             yield sentence.start_char, stands, reader.read(sentence)
 
-    def _cells_into(self, statement: _Statement) -> None:
-        names, facts = row_facts(self._text[statement.start : statement.end])
+    def _cells_into(self, statement: _Statement, row: str) -> None:
+        names, statement.facts = row_facts(row)
         for name in names:
             statement.add(name, self._subjects.class_of(name))
-        statement.facts[:0] = facts
+        self._subjects.heard(names[0] if names else self._subjects.title, [])
 
     def _title_into(self, statement: _Statement) -> None:
         """Add the title, and the names in it, to a statement that names it or in which a word stands for it."""
@@ -251,6 +257,10 @@ class _Chunk:
             statement.add(subjects.title, subjects.class_of(subjects.title))
             for name in self._in_title:
                 statement.add(name.text, name.class_)
+
+
+def _one_line(text: str) -> str:
+    return _SPACE.sub(" ", text).strip()
 
 
 def _holding(statements: Iterable[_Statement], place: int) -> _Statement | None:

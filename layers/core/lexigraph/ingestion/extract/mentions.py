@@ -54,7 +54,11 @@ class _Tokens:
 
     def capital(self, i: int) -> bool:
         """Tell whether token ``i`` is written as part of a name."""
-        if not self.words[i][0].isupper() or self.tags[i] in _NEVER_IN_NAME:
+        word = self.words[i]
+        if not word[0].isupper():
+            # iPhone, openCypher
+            return word.isalpha() and not word.islower() and len(word) > 3
+        if self.tags[i] in _NEVER_IN_NAME:
             return False
         return self.tags[i] in _NAME_TAGS or i not in self.firsts
 
@@ -114,6 +118,9 @@ def _entities(tokens: _Tokens, start: int, end: int, class_: str) -> Iterator[Na
         return
     name = tokens.name(start, end, class_)
     if not name or (name.end - name.start == 1 and tokens.tags[name.start] in _NEVER_IN_NAME):
+        return
+    if tokens.words[name.start].isupper() and tokens.words[name.start + 1 : name.start + 2] == ["for"]:
+        yield from filter(None, (tokens.name(name.start, name.start + 1), tokens.name(name.start + 2, name.end)))
         return
     commas = [i for i in range(name.start, name.end) if tokens.words[i] == ","]
     if class_ in ("Location", "Organization") and len(commas) == 1:
@@ -192,6 +199,9 @@ def _merged(tokens: _Tokens, entities: list[Name], runs: list[Name]) -> list[Nam
         touching = [e for e in entities if e.start < run.end and run.start < e.end]
         if not touching:
             kept.append(run)
+        elif _split_person(run, touching):
+            kept = [e for e in kept if e not in touching]
+            kept.append(Name(run.start, run.end, run.text, "Person"))
         elif len(touching) == 1 and _extends(tokens, run, touching[0]):
             inner = touching[0]
             # Lok Sabha of India names India too
@@ -199,6 +209,13 @@ def _merged(tokens: _Tokens, entities: list[Name], runs: list[Name]) -> list[Nam
                 kept.remove(inner)
             kept.append(Name(run.start, run.end, run.text, inner.class_ if inner.class_ not in ("Group", "Location") else ""))
     return kept
+
+
+def _split_person(run: Name, parts: list[Name]) -> bool:
+    """Tell whether single words in a row, one of them a person, are one name that the model took for several."""
+    whole = [(i, i + 1) for i in range(run.start, run.end)]
+    classes = {p.class_ for p in parts}
+    return len(whole) > 1 and [(p.start, p.end) for p in parts] == whole and "Person" in classes and "Group" not in classes
 
 
 def _extends(tokens: _Tokens, run: Name, inner: Name) -> bool:

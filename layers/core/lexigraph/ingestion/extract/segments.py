@@ -5,11 +5,13 @@ Every position is a character offset in the text that was given.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MAX_STATEMENT_CHARS = 600
 _MIN_PIECE_CHARS = 120
 _WRAP_CHARS = 140
+_HEADING_CHARS = 80
+_HEADING_WORDS = 9
 
 _LINE = re.compile(r"[^\n]+")
 _ITEM = re.compile(r"\s*(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+")
@@ -26,6 +28,7 @@ class Segment:
     """``text[start:end]``: prose is split into sentences, a whole segment is one statement, code is not parsed.
 
     ``body`` is where the parsed part begins, after a list marker or a speaker's name; ``speaker`` is that name.
+    ``heading`` marks a short line without a full stop above a text: the topic of what follows, and no statement.
     """
 
     start: int
@@ -34,6 +37,7 @@ class Segment:
     whole: bool = False
     code: bool = False
     speaker: str = ""
+    heading: bool = False
 
 
 def segments(text: str, role: str) -> list[Segment]:
@@ -46,7 +50,7 @@ def segments(text: str, role: str) -> list[Segment]:
     elif role == "list":
         found = list(_items(text, lines))
     else:
-        found = _chat(text, lines) or list(_prose(text, lines))
+        found = _chat(text, lines) or _headed(text, list(_prose(text, lines)))
     return [s for s in (_trimmed(text, segment) for segment in found) if s.start < s.end]
 
 
@@ -56,7 +60,7 @@ def _trimmed(text: str, s: Segment) -> Segment:
         start += 1
     while end > start and text[end - 1].isspace():
         end -= 1
-    return Segment(start, max(body, start), end, s.whole, s.code, s.speaker)
+    return replace(s, start=start, body=max(body, start), end=end)
 
 
 def _items(text: str, lines: list[tuple[int, int]]) -> Iterator[Segment]:
@@ -99,6 +103,19 @@ def _prose(text: str, lines: list[tuple[int, int]]) -> Iterator[Segment]:
             begin = start
         stop = end
     yield _paragraph(text, begin, stop)
+
+
+def _headed(text: str, found: list[Segment]) -> list[Segment]:
+    """Mark the lines that are headings of the text below them."""
+    short = [_like_heading(text[s.start : s.end].strip()) for s in found]
+    return [
+        replace(s, heading=True) if is_short and at + 1 < len(found) and not short[at + 1] else s
+        for at, (s, is_short) in enumerate(zip(found, short, strict=True))
+    ]
+
+
+def _like_heading(line: str) -> bool:
+    return len(line) <= _HEADING_CHARS and len(line.split()) <= _HEADING_WORDS and line[-1:].isalnum() and line[:1].isupper()
 
 
 def _broken_on_purpose(text: str, above: tuple[int, int], below: tuple[int, int], width: int) -> bool:

@@ -2,10 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from lexigraph.ingestion.extract.names import title_name
-from lexigraph.ingestion.extract.words import KINDS, LINKS
+from lexigraph.ingestion.extract.words import KINDS, LINKS, PERSON_KINDS
 from lexigraph.model.normalise import entity_key
 
 _PERSONAL = frozenset("he she him his her hers himself herself".split())
@@ -34,7 +34,10 @@ _MAX_TITLE_WORDS = 10
 def names_one_thing(title: str) -> bool:
     """Tell whether a document of this title is about what the title names: not ``Introduction``, not ``notes_3.txt``."""
     words = _WORD.findall(title)
+    cased = [c for c in title if c.islower() or c.isupper()]
     if not words or len(words) > _MAX_TITLE_WORDS or not any(c.isalpha() for c in title) or _FILE.search(title):
+        return False
+    if cased and not any(c.isupper() for c in cased):
         return False
     return entity_key(title) not in _GENERIC and not _GENERIC_OPENING.match(title) and not title.endswith((":", "?", "."))
 
@@ -61,6 +64,15 @@ class Subjects:
         self._full = self._short_forms()
         self.speaker = ""
         self.focus = self.title
+        self.person = ""
+
+    def heard(self, subject: str, people: Sequence[str]) -> None:
+        """Take note of a sentence: its subject, if an entity, and the people that it names."""
+        self.focus = subject or self.focus
+        if subject and self.class_of(subject) == "Person":
+            self.person = subject
+        elif people:
+            self.person = people[-1]
 
     # ---- what a document is
 
@@ -87,8 +99,11 @@ class Subjects:
 
     def class_of(self, name: str) -> str:
         """Return the class most often seen for a name in the chunk; empty when unknown, ties by the smallest."""
-        seen = self._classes.get(entity_key(name))
-        return min(seen.items(), key=lambda kv: (-kv[1], kv[0]))[0] if seen else ""
+        key = entity_key(name)
+        seen = self._classes.get(key)
+        class_ = min(seen.items(), key=lambda kv: (-kv[1], kv[0]))[0] if seen else ""
+        # the words of the text outweigh the model's guess: Neptune Database is a database
+        return "" if class_ == "Person" and key == self._key and self._kinds & KINDS - PERSON_KINDS else class_
 
     # ---- short forms
 
@@ -123,12 +138,15 @@ class Subjects:
         word = word.casefold()
         if word in _FIRST:
             return self.speaker
+        if word in _PERSONAL:
+            return self.person or (self.title if self._may_be_person() else "")
         return next((name for name in (self.focus, self.title) if name and self._fits(word, name)), "")
+
+    def _may_be_person(self) -> bool:
+        return self.class_of(self.title) in ("Person", "") and not self._kinds & KINDS - PERSON_KINDS
 
     def _fits(self, word: str, name: str) -> bool:
         class_ = self.class_of(name)
-        if word in _PERSONAL:
-            return class_ in ("Person", "") and not (self._kinds and name == self.title and class_ != "Person")
         if word in _MANY:
             return class_ in ("Organization", "Group") or (name == self.title and bool(self._kinds & _MEMBERS))
         return class_ not in ("Person", "Group")

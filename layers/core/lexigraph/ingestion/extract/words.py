@@ -41,13 +41,7 @@ KINDS = frozenset(
     "valley vehicle vessel video village volcano war waterfall website wing work writer zone zoo".split()
 )
 
-# before a person's name, but no part of it
-HONORIFICS = frozenset(
-    "president king queen prince princess emperor empress minister senator governor mayor captain general professor doctor "
-    "dr mr mrs ms sir dame lord lady count duke duchess baron colonel major lieutenant sergeant admiral judge justice pope "
-    "saint bishop archbishop cardinal father brother sister reverend chancellor secretary chairman director coach chief ceo "
-    "actor actress singer author vice prime former then".split()
-)
+PERSON_KINDS = frozenset("artist author deputy director manager minister player president queen ruler writer".split())
 
 # inside a name, between capitalised words
 LINKS = frozenset("of de la le les du des del della di da das do dos van von der den ter zu al el bin ibn for & y".split())

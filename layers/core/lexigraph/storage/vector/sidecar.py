@@ -1,0 +1,297 @@
+"""The vectors of a partition as one memory-mapped file beside the database: a cache that can be built anew at any time.
+
+The file is a header and, in the order of their keys, a slot for every record: key, hash of the source, vector. Slots are
+written once and never changed, so a file that is ahead of a reader does no harm. One process at a time appends or builds,
+under a lock on the file; the header is written last, after the data has reached the disk. A file that is missing, damaged,
+of another database or of an earlier epoch is replaced by a new one. What a search finds here it reads, and scores again,
+from the database.
+"""
+
+import fcntl
+import logging
+import mmap
+import os
+import sqlite3
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexigraph.storage.protocols import FloatArray
+from lexigraph.storage.vector.partitions import Partition, holes_after, vector_of, vectors_from
+
+_LOG = logging.getLogger(__name__)
+_HEADER = struct.Struct("<8sIIQQQQQI")
+_MAGIC, _FORMAT, _START = b"LEXIVECS", 1, 64
+_SAMPLES = 16
+Slots = NDArray[Any]
+
+
+class Moved(Exception):
+    """The file is ahead of the transaction: repeated, it sees what the file holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a file holds: the records of an epoch with keys below ``next_key``, as they were after ``holes`` had gone."""
+
+    number: int
+    dimension: int
+    epoch: int
+    next_key: int
+    holes: int
+    slots: int
+
+    @classmethod
+    def of(cls, partition: Partition, slots: int) -> "Header":
+        """Return the header of a file that holds all that the partition does."""
+        p = partition
+        return cls(p.number, p.dimension, p.epoch, p.next_key, p.holes, slots)
+
+    @classmethod
+    def read(cls, descriptor: int) -> "Header | None":
+        """Return the header of an open file; None when there is no whole one, or the file is shorter than it says."""
+        raw = os.pread(descriptor, _HEADER.size, 0)
+        if len(raw) < _HEADER.size or raw[-4:] != _checksum(raw[:-4]):
+            return None
+        magic, format_, dimension, *rest, _ = _HEADER.unpack(raw)
+        header = cls(rest[0], dimension, *rest[1:])
+        if (magic, format_) != (_MAGIC, _FORMAT) or os.fstat(descriptor).st_size < header.size:
+            return None
+        return header
+
+    def pack(self) -> bytes:
+        """Return the bytes that :meth:`read` takes."""
+        numbers = (self.dimension, self.number, self.epoch, self.next_key, self.holes, self.slots, 0)
+        body = _HEADER.pack(_MAGIC, _FORMAT, *numbers)[:-4]
+        return body + _checksum(body)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file that count."""
+        return _START + self.slots * _slot(self.dimension).itemsize
+
+    def serves(self, partition: Partition) -> bool:
+        """Tell whether the file is of this partition and epoch, and not ahead of it."""
+        same = (self.number, self.dimension, self.epoch) == (partition.number, partition.dimension, partition.epoch)
+        return same and self.next_key <= partition.next_key and self.holes <= partition.holes
+
+
+@dataclass(frozen=True)
+class View:
+    """The vectors of a partition at one moment, by slot in the order of keys; slots at ``dead`` do not count."""
+
+    partition: Partition
+    slots: Slots
+    dead: NDArray[np.intp]
+    inode: int = 0
+
+    @property
+    def vectors(self) -> FloatArray:
+        """Shape ``(slots, dimension)``."""
+        return self.slots["vector"]  # type: ignore[no-any-return]  # a structured array has no static type
+
+    @cached_property
+    def keys(self) -> NDArray[np.int64]:
+        """Key by slot, increasing."""
+        return np.ascontiguousarray(self.slots["key"])
+
+    @cached_property
+    def _sources(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        return np.unique(self.slots["source"], return_inverse=True)
+
+    def of_sources(self, sources: Iterable[str]) -> NDArray[np.bool_]:
+        """Tell for each slot whether its record is of one of the sources (or, once in ages, of one with its hash)."""
+        known, which = self._sources
+        return np.isin(known, np.fromiter((_source_hash(s) for s in sources), np.int64))[which]
+
+
+class Sidecars:
+    """The files of one database, ``vectors-NUMBER.f32`` after their partitions, and what this process sees of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._views: dict[int, View] = {}
+        self._ahead: dict[int, Header | None] = {}
+
+    def view(self, connection: sqlite3.Connection, partition: Partition, *, patient: bool = True) -> View:
+        """Return the vectors as the transaction of ``connection`` sees them.
+
+        Raise ``Moved`` to have the transaction repeated; unless ``patient``, do without the file instead.
+        """
+        have = self._views.get(partition.number)
+        if have is not None and have.partition == partition:
+            return have
+        if not patient:
+            return _in_memory(connection, partition)
+        if have is not None and have.partition.epoch == partition.epoch and _later(have.partition, partition):
+            raise Moved
+        try:
+            view = self._mapped(connection, partition, have)
+        except OSError as error:
+            if have is None or have.inode:
+                _LOG.warning("%s: %s; vectors are kept in memory", self._path(partition.number), error.strerror)
+            view = _in_memory(connection, partition)
+        self._views[partition.number] = view
+        return view
+
+    def distrust(self, partition: Partition) -> None:
+        """Throw away the file of a partition that was found to differ from the database."""
+        self._views.pop(partition.number, None)
+        self._path(partition.number).unlink(missing_ok=True)
+
+    def sweep(self, numbers: Callable[[], Iterable[int]]) -> None:
+        """Remove the files of partitions that are gone; ``numbers`` asks which there are, after the files were listed."""
+        found = {path: path.stem.removeprefix("vectors-") for path in self._folder.glob("vectors-*.f32*")}
+        kept = {str(number) for number in numbers()} if found else set()
+        for path, number in found.items():
+            if number not in kept:
+                path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let go of the mapped files; each closes when the last search in it ends."""
+        self._views.clear()
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"vectors-{number}.f32"
+
+    def _mapped(self, connection: sqlite3.Connection, partition: Partition, have: View | None) -> View:
+        """Map the file, bringing it up to date or building it first where it lacks something."""
+        path = self._path(partition.number)
+        with _locked(path) as descriptor:
+            header = Header.read(descriptor)
+            known = have is not None and have.inode == os.fstat(descriptor).st_ino
+            if header and header.serves(partition) and (known or _agrees(descriptor, header, connection, partition)):
+                if header.next_key < partition.next_key:
+                    header = _append(descriptor, header, connection, partition)
+                return _view(descriptor, header, connection, partition, have if known else None)
+            # the file may come from a later moment than this transaction: then the next one sees that moment, too
+            if header and not header.serves(partition) and self._ahead.get(partition.number) != header:
+                self._ahead[partition.number] = header
+                raise Moved
+            descriptor, header = _build(path, connection, partition)
+            try:
+                return _view(descriptor, header, connection, partition, None)
+            finally:
+                os.close(descriptor)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[int]:
+    """Open the file, created when missing, once no other process appends to it or replaces it."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if _inode_at(path) == os.fstat(descriptor).st_ino:
+                yield descriptor
+                return
+        finally:
+            os.close(descriptor)
+
+
+def _inode_at(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return None
+
+
+def _view(
+    descriptor: int, header: Header, connection: sqlite3.Connection, partition: Partition, have: View | None
+) -> View:
+    """Map what the header covers; ``have`` is an earlier view of the same file."""
+    mapped = mmap.mmap(descriptor, header.size, access=mmap.ACCESS_READ)
+    slots = np.frombuffer(mapped, _slot(header.dimension), header.slots, _START)
+    view = View(partition, slots, np.zeros(0, np.intp), os.fstat(descriptor).st_ino)
+    gone = np.array(holes_after(connection, partition, have.partition.holes if have else 0), np.int64)
+    dead = np.searchsorted(view.keys, gone) if gone.size else np.zeros(0, np.intp)
+    # a record that came and went between two looks at the database has no slot
+    dead = dead[(dead < header.slots) & (view.keys[dead % header.slots] == gone)] if gone.size else dead
+    return View(partition, slots, np.concatenate([have.dead, dead]) if have else dead, view.inode)
+
+
+def _in_memory(connection: sqlite3.Connection, partition: Partition) -> View:
+    blocks = [_block(rows, partition.dimension) for rows in vectors_from(connection, partition, 0)]
+    return View(partition, np.concatenate(blocks), np.zeros(0, np.intp))
+
+
+def _agrees(descriptor: int, header: Header, connection: sqlite3.Connection, partition: Partition) -> bool:
+    """Compare some slots, the first and the last among them, with the database."""
+    slot = _slot(header.dimension)
+    for at in np.linspace(0, header.slots - 1, _SAMPLES).astype(int):
+        raw = os.pread(descriptor, slot.itemsize, _START + int(at) * slot.itemsize)
+        found = np.frombuffer(raw, slot)[0]
+        vector = vector_of(connection, partition, int(found["key"]))
+        if vector is not None and vector != found["vector"].tobytes():
+            return False
+    return True
+
+
+def _append(descriptor: int, header: Header, connection: sqlite3.Connection, partition: Partition) -> Header:
+    at = header.slots
+    for rows in vectors_from(connection, partition, header.next_key):
+        _write(descriptor, _block(rows, header.dimension).tobytes(), _START + at * _slot(header.dimension).itemsize)
+        at += len(rows)
+    return _finished(descriptor, Header.of(partition, at))
+
+
+def _build(path: Path, connection: sqlite3.Connection, partition: Partition) -> tuple[int, Header]:
+    """Write a file anew, put it in the place of the old one, and return it open."""
+    new = path.with_suffix(".f32-new")
+    descriptor = os.open(new, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+    try:
+        nothing = Header(partition.number, partition.dimension, partition.epoch, 0, 0, 0)
+        header = _append(descriptor, nothing, connection, partition)
+        new.replace(path)
+    except BaseException:
+        os.close(descriptor)
+        new.unlink(missing_ok=True)
+        raise
+    return descriptor, header
+
+
+def _finished(descriptor: int, header: Header) -> Header:
+    # the header must never tell of slots that a loss of power could take
+    os.fsync(descriptor)
+    _write(descriptor, header.pack(), 0)
+    return header
+
+
+def _write(descriptor: int, data: bytes, at: int) -> None:
+    while data:
+        written = os.pwrite(descriptor, data, at)
+        data, at = data[written:], at + written
+
+
+def _block(rows: list[tuple[int, str, bytes]], dimension: int) -> Slots:
+    block = np.empty(len(rows), _slot(dimension))
+    block["key"] = [key for key, _, _ in rows]
+    block["source"] = [_source_hash(source) for _, source, _ in rows]
+    block["vector"] = np.frombuffer(b"".join(vector for _, _, vector in rows), "<f4").reshape(-1, dimension)
+    return block
+
+
+def _slot(dimension: int) -> np.dtype[Any]:
+    return np.dtype([("key", "<i8"), ("source", "<i8"), ("vector", "<f4", (dimension,))])
+
+
+@lru_cache(maxsize=65_536)
+def _source_hash(source: str) -> int:
+    return int.from_bytes(blake2b(source.encode(), digest_size=8).digest(), "little", signed=True)
+
+
+def _later(a: Partition, b: Partition) -> bool:
+    return a.next_key > b.next_key or a.holes > b.holes
+
+
+def _checksum(data: bytes) -> bytes:
+    return zlib.crc32(data).to_bytes(4, "little")

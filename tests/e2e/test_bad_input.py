@@ -1,0 +1,301 @@
+"""Bad input through the command line: one clear line each, the right exit code, and the rest goes on."""
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.disks import files_of_at_most, ordinary_user
+from tests.e2e.commandline import apart, here
+
+from lexigraph.cli.exits import ExitCode
+
+GOOD = "# Harbour Office\n\nThe Harbour Office runs Lighthouse. Mira Holm leads the Harbour Office in Antwerp.\n"
+LATIN_1 = "Renée Müller leads the café in Besançon. The café was built by José Muñoz."
+
+
+# ---------------------------------------------------------------- files that cannot be taken in
+
+
+def missing(folder: Path) -> Path:
+    return folder / "missing.md"
+
+
+def empty(folder: Path) -> Path:
+    path = folder / "empty.md"
+    path.touch()
+    return path
+
+
+def blank(folder: Path) -> Path:
+    path = folder / "blank.txt"
+    path.write_text(" \n\n\t\n")
+    return path
+
+
+def binary(folder: Path) -> Path:
+    path = folder / "binary.txt"
+    path.write_bytes(bytes(range(256)) * 40)
+    return path
+
+
+def unknown_type(folder: Path) -> Path:
+    path = folder / "video.mp4"
+    path.write_bytes(b"moov")
+    return path
+
+
+def broken_pdf(folder: Path) -> Path:
+    path = folder / "broken.pdf"
+    path.write_bytes(b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\nxref\nbroken off here")
+    return path
+
+
+def encrypted_pdf(folder: Path) -> Path:
+    from pypdf import PdfWriter
+
+    path = folder / "encrypted.pdf"
+    writer = PdfWriter()
+    writer.add_blank_page(100, 100)
+    writer.encrypt("secret", algorithm="AES-256")
+    writer.write(path)
+    return path
+
+
+def docx_bomb(folder: Path) -> Path:
+    path = folder / "bomb.docx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("word/document.xml", "w") as part:
+        for _ in range(600):
+            part.write(b" " * 1_000_000)
+    return path
+
+
+def broken_docx(folder: Path) -> Path:
+    path = folder / "broken.docx"
+    path.write_bytes(b"PK\x03\x04 and then nothing of a document")
+    return path
+
+
+def broken_json(folder: Path) -> Path:
+    path = folder / "broken.json"
+    path.write_text('{"title": "Harbour", "text": ')
+    return path
+
+
+def huge(folder: Path) -> Path:
+    path = folder / "huge.txt"
+    with path.open("wb") as file:
+        file.truncate(200_000_000)  # takes no room on the disk
+    return path
+
+
+def damaged_gzip(folder: Path) -> Path:
+    path = folder / "corpus.jsonl.gz"
+    path.write_bytes(b"\x1f\x8b\x08\x00 is no gzip")
+    return path
+
+
+def link_to_itself(folder: Path) -> Path:
+    path = folder / "link.md"
+    path.symlink_to(path)
+    return path
+
+
+BAD_FILES: dict[Callable[[Path], Path], str] = {
+    missing: "does not exist",
+    empty: "is empty",
+    blank: "no text",
+    binary: "is binary, not text",
+    unknown_type: "is of no known type",
+    broken_pdf: "is damaged",
+    encrypted_pdf: "is encrypted: save it without a password",
+    docx_bomb: "max_archive_",
+    broken_docx: "is damaged",
+    broken_json: "JSON",
+    huge: "200,000,000 bytes, the limit is 100,000,000 (max_file_bytes)",
+    damaged_gzip: "is damaged",
+    link_to_itself: "cannot be read",
+}
+
+
+@pytest.mark.parametrize("make", BAD_FILES, ids=lambda make: make.__name__)
+def test_a_bad_file_is_one_line_that_names_it(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    path = make(tmp_path)
+
+    told = here("--data", tmp_path / "data", "ingest", path, "--no-progress")
+
+    assert told.code == ExitCode.NOTHING
+    assert len(told.complaints) == 1
+    assert told.err.startswith(f"failed: {path}: ")
+    assert BAD_FILES[make].lower() in told.err.lower()
+    assert "0 new, 0 updated, 0 unchanged, 1 failed" in told.out
+
+
+def test_a_file_without_permission_is_one_line(tmp_path: Path) -> None:
+    with ordinary_user() as folder:
+        path = folder / "private.md"
+        path.write_text(GOOD)
+        path.chmod(0)
+        told = here("--data", folder / "data", "ingest", path, "--no-progress")
+
+    assert (told.code, told.complaints) == (ExitCode.NOTHING, [f"failed: {path}: cannot be opened: permission denied"])
+
+
+def test_bad_lines_of_a_jsonl_file_are_named_by_number(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text('{"id": "a"}\nno json\n[1]\n')
+
+    told = here("--data", tmp_path / "data", "ingest", path, "--no-progress")
+
+    assert told.code == ExitCode.NOTHING
+    assert [line.split(": ")[1] for line in told.complaints] == [f"{path}, line {n}" for n in (1, 2, 3)]
+
+
+def test_a_folder_without_documents_is_said(tmp_path: Path) -> None:
+    told = here("--data", tmp_path / "data", "ingest", tmp_path)
+
+    assert (told.code, told.out) == (ExitCode.OK, "nothing to take in: no file of a known type there\n")
+
+
+def test_folders_that_link_to_each_other_end(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "up").symlink_to(tmp_path)
+    empty(tmp_path / "a")
+
+    told = here("--data", tmp_path / "data", "ingest", tmp_path, "--no-progress")
+
+    assert len(told.complaints) == 1
+
+
+@pytest.mark.slow
+def test_all_bad_files_together_leave_the_good_ones_in(tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    (files / "up").symlink_to(tmp_path)
+    (files / "good.md").write_text(GOOD)
+    (files / "latin-1.txt").write_bytes(LATIN_1.encode("latin-1"))
+    named = {make(files): words for make, words in BAD_FILES.items()}
+
+    told = apart("--data", "data", "ingest", files, *named, "--json", cwd=tmp_path)
+
+    assert told.code == ExitCode.PARTLY
+    report = told.json
+    assert (report["documents_new"], report["chunks_failed"]) == (2, 0)
+    assert {f["uri"] for f in report["failures"]} == {str(path) for path in named}
+    listed = apart("--data", "data", "documents", "show", "latin-1.txt", "--text", cwd=tmp_path)
+    assert listed.out.strip() == LATIN_1
+
+
+# ---------------------------------------------------------------- questions, tenants, settings
+
+
+@pytest.mark.parametrize("question", ["", "   ", "?!", "\n"])
+def test_an_empty_question_is_refused(question: str) -> None:
+    for command in ("query", "retrieve"):
+        told = here(command, question)
+        assert (told.code, told.complaints) == (ExitCode.INVALID, ["error: question is empty: ask with at least one word"])
+
+
+def test_a_question_of_100_000_characters_is_refused_from_the_command_line_and_from_stdin() -> None:
+    long = "why " * 25_000
+    for told in (here("query", long), here("query", "-", stdin=long)):
+        assert told.code == ExitCode.INVALID
+        assert told.complaints == ["error: question has 100,000 characters; at most 4,000 are allowed: shorten it"]
+
+
+@pytest.mark.parametrize("name", ["", "Upper", "a b", "../other", "a" * 65, "-a", "ä"])
+def test_a_tenant_name_that_is_not_allowed_is_refused_by_every_command(name: str, tmp_path: Path) -> None:
+    for command in (["ingest", str(tmp_path)], ["query", "Why?"], ["documents", "list"], ["stats"], ["doctor"]):
+        told = here("--data", tmp_path / "data", f"--tenant={name}", *command)
+        assert told.code == ExitCode.INVALID
+        assert len(told.complaints) == 1
+        assert "tenant" in told.err
+        assert "is not allowed" in told.err
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_namespace_that_is_not_allowed_is_refused(tmp_path: Path) -> None:
+    told = here("--data", tmp_path / "data", "ingest", tmp_path, "--namespace", "a\nb", "--no-progress")
+
+    assert (told.code, len(told.complaints)) == (ExitCode.INVALID, 1)
+
+
+@pytest.mark.parametrize("command", [["query", "Why?"], ["documents", "list"], ["documents", "rm", "a.md"], ["stats"]])
+def test_reading_where_no_database_is_creates_none(command: list[str], tmp_path: Path) -> None:
+    told = here("--data", tmp_path / "data", *command)
+
+    assert told.code == ExitCode.NOT_FOUND
+    assert len(told.complaints) == 1
+    assert "run `lexigraph ingest PATH` first" in told.err
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("embedding_model=nonsense", "LEXIGRAPH_EMBEDDING_DIMENSION"),
+        ("graph_store=nonsense://host", "scheme 'nonsense' is unknown"),
+        ("graph_store=neptune-db://host", "neptune-db is not in this release"),
+        ("llm=nonsense", "llm 'nonsense' is not known"),
+        ("extractor=nonsense", "LEXIGRAPH_EXTRACTOR"),
+    ],
+)
+def test_a_setting_that_is_not_allowed_is_one_line(setting: str, words: str, tmp_path: Path) -> None:
+    told = here("--data", tmp_path / "data", "ingest", tmp_path, "--set", setting)
+
+    assert (told.code, len(told.complaints)) == (ExitCode.INVALID, 1)
+    assert words in told.err
+
+
+# ---------------------------------------------------------------- databases and disks that refuse
+
+
+def test_a_data_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.touch()
+
+    told = here("--data", path, "ingest", tmp_path)
+
+    assert (told.code, len(told.complaints)) == (ExitCode.INVALID, 1)
+    assert "is a file; give the folder" in told.err
+
+
+def test_a_damaged_database_is_refused(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "graph.sqlite").write_bytes(b"this is not a database, it only has its name" * 100)
+
+    told = here("--data", data, "stats")
+
+    assert (told.code, len(told.complaints)) == (ExitCode.STORE, 1)
+    assert "graph.sqlite" in told.err
+
+
+def test_a_database_of_a_newer_release_is_refused(tmp_path: Path) -> None:
+    import sqlite3
+
+    here("--data", tmp_path / "data", "ingest", tmp_path)
+    with sqlite3.connect(tmp_path / "data" / "graph.sqlite") as database:
+        database.execute("PRAGMA user_version=99")
+
+    told = here("--data", tmp_path / "data", "stats")
+
+    assert (told.code, len(told.complaints)) == (ExitCode.INVALID, 1)
+    assert "format 99" in told.err
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    with ordinary_user() as folder:
+        folder.chmod(0o555)
+        told = here("--data", folder / "data", "ingest", folder)
+
+    assert (told.code, len(told.complaints)) == (ExitCode.STORE, 1)
+    assert "permission" in told.err.lower()
+
+
+def test_a_full_disk_at_the_start_is_one_line(tmp_path: Path) -> None:
+    with files_of_at_most(20_000):
+        told = here("--data", tmp_path / "data", "ingest", tmp_path)
+
+    assert (told.code, len(told.complaints)) == (ExitCode.STORE, 1)
+    assert "space" in told.err

@@ -1,0 +1,135 @@
+"""Files of every format, made here: nothing in the tests comes from elsewhere."""
+
+import io
+import random
+import struct
+import zipfile
+from collections.abc import Iterable, Sequence
+
+SUBJECTS = ("The cluster", "A replica", "The index", "Our gateway", "The archive", "A client", "The scheduler", "One shard")
+VERBS = ("stores", "returns", "copies", "refuses", "delays", "encrypts", "counts", "forgets", "compares", "keeps")
+OBJECTS = (
+    "old records",
+    "each request",
+    "the latest version",
+    "small files",
+    "several keys",
+    "a full backup",
+    "long queries",
+)
+ENDS = (
+    "overnight",
+    "in two regions",
+    "for every tenant",
+    "without a lock",
+    "under heavy load",
+    "after a restart",
+    "at low cost",
+)
+
+
+def sentence(rng: random.Random) -> str:
+    """A sentence that hardly ever comes twice."""
+    words = (rng.choice(SUBJECTS), rng.choice(VERBS), rng.choice(OBJECTS), rng.choice(ENDS))
+    return f"{' '.join(words)}, which took {rng.randrange(2, 99_999)} milliseconds in {rng.randrange(1_990, 2_026)}."
+
+
+def paragraphs(rng: random.Random, count: int, shortest: int = 2, longest: int = 7) -> list[list[str]]:
+    """Paragraphs as lists of sentences."""
+    return [[sentence(rng) for _ in range(rng.randint(shortest, longest))] for _ in range(count)]
+
+
+def pdf(pages: Sequence[Sequence[str]], title: str = "", author: str = "") -> bytes:
+    """A PDF with these lines on its pages, written by hand; a page without lines draws a box, as a scan has no text."""
+    fonts = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
+    objects: list[bytes] = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"",
+        fonts,
+        f"<< /Title ({title}) /Author ({author}) >>".encode(),
+    ]
+    kids = []
+    for lines in pages:
+        shown = " T* ".join(f"({line}) Tj" for line in lines)
+        content = f"BT /F1 12 Tf 14 TL 72 720 Td {shown} ET".encode() if lines else b"72 72 100 100 re f"
+        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content))
+        kids.append(len(objects) + 1)
+        place = b"/Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >>"
+        objects.append(b"<< /Type /Page %s /Contents %d 0 R >>" % (place, len(objects)))
+    objects[1] = b"<< /Type /Pages /Kids [%s] /Count %d >>" % (b" ".join(b"%d 0 R" % kid for kid in kids), len(kids))
+    out, offsets = io.BytesIO(b"%PDF-1.4\n"), []
+    out.seek(0, io.SEEK_END)
+    for number, body in enumerate(objects, 1):
+        offsets.append(out.tell())
+        out.write(b"%d 0 obj\n%s\nendobj\n" % (number, body))
+    start = out.tell()
+    out.write(b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1))
+    out.write(b"".join(b"%010d 00000 n \n" % offset for offset in offsets))
+    out.write(b"trailer << /Size %d /Root 1 0 R /Info 4 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, start))
+    return out.getvalue()
+
+
+def encrypted_pdf(pages: Sequence[Sequence[str]], user_password: str) -> bytes:
+    """A PDF that needs the password, or opens for everybody when it is empty."""
+    from pypdf import PdfReader, PdfWriter
+
+    writer = PdfWriter()
+    for page in PdfReader(io.BytesIO(pdf(pages))).pages:
+        writer.add_page(page)
+    writer.encrypt(user_password=user_password, owner_password="owner", algorithm="AES-256")
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
+def docx(body: Iterable[tuple[str, object]], title: str = "", author: str = "") -> bytes:
+    """A Word file of (style, text) pairs; the style ``table`` takes rows of cells."""
+    from docx import Document
+
+    document = Document()
+    document.core_properties.title, document.core_properties.author = title, author
+    for style, content in body:
+        if isinstance(content, str):
+            document.add_paragraph(content, style=style)
+            continue
+        rows = list(content)  # type: ignore[call-overload]
+        table = document.add_table(rows=len(rows), cols=len(rows[0]))
+        for row, cells in zip(table.rows, rows, strict=True):
+            for cell, text in zip(row.cells, cells, strict=True):
+                cell.text = text
+    out = io.BytesIO()
+    document.save(out)
+    return out.getvalue()
+
+
+def xlsx(sheets: dict[str, Sequence[Sequence[object]]], title: str = "", author: str = "") -> bytes:
+    """An Excel file of sheets of rows."""
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.remove(book.active)
+    book.properties.title, book.properties.creator = title, author
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(list(row))
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def with_part(archive: bytes, name: str, content: bytes) -> bytes:
+    """The archive with one part more, or with that part instead."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        for part in old.infolist():
+            if part.filename != name:
+                new.writestr(part, old.read(part))
+        new.writestr(name, content)
+    return out.getvalue()
+
+
+def claiming(archive: bytes, name: str, size: int) -> bytes:
+    """The archive, its directory saying that a part unpacks to ``size`` bytes."""
+    at = archive.rindex(b"PK\x01\x02", 0, archive.rindex(name.encode()))
+    return archive[: at + 24] + struct.pack("<L", size) + archive[at + 28 :]
