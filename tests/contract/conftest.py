@@ -8,3 +8,4 @@ from tests.contract.registry_fixtures import (  # noqa: F401  fixtures
     open_registry,
     registry,
 )
+from tests.contract.vector_fixtures import open_vector_store, vector_store  # noqa: F401  fixtures

@@ -1,5 +1,6 @@
 """The real command line, in a process of its own or in this one."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -32,25 +33,30 @@ class Outcome:
         return self.err.splitlines()
 
 
-def here(*arguments: str | Path, stdin: str | bytes = "", env: dict[str, str] | None = None) -> Outcome:
-    """Run a command in this process."""
-    found = CliRunner().invoke(app, [str(a) for a in arguments], input=stdin, env=env, prog_name="lexigraph")
+def here(*arguments: str | Path, cwd: Path | str = ".", stdin: str = "", env: dict[str, str] | None = None) -> Outcome:
+    """Run a command in this process, with ``cwd`` as its current folder."""
+    with contextlib.chdir(cwd):
+        found = CliRunner().invoke(app, [str(a) for a in arguments], input=stdin, env=env, prog_name="lexigraph")
     if found.exception and not isinstance(found.exception, SystemExit):
         raise found.exception
     return Outcome(found.exit_code, found.stdout, found.stderr)
 
 
-def apart(*arguments: str | Path, cwd: Path, stdin: str = "", env: dict[str, str] | None = None, **options: Any) -> Outcome:
+def apart(*arguments: str | Path, cwd: Path, stdin: str = "", **options: Any) -> Outcome:
     """Run a command in a process of its own, with ``cwd`` as its current folder."""
-    done = subprocess.run(
+    with begin(*arguments, cwd=cwd, stdin=subprocess.PIPE, **options) as process:
+        out, err = process.communicate(stdin, timeout=300)
+    return Outcome(process.returncode, out, err)
+
+
+def begin(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, **options: Any) -> "subprocess.Popen[str]":
+    """Start a command in a process of its own."""
+    return subprocess.Popen(
         [LEXIGRAPH, *map(str, arguments)],
         cwd=cwd,
-        input=stdin,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, **(env or {})},
-        timeout=300,
-        check=False,
         **options,
     )
-    return Outcome(done.returncode, done.stdout, done.stderr)

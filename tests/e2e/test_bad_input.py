@@ -1,5 +1,6 @@
 """Bad input through the command line: one clear line each, the right exit code, and the rest goes on."""
 
+import resource
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.disks import files_of_at_most, ordinary_user
 from tests.e2e.commandline import apart, here
+from tests.workers import write_corpus
 
 from lexigraph.cli.exits import ExitCode
 
@@ -62,10 +64,11 @@ def encrypted_pdf(folder: Path) -> Path:
     return path
 
 
-def docx_bomb(folder: Path) -> Path:
+def docx_bomb(folder: Path, megabytes: int = 30) -> Path:
     path = folder / "bomb.docx"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("word/document.xml", "w") as part:
-        for _ in range(600):
+    archive = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
+    with archive, archive.open("word/document.xml", "w", force_zip64=True) as part:
+        for _ in range(megabytes):
             part.write(b" " * 1_000_000)
     return path
 
@@ -129,6 +132,16 @@ def test_a_bad_file_is_one_line_that_names_it(make: Callable[[Path], Path], tmp_
     assert told.err.startswith(f"failed: {path}: ")
     assert BAD_FILES[make].lower() in told.err.lower()
     assert "0 new, 0 updated, 0 unchanged, 1 failed" in told.out
+
+
+@pytest.mark.slow
+def test_a_docx_that_unpacks_to_gigabytes_is_one_line(tmp_path: Path) -> None:
+    path = docx_bomb(tmp_path, megabytes=3_000)
+
+    told = here("--data", tmp_path / "data", "ingest", path, "--no-progress", "--set", "max_archive_ratio=1000000")
+
+    assert (told.code, len(told.complaints)) == (ExitCode.NOTHING, 1)
+    assert "max_archive_bytes" in told.err
 
 
 def test_a_file_without_permission_is_one_line(tmp_path: Path) -> None:
@@ -299,3 +312,19 @@ def test_a_full_disk_at_the_start_is_one_line(tmp_path: Path) -> None:
 
     assert (told.code, len(told.complaints)) == (ExitCode.STORE, 1)
     assert "space" in told.err
+
+
+@pytest.mark.slow
+def test_a_disk_that_fills_during_a_run_is_one_line_and_the_next_run_ends_well(tmp_path: Path) -> None:
+    write_corpus(tmp_path / "files", 60, "a")
+
+    def quota() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
+
+    told = apart("--data", "data", "ingest", "files", "--no-progress", cwd=tmp_path, preexec_fn=quota)
+    assert (told.code, told.out, len(told.complaints)) == (ExitCode.STORE, "", 1)
+    assert "space" in told.err
+
+    again = apart("--data", "data", "ingest", "files", "--json", cwd=tmp_path)
+    assert (again.code, again.json["graph"]["sources"]) == (ExitCode.OK, 60)
+    assert apart("--data", "data", "doctor", cwd=tmp_path).code == ExitCode.OK

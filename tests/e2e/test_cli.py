@@ -2,20 +2,27 @@
 
 import io
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import time
-from dataclasses import fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import pytest
 from rich.console import Console
-from tests.e2e.commandline import here
+from tests.e2e.commandline import LEXIGRAPH, Outcome, apart, begin, here
+from tests.workers import write_corpus
 
+from lexigraph.cli.ask import Retrievers
 from lexigraph.cli.checks import without_secrets
+from lexigraph.cli.doctor import check_variables, setting_rows
 from lexigraph.cli.exits import MEANINGS, ExitCode, exit_code_of
 from lexigraph.cli.group import hoisted
+from lexigraph.cli.invocation import Invocation
 from lexigraph.cli.options import value_of
 from lexigraph.cli.output import one_line, printable, short_path, size
 from lexigraph.cli.progress import Progression, telling
@@ -215,6 +222,50 @@ def test_connection_strings_are_shown_without_secrets() -> None:
     assert without_secrets("sqlite:////home/a@b/data") == "sqlite:////home/a@b/data"
 
 
+# ---------------------------------------------------------------- settings and documentation
+
+
+def test_every_setting_is_in_the_documentation_with_its_default() -> None:
+    told = DOCS.read_text()
+    for name, field in Settings.model_fields.items():
+        default = field.get_default(call_default_factory=True)
+        shown = f"`{default}`" if default not in (None, "", {}) else ""
+        assert f"| `LEXIGRAPH_{name.upper()}` | {shown} | {field.description} |" in told
+
+
+def test_every_exit_code_and_retrieval_parameter_is_in_the_documentation() -> None:
+    told = DOCS.read_text()
+    for code, meaning in MEANINGS.items():
+        assert f"| {code.value} | {meaning} |" in told
+    for field in fields(TraversalArgs):
+        assert f"| `--{field.name.replace('_', '-')}` |" in told
+
+
+def test_doctor_says_where_a_setting_comes_from_and_masks_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text("LEXIGRAPH_CHUNK_TOKENS=128\nLEXIGRAPH_TENANT=from-dotenv\n")
+    monkeypatch.setenv("LEXIGRAPH_TENANT", "from-environment")
+    monkeypatch.setenv("LEXIGRAPH_LLM_OPTIONS", '{"api_key": "abc", "base_url": "https://me:abc@host/v1"}')
+    settings = Invocation({"threads": 1}).settings()
+
+    rows = {row.name: row for row in setting_rows(settings, {"threads": 1})}
+
+    assert {name: (row.value, row.source) for name, row in rows.items() if row.source != "default"} == {
+        "chunk_tokens": (128, ".env"),
+        "tenant": ("from-environment", "environment"),
+        "threads": (1, "option"),
+        "llm_options": ({"api_key": "***", "base_url": "https://***@host/v1"}, "environment"),
+    }
+    assert list(rows) == list(Settings.model_fields)
+
+
+def test_doctor_finds_variables_that_are_no_settings() -> None:
+    found = list(check_variables({"LEXIGRAPH_EMBEDING_MODEL": "x", "LEXIGRAPH_LLM": "none", "HOME": "/"}))
+    assert [(c.name, c.status, c.remedy) for c in found] == [
+        ("LEXIGRAPH_EMBEDING_MODEL", "note", "did you mean LEXIGRAPH_EMBEDDING_MODEL?")
+    ]
+
+
 # ---------------------------------------------------------------- progress
 
 
@@ -223,7 +274,7 @@ def test_progress_tells_counts_rates_failures_and_the_step() -> None:
     steps = []
     for event in (
         Event("scan_input", {}, 0, 3),
-        Event("warning", {"uri": "a", "reason": "is empty"}),
+        Event("warning", {"path": "a", "reason": "is empty"}),
         Event("hash_computed", {}, 2, 3),
         Event("entity_extraction", {}, 40, 2_000),
         Event("embedding", {}, 0, 900),
@@ -244,7 +295,7 @@ def test_off_a_terminal_progress_is_lines_on_stderr_and_failures_appear_at_once(
     console = Console(file=io.StringIO(), width=1_000)
     with telling(console) as listener:
         listener(Event("scan_input", {}, 0, 3))
-        listener(Event("warning", {"uri": "a.md", "reason": "is empty"}))
+        listener(Event("warning", {"path": "a.md", "reason": "is empty"}))
     assert console.file.getvalue() == "failed: a.md: is empty\n"
 
 
@@ -255,9 +306,249 @@ def test_on_a_terminal_progress_is_a_bar_that_goes_when_the_run_ends() -> None:
         listener(Event("scan_input", {}, 0, 3))
         listener(Event("hash_computed", {}, 1, 3))
         listener(Event("documents", {"chunks": 7, "statements": 30}, 1))
-        listener(Event("warning", {"uri": "a.md", "reason": "is empty"}))
+        listener(Event("warning", {"path": "a.md", "reason": "is empty"}))
     shown = screen.getvalue()
     assert "failed: a.md: is empty" in shown
     assert "1/3 files" in shown
     assert "7 chunks, 30 statements" in shown
     assert "documents" not in shown.rpartition("\x1b[2K")[2]
+
+
+# ---------------------------------------------------------------- real files, real models
+
+FILES = {
+    "harbour.md": "---\nyear: 2021\n---\n# Harbour Office\n\n"
+    "The Harbour Office runs the Lighthouse Database in Antwerp.\n\n## People\n\nMira Holm leads the Harbour Office.\n",
+    "lighthouse.txt": "Lighthouse Database\n\nThe Lighthouse Database stores its data in Granite Cellar.\n\n"
+    "Granite Cellar was built by Tove Lund in 1998.\n",
+    "people.jsonl": '{"id": "mira", "title": "Mira Holm", "text": "Mira Holm was born in Ghent. She likes sailing.", '
+    '"year": 2019}\n'
+    '{"id": "tove", "title": "Tove Lund", "text": "Tove Lund lives in Bruges.", "year": 2020}\n',
+    "empty.md": "",
+}
+
+
+@dataclass(frozen=True)
+class World:
+    """A folder with files that were ingested into ``data`` below it."""
+
+    folder: Path
+    first: Outcome
+
+    def run(self, *arguments: str | Path, **options: Any) -> Outcome:
+        return here("--data", "data", *arguments, cwd=self.folder, **options)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    folder = tmp_path_factory.mktemp("world")
+    (folder / "files").mkdir()
+    for name, text in FILES.items():
+        (folder / "files" / name).write_text(text)
+    return World(folder, apart("--data", "data", "ingest", "files", "--json", cwd=folder))
+
+
+@pytest.mark.slow
+class TestDatabase:
+    """One ingest, then every command on it; what changes the database does so in a copy."""
+
+    def test_ingest_reports_what_went_in_and_what_did_not(self, world: World) -> None:
+        report = world.first.json
+        assert world.first.code == ExitCode.PARTLY
+        assert world.first.complaints == ["failed: files/empty.md: is empty"]
+        assert (report["documents_new"], report["documents_unchanged"], report["chunks_failed"]) == (4, 0, 0)
+        assert report["failures"] == [{"uri": "files/empty.md", "reason": "is empty"}]
+        assert report["statements_created"] >= 6
+
+    def test_a_second_ingest_calls_no_model(self, world: World) -> None:
+        told = world.run("ingest", "files")
+        assert "0 new, 0 updated, 4 unchanged, 1 failed" in told.out
+        assert "0 chunks extracted, 0 texts embedded" in told.out
+
+    def test_query_answers_with_labels_and_says_where_they_point(self, world: World) -> None:
+        told = world.run("query", "Who leads the Harbour Office?")
+        assert (told.code, told.err) == (ExitCode.OK, "")
+        answer, sources = told.out.split("\nSources\n")
+        assert "Mira Holm leads the Harbour Office" in answer
+        label = re.search(r"Mira Holm leads the Harbour Office\S* \[(S\d+)\]", answer)
+        assert label
+        place = re.search(
+            rf"^\[{label[1]}\] Harbour Office  files/harbour\.md, characters (\d+)-(\d+)$", sources, re.MULTILINE
+        )
+        assert place
+        text = world.run("documents", "show", "harbour.md", "--text").out
+        assert text[int(place[1]) : int(place[2])].startswith("Mira Holm leads the Harbour Office")
+
+    def test_query_json_is_one_document_whose_citations_are_the_labels_of_the_answer(self, world: World) -> None:
+        told = world.run("query", "-", "--json", stdin="Who built Granite Cellar?\n")
+        assert told.err == ""
+        assert list(told.json) == ["question", "answer", "extractive", "citations", "warnings", "timings", "results"]
+        assert told.json["question"] == "Who built Granite Cellar?"
+        labels = set(re.findall(r"\[(S\d+)\]", told.json["answer"]))
+        assert labels == {c["label"] for c in told.json["citations"]} != set()
+        assert any("Tove Lund" in c["text"] for c in told.json["citations"])
+
+    def test_a_streamed_answer_is_the_answer(self, world: World) -> None:
+        whole, streamed = (world.run("query", "Who built Granite Cellar?", *flag).out for flag in ([], ["--stream"]))
+        assert streamed.rpartition("\n\n")[0] == whole.rpartition("\n\n")[0]
+
+    def test_retrieve_gives_results_in_order_with_reasons(self, world: World) -> None:
+        found = world.run("retrieve", "Who built Granite Cellar?", "--json").json
+        assert list(found) == ["question", "results", "entities", "keywords", "warnings", "timings", "calls"]
+        assert found["results"][0]["source"].endswith("/lighthouse.txt")
+        scores = [r["score"] for r in found["results"]]
+        assert scores == sorted(scores, reverse=True)
+        assert all(s["reason"] and s["parts"] for r in found["results"] for s in r["details"])
+        explained = world.run("retrieve", "Who built Granite Cellar?", "--explain").out
+        assert "parts: " in explained
+        assert "store calls: " in explained
+        assert "1. " in explained
+        assert "files/lighthouse.txt" in explained
+
+    def test_limits_and_none_reach_the_retriever(self, world: World) -> None:
+        one = world.run("retrieve", "Who built Granite Cellar?", "--json", "--limit", "1").json
+        assert len(one["results"]) == 1
+        every = world.run("retrieve", "Who built Granite Cellar?", "--json", "--max-search-results", "none").json
+        assert len(every["results"]) > 1
+        refused = world.run("retrieve", "Why?", "--max-search-results", "0")
+        assert (refused.code, len(refused.complaints)) == (ExitCode.INVALID, 1)
+        assert "max_search_results must be" in refused.err
+
+    def test_filters_all_have_to_hold(self, world: World) -> None:
+        found = world.run(
+            "retrieve", "Who is Mira Holm?", "--json", "--filter", "year >= 2019", "--filter", "year < 2021"
+        ).json
+        assert {r["metadata"]["year"] for r in found["results"]} == {2019, 2020}
+
+    @pytest.mark.parametrize("retriever", get_args(Retrievers))
+    def test_every_retriever_finds_the_answer(self, retriever: str, world: World) -> None:
+        found = world.run("retrieve", "Who built Granite Cellar?", "--json", "--retriever", retriever).json
+        assert any("Tove Lund" in s for r in found["results"] for s in r["statements"])
+
+    def test_listing_loads_no_heavy_package(self, world: World) -> None:
+        assert loaded_by(["--data", "data", "documents", "list"], world.folder) == set()
+        assert loaded_by(["--data", "data", "stats"], world.folder) == set()
+
+    def test_documents_are_listed_as_a_table_and_as_json(self, world: World) -> None:
+        table = world.run("documents", "list").out.splitlines()
+        names = ["files/harbour.md", "files/lighthouse.txt", "files/people.jsonl#mira", "files/people.jsonl#tove"]
+        assert [line.split()[0] for line in table] == ["document", *names]
+        listed = world.run("documents", "list", "--json").json["documents"]
+        assert [d["title"] for d in listed] == ["Harbour Office", "Lighthouse Database", "Mira Holm", "Tove Lund"]
+        assert {d["state"] for d in listed} == {"READY"}
+        assert not world.run("documents", "list", "--json", "--namespace", "other").json["documents"]
+
+    @pytest.mark.parametrize("name", ["files/people.jsonl#mira", "mira", "people.jsonl#mira"])
+    def test_a_document_has_several_names(self, name: str, world: World) -> None:
+        shown = world.run("documents", "show", name, "--json", "--text").json
+        assert shown["title"] == "Mira Holm"
+        assert "sailing" in shown["text"]
+        assert world.run("documents", "show", shown["id"], "--json").json["uri"] == shown["uri"]
+
+    def test_an_unknown_document_is_not_found(self, world: World) -> None:
+        told = world.run("documents", "show", "nobody.md")
+        assert (told.code, told.complaints) == (
+            ExitCode.NOT_FOUND,
+            ["error: no document 'nobody.md'; `lexigraph documents list` shows all"],
+        )
+
+    def test_stats_count_nodes_vectors_documents_and_bytes(self, world: World) -> None:
+        counted = world.run("stats", "--json").json
+        assert list(counted) == ["tenant", "graph", "vectors", "documents", "cache", "disk"]
+        assert counted["graph"]["sources"] == 4
+        assert counted["graph"]["chunks"] == counted["vectors"]["chunk"]
+        assert set(counted["disk"]) == {"graph", "vector", "documents", "registry", "cache"}
+        assert all(count > 0 for count in counted["disk"].values())
+        assert re.search(r"^graph +sources +4$", world.run("stats").out, re.MULTILINE)
+
+    def test_doctor_finds_a_healthy_database(self, world: World) -> None:
+        told = world.run("doctor", "--json")
+        assert (told.code, told.json["healthy"]) == (ExitCode.OK, True)
+        areas = {(c["area"], c["name"]): c for c in told.json["checks"]}
+        assert {name for area, name in areas if area == "stores"} == {"graph", "vector", "documents", "registry", "cache"}
+        assert "format 1" in areas["stores", "graph"]["detail"]
+        assert "4 documents" in areas["documents", "comparison"]["detail"]
+        assert "no problems" in world.run("doctor").out
+
+    def test_doctor_repairs_what_an_interrupted_run_left(self, world: World, tmp_path: Path) -> None:
+        copy = copied(world, tmp_path)
+        text = next(p for p in (copy.folder / "data" / "documents").rglob("text.*"))
+        text.unlink()
+        told = copy.run("doctor")
+        assert told.code == ExitCode.UNHEALTHY
+        assert "its text is missing" in told.out
+        assert "lexigraph doctor --repair" in told.out
+        assert copy.run("doctor", "--repair").code == ExitCode.OK
+        assert copy.run("doctor").code == ExitCode.OK
+        assert "1 new" in copy.run("ingest", "files").out
+
+    def test_another_embedding_model_is_refused(self, world: World) -> None:
+        other = {"LEXIGRAPH_EMBEDDING_MODEL": "llama-index:some.Embedding", "LEXIGRAPH_EMBEDDING_DIMENSION": "8"}
+        for command in (["ingest", "files"], ["retrieve", "Why is Tove?"]):
+            told = world.run(*command, env=other)
+            assert (told.code, len(told.complaints)) == (ExitCode.INVALID, 1)
+            assert "minilm-384" in told.err
+        doctor = world.run("doctor", env=other)
+        assert doctor.code == ExitCode.UNHEALTHY
+        assert "minilm-384" in doctor.out
+
+    def test_another_tenant_sees_nothing(self, world: World) -> None:
+        assert world.run("--tenant", "other", "documents", "list", "--json").json == {"documents": []}
+        assert world.run("--tenant", "other", "retrieve", "Who is Mira Holm?", "--json").json["results"] == []
+        assert world.run("--tenant", "other", "documents", "show", "mira").code == ExitCode.NOT_FOUND
+
+    def test_a_reader_that_stops_reading_is_harmless(self, world: World) -> None:
+        done = subprocess.run(
+            f"{LEXIGRAPH} --data data documents list | head -n 1; echo ${{PIPESTATUS[0]}}",
+            shell=True,
+            executable="/bin/bash",
+            cwd=world.folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert (done.stdout.splitlines()[-1], done.stderr) == ("0", "")
+
+    def test_removed_documents_are_gone_and_failures_are_told(self, world: World, tmp_path: Path) -> None:
+        copy = copied(world, tmp_path)
+        told = copy.run("documents", "rm", "mira", "nobody.md", "--json")
+        assert told.code == ExitCode.PARTLY
+        assert [Path(r["uri"]).name for r in told.json["removed"]] == ["people.jsonl#mira"]
+        assert [f["name"] for f in told.json["failures"]] == ["nobody.md"]
+        assert "sailing" not in copy.run("query", "What does Mira Holm like?").out
+        assert copy.run("documents", "rm", "mira").code == ExitCode.NOT_FOUND
+        refused = copy.run("documents", "rm", "--all")
+        assert (refused.code, refused.complaints) == (
+            ExitCode.INVALID,
+            ["error: documents rm --all asks for nothing here: add --yes"],
+        )
+        assert copy.run("documents", "rm", "--all", "--yes").out == "removed 3 documents\n"
+        counted = copy.run("stats", "--json").json
+        assert not any(counted["graph"].values())
+        assert not any(counted["vectors"].values())
+
+    def test_an_interrupted_ingest_says_so_and_is_finished_by_the_next(self, tmp_path: Path) -> None:
+        write_corpus(tmp_path / "files", 120, "a")
+        with begin("--data", "data", "ingest", "files", cwd=tmp_path) as process:
+            wait_until(lambda: (tmp_path / "data" / "graph.sqlite").exists())
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=120)
+        assert (process.returncode, out) == (ExitCode.INTERRUPTED, "")
+        assert err.splitlines()[-1].startswith("interrupted: ")
+        assert "Traceback" not in err
+        assert "0 failed" in apart("--data", "data", "ingest", "files", cwd=tmp_path).out
+        assert apart("--data", "data", "stats", "--json", cwd=tmp_path).json["graph"]["sources"] == 120
+
+
+def copied(world: World, folder: Path) -> World:
+    """Return the world with its database in a folder of its own; the files stay where they are."""
+    shutil.copytree(world.folder / "data", folder / "data")
+    (folder / "files").symlink_to(world.folder / "files")
+    return World(folder, world.first)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -68,6 +68,7 @@ class Settings(BaseSettings):
     region: str | None = Field(None, description="AWS region of Bedrock; default that of the AWS configuration")
     answer_max_tokens: int = Field(1024, ge=1, le=64_000, description="longest answer")
     extract_max_tokens: int = Field(4096, ge=64, le=64_000, description="longest reply of an extraction")
+    extract_concurrency: int = Field(4, ge=1, le=64, description="chunks that a model is asked for at the same time")
     model_timeout: float = Field(60.0, gt=0, le=900, description="seconds until a model call is given up")
     model_attempts: int = Field(6, ge=1, le=20, description="tries of a throttled model call")
     threads: int = Field(0, ge=0, le=64, description="threads of the local model; 0 is one a core")

@@ -21,6 +21,13 @@ _NO_SPACE = 50_000_000
 _REQUIRED = re.compile(r"^([\w.-]+)[^;]*;.*extra\s*==\s*['\"]([\w-]+)['\"]")
 # laptop is the sum of others; model is heavy and seldom wanted
 _EXTRAS = ("aws", "cli", "files", "llama-index", "local", "model")
+_VARIABLES = {
+    "graph": "LEXIGRAPH_GRAPH_STORE",
+    "vector": "LEXIGRAPH_VECTOR_STORE",
+    "documents": "LEXIGRAPH_DOCUMENT_STORE",
+    "registry": "LEXIGRAPH_REGISTRY",
+    "cache": "LEXIGRAPH_CACHE",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +54,18 @@ def check_stores(settings: Settings) -> Iterator[Check]:
         "cache": lambda: factory.CacheFactory.for_cache(connections["cache"]),
     }
     for name, opened in openers.items():
+        variable = _VARIABLES[name]
         try:
             store = opened()
-            detail = f"{without_secrets(connections[name])} opens{_format(connections[name], name)}"
             if name == "vector":
+                variable = "LEXIGRAPH_EMBEDDING_MODEL"
                 _check_embedding(store, settings)
             if close := getattr(store, "close", None):
                 close()
         except LexigraphError as error:
-            yield Check("stores", name, "problem", str(error), _remedy(error, f"LEXIGRAPH_{_variable(name)}"))
+            yield Check("stores", name, "problem", str(error), _remedy(error, variable))
         else:
+            detail = f"{without_secrets(connections[name])} opens{_format(connections[name], name)}"
             yield Check("stores", name, "ok", detail)
 
 
@@ -221,10 +230,6 @@ def check_documents(settings: Settings, *, repair: bool) -> Iterator[Check]:
 def without_secrets(text: str) -> str:
     """Return a connection string or address without user name and password."""
     return re.sub(r"//[^/@\s]*@", "//***@", text)
-
-
-def _variable(store: str) -> str:
-    return {"registry": "REGISTRY", "cache": "CACHE", "documents": "DOCUMENT_STORE"}.get(store, f"{store.upper()}_STORE")
 
 
 def _remedy(error: LexigraphError, variable: str) -> str:

@@ -16,6 +16,7 @@ from lexigraph.cli.invocation import current
 from lexigraph.cli.output import duration, printable, short_path
 from lexigraph.cli.progress import telling
 from lexigraph.model.errors import NotFound
+from lexigraph.model.tenant import Tenant
 
 FOLDER = Path(".demo")
 QUESTIONS = ("pellucid-late", "database-or-analytics", "tidewater-predecessor", "tidewater-city")
@@ -44,7 +45,7 @@ def demo(context: typer.Context) -> int:
     with invocation.index(settings, create=True) as index:
         with telling(invocation.err) as listener:
             report = index.ingest([examples / "corpus"], tenant=settings.tenant, on_event=listener)
-        summarise(report, out)
+        summarise(report, index.stores.graph.stats(Tenant(settings.tenant)), out)
         engine = LexicalGraphQueryEngine.for_traversal_based_search(
             index.stores.graph, index.stores.vectors, embedder=index.models.embedder, settings=settings
         )

@@ -74,17 +74,21 @@ def examine(settings: Settings, *, repair: bool, probe_llm: bool) -> Iterator[Ch
     yield from check_variables(os.environ)
     yield from check_disk(settings)
     yield from check_extras()
+    stores: list[Check] = []
     try:
         require_database(settings)
     except NotFound as error:
         yield Check("stores", "database", "note", str(error))
-        exists = False
     else:
-        yield from check_stores(settings)
-        exists = True
+        for check in check_stores(settings):
+            stores.append(check)
+            yield check
     yield from check_models(settings, probe_llm=probe_llm)
-    if exists:
+    # compared with stores or models that are not its own, every document would look damaged
+    if stores and all(check.status == "ok" for check in stores):
         yield from check_documents(settings, repair=repair)
+    elif stores:
+        yield Check("documents", "comparison", "note", "left out", "put the stores right first")
 
 
 def check_variables(environment: Mapping[str, str]) -> Iterator[Check]:

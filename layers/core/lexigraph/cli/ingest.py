@@ -1,5 +1,6 @@
 """``lexigraph ingest``: files and folders become a lexical graph."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,6 +12,9 @@ from lexigraph.cli.invocation import current
 from lexigraph.cli.output import print_json
 from lexigraph.cli.progress import telling
 from lexigraph.ingestion.events import IngestReport
+from lexigraph.model.tenant import Tenant
+
+_TOTALS = ("sources", "chunks", "topics", "statements", "facts", "entities")
 
 
 def ingest(
@@ -46,10 +50,11 @@ def ingest(
         report = index.ingest(
             list(paths), tenant=settings.tenant, namespace=namespace, incremental=not full, on_event=listener
         )
+        totals = index.stores.graph.stats(Tenant(settings.tenant))
     if json_:
-        print_json(report.to_dict())
+        print_json({**report.to_dict(), "graph": totals})
     else:
-        summarise(report, invocation.out)
+        summarise(report, totals, invocation.out)
     return outcome(report)
 
 
@@ -61,8 +66,8 @@ def outcome(report: IngestReport) -> ExitCode:
     return ExitCode.PARTLY if done else ExitCode.NOTHING
 
 
-def summarise(report: IngestReport, console: Console) -> None:
-    """Print what a run did."""
+def summarise(report: IngestReport, totals: Mapping[str, int], console: Console) -> None:
+    """Print what a run did; ``totals`` are what the graph holds now."""
     done = report.documents_new + report.documents_updated
     seconds = max(report.elapsed_sec, 0.001)
     documents = (
@@ -76,10 +81,10 @@ def summarise(report: IngestReport, console: Console) -> None:
         "documents": documents,
         "chunks": chunks,
         "statements": f"{report.statements_created:,}",
-        "entities": f"{report.entities_created:,}",
         "models": f"{report.extracted:,} chunks extracted, {report.embedded:,} texts embedded",
         "time": f"{report.elapsed_sec:.1f} s ({done / seconds:.1f} documents/s, "
         f"{report.statements_created / seconds:,.0f} statements/s)",
+        "graph": ", ".join(f"{totals.get(name, 0):,} {name}" for name in _TOTALS),
     }
     if not report.files_processed and not report.failures:
         console.print("nothing to take in: no file of a known type there")

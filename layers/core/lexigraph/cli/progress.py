@@ -78,7 +78,7 @@ def telling(console: Console, *, progress: bool = True) -> Iterator[Listener]:
 def _failures_to(console: Console) -> Listener:
     def tell(event: Event) -> None:
         if event.stage == "warning":
-            failed = f"failed: {event.detail.get('uri', '')}: {event.detail.get('reason', '')}"
+            failed = f"failed: {event.detail.get('path', '')}: {event.detail.get('reason', '')}"
             console.print(one_line(failed), soft_wrap=True)
 
     return tell

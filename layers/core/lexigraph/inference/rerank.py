@@ -5,6 +5,7 @@ Queries are the question first, then the names of entities it speaks of (G-35).
 
 import unicodedata
 from collections.abc import Sequence
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class TfidfReranker:
         idf = (np.log((1 + len(texts)) / (1 + held_by)) + 1) ** RARITY
         weight = (1 + np.log(count)) * idf[term]
         length = np.sqrt(_sums(owner, weight**2, len(texts)))
-        divisor: _Floats = LENGTH * length + (1 - LENGTH) * length.mean()
+        divisor: _Floats = LENGTH * length + (1 - LENGTH) * fsum(length) / len(texts)  # the order of texts plays no part
 
         def likeness(query: str) -> _Floats:
             wanted = _query_vector(query, vocabulary, idf)

@@ -189,8 +189,6 @@ def load(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reject
     """
     try:
         yield from _records(item, settings) if item.type == "jsonl" else _whole(item, settings)
-    except OSError as error:  # gzip's complaint about its data is one, without a number
-        yield Rejected(_shown(item.path), _os_reason(error) if error.errno else "is damaged: it does not unpack")
     except Exception as error:  # noqa: BLE001  # parsers raise what they like, and one file must not end the run
         yield Rejected(_shown(item.path), _reason(error, item.type))
 
@@ -205,8 +203,10 @@ def _reason(error: Exception, type_: str) -> str:
             return "nests its content too deep"
         case MemoryError():
             return "needs more memory than there is"
-        case EOFError() | zlib.error():
+        case EOFError() | zlib.error() | gzip.BadGzipFile():
             return "is damaged: it does not unpack"
+        case OSError(errno=int()):  # of the system; parsers raise some without a number
+            return _os_reason(error)
         case _:
             # the message may quote the file
             return f"is damaged, or not a {type_} file ({type(error).__name__})"

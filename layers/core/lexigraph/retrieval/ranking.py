@@ -10,13 +10,15 @@ by itself. Every score is a sum of named parts, every tie is broken by id.
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lexigraph.model.graph import Entity, Link
-from lexigraph.retrieval.text import stems
+from lexigraph.model.normalise import entity_key, without_brackets
+from lexigraph.retrieval.args import TraversalArgs
+from lexigraph.retrieval.text import stem, stems, words
 
 Array = NDArray[np.float64]
 
@@ -50,10 +52,14 @@ class Weights:
     subquery: float = 0.9
 
     @property
+    def best_link(self) -> float:
+        """The highest bonus a link can bring."""
+        return self.link * (self.link_base + self.link_specificity + self.link_coverage)
+
+    @property
     def bound(self) -> float:
         """The highest score a statement can have; shown scores are divided by it, which keeps them in 0 to 1."""
-        best_link = self.link * (self.link_base + self.link_specificity + self.link_coverage)
-        return 1.0 + best_link + self.fit + self.rerank
+        return 1.0 + self.best_link + self.fit + self.rerank
 
 
 WEIGHTS = Weights()
@@ -63,8 +69,9 @@ WEIGHTS = Weights()
 class Candidate:
     """A chunk that may hold evidence, with what is known of it.
 
-    ``cosine`` and ``bm25`` are likeness to the question, 0 to 1; ``entities`` are the ids of the entities it names or its
-    source is titled by. ``reason`` is how it was found first.
+    ``cosine`` and ``bm25`` are likeness to the question from 0 to 1, ``title_match`` says how far the question names the
+    title of its source, ``entities`` are the ids of the entities it names or its source is titled by, ``reason`` is how it
+    was found first: ``chunk``, ``entity`` or ``link``.
     """
 
     id: str
@@ -79,21 +86,27 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A chunk with its score, the parts that sum up to it, how it was found and the names that led to it."""
+    """A chunk with its score and the parts that sum up to it.
+
+    ``path`` are the names that led to it. ``wanted`` marks the question's words that were open when it was reached, all when
+    it was found directly; ``open`` those that still are. ``via`` is the link that brought its bonus.
+    """
 
     id: str
     score: float
     parts: Mapping[str, float]
     reason: str
-    path: tuple[str, ...] = ()
-    open: frozenset[str] = frozenset()
+    path: tuple[str, ...]
+    wanted: Array
+    open: Array
+    via: Link | None = None
 
 
 class Coverage:
     """The question's words (as stems), weighted by how few of the texts seen hold them."""
 
-    def __init__(self, questions: Sequence[str], texts: Iterable[str]) -> None:
-        self.words = tuple(dict.fromkeys(word for q in questions for word in stems(q)))
+    def __init__(self, question: str, texts: Iterable[str]) -> None:
+        self.words = tuple(dict.fromkeys(stems(question)))
         self._at = {word: i for i, word in enumerate(self.words)}
         held = [self.held(text) for text in texts]
         df = np.sum(held, axis=0) if held else np.zeros(len(self.words))
@@ -102,10 +115,7 @@ class Coverage:
     def held(self, text: str) -> Array:
         """Return 1.0 for each word of the question that the text holds, else 0.0."""
         row = np.zeros(len(self.words))
-        for word in set(stems(text)):
-            at = self._at.get(word)
-            if at is not None:
-                row[at] = 1.0
+        row[[self._at[s] for word in set(words(text)) if (s := stem(word)) in self._at]] = 1.0
         return row
 
     def share(self, held: Array, of: Array | None = None) -> float:
@@ -113,3 +123,136 @@ class Coverage:
         wanted = self.idf if of is None else self.idf * of
         total = float(wanted.sum())
         return float((wanted * held).sum()) / total if total > 0 else 0.0
+
+
+class Ranker:
+    """Ranks the chunks found for one question.
+
+    ``asked`` weighs the entities of the question by id; ``args`` are the weights that users set.
+    """
+
+    def __init__(
+        self, coverage: Coverage, asked: Mapping[str, float], args: TraversalArgs, weights: Weights = WEIGHTS
+    ) -> None:
+        self.coverage, self.asked, self.args, self.weights = coverage, asked, args, weights
+        self._held: dict[str, Array] = {}
+
+    def held(self, candidate: Candidate) -> Array:
+        """Return which of the question's words a chunk holds, its title included."""
+        row = self._held.get(candidate.id)
+        if row is None:
+            row = self._held[candidate.id] = self.coverage.held(f"{candidate.title}\n{candidate.text}")
+        return row
+
+    def own(self, candidate: Candidate) -> dict[str, float]:
+        """Return the parts of a chunk's own score, not yet scaled."""
+        w, args = self.weights, self.args
+        total = sum(self.asked.values())
+        named = sum(weight for entity, weight in self.asked.items() if entity in candidate.entities)
+        return {
+            "vector": args.chunk_weight * (1 - args.bm25_weight) * candidate.cosine,
+            "bm25": args.chunk_weight * args.bm25_weight * candidate.bm25,
+            "coverage": w.coverage * self.coverage.share(self.held(candidate)) ** w.coverage_power,
+            "title": w.title * candidate.title_match,
+            "entity": args.entity_weight * named / total if total else 0.0,
+        }
+
+    def rank(
+        self,
+        candidates: Mapping[str, Candidate],
+        links: Iterable[Link] = (),
+        entities: Mapping[str, Entity] | None = None,
+        hops: Sequence[Sequence[str]] = (),
+    ) -> list[Ranked]:
+        """Return the chunks best first: own score, scaled so that the best has 1, plus the best bonus by a link.
+
+        ``hops`` are the chunks whose ``links`` were followed, hop by hop; a hop starts from what the one before reached.
+        """
+        parts = {i: self.own(c) for i, c in candidates.items()}
+        top = max((sum(p.values()) for p in parts.values()), default=0.0) or 1.0
+        state: dict[str, Ranked] = {}
+        for i, own in parts.items():
+            scaled = {name: value / top for name, value in own.items()}
+            total, c = sum(scaled.values()), candidates[i]
+            every = np.ones(len(self.coverage.words))
+            state[i] = Ranked(i, total, scaled, c.reason, (), every, every - self.held(c))
+        leaving: dict[str, list[Link]] = defaultdict(list)
+        for link in links:
+            leaving[link.from_chunk].append(link)
+        for hop, starts in enumerate(hops):
+            self._follow(state, candidates, leaving, entities or {}, starts, self.weights.decay**hop)
+        return sorted(state.values(), key=lambda r: (-round(r.score, 6), r.id))
+
+    def _follow(
+        self,
+        state: dict[str, Ranked],
+        candidates: Mapping[str, Candidate],
+        leaving: Mapping[str, Sequence[Link]],
+        entities: Mapping[str, Entity],
+        starts: Sequence[str],
+        decay: float,
+    ) -> None:
+        """Give each chunk the best bonus that a link from ``starts`` brings, all of them valued as before this hop."""
+        gained: dict[str, tuple[float, str, Link]] = {}
+        for start in sorted(set(starts) & state.keys()):
+            before = state[start]
+            for link in leaving.get(start, ()):
+                if link.to_chunk not in state or link.to_chunk == start:
+                    continue
+                answered = self.coverage.share(self.held(candidates[link.to_chunk]), before.open)
+                value = decay * min(before.score, 1.0) * self._worth(link, entities.get(link.entity_id), answered)
+                best = gained.get(link.to_chunk, (0.0, "", link))
+                if (round(value, 6), best[1], best[2].entity_id) > (round(best[0], 6), start, link.entity_id):
+                    gained[link.to_chunk] = (value, start, link)
+        origin = dict(state)
+        for to, (value, start, link) in gained.items():
+            now, before = origin[to], origin[start]
+            if value <= now.parts.get("link", 0.0):
+                continue
+            own = {name: part for name, part in now.parts.items() if name != "link"}
+            entity = entities.get(link.entity_id)
+            steps = (*before.path, candidates[start].title, entity.value if entity else "")
+            still_open = before.open * (1.0 - self.held(candidates[to]))
+            path = tuple(name for at, name in enumerate(steps) if name and name not in steps[:at])
+            parts, total = {**own, "link": value}, sum(own.values()) + value
+            state[to] = Ranked(to, total, parts, now.reason, path, before.open, still_open, link)
+
+    def _worth(self, link: Link, entity: Entity | None, answered: float) -> float:
+        """Return what a link is worth, given the share of the open words that its target answers."""
+        w = self.weights
+        rare = w.link_specificity / math.sqrt(max(entity.df, 1) if entity else 1)
+        worth = rare + w.link_coverage * answered
+        if link.kind == "shared":
+            return w.link * w.shared * worth
+        return w.link * (worth + w.link_base) * (w.named if link.kind == "named" else 1.0)
+
+    def diversify(self, ranked: Sequence[Ranked], candidates: Mapping[str, Candidate]) -> list[Ranked]:
+        """Order chunks so that each adds what those before it lack: repeated words of the question cost up to ``diversity``."""
+        rest, chosen = list(ranked), []
+        seen = np.zeros(len(self.coverage.words))
+        while rest:
+            best: tuple[float, int] = (-1.0, 0)
+            for at, chunk in enumerate(rest):
+                if round(chunk.score, 6) <= best[0]:  # sorted by score, which is the most it can be worth
+                    break
+                held = self.held(candidates[chunk.id])
+                worth = round(chunk.score * (1 - self.args.diversity * self.coverage.share(seen, held)), 6)
+                if worth > best[0]:
+                    best = (worth, at)
+            chunk = rest.pop(best[1])
+            repeated = best[0] - chunk.score
+            chosen.append(replace(chunk, score=best[0], parts={**chunk.parts, "diversity": repeated}))
+            seen = np.maximum(seen, self.held(candidates[chunk.id]))
+        return chosen
+
+
+def title_matches(titles: Mapping[str, str], asked: Iterable[str]) -> dict[str, float]:
+    """Return, by chunk, how far the question names its title: 1 over the chunks that bear the title named, else 0.
+
+    ``titles`` maps chunks to titles, ``asked`` are the keys of the names in the question, longest match first. A qualifier
+    in brackets may be missing in the question.
+    """
+    names = set(asked)
+    keys = {i: {entity_key(title), entity_key(without_brackets(title))} & names for i, title in titles.items()}
+    count = Counter(key for found in keys.values() for key in found)
+    return {i: max((1.0 / count[key] for key in found), default=0.0) for i, found in keys.items()}

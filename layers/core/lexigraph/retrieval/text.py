@@ -1,6 +1,7 @@
 """Words, stems and names of a text: what the pure parts of retrieval compare. No model, no I/O."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -40,8 +41,11 @@ def stem(word: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Return the lower-case words of a text in order."""
-    return _WORD.findall(text.casefold())
+    """Return the lower-case words of a text in order, without accents: ``Aschenbrödel`` is asked for as ``aschenbrodel``."""
+    text = text.casefold()
+    if not text.isascii():
+        text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return _WORD.findall(text)
 
 
 def stems(text: str) -> list[str]:

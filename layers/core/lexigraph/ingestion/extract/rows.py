@@ -7,7 +7,7 @@ from lexigraph.model.extraction import ExtractedFact
 
 _CELL = re.compile(r"\s*([^:;]{1,80}):\s+(.+)")
 _MAX_NAME_WORDS = 6
-_MAX_VALUE_CHARS = 160
+_MAX_VALUE_CHARS = 80
 CONFIDENCE = 0.9
 
 
@@ -48,4 +48,3 @@ def _as_name(value: str) -> str:
     if len(words) > _MAX_NAME_WORDS or not any(c.isupper() for c in words[0]) or value.endswith((".", "?", "!")):
         return ""
     return clean_name(value)
-

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from lexigraph.ingestion.extract.words import listed
+
 MAX_STATEMENT_CHARS = 600
 _MIN_PIECE_CHARS = 120
 _WRAP_CHARS = 140
@@ -16,9 +18,11 @@ _HEADING_WORDS = 9
 _LINE = re.compile(r"[^\n]+")
 _ITEM = re.compile(r"\s*(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+")
 _SPEAKER = re.compile(r"\s*(?:\[[^\]\n]{1,40}\]\s*)?([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3}):[ \t]+(?=\S)")
-_NO_SPEAKERS = frozenset(
-    "time date subject from to cc bcc note notes summary example warning tip see name title author type status id url "
-    "version description default returns raises parameters args address phone email location source answer question".split()
+_NO_SPEAKERS = listed(
+    """
+    time date subject from to cc bcc note notes summary example warning tip see name title author type status id url
+    version description default returns raises parameters args address phone email location source answer question
+    """
 )
 _CLAUSE_ENDS = (re.compile(r"[;.!?]\s+"), re.compile(r":\s+|\s[–—]\s|\s-{2}\s"), re.compile(r",\s+"), re.compile(r"\s+"))
 
@@ -115,7 +119,7 @@ def _headed(text: str, found: list[Segment]) -> list[Segment]:
 
 
 def _like_heading(line: str) -> bool:
-    return len(line) <= _HEADING_CHARS and len(line.split()) <= _HEADING_WORDS and line[-1:].isalnum() and line[:1].isupper()
+    return len(line) <= _HEADING_CHARS and len(line.split()) <= _HEADING_WORDS and line[-1:].isalnum() and not line.islower()
 
 
 def _broken_on_purpose(text: str, above: tuple[int, int], below: tuple[int, int], width: int) -> bool:

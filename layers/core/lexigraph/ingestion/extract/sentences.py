@@ -2,21 +2,27 @@
 
 from typing import TYPE_CHECKING
 
+from lexigraph.ingestion.extract.words import listed
+
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 # a full stop after these does not end a sentence
-_TITLES = frozenset(
-    "mr. mrs. ms. dr. st. prof. gen. col. lt. sgt. capt. cmdr. adm. maj. cpl. rev. hon. sen. rep. gov. pres. no. nos. vs. v. "
-    "e.g. i.e. cf. fig. figs. eq. sec. ch. vol. pp. p. ed. eds. approx. ca. c. mt. ft. messrs. mme. mlle. fr. sr. op. al. "
-    "ave. blvd. rd. est. incl. lit. née. b. d. r.".split()
+_TITLES = listed(
+    """
+    mr. mrs. ms. dr. st. prof. gen. col. lt. sgt. capt. cmdr. adm. maj. cpl. rev. hon. sen. rep. gov. pres. no. nos. vs.
+    v. e.g. i.e. cf. fig. figs. eq. sec. ch. vol. pp. p. ed. eds. approx. ca. c. mt. ft. messrs. mme. mlle. fr. sr. op.
+    al. ave. blvd. rd. est. incl. lit. née. b. d. r.
+    """
 )
 _NEVER_LAST = frozenset(["e.g.", "i.e.", "vs.", "cf.", "v.", "mr.", "mrs.", "ms.", "dr."])
 # words that begin a sentence even after an abbreviation, or where the space was lost
-_STARTERS = frozenset(
-    "The A An It He She They We You I This That These Those There In On At As But And His Her Its Their After Before During "
-    "Since When While However Although For From By With To Also One Some Many Most All Both Each If Other Another Under "
-    "Despite Because Today Then Later Through Until".split()
+_STARTERS = listed(
+    """
+    The A An It He She They We You I This That These Those There In On At As But And His Her Its Their After Before
+    During Since When While However Although For From By With To Also One Some Many Most All Both Each If Other Another
+    Under Despite Because Today Then Later Through Until
+    """
 )
 _ENDS = frozenset([".", "!", "?", "…", "?!", "!?", "!!", "??", "!!!", "???", "...", "....", "。"])
 _CLOSERS = frozenset(["'", '"', "''", "’", "”", "»", ")", "]"])
@@ -52,7 +58,7 @@ def _starts(words: list[str], spaced: list[bool], i: int) -> bool | None:
         return _after_lost_space(words, last, i)
     opening = not word[0].isalpha()
     if not (opening or word[0].isupper()):
-        return None if end in ("!", "?") and not word.islower() else False
+        return None if not word.islower() else False
     if end in _ENDS:
         return _after_stop(words, last, word)
     return _after_abbreviation(end, word, opening)
@@ -71,7 +77,7 @@ def _before_closers(words: list[str], spaced: list[bool], last: int) -> int:
 
 
 def _after_lost_space(words: list[str], last: int, i: int) -> bool | None:
-    if words[last] not in _ENDS or i == last + 1 and words[i] in _CLOSERS:
+    if words[last] not in _ENDS or (i == last + 1 and words[i] in _CLOSERS):
         return False
     if words[i] in _STARTERS:
         return True

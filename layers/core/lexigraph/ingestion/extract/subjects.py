@@ -5,29 +5,35 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from lexigraph.ingestion.extract.names import title_name
-from lexigraph.ingestion.extract.words import KINDS, LINKS, PERSON_KINDS
+from lexigraph.ingestion.extract.words import KINDS, LINKS, PERSON_KINDS, listed
 from lexigraph.model.normalise import entity_key
 
-_PERSONAL = frozenset("he she him his her hers himself herself".split())
-_THING = frozenset("it its itself".split())
-_MANY = frozenset("they them their theirs themselves".split())
-_FIRST = frozenset("i me my mine myself".split())
-_MEMBERS = frozenset("band team group duo trio company club family tribe people party agency association".split())
+_PERSONAL = listed("he she him his her hers himself herself")
+_THING = listed("it its itself")
+_MANY = listed("they them their theirs themselves")
+_FIRST = listed("i me my mine myself")
+_MEMBERS = listed("band team group duo trio company club family tribe people party agency association")
 _NOT_BEFORE_END = LINKS | {"the", "a", "an", "and", "in", "on", "at", "to", "with", "from"}
 PRONOUNS = _PERSONAL | _THING | _MANY | _FIRST
 
-_OPENING = re.compile(
-    rf"\W*(?:({'|'.join(sorted(PRONOUNS))})|(?:the|this)\s+([a-z]+))\b(?!\s+of\b)(?!-)", re.IGNORECASE
-)
+_OPENING = re.compile(rf"\W*(?:({'|'.join(sorted(PRONOUNS))})|(?:the|this)\s+([a-z]+))\b(?!\s+of\b)(?!-)", re.IGNORECASE)
 _COPULA = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^.;:()]{2,120})", re.IGNORECASE)
-_AFTER_NOUN = re.compile(r",|\b(?:of|in|on|at|by|for|from|to|with|that|which|who|where|near|located|based|written|directed)\b")
-_WORD = re.compile(r"\w+")
-_FILE = re.compile(r"[\\/]|\.\w{2,5}$|_")
-_GENERIC = frozenset(
-    "introduction overview readme notes note untitled home index faq summary contents preface abstract conclusion appendix "
-    "changelog license contributing document report agenda minutes".split()
+_AFTER_NOUN = re.compile(
+    r",|\b(?:of|in|on|at|by|for|from|to|with|that|which|who|where|near|located|based|written|directed)\b"
 )
-_GENERIC_OPENING = re.compile(r"(?:how|why|what|when|where|who|list|index|guide|chapter|part|section|step|table|figure)\b", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+_HANDLE = re.compile(r"(?:[A-Z][a-z]+){2,4}")
+_JOINED_NAME = re.compile(r"([a-z])(?=[A-Z])")
+_FILE = re.compile(r"[\\/]|\.\w{2,5}$|_")
+_GENERIC = listed(
+    """
+    introduction overview readme notes note untitled home index faq summary contents preface abstract conclusion
+    appendix changelog license contributing document report agenda minutes
+    """
+)
+_GENERIC_OPENING = re.compile(
+    r"(?:how|why|what|when|where|who|list|index|guide|chapter|part|section|step|table|figure)\b", re.IGNORECASE
+)
 _MAX_TITLE_WORDS = 10
 
 
@@ -49,13 +55,14 @@ class Subjects:
     spoken of: the title at first, then the subject of each sentence.
     """
 
-    def __init__(self, title: str, text: str, names: Iterable[tuple[str, str]]) -> None:
+    def __init__(self, title: str, text: str, names: Iterable[tuple[str, str]], speakers: Iterable[str] = ()) -> None:
         bare = title_name(title)
         self.title = bare if names_one_thing(bare) else ""
         self._key = entity_key(self.title)
         self._forms = {self._key: self.title} if self.title else {}
         self._classes: dict[str, Counter[str]] = {}
-        for name, class_ in names:
+        self._speakers = dict.fromkeys(speakers)
+        for name, class_ in (*names, *((s, "Person") for s in self._speakers)):
             key = entity_key(name)
             self._forms.setdefault(key, name)
             self._classes.setdefault(key, Counter()).update([class_] if class_ else [])
@@ -68,6 +75,8 @@ class Subjects:
 
     def heard(self, subject: str, people: Sequence[str]) -> None:
         """Take note of a sentence: its subject, if an entity, and the people that it names."""
+        if subject == self.speaker:
+            subject = ""
         self.focus = subject or self.focus
         if subject and self.class_of(subject) == "Person":
             self.person = subject
@@ -115,6 +124,10 @@ class Subjects:
             if 2 <= len(words) <= 4 and self.class_of(form) == "Person":
                 full.setdefault(words[-1], set()).add(form)
         found = {short: next(iter(forms)) for short, forms in full.items() if len(forms) == 1}
+        for speaker in self._speakers:
+            first = entity_key(spoken_name(speaker).split()[0])
+            others = [s for s in self._speakers if entity_key(spoken_name(s).split()[0]) == first]
+            found.update({first: speaker} if len(others) == 1 else {})
         words = self._key.split()
         if 2 <= len(words) <= 5:
             # Fuga in a document on the Nissan Fuga, but not Paris in one on Playboy of Paris
@@ -178,16 +191,22 @@ class Subjects:
         return self.title if self.focus == self.title else ""
 
 
+def spoken_name(handle: str) -> str:
+    """Return a speaker's name as it is said: ``Jennifer Moore`` for ``JenniferMoore``."""
+    return _JOINED_NAME.sub(r"\1 ", handle) if _HANDLE.fullmatch(handle) else handle
+
+
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
 def _whole_words(name: str) -> re.Pattern[str] | None:
-    """A pattern that finds a name whatever stands between its words, in any case when it has several words."""
+    """A pattern that finds a title whatever stands between its words, in any case when it has several words."""
     words = _WORD.findall(name)
     if not words:
         return None
-    flags = re.IGNORECASE if len(words) > 1 else 0
-    return re.compile(r"(?<!\w)" + r"[\W_]{1,3}".join(map(re.escape, words)) + r"(?!\w)", flags)
-
-
+    whole = r"[\W_]{1,3}".join(map(re.escape, words))
+    # Tucson alone names Tucson, Arizona in a document of that title
+    town = name.split(",")[0].strip() if "," in name else ""
+    short = f"|{re.escape(town)}" if names_one_thing(town) and len(town.split()) < 4 else ""
+    return re.compile(rf"(?<!\w)(?:{f'(?i:{whole})' if len(words) > 1 else whole}{short})(?!\w)")

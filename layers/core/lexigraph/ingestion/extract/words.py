@@ -1,68 +1,85 @@
-"""Word lists of English that the rules of local extraction share. All in lower case."""
+"""Word lists of English that the rules of local extraction use."""
 
-MONTHS_AND_DAYS = frozenset(
-    "january february march april may june july august september october november december jan feb mar apr jun jul aug sep "
-    "sept oct nov dec monday tuesday wednesday thursday friday saturday sunday spring summer autumn fall winter".split()
+
+def listed(words: str) -> frozenset[str]:
+    """Return the words of a text as a set."""
+    return frozenset(words.split())
+
+
+MONTHS_AND_DAYS = listed(
+    """
+    january february march april may june july august september october november december jan feb mar apr jun jul aug
+    sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday spring summer autumn fall winter
+    """
 )
 
 # never a name by themselves
-NO_NAMES = MONTHS_AND_DAYS | frozenset(
-    "i me my mine you your yours he him his she her hers it its we us our ours they them their theirs this that these those "
-    "who whom whose which what when where why how and or but nor for so yet if as at by in of on to from with the a an not no "
-    "yes ok okay mr mrs ms dr sir madam lord lady inc ltd co corp jr sr ii iii iv etc eg ie vs am pm ad bc d.c figure fig "
-    "note notes example see also however there here then now today yesterday tomorrow first second third one two three four "
-    "five six seven eight nine ten north south east west northern southern eastern western hey hi hello thanks thank please "
-    "sure yeah yep lol wow great awesome good lead new old big fm mw kw mhz khz ghz hz kg km cm mm tv cd dvd lp ep zip erp hd "
-    "url uri id rr ipa mph part volume version appendix".split()
+NO_NAMES = MONTHS_AND_DAYS | listed(
+    """
+    i me my mine you your yours he him his she her hers it its we us our ours they them their theirs this that these
+    those who whom whose which what when where why how and or but nor for so yet if as at by in of on to from with the a
+    an not no yes ok okay mr mrs ms dr sir madam lord lady inc ltd co corp jr sr ii iii iv etc eg ie vs am pm ad bc d.c
+    figure fig note notes example see also however there here then now today yesterday tomorrow first second third one
+    two three four five six seven eight nine ten north south east west northern southern eastern western hey hi hello
+    thanks thank please sure yeah yep lol wow great awesome good lead new old big fm mw kw mhz khz ghz hz kg km cm mm tv
+    cd dvd lp ep zip erp hd url uri id rr ipa mph part volume version appendix
+    """
 )
 
 # what a document may be about: "the film" stands for a film of that title, and alone names nothing
-KINDS = frozenset(
-    "academy act agency agreement airline airport album algorithm archive area army article artist asteroid association "
-    "attack author award band bank base battle bay bill board boat book border borough bridge brand building campaign canal "
-    "canton capital car castle cathedral center centre chain chamber championship channel character charity church city clan "
-    "class club coast code college comedy commission committee commune community company competition conference conflict "
-    "congress constituency constitution continent convention convoy corporation council country county course court creek "
-    "cup currency dam database department deputy desert diocese director disease district dynasty edition election empire "
-    "engine episode estate event exhibition express facility faith family festival fiction film firm flag fleet force forest "
-    "fort foundation framework franchise game games garden gene genre glacier government group guild gulf hall harbor harbour "
-    "highway hill history holiday hospital hotel house household hurricane industry institute institution instrument "
-    "invasion island islands journal kingdom label lake language law league legislature library lighthouse line magazine "
-    "manager mall mansion manufacturer market massacre match mausoleum memorial minister ministry mission model module "
-    "monarchy monastery monument mosque motorway mountain mountains movement movie municipality museum musical mutiny network "
-    "newspaper novel ocean office opera operation orchestra order organisation organization palace paper parish park "
-    "parliament party pass peninsula people place plan planet plant platform play player plaza poem police port president "
-    "prize product production program programme project protein protocol province publication publisher quarter queen race "
-    "railroad railway range rebellion record regiment region reign religion republic reservoir resort restaurant review "
-    "revolution river road route ruler school sea season senate sequel series service settlement shipyard shop show sea ship "
-    "single sitcom site society software song soundtrack species sport square stadium state statement station store storm "
-    "strait street studio suburb subway summit supermarket system team television temple territory theater theatre "
-    "theory tool tournament tower town township track tract trail train treaty tribe trilogy tunnel union unit university "
-    "valley vehicle vessel video village volcano war waterfall website wing work writer zone zoo".split()
+KINDS = listed(
+    """
+    academy act agency agreement airline airport album algorithm archive area army article artist asteroid association
+    attack author award band bank base battle bay bill board boat book border borough bridge brand building campaign
+    canal canton capital car castle cathedral center centre chain chamber championship channel character charity church
+    city clan class club coast code college comedy commission committee commune community company competition conference
+    conflict congress constituency constitution continent convention convoy corporation council country county course
+    court creek cup currency dam database department deputy desert diocese director disease district dynasty edition
+    election empire engine episode estate event exhibition express facility faith family festival fiction film firm flag
+    fleet force forest fort foundation framework franchise game games garden gene genre glacier government group guild
+    gulf hall harbor harbour highway hill history holiday hospital hotel house household hurricane industry institute
+    institution instrument invasion island islands journal kingdom label lake language law league legislature library
+    lighthouse line magazine manager mall mansion manufacturer market massacre match mausoleum memorial minister
+    ministry mission model module monarchy monastery monument mosque motorway mountain mountains movement movie
+    municipality museum musical mutiny network newspaper novel ocean office opera operation orchestra order organisation
+    organization palace paper parish park parliament party pass peninsula people place plan planet plant platform play
+    player plaza poem police port president prize product production program programme project protein protocol province
+    publication publisher quarter queen race railroad railway range rebellion record regiment region reign religion
+    republic reservoir resort restaurant review revolution river road route ruler school sea season senate sequel series
+    service settlement shipyard shop show sea ship single sitcom site society software song soundtrack species sport
+    square stadium state statement station store storm strait street studio suburb subway summit supermarket system team
+    television temple territory theater theatre theory tool tournament tower town township track tract trail train
+    treaty tribe trilogy tunnel union unit university valley vehicle vessel video village volcano war waterfall website
+    wing work writer zone zoo
+    """
 )
 
-PERSON_KINDS = frozenset("artist author deputy director manager minister player president queen ruler writer".split())
+PERSON_KINDS = listed("artist author deputy director manager minister player president queen ruler writer")
 
 # inside a name, between capitalised words
-LINKS = frozenset("of de la le les du des del della di da das do dos van von der den ter zu al el bin ibn for & y".split())
+LINKS = listed(
+    """
+    of de la le les du des del della di da das do dos van von der den ter zu al el bin ibn for & y
+    """
+)
 
 # what may follow a possessive inside a name: St. John's College
-AFTER_POSSESSIVE = frozenset(
-    "academy army basin bay beach bridge castle cathedral church city club college corner court creek cross cup day "
-    "championship championships hall harbor head hill hospital house island lake landing law league open palace park party "
-    "peak point press prize republic ridge river school square state town university wood world".split()
+AFTER_POSSESSIVE = listed(
+    """
+    academy army basin bay beach bridge castle cathedral church city club college corner court creek cross cup day
+    championship championships hall harbor head hill hospital house island lake landing law league open palace park
+    party peak point press prize republic ridge river school square state town university wood world
+    """
 )
 
+_REGIONS = """
+    Alabama|Alaska|Arizona|Arkansas|California|Colorado|Connecticut|Delaware|Florida|Georgia|Hawaii|Idaho|Illinois|Indiana|
+    Iowa|Kansas|Kentucky|Louisiana|Maine|Maryland|Massachusetts|Michigan|Minnesota|Mississippi|Missouri|Montana|Nebraska|
+    Nevada|New Hampshire|New Jersey|New Mexico|New York|North Carolina|North Dakota|Ohio|Oklahoma|Oregon|Pennsylvania|
+    Rhode Island|South Carolina|South Dakota|Tennessee|Texas|Utah|Vermont|Virginia|Washington|West Virginia|Wisconsin|
+    Wyoming|D.C|Puerto Rico|Alberta|British Columbia|Manitoba|New Brunswick|Newfoundland and Labrador|Nova Scotia|Ontario|
+    Prince Edward Island|Quebec|Saskatchewan|Yukon|New South Wales|Northern Territory|Queensland|South Australia|Tasmania|
+    Victoria|Western Australia|England|Scotland|Wales|Northern Ireland
+"""
 # places whose towns are titled "Town, Place"
-REGIONS = frozenset(
-    """Alabama|Alaska|Arizona|Arkansas|California|Colorado|Connecticut|Delaware|Florida|Georgia|Hawaii|Idaho|Illinois|Indiana
-    |Iowa|Kansas|Kentucky|Louisiana|Maine|Maryland|Massachusetts|Michigan|Minnesota|Mississippi|Missouri|Montana|Nebraska
-    |Nevada|New Hampshire|New Jersey|New Mexico|New York|North Carolina|North Dakota|Ohio|Oklahoma|Oregon|Pennsylvania
-    |Rhode Island|South Carolina|South Dakota|Tennessee|Texas|Utah|Vermont|Virginia|Washington|West Virginia|Wisconsin
-    |Wyoming|D.C|Puerto Rico|Alberta|British Columbia|Manitoba|New Brunswick|Newfoundland and Labrador|Nova Scotia|Ontario
-    |Prince Edward Island|Quebec|Saskatchewan|Yukon|New South Wales|Northern Territory|Queensland|South Australia|Tasmania
-    |Victoria|Western Australia|England|Scotland|Wales|Northern Ireland""".casefold()
-    .replace("\n", "")
-    .replace("    ", "")
-    .split("|")
-)
+REGIONS = frozenset(name.strip().casefold() for name in _REGIONS.split("|"))

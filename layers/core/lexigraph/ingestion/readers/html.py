@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 500
 _CHARSET = re.compile(rb"""<(?:meta[^>]+charset|\?xml[^>]+encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_SECTION = re.compile(r"<!\[(?!CDATA\[)[^>]*>")  # <![if ...]> of Office
+_SECTION = re.compile(r"<!\[[^>]*>")
 _SPACE = re.compile(r"\s+")
 _HEADINGS = {f"h{n}": n for n in range(1, 7)}
 _BLOCK_NAMES = """
@@ -86,8 +86,14 @@ def parse(text: str) -> "BeautifulSoup":
 
 
 def _terminated(text: str) -> str:
-    """Return a page without comments, conditional sections and tags that never end, over which the parser takes long."""
-    text = _SECTION.sub("", _COMMENT.sub("", text))
+    """Return a page without what makes the parser search it to its end, again and again, for an end that never comes.
+
+    Comments and the conditional sections of Office go, so do the marks around character data; a ``<`` after the last
+    ``>`` begins no tag.
+    """
+    text = _COMMENT.sub("", text).replace("<![CDATA[", "").replace("]]>", "")
+    end = text.rfind(">") + 1
+    text = _SECTION.sub("", text[:end]) + text[end:]
     end = text.rfind(">") + 1
     return text[:end] + text[end:].replace("<", "&lt;")
 

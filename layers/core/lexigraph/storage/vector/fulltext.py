@@ -17,22 +17,22 @@ _WORD = re.compile(r"[^\W_]+")
 _LOOKED_UP = 200  # words of a text, from its beginning
 _USED = 32  # words of a search, rarest first
 _CHOSEN = 4_000  # rows that words may choose
-_ADDED = 50_000  # rows that further words may score
+_ADDED = 30_000  # rows that further words may score
 # a word in more of the rows than this says little; it is left out unless there is no other
 _FREQUENT_SHARE = 0.2
 _FREQUENT_ROWS = 20_000
 
-STOP_WORDS = frozenset(
-    """
-    a about above after again against all also am an and any are as at be because been before being below between both but
-    by can could d did do does doing done down during each either else ever few for from further had has have having he
-    her here hers herself him himself his how however i if in into is it its itself just ll m may me might more most must
-    my myself no nor not now of off on once only onto or other ought our ours ourselves out over own per re s same shall
-    she should since so some such t than that the their theirs them themselves then there these they this those though
-    through thus to too toward towards under until up upon us ve very via was we were what when where whether which while
-    who whom whose why will with within without would yet you your yours yourself yourselves
-    """.split()
+_STOP_TEXT = (
+    "a about above after again against all also am an and any are as at be because been before being below "
+    "between both but by can could d did do does doing done down during each either else ever few for from "
+    "further had has have having he her here hers herself him himself his how however i if in into is it its "
+    "itself just ll m me more most must my myself no nor not now of off on once only onto or other ought our ours "
+    "ourselves out over own per re s same shall she should since so some such t than that the their theirs them "
+    "themselves then there these they this those though through thus to too toward towards under until up upon ve "
+    "very via was we were what when where whether which while who whom whose why with within without would yet "
+    "you your yours yourself yourselves"
 )
+STOP_WORDS = frozenset(_STOP_TEXT.split())
 Select = tuple[str, Sequence[object]]
 
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from lexigraph.storage.embedded import in_batches, marks
 from lexigraph.storage.protocols import IndexName, VectorRecord
 
@@ -81,14 +83,17 @@ def partitions_of(connection: sqlite3.Connection, tenant: str) -> list[Partition
     return [Partition(*row) for row in connection.execute(query, (tenant,))]
 
 
+def numbers(connection: sqlite3.Connection) -> list[int]:
+    """Return the numbers of all partitions, of every tenant."""
+    return [number for (number,) in connection.execute("SELECT number FROM partitions")]
+
+
 def create(connection: sqlite3.Connection, tenant: str, name: IndexName, label: str, dimension: int) -> Partition:
     """Create a partition with its tables, within the caller's write transaction."""
     epoch = secrets.randbits(62)
-    number = connection.execute(
-        "INSERT INTO partitions (tenant, name, label, dimension, epoch) VALUES (?, ?, ?, ?, ?)",
-        (tenant, name, label, dimension, epoch),
-    ).lastrowid
-    assert number is not None  # an INSERT has just been made
+    query = "INSERT INTO partitions (tenant, name, label, dimension, epoch) VALUES (?, ?, ?, ?, ?)"
+    connection.execute(query, (tenant, name, label, dimension, epoch))
+    number: int = connection.execute("SELECT last_insert_rowid()").fetchone()[0]
     for statement in _TABLES.format(n=number, tokenizer=_TOKENIZERS.get(name, _TOKENIZER)).split(";\n")[:-1]:
         connection.execute(statement)
     return Partition(number, tenant, name, label, dimension, epoch, 1, 0, 0)
@@ -131,9 +136,7 @@ def remove(connection: sqlite3.Connection, partition: Partition, ids: Sequence[s
 
 def vectors_from(connection: sqlite3.Connection, partition: Partition, key: int) -> Iterator[list[tuple[int, str, bytes]]]:
     """Yield key, source and vector of the records from a key on, in that order, a thousand at a time."""
-    cursor = connection.execute(
-        f"SELECT key, source, vector FROM {partition.records} WHERE key >= ? ORDER BY key", (key,)
-    )
+    cursor = connection.execute(f"SELECT key, source, vector FROM {partition.records} WHERE key >= ? ORDER BY key", (key,))
     while rows := cursor.fetchmany(1_000):
         yield rows
 
@@ -151,7 +154,7 @@ def holes_after(connection: sqlite3.Connection, partition: Partition, ordinal: i
 
 
 def _columns(record: VectorRecord) -> tuple[Any, ...]:
-    vector = None if record.vector is None else record.vector.astype("<f4").tobytes()
+    vector = None if record.vector is None else np.asarray(record.vector, "<f4").tobytes()
     return record.id, record.source_id, record.chunk_id, record.text, vector
 
 

@@ -97,7 +97,7 @@ class View:
     @property
     def vectors(self) -> FloatArray:
         """Shape ``(slots, dimension)``."""
-        return self.slots["vector"]  # type: ignore[no-any-return]  # a structured array has no static type
+        return self.slots["vector"]
 
     @cached_property
     def keys(self) -> NDArray[np.int64]:
@@ -128,7 +128,7 @@ class Sidecars:
         Raise ``Moved`` to have the transaction repeated; unless ``patient``, do without the file instead.
         """
         have = self._views.get(partition.number)
-        if have is not None and have.partition == partition:
+        if have is not None and have.partition == partition and (patient or not have.inode):
             return have
         if not patient:
             return _in_memory(connection, partition)
@@ -195,6 +195,8 @@ def _locked(path: Path) -> Iterator[int]:
                 yield descriptor
                 return
         finally:
+            # closing is not enough: a mapping keeps a duplicate of the descriptor, and the lock with it
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
 
@@ -205,9 +207,7 @@ def _inode_at(path: Path) -> int | None:
         return None
 
 
-def _view(
-    descriptor: int, header: Header, connection: sqlite3.Connection, partition: Partition, have: View | None
-) -> View:
+def _view(descriptor: int, header: Header, connection: sqlite3.Connection, partition: Partition, have: View | None) -> View:
     """Map what the header covers; ``have`` is an earlier view of the same file."""
     mapped = mmap.mmap(descriptor, header.size, access=mmap.ACCESS_READ)
     slots = np.frombuffer(mapped, _slot(header.dimension), header.slots, _START)

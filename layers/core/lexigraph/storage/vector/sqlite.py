@@ -1,6 +1,6 @@
 """The embedded vector store: records and full text in ``vectors.sqlite``, exact cosine over a memory-mapped copy.
 
-A tenant's index is a partition (partitions.py); BM25 is that of FTS5 (fulltext.py); the copy of the vectors is a cache
+A tenant's index is a partition (partitions.py), BM25 is that of FTS5 (fulltext.py), the copy of the vectors is a cache
 (sidecar.py). A committed write is seen by the next search of every process.
 """
 
@@ -11,32 +11,27 @@ from typing import Any, get_args
 import numpy as np
 
 from lexigraph.model.errors import InvalidInput
-from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.embedded import Database, embedded_path, in_batches, marks
 from lexigraph.storage.protocols import VECTOR_INDEXES, FloatArray, Hit, IndexName, SearchRequest, VectorRecord
-from lexigraph.storage.sqlite_filters import filter_sql, filterable_json
+from lexigraph.storage.sqlite_filters import filterable_json
 from lexigraph.storage.vector import partitions
-from lexigraph.storage.vector.fulltext import Select, score_words
 from lexigraph.storage.vector.partitions import Partition
-from lexigraph.storage.vector.sidecar import Moved, Sidecars, View
+from lexigraph.storage.vector.search import Search
+from lexigraph.storage.vector.sidecar import Moved, Sidecars
 
 INDEXES: tuple[IndexName, ...] = get_args(IndexName)
 _ATTEMPTS = 10
-_AT_ONCE = 8  # vectors multiplied together: enough to read the matrix once, few enough for the result to stay small
-# float32 sums differ by less than this with the order of their terms
-_MARGIN = 2e-5
-_DAMAGE = 1e-3
 
 
 class SqliteVectorStore:
     """The :class:`~lexigraph.storage.protocols.VectorStore` of ``sqlite:///FOLDER``."""
 
     def __init__(self, connection: str, *, label: str, dimension: int) -> None:
-        """Open or create the store for the embedding ``label`` with vectors of ``dimension`` numbers."""
+        """Open or create the store for the embedding ``label``, whose vectors have ``dimension`` numbers."""
         if not label or dimension < 1:
-            raise InvalidInput(f"embedding label {label!r}, dimension {dimension}: give a name and a positive number")
+            raise InvalidInput(f"embedding {label!r} of dimension {dimension}: expected a name and a positive number")
         self.label = label
         self.dimension = dimension
         path = embedded_path(connection, "vectors.sqlite")
@@ -47,34 +42,40 @@ class SqliteVectorStore:
     # ------------------------------------------------------------ writing
 
     def upsert(self, tenant: Tenant, records: Mapping[IndexName, Sequence[VectorRecord]]) -> None:
+        """Add or replace records."""
         for index, rows in records.items():
             _check_index(index)
             for row in rows:
                 self._check_record(index, row)
         with self._database.write() as connection:
             known = partitions.partitions_of(connection, tenant)
-            for index, rows in records.items():
-                if rows:
-                    partition = self._own(known, index) or self._create(connection, tenant, index, known)
-                    partitions.put(connection, partition, {row.id: row for row in rows})
+            for index in (i for i, rows in records.items() if rows):
+                partition = self._own(known).get(index)
+                if partition is None:
+                    self._refuse_other_embedding(known, index)
+                    label = self.label if index in VECTOR_INDEXES else ""
+                    partition = partitions.create(connection, tenant, index, label, self.dimension if label else 0)
+                partitions.put(connection, partition, {row.id: row for row in records[index]})
 
     def tag(self, tenant: Tenant, sources: Sequence[Source]) -> None:
+        """Note what filters see of the sources."""
         rows = [(tenant, s.id, s.version, filterable_json(s.filterable)) for s in sources]
         with self._database.write() as connection:
             connection.executemany("INSERT OR REPLACE INTO tags VALUES (?, ?, ?, ?)", rows)
 
     def untag(self, tenant: Tenant, source_ids: Sequence[str], *, keep: Mapping[str, int] | None = None) -> None:
+        """Forget the sources' tags but those of the versions to keep."""
         rows = [(tenant, source, (keep or {}).get(source)) for source in source_ids]
         with self._database.write() as connection:
-            # every version IS NOT NULL
+            # where nothing is kept, every version IS NOT NULL
             connection.executemany("DELETE FROM tags WHERE tenant = ? AND source = ? AND version IS NOT ?", rows)
 
     def delete(self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]]) -> None:
+        """Delete records, of every embedding."""
         for index in ids:
             _check_index(index)
         emptied = False
         with self._database.write() as connection:
-            # of every embedding: what is deleted is gone
             for partition in partitions.partitions_of(connection, tenant):
                 if ids.get(partition.name):
                     emptied |= partitions.remove(connection, partition, ids[partition.name])
@@ -84,14 +85,135 @@ class SqliteVectorStore:
     # ------------------------------------------------------------ reading
 
     def search_many(self, tenant: Tenant, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
+        """Answer all requests in one read transaction."""
         for request in requests:
             _check_index(request.index)
             if request.vector is not None:
-                self._check_vector(f"search in index {request.index}", request.vector)
-        for attempt in range(1, _ATTEMPTS + 1):
+                self._check_vector(f"search in {request.index}", request.index, request.vector)
+        for _ in range(1, _ATTEMPTS):
             try:
-                with self._database.read() as connection:
-                    return _Search(self, connection, tenant, patient=attempt < _ATTEMPTS).answer(requests)
+                return self._search(tenant, requests, patient=True)
             except Moved:
                 continue
-        raise AssertionError  # an impatient search is never moved
+        return self._search(tenant, requests, patient=False)
+
+    def fetch(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> dict[str, VectorRecord]:
+        """Return the records that exist."""
+        with self._database.read() as connection:
+            rows = self._rows(connection, tenant, index, "id, text, source, chunk, vector", ids)
+            return {row[0]: _record(*row) for row in rows}
+
+    def visible(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> bool:
+        """Tell whether all of these records exist: what exists is seen."""
+        with self._database.read() as connection:
+            return len(list(self._rows(connection, tenant, index, "id", ids))) == len(set(ids))
+
+    def ids(self, tenant: Tenant, index: IndexName, source_id: str | None = None) -> list[str]:
+        """Return the ids in an index, sorted."""
+        _check_index(index)
+        with self._database.read() as connection:
+            partition = self._own(partitions.partitions_of(connection, tenant)).get(index)
+            if partition is None:
+                return []
+            where, parameters = ("WHERE source = ?", [source_id]) if source_id is not None else ("", [])
+            found = connection.execute(f"SELECT id FROM {partition.records} {where} ORDER BY id", parameters)
+            return [id_ for (id_,) in found]
+
+    def stats(self, tenant: Tenant) -> dict[str, int]:
+        """Return the number of records by index."""
+        with self._database.read() as connection:
+            own = self._own(partitions.partitions_of(connection, tenant))
+            return {index: own[index].live if index in own else 0 for index in INDEXES}
+
+    def dump(self, tenant: Tenant) -> dict[str, list[tuple[Any, ...]]]:
+        """Return every record by index, and (source, metadata) of the tags under ``tag``."""
+        content: dict[str, list[tuple[Any, ...]]] = {index: [] for index in INDEXES}
+        with self._database.read() as connection:
+            for index, partition in self._own(partitions.partitions_of(connection, tenant)).items():
+                query = f"SELECT id, source, chunk, text, vector FROM {partition.records} ORDER BY id"
+                content[index] = [(*row[:4], _rounded(row[4])) for row in connection.execute(query)]
+            tags = connection.execute(
+                "SELECT source, metadata FROM tags WHERE tenant = ? ORDER BY source, metadata", (tenant,)
+            )
+            content["tag"] = tags.fetchall()
+        return content
+
+    def close(self) -> None:
+        """Release connections and mapped files."""
+        self._sidecars.close()
+        self._database.close()
+
+    # ------------------------------------------------------------ private
+
+    def _search(self, tenant: Tenant, requests: Sequence[SearchRequest], *, patient: bool) -> list[list[Hit]]:
+        with self._database.read() as connection:
+            known = partitions.partitions_of(connection, tenant)
+            own = self._own(known)
+            for index in {request.index for request in requests} - own.keys():
+                self._refuse_other_embedding(known, index)
+            return Search(connection, self._sidecars, tenant, own, patient=patient).answer(requests)
+
+    def _rows(
+        self, connection: sqlite3.Connection, tenant: Tenant, index: IndexName, columns: str, ids: Iterable[str]
+    ) -> Iterable[tuple[Any, ...]]:
+        _check_index(index)
+        partition = self._own(partitions.partitions_of(connection, tenant)).get(index)
+        if partition is None:
+            return
+        for batch in in_batches(list(dict.fromkeys(ids))):
+            query = f"SELECT {columns} FROM {partition.records} WHERE id IN ({marks(len(batch))})"
+            yield from connection.execute(query, batch)
+
+    def _own(self, known: Sequence[Partition]) -> dict[IndexName, Partition]:
+        """Return the partitions of this embedding, and those without vectors, by index."""
+        return {p.name: p for p in known if p.label in ("", self.label)}
+
+    def _refuse_other_embedding(self, known: Sequence[Partition], index: IndexName) -> None:
+        labels = {p.label for p in known if p.label}
+        if index in VECTOR_INDEXES and labels and self.label not in labels:
+            raise InvalidInput(
+                f"{self._database.path}: holds vectors of {' and '.join(sorted(labels))}, not of {self.label}: set "
+                "LEXIGRAPH_EMBEDDING_MODEL to the model they were made with, or ingest into a new folder"
+            )
+
+    def _check_record(self, index: IndexName, record: VectorRecord) -> None:
+        if not record.id:
+            raise InvalidInput(f"record in {index}: the id is empty")
+        if record.vector is not None:
+            self._check_vector(f"record {record.id!r} in {index}", index, record.vector)
+        elif index in VECTOR_INDEXES:
+            raise InvalidInput(f"record {record.id!r} in {index}: a vector of {self.dimension} numbers is missing")
+
+    def _check_vector(self, what: str, index: IndexName, vector: FloatArray) -> None:
+        if index not in VECTOR_INDEXES:
+            raise InvalidInput(f"{what}: has a vector, but the index is of text only; use {', '.join(VECTOR_INDEXES)}")
+        shape = np.shape(vector)
+        if shape != (self.dimension,):
+            raise InvalidInput(f"{what}: vector of shape {shape}, but {self.label} has dimension {self.dimension}")
+        if not np.isfinite(vector).all():
+            raise InvalidInput(f"{what}: the vector holds numbers that are not finite")
+
+    def _sweep(self) -> None:
+        def numbers() -> list[int]:
+            with self._database.read() as connection:
+                return partitions.numbers(connection)
+
+        self._sidecars.sweep(numbers)
+
+
+def _check_index(index: str) -> None:
+    if index not in INDEXES:
+        raise InvalidInput(f"index {index!r} is unknown: use one of {', '.join(INDEXES)}")
+
+
+def _record(id_: str, text: str, source: str, chunk: str, vector: bytes | None) -> VectorRecord:
+    return VectorRecord(id_, text, source, chunk, None if vector is None else _vector(vector))
+
+
+def _vector(raw: bytes) -> FloatArray:
+    return np.frombuffer(raw, "<f4")
+
+
+def _rounded(raw: bytes | None) -> tuple[float, ...] | None:
+    # adding zero turns -0.0 into 0.0
+    return None if raw is None else tuple(round(v, 4) + 0.0 for v in _vector(raw).tolist())

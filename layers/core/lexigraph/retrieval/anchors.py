@@ -1,0 +1,201 @@
+"""Where to start: the chunks most like the question, and the entities that it names. One vector call, one graph call."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lexigraph.inference.protocols import FloatArray
+from lexigraph.model.graph import Entity
+from lexigraph.model.ids import node_id
+from lexigraph.model.normalise import entity_key
+from lexigraph.retrieval.ranking import WEIGHTS
+from lexigraph.retrieval.text import Name, longest, names
+from lexigraph.retrieval.trace import BoundStores
+from lexigraph.storage.protocols import Hit, SearchRequest
+
+POOL = 50  # chunks looked at by vectors, and as many by BM25, before the best are chosen
+_NAMES_PER_KEYWORD = 5
+_PARTIAL = 0.5  # an entity that shares only some words with a keyword
+_CONNECTED = 0.3  # an entity that only shares a fact with one looked up
+_CONNECTED_EACH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A question to search for, the user's or a subquery, with its vector (None: search by words only) and its weight."""
+
+    text: str
+    vector: FloatArray | None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """What is asked: the goals (the user's question first) and the keywords to look up."""
+
+    goals: tuple[Goal, ...]
+    keywords: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The user's question."""
+        return self.goals[0].text
+
+    def names(self) -> list[Name]:
+        """Return every stretch of words of the goals and every keyword: what may be a name."""
+        found: list[Name] = []
+        for text in dict.fromkeys([*(g.text for g in self.goals), *self.keywords]):
+            start = found[-1].last + 1 if found else 0
+            shifted = (Name(n.key, n.form, n.first + start, n.last + start) for n in names(text, capitals=False))
+            found += sorted(shifted, key=lambda n: n.last)
+        return found
+
+
+class Likeness:
+    """How like the question chunks are, as far as it is known: cosine and BM25 by goal, each as a share of the best found.
+
+    Zero means unlike whatever the collection, so that a chunk's value does not depend on how many others were looked at.
+    """
+
+    def __init__(self, goals: Sequence[Goal]) -> None:
+        self.goals = goals
+        self.texts: dict[str, str] = {}
+        self.sources: dict[str, str] = {}
+        self._known: list[dict[str, float]] = [{} for _ in range(2 * len(goals))]
+        self._best: list[float] = []
+        self._settled: set[str] = set()
+
+    def requests(self, k: int, ids: tuple[str, ...] | None = None) -> list[SearchRequest]:
+        """Return the searches for all goals: the ``k`` best, or the scores of ``ids``."""
+        found: list[SearchRequest] = []
+        for goal in self.goals:
+            if goal.vector is not None:
+                found.append(SearchRequest("chunk", vector=goal.vector, k=k, ids=ids))
+            found.append(SearchRequest("chunk", text=goal.text, k=k, ids=ids))
+        return found
+
+    def take(self, answers: Sequence[Sequence[Hit]], ids: Iterable[str] = ()) -> None:
+        """Take in the answers to :meth:`requests`, in the same order, made with the same ``ids``."""
+        kinds = [2 * at + kind for at, goal in enumerate(self.goals) for kind in (0, 1) if kind or goal.vector is not None]
+        for kind, hits in zip(kinds, answers, strict=True):
+            for hit in hits:
+                self._known[kind][hit.id] = max(hit.score, 0.0)
+                self.texts[hit.id], self.sources[hit.id] = hit.text, hit.source_id
+        self._settled.update(ids)
+        if not self._best:
+            self._best = [max(known.values(), default=0.0) for known in self._known]
+
+    def of(self, chunk_id: str) -> tuple[float, float]:
+        """Return cosine and BM25 of a chunk, 0 to 1, for the goal it is most like."""
+        values = [
+            min(known.get(chunk_id, 0.0) / best, 1.0) * self.goals[at // 2].weight if best else 0.0
+            for at, (known, best) in enumerate(zip(self._known, self._best, strict=True))
+        ]
+        return max(values[::2], default=0.0), max(values[1::2], default=0.0)
+
+    def lacking(self, chunk_ids: Iterable[str]) -> tuple[str, ...]:
+        """Return those of the chunks for which some search has not told a score yet."""
+        asked = [at for at in range(len(self._known)) if at % 2 or self.goals[at // 2].vector is not None]
+        unsettled = set(chunk_ids) - self._settled
+        return tuple(sorted(i for i in unsettled if any(i not in self._known[at] for at in asked)))
+
+
+@dataclass(frozen=True, slots=True)
+class AskedEntity:
+    """An entity to start from: its weight (1 for a name of the question itself) and the names that led to it."""
+
+    entity: Entity
+    weight: float
+    path: tuple[str, ...] = ()
+
+    @property
+    def worth(self) -> float:
+        """The weight, less for an entity that many sources name."""
+        return self.weight / math.sqrt(max(self.entity.df, 1))
+
+
+@dataclass(slots=True)
+class Anchors:
+    """What the first calls found: likeness of chunks, and the entities asked for, the most telling first."""
+
+    likeness: Likeness
+    names: list[Name]
+    entities: list[AskedEntity] = field(default_factory=list)
+
+
+def find_anchors(
+    stores: BoundStores, inquiry: Inquiry, *, pool: int, max_entities: int, expand_entities: bool
+) -> Anchors:
+    """Search for the question and look its names up.
+
+    ``pool`` is how many chunks each search returns, 0 to leave chunks out; ``max_entities`` bounds the entities that are
+    followed, 0 to leave them out.
+    """
+    anchors = Anchors(Likeness(inquiry.goals), inquiry.names())
+    chunk_requests = anchors.likeness.requests(pool) if pool else []
+    keywords = inquiry.keywords if max_entities else ()
+    name_requests = [SearchRequest("entity", text=word, k=_NAMES_PER_KEYWORD, prefix=True) for word in keywords]
+    answers = stores.search("anchors", [*chunk_requests, *name_requests])
+    if chunk_requests:
+        anchors.likeness.take(answers[: len(chunk_requests)])
+    if max_entities:
+        near = dict(zip(keywords, answers[len(chunk_requests) :], strict=True))
+        anchors.entities = _entities(stores, anchors.names, near, max_entities, expand_entities)
+    return anchors
+
+
+def _entities(
+    stores: BoundStores, found_names: Sequence[Name], near: Mapping[str, Sequence[Hit]], most: int, expand: bool
+) -> list[AskedEntity]:
+    id_of = {name.key: node_id("entity", stores.tenant, name.key) for name in found_names}
+    partial: dict[str, float] = {}
+    for keyword, hits in near.items():
+        for hit in hits:
+            partial[hit.id] = max(partial.get(hit.id, 0.0), _PARTIAL * _overlap(keyword, hit.text))
+    lookup = stores.entities("entities", sorted({*id_of.values(), *partial}), _CONNECTED_EACH if expand else 0)
+    known = {*lookup.found, *lookup.aliases}
+    exact = {id_of[n.key]: n.form for n in longest(n for n in found_names if id_of[n.key] in known)}
+    asked: dict[str, AskedEntity] = {}
+    for asked_id, form in exact.items():
+        for entity in (*filter(None, [lookup.found.get(asked_id)]), *lookup.aliases.get(asked_id, ())):
+            _offer(asked, AskedEntity(entity, 1.0, (form,)))
+    covered = {node_id("entity", stores.tenant, n.key) for n in found_names}
+    for entity_id, weight in partial.items():
+        if entity_id in lookup.found and entity_id not in covered:
+            _offer(asked, AskedEntity(lookup.found[entity_id], weight))
+    kept = sorted(asked.values(), key=lambda a: (-round(a.worth, 6), a.entity.id))[:most]
+    followed = {a.entity.id: a for a in kept}
+    for asked_id, entity in lookup.connected:
+        start = followed.get(asked_id)
+        if start and entity.id not in asked:
+            _offer(followed, AskedEntity(entity, _CONNECTED * start.weight, (start.entity.value, entity.value)))
+    return sorted(followed.values(), key=lambda a: (-round(a.worth, 6), a.entity.id))[: 2 * most]
+
+
+def _offer(asked: dict[str, AskedEntity], new: AskedEntity) -> None:
+    old = asked.get(new.entity.id)
+    if old is None or new.weight > old.weight:
+        asked[new.entity.id] = new
+
+
+def _overlap(keyword: str, name: str) -> float:
+    """Return the share of the words of both that they have in common."""
+    a, b = set(entity_key(keyword).split()), set(entity_key(name).split())
+    return len(a & b) / len(a | b) if a | b else 0.0
+
+
+def spread_over_sources(ordered: Sequence[str], source_of: Mapping[str, str], k: int) -> list[str]:
+    """Pick ``k`` of the chunks: in turn the next best of each source not seen yet, then the second best of each (G-27)."""
+    left, picked = list(ordered), []
+    while left and len(picked) < k:
+        seen: set[str] = set()
+        again = []
+        for chunk in left:
+            source = source_of.get(chunk, chunk)
+            if source in seen or len(picked) == k:
+                again.append(chunk)
+            else:
+                seen.add(source)
+                picked.append(chunk)
+        left = again
+    return picked

@@ -1,0 +1,158 @@
+"""From anchors to evidence: statements of chunks and entities, then what their links lead to. Three graph calls at most,
+two vector calls at most, whatever is found.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lexigraph.model.graph import Entity, Link, StatementRow
+from lexigraph.model.ids import node_id
+from lexigraph.model.normalise import entity_key, without_brackets
+from lexigraph.retrieval.anchors import Anchors, spread_over_sources
+from lexigraph.retrieval.args import TraversalArgs
+from lexigraph.retrieval.ranking import Candidate, Coverage, Ranked, Ranker, title_matches
+from lexigraph.retrieval.text import Name, longest, names
+from lexigraph.retrieval.trace import BoundStores
+from lexigraph.storage.protocols import EvidenceRequest, Neighbourhood
+
+
+@dataclass(slots=True)
+class Evidence:
+    """Chunks that may answer, their statements, and the links that were followed, hop by hop."""
+
+    candidates: dict[str, Candidate] = field(default_factory=dict)
+    rows: dict[str, dict[str, StatementRow]] = field(default_factory=dict)
+    links: dict[tuple[str, str, str, str], Link] = field(default_factory=dict)
+    entities: dict[str, Entity] = field(default_factory=dict)
+    hops: list[list[str]] = field(default_factory=list)
+
+
+class Expansion:
+    """Collects the evidence for one question; each step is at most one call of a store."""
+
+    def __init__(self, stores: BoundStores, question: str, anchors: Anchors, args: TraversalArgs) -> None:
+        self.stores, self.anchors, self.args = stores, anchors, args
+        self.likeness = anchors.likeness
+        self.found = Evidence()
+        self._question = question
+        self._asked = {a.entity.id: a.worth for a in anchors.entities}
+        self._ranker: Ranker | None = None
+
+    @property
+    def ranker(self) -> Ranker:
+        """The ranker of this question; the weight of its words comes from the first texts found for it."""
+        if self._ranker is None:
+            texts = list(self.likeness.texts.values()) or [c.text for c in self.found.candidates.values()]
+            self._ranker = Ranker(Coverage(self._question, texts), self._asked, self.args)
+        return self._ranker
+
+    def rank(self) -> list[Ranked]:
+        """Return what was found so far, best first."""
+        found = self.found
+        return self.ranker.rank(found.candidates, found.links.values(), found.entities, found.hops)
+
+    def start(self) -> None:
+        """Collect the statements of the best chunks and of the entities asked for."""
+        chunks = self._best_chunks()
+        request = EvidenceRequest(
+            chunks=tuple(chunks),
+            entities=tuple(a.entity.id for a in self.anchors.entities),
+            per_entity=self.args.max_statements_per_entity,
+        )
+        rows = self.stores.evidence("evidence", request)
+        self._add(rows, lambda row: "entity" if self._asked.keys() & set(row.entities) else "topic", dict.fromkeys(chunks, "chunk"))
+
+    def follow_links(self) -> None:
+        """Follow the links out of the best chunks not followed yet, and learn how like the question the new ones are."""
+        hop = len(self.found.hops) + 1
+        followed = {i for starts in self.found.hops for i in starts}
+        ranked = [r for r in self.rank() if r.id not in followed and r.open.any()]
+        starts = [r.id for r in ranked[: self.args.link_seeds]]
+        in_text = {i: list(names(self.found.candidates[i].text)) for i in starts}
+        ids = {i: sorted({self._entity_id(n.key) for n in found}) for i, found in in_text.items()}
+        around = self.stores.neighbourhood(
+            f"links_{hop}", starts, ids, self.args.max_link_df, self.args.max_links_per_entity
+        )
+        self.found.entities.update(around.entities)
+        self.found.hops.append(starts)
+        for link in self._sound(around, in_text):
+            self.found.links[link.from_chunk, link.entity_id, link.to_chunk, link.kind] = link
+        reached = {key[2] for key in self.found.links}
+        self._add((row for row in around.statements if row.chunk_id in reached), lambda _: "link", {})
+        self.score(f"scores_{hop}")
+
+    def score(self, step: str) -> None:
+        """Learn how like the question all chunks found are."""
+        lacking = self.likeness.lacking(self.found.candidates)
+        if lacking:
+            answers = self.stores.search(step, self.likeness.requests(len(lacking), lacking))
+            self.likeness.take(answers, lacking)
+            self._refresh()
+
+    def _best_chunks(self) -> list[str]:
+        """Choose ``vss_top_k`` chunks of the pool by their own score, spread over sources."""
+        texts = self.likeness.texts
+        pool = {i: Candidate(i, text.split("\n", 1)[0], text) for i, text in texts.items()}
+        self._liken(pool)
+        ordered = [r.id for r in self.ranker.rank(pool)] if pool else []
+        k, factor = self.args.vss_top_k, self.args.vss_diversity_factor
+        return spread_over_sources(ordered[: k * factor], self.likeness.sources, k) if factor else ordered[:k]
+
+    def _add(self, rows: Iterable[StatementRow], reason: Callable[[StatementRow], str], known: Mapping[str, str]) -> None:
+        for row in rows:
+            of_chunk = self.found.rows.setdefault(row.chunk_id, {})
+            of_chunk.setdefault(row.id, row)
+            if row.chunk_id not in self.found.candidates:
+                why = known.get(row.chunk_id) or reason(row)
+                self.found.candidates[row.chunk_id] = Candidate(row.chunk_id, row.source.title, "", reason=why)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """Bring what is known of each candidate up to date."""
+        for i, candidate in self.found.candidates.items():
+            rows = self.found.rows[i].values()
+            candidate.text = self.likeness.texts.get(i) or "\n".join(row.value for row in rows)
+            candidate.entities = frozenset(e for row in rows for e in row.entities) | self._title_ids(candidate.title)
+        self._liken(self.found.candidates)
+
+    def _liken(self, candidates: Mapping[str, Candidate]) -> None:
+        titles = {i: c.title for i, c in candidates.items()}
+        keys = {key for title in titles.values() for key in (entity_key(title), entity_key(without_brackets(title)))}
+        named = longest(n for n in self.anchors.names if n.key in keys)
+        matches = title_matches(titles, (n.key for n in named))
+        for i, candidate in candidates.items():
+            candidate.cosine, candidate.bm25 = self.likeness.of(i)
+            candidate.title_match = matches[i]
+
+    def _sound(self, around: Neighbourhood, in_text: Mapping[str, Sequence[Name]]) -> Iterable[Link]:
+        """Yield the links worth following: not by a name that only is part of a longer one, nor back to the same title."""
+        parts: dict[str, set[str]] = {}
+        own: dict[str, frozenset[str]] = {}
+        for i, found in in_text.items():
+            mentioned = {e for row in self.found.rows[i].values() for e in row.entities}
+            known = [n for n in found if self._entity_id(n.key) in around.entities]
+            whole = {self._entity_id(n.key) for n in longest(known)}
+            own[i] = self._title_ids(self.found.candidates[i].title)
+            parts[i] = {self._entity_id(n.key) for n in known} - whole - mentioned - own[i]
+        for link in around.links:
+            by_part = link.entity_id in parts[link.from_chunk]
+            to_itself = link.kind == "about" and link.entity_id in own[link.from_chunk]
+            if not by_part and not to_itself:
+                yield link
+
+    def _title_ids(self, title: str) -> frozenset[str]:
+        keys = {entity_key(title), entity_key(without_brackets(title))} - {""}
+        return frozenset(map(self._entity_id, keys))
+
+    def _entity_id(self, key: str) -> str:
+        return node_id("entity", self.stores.tenant, key)
+
+
+def gather(stores: BoundStores, question: str, anchors: Anchors, args: TraversalArgs) -> Expansion:
+    """Collect all evidence for a question: statements of the anchors, then ``link_rounds`` hops along links."""
+    expansion = Expansion(stores, question, anchors, args)
+    expansion.start()
+    for _ in range(args.link_rounds):
+        expansion.follow_links()
+    expansion.score("scores_1")
+    return expansion

@@ -1,0 +1,314 @@
+"""Chunks: what goes together, what is cut where, and how little of it an edit moves."""
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests import files
+
+from lexigraph.ingestion.chunk import chunk, content_cuts, count_tokens
+from lexigraph.ingestion.load import FileItem, load, scan
+from lexigraph.model.document import Block, ChunkText, LoadedDocument
+from lexigraph.model.errors import InvalidInput
+from lexigraph.settings import load_settings
+
+Piece = tuple[str, tuple[str, ...], str]
+
+
+def document(*pieces: Piece | str, title: str = "T") -> LoadedDocument:
+    """A document of (role, headings, text) blocks; a bare text is a paragraph."""
+    text, blocks = "", []
+    for piece in pieces:
+        role, headings, words = ("paragraph", (), piece) if isinstance(piece, str) else piece
+        text += "\n\n" if text else ""
+        blocks.append(Block(len(text), len(text) + len(words), headings, role))
+        text += words
+    return LoadedDocument("file:///t", title, text, tuple(blocks), "f")
+
+
+def texts(chunks: Sequence[ChunkText]) -> list[str]:
+    return [c.text for c in chunks]
+
+
+def words(count: int, first: str = "word") -> str:
+    return " ".join([first.capitalize(), *[first] * (count - 2)]) + "."
+
+
+def long_paragraph(tokens: int, seed: int = 1) -> str:
+    rng, sentences = random.Random(seed), [""]
+    while count_tokens(" ".join(sentences)) < tokens:
+        sentences.append(files.sentence(rng))
+    return " ".join(sentences).strip()
+
+
+# ---------------------------------------------------------------- what goes together
+
+
+def test_paragraphs_are_chunks_of_their_own_under_their_headings() -> None:
+    one, two = words(30), words(40)
+    made = chunk(document(("paragraph", ("A",), one), ("paragraph", ("A", "B"), two)))
+    assert made == [
+        ChunkText(0, "T", ("A",), one, 0, len(one)),
+        ChunkText(1, "T", ("A", "B"), two, len(one) + 2, len(one) + 2 + len(two)),
+    ]
+
+
+def test_a_short_block_goes_with_the_next_of_its_section_only() -> None:
+    long = words(30)
+    made = chunk(document("Note", long, "See also", ("paragraph", ("B",), long), "Last"))
+    assert texts(made) == [f"Note\n\n{long}", "See also", long, "Last"]
+
+
+def test_an_introduction_goes_with_the_list_it_introduces() -> None:
+    intro = words(30).replace(".", ":")
+    made = chunk(document(intro, ("list", (), "- one"), ("list", (), "- two"), words(20)))
+    assert texts(made) == [f"{intro}\n\n- one\n\n- two", words(20)]
+    assert [c.role for c in made] == ["list", "paragraph"]
+
+
+def test_rows_gather_into_chunks_of_whole_rows() -> None:
+    rng = random.Random(3)
+    rows = [f"id: {n}; {files.sentence(rng)}" for n in range(100)]
+    made = chunk(document(*[("row", (), row) for row in rows]))
+    assert [row for c in made for row in c.text.split("\n\n")] == rows
+    assert 5 < len(made) < 34
+    assert max(count_tokens(c.text) for c in made) <= 256
+    assert {c.role for c in made} == {"row"}
+
+
+def test_rows_of_different_tables_stay_apart() -> None:
+    made = chunk(document(("row", ("A",), "x: 1"), ("row", ("B",), "x: 2"), ("table", ("B",), "x: 3")))
+    assert texts(made) == ["x: 1", "x: 2", "x: 3"]
+
+
+def test_code_stays_by_itself() -> None:
+    made = chunk(document("Run:", ("code", (), "make"), "It takes a while."))
+    assert texts(made) == ["Run:\n\nmake", "It takes a while."]
+
+
+def test_a_heading_without_text_is_a_chunk_of_its_own() -> None:
+    made = chunk(document(("heading", ("A",), "Empty"), ("heading", ("A",), "Bare"), ("paragraph", ("A",), "Text.")))
+    assert [(c.text, c.role) for c in made] == [("Empty", "heading"), ("Bare", "heading"), ("Text.", "paragraph")]
+
+
+# ---------------------------------------------------------------- what is too long
+
+
+def test_a_long_paragraph_is_cut_between_sentences_with_overlap() -> None:
+    text = long_paragraph(1_500)
+    made = chunk(document(text))
+    assert len(made) > 5
+    overlaps = 0
+    for before, after in pairwise(made):
+        assert before.text.endswith(".")
+        assert after.start <= before.end + 1
+        shared = text[after.start : before.end]
+        assert count_tokens(shared) <= 25
+        overlaps += bool(shared)
+    assert overlaps == len(made) - 1
+    assert all(count_tokens(c.text) <= 256 for c in made)
+
+
+def test_no_overlap_leaves_every_sentence_in_one_chunk() -> None:
+    text = long_paragraph(1_500)
+    assert " ".join(texts(chunk(document(text), overlap=0))) == text
+
+
+def test_a_sentence_is_not_cut_after_an_abbreviation() -> None:
+    sentence = "Dr. J. Smith of the U.S. Office, Acme Inc. and Mr. Lee met at 5 p.m. in St. Louis, e.g. to test it there. "
+    made = chunk(document((sentence * 60).strip()), overlap=0)
+    assert len(made) > 5
+    assert all(c.text.startswith("Dr.") and c.text.endswith("there.") for c in made)
+
+
+def test_code_is_cut_between_lines() -> None:
+    lines = [f"  value_{n} = compute({n * 7})  # step" for n in range(200)]
+    made = chunk(document(("code", (), "\n".join(lines))), overlap=0)
+    assert len(made) > 5
+    assert [line.strip() for c in made for line in c.text.split("\n")] == [line.strip() for line in lines]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "QWxhZGRpbjpvcGVuIHNlc2FtZQ" * 300,
+        " ".join(random.Random(1).choices(["alpha", "beta", "gamma", "delta"], k=2_000)),
+        "wait...then,,, a;;b " * 200,
+        "你好世界这是一个测试" * 200,
+        "你好世界。这是一个测试！" * 100,
+        "😀" * 900,
+        "key = value\n" * 200 + "end",
+    ],
+    ids=["no spaces", "no full stops", "odd signs", "chinese without stops", "chinese", "emoji", "lines"],
+)
+def test_text_without_sentences_is_cut_all_the_same(text: str) -> None:
+    made = chunk(document(text))
+    assert len(made) > 2
+    assert max(count_tokens(c.text) for c in made) <= 256
+    assert_all_there(document(text), made)
+
+
+def test_an_overlap_over_half_a_chunk_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"chunk_overlap is 25; it may be 0 to 16"):
+        chunk(document("Text."), max_tokens=32)
+
+
+def test_splitting_at_sentences_does_not_load_llama_index() -> None:
+    script = """
+import sys
+from lexigraph.ingestion.chunk import chunk
+from lexigraph.model.document import Block, LoadedDocument
+text = "A sentence. " * 500
+print(len(chunk(LoadedDocument("u", "t", text, (Block(0, len(text)),), "f"))) > 3, "llama_index" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]
+
+
+# ---------------------------------------------------------------- nothing is lost
+
+
+def assert_all_there(source: LoadedDocument, chunks: Sequence[ChunkText]) -> None:
+    """Every chunk is a stretch of the document, none is blank, and together they hold the text of all blocks."""
+    covered = bytearray(len(source.text))
+    for seq, made in enumerate(chunks):
+        assert made.seq == seq
+        assert made.text == source.text[made.start : made.end]
+        assert made.text.strip()
+        covered[made.start : made.end] = b"\1" * (made.end - made.start)
+    lost = [at for b in source.blocks for at in range(b.start, b.end) if not covered[at] and not source.text[at].isspace()]
+    assert lost == []
+
+
+BLOCKS = st.lists(
+    st.tuples(
+        st.sampled_from(["paragraph", "list", "table", "code", "row", "heading"]),
+        st.sampled_from([(), ("A",), ("A", "B")]),
+        st.one_of(
+            st.text(st.characters(codec="utf-8"), max_size=80),
+            st.integers(1, 120).map(words),
+            st.lists(st.integers(1, 30).map(words), max_size=12).map(" ".join),
+            st.sampled_from(["\n".join(["a = b"] * 40), "。".join(["漢字"] * 40), "...,,;" * 40, "x" * 600, " "]),
+        ),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(BLOCKS, st.integers(32, 64), st.integers(0, 16))
+def test_chunks_hold_all_text_of_all_blocks(pieces: list[Piece], max_tokens: int, overlap: int) -> None:
+    source = document(*pieces)
+    made = chunk(source, max_tokens=max_tokens, overlap=overlap)
+    assert_all_there(source, made)
+    assert all(count_tokens(c.text) <= max_tokens for c in made)
+    assert chunk(source, max_tokens=max_tokens, overlap=overlap) == made
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.text(max_size=4), st.integers(1, 50)), min_size=1, max_size=60), st.integers(50, 120))
+def test_cuts_part_a_sequence_into_pieces_that_fit_and_cut_nothing_that_fits(
+    items: list[tuple[str, int]], limit: int
+) -> None:
+    sizes = [size for _, size in items]
+    cuts = content_cuts([text for text, _ in items], sizes, limit)
+    assert cuts[0] == 0 and cuts[-1] == len(items) and cuts == sorted(set(cuts))
+    assert all(sum(sizes[a:b]) <= limit for a, b in pairwise(cuts))
+    assert (len(cuts) == 2) == (sum(sizes) <= limit)
+
+
+# ---------------------------------------------------------------- what an edit moves
+
+
+def loaded(folder: Path, name: str, content: str) -> list[ChunkText]:
+    path = folder / name
+    path.write_text(content)
+    (item,) = scan([path])
+    assert isinstance(item, FileItem)
+    (found,) = load(item, load_settings())
+    assert isinstance(found, LoadedDocument)
+    return chunk(found)
+
+
+def new_chunks(before: Sequence[ChunkText], after: Sequence[ChunkText]) -> int:
+    known = {(c.title, c.headings, c.text) for c in before}
+    return len({(c.title, c.headings, c.text) for c in after} - known)
+
+
+def as_text(written: list[list[str]]) -> str:
+    return "Field notes\n\n" + "\n\n".join(" ".join(sentences) for sentences in written)
+
+
+def as_wrapped_text(written: list[list[str]]) -> str:
+    import textwrap
+
+    return "Field notes\n\n" + "\n\n".join(textwrap.fill(" ".join(sentences), 72) for sentences in written)
+
+
+def as_markdown(written: list[list[str]]) -> str:
+    parts = ["# Field notes"]
+    for number, sentences in enumerate(written):
+        if number % 5 == 0:
+            parts.append(f"## Part {number // 5}")
+        parts.append("See also:\n\n" + "\n".join(f"- {s}" for s in sentences) if number % 7 == 3 else " ".join(sentences))
+    return "\n\n".join(parts)
+
+
+@pytest.mark.parametrize("render", [as_text, as_wrapped_text, as_markdown])
+def test_a_sentence_added_to_a_hundred_paragraphs_makes_at_most_two_new_chunks(
+    tmp_path: Path, render: Callable[[list[list[str]]], str]
+) -> None:
+    rng = random.Random(20_261_121)
+    written = files.paragraphs(rng, 100, longest=12)
+    name = "notes.md" if render is as_markdown else "notes.txt"
+    before = loaded(tmp_path, name, render(written))
+    assert len(before) >= 100
+    for turn, number in enumerate(rng.sample(range(100), 21)):  # at the start, in the middle and at the end of a paragraph
+        edited = [list(sentences) for sentences in written]
+        edited[number].insert((0, len(edited[number]) // 2, len(edited[number]))[turn % 3], files.sentence(rng))
+        assert 1 <= new_chunks(before, loaded(tmp_path, name, render(edited))) <= 2
+
+
+def test_a_sentence_added_to_one_long_paragraph_makes_at_most_three_new_chunks(tmp_path: Path) -> None:
+    rng = random.Random(7)
+    sentences = [files.sentence(rng) for _ in range(165)]
+    before = loaded(tmp_path, "long.txt", " ".join(sentences))
+    assert sum(count_tokens(c.text) for c in before) > 3_000
+    assert len(before) >= 12
+    counts = []
+    for place in [0, len(sentences), *rng.sample(range(1, len(sentences)), 18)]:
+        edited = [*sentences[:place], files.sentence(rng), *sentences[place:]]
+        counts.append(new_chunks(before, loaded(tmp_path, "long.txt", " ".join(edited))))
+    assert max(counts) <= 3
+    assert sum(counts) <= 2 * len(counts)
+
+
+def test_a_sentence_changed_or_removed_makes_at_most_three_new_chunks(tmp_path: Path) -> None:
+    rng = random.Random(8)
+    sentences = [files.sentence(rng) for _ in range(165)]
+    before = loaded(tmp_path, "long.txt", " ".join(sentences))
+    for place in rng.sample(range(len(sentences)), 20):
+        for middle in ([], [files.sentence(rng)]):
+            edited = [*sentences[:place], *middle, *sentences[place + 1 :]]
+            assert new_chunks(before, loaded(tmp_path, "long.txt", " ".join(edited))) <= 3
+
+
+def test_a_row_added_to_a_table_makes_at_most_two_new_chunks(tmp_path: Path) -> None:
+    rng = random.Random(9)
+
+    def row(number: int) -> str:
+        return f"{number},{rng.choice(files.SUBJECTS)},{rng.randrange(10_000)},{rng.choice(files.ENDS)}"
+
+    rows = [row(number) for number in range(400)]
+    header = "Id,Subject,Count,When"
+    before = loaded(tmp_path, "t.csv", "\n".join([header, *rows]))
+    assert len(before) > 20
+    for number, place in enumerate([0, len(rows), *rng.sample(range(1, len(rows)), 18)]):
+        edited = [*rows[:place], row(1_000 + number), *rows[place:]]
+        assert 1 <= new_chunks(before, loaded(tmp_path, "t.csv", "\n".join([header, *edited]))) <= 2
