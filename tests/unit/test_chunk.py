@@ -312,3 +312,12 @@ def test_a_row_added_to_a_table_makes_at_most_two_new_chunks(tmp_path: Path) -> 
     for number, place in enumerate([0, len(rows), *rng.sample(range(1, len(rows)), 18)]):
         edited = [*rows[:place], row(1_000 + number), *rows[place:]]
         assert 1 <= new_chunks(before, loaded(tmp_path, "t.csv", "\n".join([header, *edited]))) <= 2
+
+
+def test_a_very_long_row_does_not_move_the_cuts_between_others(tmp_path: Path) -> None:
+    rng = random.Random(10)
+    rows = [f"{number},{files.sentence(rng).replace(',', ' ')}" for number in range(300)]
+    before = loaded(tmp_path, "t.csv", "\n".join(["Id,Text", *rows]))
+    for place in (0, 150, 300):
+        edited = [*rows[:place], f"999,{long_paragraph(400).replace(',', ' ')}", *rows[place:]]
+        assert new_chunks(before, loaded(tmp_path, "t.csv", "\n".join(["Id,Text", *edited]))) <= 6

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from lexigraph.model.document import Block, ChunkText, LoadedDocument
@@ -100,13 +100,13 @@ def _joins(first: _Sized, second: _Sized, text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Atom:
-    """What is never cut: a block that fits, or a sentence of one that does not (``sentence``)."""
+    """What is never cut: a block that fits, or a sentence of ``block`` (where that begins, -1 for a whole block)."""
 
     start: int
     end: int
     tokens: int
     role: str
-    sentence: bool = False
+    block: int = -1
 
 
 def _pieces(text: str, group: list[_Sized], max_tokens: int, overlap: int) -> Iterator[tuple[int, int, str]]:
@@ -114,22 +114,22 @@ def _pieces(text: str, group: list[_Sized], max_tokens: int, overlap: int) -> It
     if sum(sized.tokens for sized in group) <= max_tokens:
         yield group[0].block.start, group[-1].block.end, group[-1].block.role
         return
-    long = any(sized.tokens > max_tokens for sized in group)
-    limit = max_tokens - overlap if long else max_tokens
-    atoms = [atom for sized in group for atom in _atoms(text, sized, max_tokens, limit)]
+    # the same for every group, so that one block that grows does not move the cuts between all others
+    limit = max_tokens - overlap
+    atoms = [atom for sized in group for atom in _atoms(text, sized, limit)]
     cuts = content_cuts([text[a.start : a.end] for a in atoms], [a.tokens for a in atoms], limit)
-    for first, last in pairwise(cuts):
-        begin = _overlapping(atoms, first, overlap)
+    for before, first, last in zip([0, *cuts], cuts, cuts[1:], strict=False):
+        begin = _overlapping(atoms, before, first, overlap)
         yield atoms[begin].start, atoms[last - 1].end, atoms[last - 1].role
 
 
-def _overlapping(atoms: Sequence[_Atom], first: int, overlap: int) -> int:
-    """Return where a piece that begins at ``first`` begins with its overlap: within its block, by whole sentences."""
-    room = overlap
-    while first and atoms[first].sentence and atoms[first - 1].sentence and atoms[first - 1].tokens <= room:
-        first -= 1
-        room -= atoms[first].tokens
-    return first
+def _overlapping(atoms: Sequence[_Atom], before: int, first: int, overlap: int) -> int:
+    """Return where a piece begins with its overlap: whole sentences of one block, not all of the piece ``before``."""
+    begin, room = first, overlap
+    while begin - 1 > before and atoms[begin - 1].block == atoms[first].block >= 0 and atoms[begin - 1].tokens <= room:
+        begin -= 1
+        room -= atoms[begin].tokens
+    return begin
 
 
 def content_cuts(texts: Sequence[str], tokens: Sequence[int], limit: int) -> list[int]:
@@ -153,7 +153,7 @@ def content_cuts(texts: Sequence[str], tokens: Sequence[int], limit: int) -> lis
     return cuts
 
 
-def _atoms(text: str, sized: _Sized, max_tokens: int, limit: int) -> Iterator[_Atom]:
+def _atoms(text: str, sized: _Sized, limit: int) -> Iterator[_Atom]:
     block = sized.block
     if sized.tokens <= limit:
         yield _Atom(block.start, block.end, sized.tokens, block.role)
@@ -168,7 +168,7 @@ def _atoms(text: str, sized: _Sized, max_tokens: int, limit: int) -> Iterator[_A
             if bare:
                 start += piece.index(bare)
                 absolute = block.start + start
-                yield _Atom(absolute, absolute + len(bare), count_tokens(bare), block.role, sized.tokens > max_tokens)
+                yield _Atom(absolute, absolute + len(bare), count_tokens(bare), block.role, block.start)
 
 
 def _sentences(text: str) -> Iterator[str]:

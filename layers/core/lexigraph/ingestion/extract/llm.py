@@ -71,7 +71,10 @@ class LLMExtractor:
         # the model answers others: it was away for a moment, or will not have this chunk
         try:
             return self._extraction(chunk)
-        except (UnusableReply, ModelUnavailable) as error:
+        except UnusableReply as error:
+            return self._failed(str(error))
+        except ModelUnavailable as error:
+            self._check_alive(error)
             return self._failed(str(error))
 
     def _check_alive(self, error: ModelUnavailable) -> None:

@@ -1,0 +1,143 @@
+"""Traversal-based retrieval (G-06): chunks from above, entities from below, links between, statements ranked at the end."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from lexigraph.inference.protocols import Embedder, FloatArray, LanguageModel, Reranker
+from lexigraph.model.errors import ModelUnavailable
+from lexigraph.model.question import Question
+from lexigraph.model.results import SearchResults
+from lexigraph.model.tenant import Tenant
+from lexigraph.retrieval.anchors import POOL, Anchors, Goal, Inquiry, find_anchors
+from lexigraph.retrieval.args import TraversalArgs
+from lexigraph.retrieval.expansion import gather
+from lexigraph.retrieval.keywords import model_keywords, question_keywords, subqueries
+from lexigraph.retrieval.ranking import WEIGHTS
+from lexigraph.retrieval.results import assemble
+from lexigraph.retrieval.retrievers.searches import ChunkBasedSearch, EntityBasedSearch, TraversalSearch, as_searches
+from lexigraph.retrieval.statements import rank_statements
+from lexigraph.retrieval.trace import BoundStores, Trace
+from lexigraph.settings import Settings, load_settings
+from lexigraph.storage.protocols import GraphStore, VectorStore
+
+
+class TraversalBasedRetriever:
+    """Finds statements for a question by search and by following the graph, within 3 vector and 4 graph calls.
+
+    ``retrievers`` are the searches to start from: types, instances or names of ``ChunkBasedSearch`` and
+    ``EntityBasedSearch`` (default both). ``args`` are those of :class:`~lexigraph.retrieval.args.TraversalArgs`.
+    ``embedder`` defaults to the one of the settings; without ``llm`` keywords come from the question itself. ``reranker`` is
+    a name or a ``Reranker``. Safe to share between threads. Raise ``InvalidInput`` for parameters that are not allowed.
+
+    >>> retriever = TraversalBasedRetriever(graph_store, vector_store, max_search_results=10)
+    >>> retriever.retrieve(Tenant("default"), Question.of("Which query languages does Neptune support?"))
+    """
+
+    def __init__(
+        self,
+        graph_store: GraphStore,
+        vector_store: VectorStore,
+        *,
+        embedder: Embedder | None = None,
+        llm: LanguageModel | None = None,
+        reranker: str | Reranker | None = "tfidf",
+        retrievers: Sequence[TraversalSearch | type[TraversalSearch] | str] | None = None,
+        settings: Settings | None = None,
+        **args: Any,
+    ) -> None:
+        self.graph_store, self.vector_store, self.llm = graph_store, vector_store, llm
+        self._embedder, self._reranker, self._settings = embedder, reranker, settings
+        self.searches = {type(s): s for s in as_searches(retrievers)}
+        own = {name: value for s in self.searches.values() for name, value in s.given.items()}
+        named = reranker if reranker is None or isinstance(reranker, str) else "model"
+        self.args = TraversalArgs.of({**args, "reranker": named, **own})
+
+    def retrieve(self, tenant: Tenant, question: Question) -> SearchResults:
+        """Return ranked statements with their reasons. A failing model is made up for, with a warning (``warnings``).
+
+        Raise ``StoreUnavailable`` when a store is lost, ``InvalidInput`` when it holds vectors of another embedding.
+        """
+        began = time.perf_counter()
+        trace, args = Trace(), self.args
+        stores = BoundStores(self.graph_store, self.vector_store, tenant, question.filters, trace)
+        by_chunk, by_entity = ChunkBasedSearch in self.searches, EntityBasedSearch in self.searches
+        inquiry = self._inquire(question, by_entity, trace)
+        anchors = find_anchors(
+            stores,
+            inquiry,
+            pool=max(POOL, args.vss_top_k * (args.vss_diversity_factor or 1)) if by_chunk else 0,
+            max_entities=args.max_keywords if by_entity else 0,
+            expand_entities=args.expand_entities,
+        )
+        expansion = gather(stores, question.text, anchors, args)
+        with trace.step("rank"):
+            ranked = rank_statements(expansion, expansion.rank(), _queries(inquiry, anchors), self._rerank_by(trace), trace)
+            results = assemble(ranked, args)
+        trace.timings["total"] = round((time.perf_counter() - began) * 1000, 3)
+        return SearchResults(
+            question=question.text,
+            results=results,
+            entities=tuple(a.entity.value for a in anchors.entities),
+            keywords=inquiry.keywords,
+            warnings=tuple(trace.warnings),
+            timings=trace.timings,
+            calls=trace.calls,
+        )
+
+    async def aretrieve(self, tenant: Tenant, question: Question) -> SearchResults:
+        """Return the same without blocking the event loop."""
+        return await asyncio.to_thread(self.retrieve, tenant, question)
+
+    def _inquire(self, question: Question, by_entity: bool, trace: Trace) -> Inquiry:
+        text, args = question.text, self.args
+        parts = subqueries(self.llm, text, args.max_subqueries, trace) if args.derive_subqueries else ()
+        keywords: tuple[str, ...] = ()
+        if by_entity:
+            keywords = model_keywords(self.llm, text, args.max_keywords, trace) if self.llm else ()
+            keywords = keywords or question_keywords(text, args.max_keywords)
+        weights = [1.0, *(WEIGHTS.subquery for _ in parts)]
+        vectors = self._vectors([text, *parts], trace)
+        goals = (Goal(t, v, w) for t, v, w in zip([text, *parts], vectors, weights, strict=True))
+        return Inquiry(tuple(goals), keywords)
+
+    def _vectors(self, texts: list[str], trace: Trace) -> Sequence[FloatArray | None]:
+        try:
+            with trace.step("embed"):
+                return list(self.embedder.embed_questions(texts))
+        except ModelUnavailable as error:
+            trace.warn("embedding_failed", f"the embedding model failed ({error}); the search went by words only")
+            return [None] * len(texts)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings given, else those of the environment."""
+        return self._settings or load_settings()
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedder given, else that of the settings."""
+        if self._embedder is not None:
+            return self._embedder
+        from lexigraph.inference.factory import make_embedder
+
+        return make_embedder(self.settings)
+
+    def _rerank_by(self, trace: Trace) -> Reranker | None:
+        given = self._reranker
+        if given is not None and not isinstance(given, str):
+            return given
+        from lexigraph.inference.factory import make_reranker
+
+        try:
+            return make_reranker(given, self.settings)
+        except ModelUnavailable as error:
+            trace.warn("rerank_failed", f"the reranker {given} cannot be used ({error}); statements keep their order")
+            return None
+
+
+def _queries(inquiry: Inquiry, anchors: Anchors) -> list[str]:
+    """Return what statements are reranked against: the question and the entity names looked up (G-35)."""
+    return [inquiry.text, *(a.entity.value for a in anchors.entities if len(a.path) < 2)]
