@@ -92,7 +92,7 @@ def docx(body: Iterable[tuple[str, object]], title: str = "", author: str = "") 
         if isinstance(content, str):
             document.add_paragraph(content, style=style)
             continue
-        rows = list(content)  # type: ignore[call-overload]
+        rows = list(content)
         table = document.add_table(rows=len(rows), cols=len(rows[0]))
         for row, cells in zip(table.rows, rows, strict=True):
             for cell, text in zip(row.cells, cells, strict=True):

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 import pytest
 from rich.console import Console
 from tests.e2e.commandline import LEXIGRAPH, Outcome, apart, begin, here
+from tests.standins.llm_server import ScriptedLLMServer
 from tests.workers import write_corpus
 
 from lexigraph.cli.ask import Retrievers
@@ -345,7 +346,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     (folder / "files").mkdir()
     for name, text in FILES.items():
         (folder / "files" / name).write_text(text)
-    return World(folder, apart("--data", "data", "ingest", "files", "--json", cwd=folder))
+    return World(folder, apart("--data", "data", "ingest", "files", "--json", "--no-progress", cwd=folder))
 
 
 @pytest.mark.slow
@@ -361,7 +362,7 @@ class TestDatabase:
         assert report["statements_created"] >= 6
 
     def test_a_second_ingest_calls_no_model(self, world: World) -> None:
-        told = world.run("ingest", "files")
+        told = world.run("ingest", "files", "--no-progress")
         assert "0 new, 0 updated, 4 unchanged, 1 failed" in told.out
         assert "0 chunks extracted, 0 texts embedded" in told.out
 
@@ -391,6 +392,32 @@ class TestDatabase:
     def test_a_streamed_answer_is_the_answer(self, world: World) -> None:
         whole, streamed = (world.run("query", "Who built Granite Cellar?", *flag).out for flag in ([], ["--stream"]))
         assert streamed.rpartition("\n\n")[0] == whole.rpartition("\n\n")[0]
+
+    def test_a_language_model_writes_the_answer_and_its_quotes_are_shown(self, world: World) -> None:
+        def script(body: dict[str, Any]) -> Any:
+            return {"keywords": ["Granite Cellar"]} if "response_format" in body else "Tove Lund built it [S1]."
+
+        with ScriptedLLMServer(script) as server:
+            llm = ("--llm", "openai:scripted", "--set", f'llm_options={{"base_url": "{server.base_url}"}}')
+            for flags in ([], ["--stream"]):
+                told = world.run("query", "Who built Granite Cellar?", *llm, *flags)
+                assert (told.code, told.err) == (ExitCode.OK, "")
+                assert told.out.startswith(
+                    "Tove Lund built it [S1].\n\nSources\n[S1] Lighthouse Database  files/lighthouse.txt"
+                )
+                assert '\n     "Granite Cellar was built by Tove Lund in 1998."\n' in told.out
+            assert "openai:scripted" in world.run("doctor", "--probe-llm", *llm[2:], "--set", f"llm={llm[1]}").out
+
+    def test_a_language_model_that_is_away_is_a_warning_and_the_answer_is_quoted(self, world: World) -> None:
+        away = {"LEXIGRAPH_LLM_OPTIONS": '{"base_url": "http://127.0.0.1:9/v1"}', "LEXIGRAPH_MODEL_ATTEMPTS": "1"}
+        told = world.run("query", "Who built Granite Cellar?", "--llm", "ollama:any", env=away)
+        assert told.code == ExitCode.OK
+        assert "Granite Cellar was built by Tove Lund in 1998." in told.out
+        assert told.complaints
+        assert all(line.startswith("warning: ") for line in told.complaints)
+        probed = world.run("doctor", "--probe-llm", "--set", "llm=ollama:any", env=away)
+        assert probed.code == ExitCode.UNHEALTHY
+        assert "run `ollama serve`" in probed.out
 
     def test_retrieve_gives_results_in_order_with_reasons(self, world: World) -> None:
         found = world.run("retrieve", "Who built Granite Cellar?", "--json").json

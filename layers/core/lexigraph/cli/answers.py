@@ -1,14 +1,16 @@
 """Answers and search results as a reader sees them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from rich.console import Console
 from rich.text import Text
 
+from lexigraph.answering.response import QueryResponse
 from lexigraph.cli.output import duration, one_line, printable, short_path
-from lexigraph.model.results import Citation, Notice, ScoredStatement, SearchResult, SearchResults
+from lexigraph.model.results import Notice, ScoredStatement, SearchResult, SearchResults
 
 _QUOTE = 400
+_QUIET = ("unused_sources",)  # an answer need not use all that it was offered
 
 
 def print_answer(console: Console, response: str) -> None:
@@ -16,26 +18,25 @@ def print_answer(console: Console, response: str) -> None:
     console.print(Text(printable(response), style="bold"), soft_wrap=True)
 
 
-def print_sources(console: Console, citations: Sequence[Citation]) -> None:
-    """Print what the labels of an answer stand for: where it is, and the words."""
-    if citations:
+def print_sources(console: Console, response: QueryResponse) -> None:
+    """Print what the labels of an answer stand for: where it is, and the words unless the answer consists of them."""
+    if response.citations:
         console.print("\nSources")
-    for c in citations:
-        place = f"{c.uri and short_path(c.uri)}, characters {c.start}-{c.end}" if c.uri else "given with the question"
+    for c in response.citations:
+        place = f"{short_path(c.uri)}, characters {c.start}-{c.end}" if c.uri else "given with the question"
         console.print(Text.assemble((f"[{c.label}] ", "cyan"), f"{one_line(c.title)}  ", (place, "dim")), soft_wrap=True)
-        console.print(f'     "{one_line(c.text, _QUOTE)}"', soft_wrap=True)
+        if not response.extractive:
+            console.print(f'     "{one_line(c.text, _QUOTE)}"', soft_wrap=True)
 
 
-def print_timings(console: Console, timings: Mapping[str, float], steps: Mapping[str, float]) -> None:
-    """Print how long an answer took, the steps of its retrieval in brackets."""
-    inner = f" ({', '.join(f'{name} {duration(ms)}' for name, ms in steps.items() if name != 'total')})" if steps else ""
-    whole = ", ".join(f"{name} {duration(ms)}{inner if name == 'retrieve' else ''}" for name, ms in timings.items())
-    console.print(Text(f"\n{whole}", style="dim"), soft_wrap=True)
+def print_timings(console: Console, timings: Mapping[str, float]) -> None:
+    """Print how long an answer took."""
+    console.print(Text("\n" + ", ".join(f"{name} {duration(ms)}" for name, ms in timings.items()), style="dim"))
 
 
 def print_warnings(console: Console, warnings: Iterable[Notice]) -> None:
     """Print what went less well than it should."""
-    for warning in warnings:
+    for warning in (w for w in warnings if w.type not in _QUIET):
         console.print(Text(one_line(f"warning: {warning.detail}"), style="yellow"), soft_wrap=True)
 
 

@@ -77,8 +77,8 @@ def query(
         return ExitCode.OK
     if not stream:
         print_answer(invocation.out, whole.response)
-    print_sources(invocation.out, whole.citations)
-    print_timings(invocation.out, whole.timings, whole.results.timings)
+    print_sources(invocation.out, whole)
+    print_timings(invocation.out, whole.timings)
     print_warnings(invocation.err, whole.warnings)
     return ExitCode.OK
 

@@ -80,14 +80,9 @@ def read_examples(path: Path) -> dict[str, Example]:
 def _ask(out: Console, err: Console, engine: "lexigraph.LexicalGraphQueryEngine", example: Example) -> None:
     """Ask a question and print answer, sources, the files they are in, and the time."""
     out.print(Text(f"\nQ: {example.question}", style="bold cyan"), soft_wrap=True)
-    needed = (
-        f"answered by {' and '.join(example.files)} together"
-        if len(example.files) > 1
-        else f"answered by {example.files[0]}"
-    )
-    out.print(Text(f"   {needed}", style="dim"), soft_wrap=True)
-    response = engine.query(example.question)
+    out.print(Text(f"   the answer takes {' and '.join(example.files)}", style="dim"), soft_wrap=True)
+    response = engine.stream(example.question).complete()
     out.print(printable(response.response), soft_wrap=True)
-    print_sources(out, response.citations)
+    print_sources(out, response)
     print_warnings(err, response.warnings)
-    print_timings(out, response.timings, response.results.timings)
+    print_timings(out, response.timings)

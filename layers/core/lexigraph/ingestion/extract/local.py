@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # to be raised when a chunk would give another extraction than before
 VERSION = 1
 
-_BATCH = 32
+_BATCH = 128
 _MAX_PARSED_CHARS = 20_000
 _TOPIC_WORDS = 8
 _ROW_ROLES = frozenset(["row", "table"])

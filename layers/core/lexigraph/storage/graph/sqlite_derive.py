@@ -41,13 +41,11 @@ def derive(connection: sqlite3.Connection, tenant: str, limit: int) -> Derived:
     t = tenant_key(connection, tenant)
     connection.execute("CREATE TEMP TABLE IF NOT EXISTS due (k INTEGER PRIMARY KEY)")
     connection.execute("DELETE FROM temp.due")
-    connection.execute(
-        "INSERT INTO temp.due SELECT entity FROM touched WHERE tenant = ? ORDER BY entity LIMIT ?", (t, limit)
-    )
+    connection.execute("INSERT OR IGNORE INTO temp.due SELECT entity FROM touched WHERE tenant = ? LIMIT ?", (t, limit))
     stamp = connection.execute("SELECT coalesce(max(value), 0) FROM counter WHERE name = 'stamp'").fetchone()[0]
     connection.execute(_UNSUPPORTED)
     due = connection.execute(
-        "SELECT t.entity, t.id, e.k FROM temp.due d JOIN touched t ON t.entity = d.k LEFT JOIN entity e ON e.k = d.k"
+        "SELECT t.entity, t.id, e.k FROM touched t JOIN temp.due d ON d.k = t.entity LEFT JOIN entity e ON e.k = d.k"
     ).fetchall()
     mentions = connection.execute(_MENTIONS, (t,)).fetchall()
     other = connection.execute(_OTHER_FORMS).fetchall()
@@ -80,5 +78,5 @@ def settle(connection: sqlite3.Connection, tenant: str, derived: Derived) -> Non
     t = tenant_key(connection, tenant)
     ids = [raw(e.id) for e in derived.present] + [raw(i) for i in derived.gone]
     connection.executemany(
-        "DELETE FROM touched WHERE tenant = ? AND stamp <= ? AND id = ?", [(t, derived.stamp, i) for i in ids]
+        "DELETE FROM touched WHERE id = ? AND tenant = ? AND stamp <= ?", [(i, t, derived.stamp) for i in ids]
     )

@@ -63,7 +63,8 @@ CREATE TABLE alias (
 ) WITHOUT ROWID;
 CREATE INDEX alias_target ON alias (target);
 CREATE INDEX alias_chunk ON alias (chunk);
-CREATE TABLE touched (entity INTEGER PRIMARY KEY, id BLOB NOT NULL, tenant INTEGER NOT NULL, stamp INTEGER NOT NULL);
+CREATE TABLE touched (id BLOB PRIMARY KEY, entity INTEGER NOT NULL, tenant INTEGER NOT NULL, stamp INTEGER NOT NULL)
+WITHOUT ROWID;
 CREATE INDEX touched_tenant ON touched (tenant);
 """
 

@@ -335,8 +335,8 @@ def next_stamp(connection: sqlite3.Connection) -> int:
 def touch(connection: sqlite3.Connection, stamp: int, entities: str, parameters: tuple[Any, ...]) -> None:
     """Mark the entities that a query returns as changed: what is derived from their edges must be computed anew."""
     connection.execute(
-        f"INSERT INTO touched SELECT k, id, tenant, {stamp} FROM entity WHERE k IN ({entities}) "
-        "ON CONFLICT (entity) DO UPDATE SET stamp = excluded.stamp",
+        f"INSERT INTO touched SELECT id, k, tenant, {stamp} FROM entity WHERE k IN ({entities}) "
+        "ON CONFLICT (id) DO UPDATE SET entity = excluded.entity, stamp = excluded.stamp",
         parameters,
     )
 
