@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from tests.worlds import said, settle, show, take_out, version
 
 from lexigraph.model.errors import Conflict, InvalidInput, NotFound
 from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SourceVersion
+from tests.worlds import said, settle, show, take_out, version
 
 A, B = Tenant("a"), Tenant("b")
 

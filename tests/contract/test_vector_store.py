@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.contract.vector_fixtures import DIMENSION, LABEL, Opener, random_units, unit
-from tests.contract.vector_workers import SIZE, TENANT, edition_of, look, start, write
 
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import Filter, MetadataFilter, parse_expression, parse_filter
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import FloatArray, Hit, IndexName, SearchRequest, VectorRecord, VectorStore
+from tests.contract.vector_fixtures import DIMENSION, LABEL, Opener, random_units, unit
+from tests.contract.vector_workers import SIZE, TENANT, edition_of, look, start, write
 
 A, B = Tenant("a"), Tenant("b")
 EAST, NORTH = unit(1), unit(0, 1)
@@ -161,14 +161,15 @@ def test_stop_words_do_not_find_anything_unless_they_are_all_there_is(vector_sto
 
 
 def test_the_last_word_may_be_a_beginning(vector_store: VectorStore) -> None:
-    vector_store.upsert(
-        A, {"entity": [name("1", "International Harbour"), name("2", "Interlaken"), name("3", "Harbour Street")]}
-    )
-    find = {
-        text: ids(by_words(vector_store, text, index="entity", prefix=True)) for text in ("internatio", "inter", "harb int")
+    names = ["International Harbour", "Interlaken", "Harbour Street", *(f"Village {n}" for n in range(9))]
+    vector_store.upsert(A, {"entity": [name(text, text) for text in names]})
+    asked = ("internatio", "inter", "harbour int", "harbour s")
+    assert {text: ids(by_words(vector_store, text, index="entity", prefix=True)) for text in asked} == {
+        "internatio": ["International Harbour"],
+        "inter": ["Interlaken", "International Harbour"],
+        "harbour int": ["International Harbour", "Interlaken", "Harbour Street"],
+        "harbour s": ["Harbour Street", "International Harbour"],
     }
-    assert find == {"internatio": ["1"], "inter": ["2", "1"], "harb int": ["2", "1"]}
-    assert ids(by_words(vector_store, "harbour s", index="entity", prefix=True)) == ["3", "1"]
     assert by_words(vector_store, "inter", index="entity") == []
 
 

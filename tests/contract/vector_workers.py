@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from tests.contract.vector_fixtures import DIMENSION, LABEL, VECTOR_STORES, Opener
 
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import FloatArray, SearchRequest, VectorRecord, VectorStore
+from tests.contract.vector_fixtures import DIMENSION, LABEL, VECTOR_STORES, Opener
 
 TENANT = Tenant("shared")
 SIZE = 20

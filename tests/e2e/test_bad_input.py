@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from lexigraph.cli.exits import ExitCode
 from tests.disks import files_of_at_most, ordinary_user
 from tests.e2e.commandline import apart, here
 from tests.workers import write_corpus
-
-from lexigraph.cli.exits import ExitCode
 
 GOOD = "# Harbour Office\n\nThe Harbour Office runs Lighthouse. Mira Holm leads the Harbour Office in Antwerp.\n"
 LATIN_1 = "Renée Müller leads the café in Besançon. The café was built by José Muñoz."

@@ -14,9 +14,6 @@ from typing import Any, Literal, get_args
 
 import pytest
 from rich.console import Console
-from tests.e2e.commandline import LEXIGRAPH, Outcome, apart, begin, here
-from tests.standins.llm_server import ScriptedLLMServer
-from tests.workers import write_corpus
 
 from lexigraph.cli.ask import Retrievers
 from lexigraph.cli.checks import without_secrets
@@ -31,6 +28,9 @@ from lexigraph.ingestion.events import Event
 from lexigraph.model import errors
 from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.settings import Settings
+from tests.e2e.commandline import LEXIGRAPH, Outcome, apart, begin, here
+from tests.standins.llm_server import ScriptedLLMServer
+from tests.workers import write_corpus
 
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 HEAVY = (

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from tests import workers
 from tests.laptop import content, laptop, open_laptop
 

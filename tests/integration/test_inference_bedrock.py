@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from botocore.session import Session
 from botocore.validate import validate_parameters
-from tests.standins.bedrock_server import BedrockServer, Fault, message, streamed, tool_use
 
 from lexigraph.inference.bedrock import BedrockEmbedder, BedrockLLM, BedrockReranker
 from lexigraph.inference.bedrock_client import BedrockClient
@@ -16,6 +15,7 @@ from lexigraph.inference.protocols import Embedder, LanguageModel, MalformedRepl
 from lexigraph.inference.retry import Retry
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.settings import KNOWN_DIMENSIONS, load_settings
+from tests.standins.bedrock_server import BedrockServer, Fault, message, streamed, tool_use
 
 TITAN, COHERE_V4, COHERE_V3 = (
     next(spec.removeprefix("bedrock:") for spec in KNOWN_DIMENSIONS if part in spec)

@@ -4,7 +4,6 @@ import json
 import socket
 
 import pytest
-from tests.standins.llm_server import Reply, ScriptedLLMServer, in_turn, refused, said, truncated
 
 from lexigraph.inference.factory import make_llm
 from lexigraph.inference.openai_compatible import OpenAICompatible, Server
@@ -12,6 +11,7 @@ from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt
 from lexigraph.inference.retry import Retry
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.settings import load_settings
+from tests.standins.llm_server import Reply, ScriptedLLMServer, in_turn, refused, said, truncated
 
 SCHEMA = {
     "type": "object",

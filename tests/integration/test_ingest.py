@@ -4,7 +4,6 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.laptop import content, laptop
 
 from lexigraph.ingestion.events import Event
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
@@ -12,6 +11,7 @@ from lexigraph.model.errors import InvalidInput, NotFound
 from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import EvidenceRequest
+from tests.laptop import content, laptop
 
 DEFAULT = Tenant("default")
 FILES = {
@@ -228,6 +228,14 @@ def test_a_run_is_a_job_with_events_in_order(index: LexicalGraphIndex, folder: P
     order = ["scan_input", "hash_computed", "entity_extraction", "embedding", "build", "existing_scan", "result", "done"]
     assert [s for s in dict.fromkeys(stages) if s in order] == order
     assert stages[-2:] == ["result", "done"]
+
+
+def test_the_job_of_a_killed_run_is_closed_by_the_next(index: LexicalGraphIndex, folder: Path) -> None:
+    killed = index.stores.registry.start_job(DEFAULT, "ingest", {})
+    report = index.ingest([folder])
+    jobs = {job.id: job for job in index.stores.registry.jobs(DEFAULT)}
+    assert (jobs[killed.id].status, jobs[report.job_id].status) == ("FAILED", "SUCCEEDED")
+    assert "interrupted" in jobs[killed.id].reason
 
 
 def test_jsonl_documents_keep_their_ids(index: LexicalGraphIndex, tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests import files
 
 from lexigraph.ingestion.load import FileItem, Rejected, fingerprint, load, scan
 from lexigraph.model.document import LoadedDocument
 from lexigraph.settings import Settings, load_settings
+from tests import files
 
 DOCX = files.docx([("Heading 1", "Head"), ("Normal", "Some text.")])
 XLSX = files.xlsx({"Sheet": [["Name", "City"], ["Ann", "Paris"]]})

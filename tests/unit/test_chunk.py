@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests import files
 
 from lexigraph.ingestion.chunk import chunk, content_cuts, count_tokens
 from lexigraph.ingestion.load import FileItem, load, scan
 from lexigraph.model.document import Block, ChunkText, LoadedDocument
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import load_settings
+from tests import files
 
 Piece = tuple[str, tuple[str, ...], str]
 

@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.disks import files_of_at_most, ordinary_user
 
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.documents.files import FileDocumentStore
+from tests.disks import files_of_at_most, ordinary_user
 
 A = Tenant("a")
 DIGITS = "ab" + "0" * 30

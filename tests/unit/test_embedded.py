@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.disks import files_of_at_most, ordinary_user
 
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.storage.embedded import APPLICATION_ID, Database, embedded_folder, embedded_path
+from tests.disks import files_of_at_most, ordinary_user
 
 SCHEMA = """
 CREATE TABLE numbers (n INTEGER PRIMARY KEY, twin INTEGER);

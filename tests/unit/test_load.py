@@ -8,11 +8,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests import files
 
 from lexigraph.ingestion.load import FILE_TYPES, FileItem, Rejected, fingerprint, load, scan
 from lexigraph.model.document import LoadedDocument
 from lexigraph.settings import Settings, load_settings
+from tests import files
 
 
 @pytest.fixture

@@ -3,9 +3,11 @@
 Model ids live here and nowhere else.
 """
 
+import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
 
@@ -33,11 +35,14 @@ class EmbeddingModel:
 
     spec: str
     dimension: int
+    options: str = ""
 
     @property
     def label(self) -> str:
-        """Lower-case letters, digits and hyphens: ``minilm-384``."""
-        return f"{re.sub(r'[^a-z0-9]+', '-', self.spec.lower()).strip('-')}-{self.dimension}"
+        """Lower-case letters, digits and hyphens: ``minilm-384``. Options that choose another model join as a digest."""
+        name = re.sub(r"[^a-z0-9]+", "-", self.spec.lower()).strip("-")
+        digest = f"-{blake2b(self.options.encode(), digest_size=4).hexdigest()}" if self.options else ""
+        return f"{name}{digest}-{self.dimension}"
 
 
 class Settings(BaseSettings):
@@ -59,7 +64,8 @@ class Settings(BaseSettings):
     embedding_dimension: int | None = Field(None, ge=8, le=16_000, description="needed for models not listed here")
     llm: str = Field("none", description="none, bedrock:MODEL_ID, ollama:MODEL, openai:MODEL or llama-index:DOTTED.CLASS")
     llm_options: dict[str, str | int | float | bool] = Field(
-        default_factory=dict, description="arguments of the LlamaIndex class (JSON)"
+        default_factory=dict,
+        description="base_url of an OpenAI-compatible server, more request fields, or class arguments (JSON)",
     )
     embedding_options: dict[str, str | int | float | bool] = Field(
         default_factory=dict, description="arguments of the LlamaIndex embedding class (JSON)"
@@ -97,7 +103,8 @@ class Settings(BaseSettings):
             raise InvalidInput(
                 f"embedding_model {self.embedding_model!r}: dimension not known; set LEXIGRAPH_EMBEDDING_DIMENSION"
             )
-        return EmbeddingModel(self.embedding_model, dimension)
+        options = json.dumps(self.embedding_options, sort_keys=True) if self.embedding_options else ""
+        return EmbeddingModel(self.embedding_model, dimension, options)
 
     @property
     def extraction(self) -> Literal["local", "llm"]:

@@ -90,7 +90,9 @@ class LexicalGraphIndex:
         report = IngestReport(job_id=job.id, incremental=incremental)
         run = _Run(self, owner, namespace, report, _recording(self.stores, owner, job.id, on_event))
         try:
-            run.take_in([Path(p) for p in paths])
+            with self.stores.registry.lease(owner, [_job_lease(job.id)]):
+                self._close_dead_jobs(owner)
+                run.take_in([Path(p) for p in paths])
         except LexigraphError as error:
             report.elapsed_sec = round(time.perf_counter() - began, 3)
             self.stores.registry.finish_job(owner, job.id, "FAILED", report.to_dict(), str(error))
@@ -110,6 +112,14 @@ class LexicalGraphIndex:
         # a search asks the store whether it holds vectors of this model, before any work is done
         probe = np.eye(1, self.models.embedder.dimension, dtype=np.float32)[0]
         self.stores.vectors.search_many(tenant, [SearchRequest("chunk", vector=probe, k=1)])
+
+    def _close_dead_jobs(self, tenant: Tenant) -> None:
+        """Close the jobs of processes that were killed: a job at work holds a lease."""
+        running = [job.id for job in self.stores.registry.jobs(tenant) if job.status == "RUNNING"]
+        with self.stores.registry.lease(tenant, [_job_lease(i) for i in running]) as free:
+            for job_id in running:
+                if _job_lease(job_id) in free:
+                    self.stores.registry.finish_job(tenant, job_id, "FAILED", {}, "interrupted; a later run went on")
 
     # ------------------------------------------------------------ documents
 
@@ -310,6 +320,10 @@ def _pause(needed: bool, deadline: float) -> None:
         if time.monotonic() > deadline:
             raise InvalidInput("documents are held by another process for too long; stop it, or run again later")
         time.sleep(0.1)
+
+
+def _job_lease(job_id: str) -> str:
+    return f"job:{job_id}"
 
 
 def _checked_namespace(namespace: str) -> str:

@@ -8,7 +8,6 @@ from lexigraph.inference.protocols import FloatArray
 from lexigraph.model.graph import Entity
 from lexigraph.model.ids import node_id
 from lexigraph.model.normalise import entity_key
-from lexigraph.retrieval.ranking import WEIGHTS
 from lexigraph.retrieval.text import Name, longest, names
 from lexigraph.retrieval.trace import BoundStores
 from lexigraph.storage.protocols import Hit, SearchRequest

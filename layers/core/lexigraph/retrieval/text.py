@@ -15,15 +15,7 @@ _NAME_WORD = re.compile(r"[\w+#&.'\u2019-]+")
 
 # Function words and what questions are made of: they carry no content that an answer could share.
 STOP_WORDS = frozenset(
-    """
-    a about above after again against all also am an and another any are as at be because been before being below between
-    both but by can could d did do does doing don down during each either else ever few for from further get gets give given
-    got had has have having he her here hers herself him himself his how i if in into is it its itself just let ll m many
-    may me might more most much must my myself neither no nor not now of off on once only or other our ours ourselves out
-    over own please re s same shall she should so some such t tell than that the their theirs them themselves then there
-    these they this those through to too under until up upon us ve very was we were what when where whether which while who
-    whom whose why will with would you your yours yourself yourselves
-    """.split()
+    ["a", "about", "above", "after", "again", "against", "all", "also", "am", "an", "and", "another", "any", "are", "as", "at", "be", "because", "been", "before", "being", "below", "between", "both", "but", "by", "can", "could", "d", "did", "do", "does", "doing", "don", "down", "during", "each", "either", "else", "ever", "few", "for", "from", "further", "get", "gets", "give", "given", "got", "had", "has", "have", "having", "he", "her", "here", "hers", "herself", "him", "himself", "his", "how", "i", "if", "in", "into", "is", "it", "its", "itself", "just", "let", "ll", "m", "many", "may", "me", "might", "more", "most", "much", "must", "my", "myself", "neither", "no", "nor", "not", "now", "of", "off", "on", "once", "only", "or", "other", "our", "ours", "ourselves", "out", "over", "own", "please", "re", "s", "same", "shall", "she", "should", "so", "some", "such", "t", "tell", "than", "that", "the", "their", "theirs", "them", "themselves", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under", "until", "up", "upon", "us", "ve", "very", "was", "we", "were", "what", "when", "where", "whether", "which", "while", "who", "whom", "whose", "why", "will", "with", "would", "you", "your", "yours", "yourself", "yourselves"]
 )
 
 

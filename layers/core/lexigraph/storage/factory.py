@@ -1,6 +1,7 @@
 """From a connection string to a store. A back end is loaded when its scheme is asked for."""
 
 import inspect
+from contextlib import ExitStack, closing
 from importlib import import_module
 from typing import Any, cast
 
@@ -106,11 +107,13 @@ def _open(store: str, homes: dict[str, str], connection: str | None, options: di
 def open_stores(settings: Settings | None = None) -> Stores:
     """Open the five stores that the settings name. Raise as :meth:`GraphStoreFactory.for_graph_store`."""
     settings = settings or load_settings()
-    connections = settings.connections
-    return Stores(
-        GraphStoreFactory.for_graph_store(connections["graph"]),
-        VectorStoreFactory.for_vector_store(connections["vector"], embedding=settings.embedding),
-        DocumentStoreFactory.for_document_store(connections["documents"]),
-        RegistryFactory.for_registry(connections["registry"]),
-        CacheFactory.for_cache(connections["cache"]),
-    )
+    at = settings.connections
+    with ExitStack() as opened:
+        graph = opened.enter_context(closing(GraphStoreFactory.for_graph_store(at["graph"])))
+        vectors = VectorStoreFactory.for_vector_store(at["vector"], embedding=settings.embedding)
+        opened.enter_context(closing(vectors))
+        registry = opened.enter_context(closing(RegistryFactory.for_registry(at["registry"])))
+        cache = opened.enter_context(closing(CacheFactory.for_cache(at["cache"])))
+        stores = Stores(graph, vectors, DocumentStoreFactory.for_document_store(at["documents"]), registry, cache)
+        opened.pop_all()  # all are open: they stay so
+    return stores

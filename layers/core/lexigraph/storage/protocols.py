@@ -368,7 +368,10 @@ class Registry(Protocol):
     def documents(
         self, tenant: Tenant, *, namespace: str | None = None, after: str = "", limit: int = 1_000
     ) -> list[DocumentRecord]:
-        """Return records ordered by uri then id; ``after`` is the uri after which to go on."""
+        """Return records ordered by uri then id; ``after`` is the uri after which to go on.
+
+        A page may be longer than ``limit``: documents of one uri are never parted. A ``limit`` below 1 is ``InvalidInput``.
+        """
 
     def fingerprints(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, tuple[DocumentState, str]]:
         """Return state and fingerprint of the documents that exist: one round trip for a whole scan."""
@@ -380,7 +383,11 @@ class Registry(Protocol):
         """Delete records."""
 
     def lease(self, tenant: Tenant, keys: Sequence[str]) -> AbstractContextManager[frozenset[str]]:
-        """Take the leases that are free, without waiting; the value says which. A dead holder's lease is free."""
+        """Take the leases that are free, without waiting; the value says which. A dead holder's lease is free.
+
+        Given back at the end, also on errors. A forked child does not hold its parent's; whoever holds a key cannot take
+        it again.
+        """
 
     def start_job(self, tenant: Tenant, kind: str, request: Mapping[str, Any]) -> JobRecord:
         """Create a running job."""
@@ -392,18 +399,18 @@ class Registry(Protocol):
         """Return jobs, newest first."""
 
     def add_events(self, tenant: Tenant, job_id: str, events: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-        """Append (stage, data) pairs in order."""
+        """Append (stage, data) pairs in order. Raise ``NotFound`` for an unknown job."""
 
     def events(self, tenant: Tenant, job_id: str, *, after: int = 0) -> list[JobEvent]:
-        """Return events with ``seq`` over ``after``."""
+        """Return events with ``seq`` over ``after``; none for an unknown job."""
 
     def finish_job(
         self, tenant: Tenant, job_id: str, status: JobStatus, result: Mapping[str, Any], reason: str = ""
     ) -> None:
-        """Close a job."""
+        """Close a job. Raise ``NotFound``."""
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
-        """Return the number of documents by state, and of jobs."""
+        """Return the number of documents by state (all four, also zero) and of ``jobs``."""
 
     def close(self) -> None:
         """Release connections."""
@@ -411,7 +418,12 @@ class Registry(Protocol):
 
 @runtime_checkable
 class ContentCache(Protocol):
-    """Results of models by content. An entry lives as long as an owner (a chunk) that uses it."""
+    """Results of models by content. An entry lives as long as an owner (a chunk) that uses it.
+
+    An entry is put before it is owned and waits up to a week. Entries that waited longer go with the tenant's next ``own``
+    or ``disown``, and all that wait go when ``disown`` leaves the tenant without owners. Uses of entries that do not exist
+    are passed over, so put before owning, and own the new before disowning the old.
+    """
 
     def get_many(self, tenant: Tenant, kind: str, keys: Sequence[str]) -> dict[str, bytes]:
         """Return the entries that exist; ``kind`` names model and version."""

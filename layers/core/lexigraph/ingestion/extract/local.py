@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # to be raised when a chunk would give another extraction than before
 VERSION = 1
 
-_BATCH = 128
+_BATCH = 64
 _MAX_PARSED_CHARS = 20_000
 _TOPIC_WORDS = 8
 _ROW_ROLES = frozenset(["row", "table"])
@@ -60,23 +60,23 @@ class LocalExtractor:
 
     def _batch(self, chunks: Sequence[ChunkText]) -> list[Extraction]:
         cut = [_segments(chunk) for chunk in chunks]
-        titles = list(dict.fromkeys(chunk.title for chunk in chunks if chunk.title))
+        titles = list(dict.fromkeys(chunk.title for chunk in chunks))
+        texts = [_readable(title) for title in titles] + [
+            _readable(chunk.text[s.body : s.end], row=chunk.role in _ROW_ROLES)
+            for chunk, found in zip(chunks, cut, strict=True)
+            for s in found
+            if not s.code
+        ]
         with self._lock:
             if self._pipeline is None:
                 self._pipeline = _load()
             nlp = self._pipeline
-            texts = [
-                _readable(chunk.text[s.body : s.end], row=chunk.role in _ROW_ROLES)
-                for chunk, found in zip(chunks, cut, strict=True)
-                for s in found
-                if not s.code
-            ]
             # the zone frees the words that were met: else a long run would keep them all
             with nlp.memory_zone():
-                docs = nlp.pipe((mark_boundaries(nlp.make_doc(_readable(t))) for t in (*titles, *texts)), batch_size=64)
-                inside = {title: _names_in_title(doc) for title, doc in zip(titles, docs, strict=False)}
+                docs = nlp.pipe((mark_boundaries(nlp.make_doc(text)) for text in texts), batch_size=_BATCH)
+                inside = {title: _names_in_title(next(docs)) for title in titles}
                 return [
-                    _Chunk(chunk, [(s, None if s.code else next(docs)) for s in found], inside.get(chunk.title, ())).read()
+                    _Chunk(chunk, [(s, None if s.code else next(docs)) for s in found], inside[chunk.title]).read()
                     for chunk, found in zip(chunks, cut, strict=True)
                 ]
 
@@ -152,10 +152,11 @@ class _Chunk:
     def read(self) -> Extraction:
         """Return the extraction."""
         topics: list[tuple[str, list[ExtractedStatement]]] = [("", [])]
-        for part in self._parsed:
-            if part[0].heading:
-                topics.append((_one_line(self._text[part[0].start : part[0].end]), []))
-            topics[-1][1].extend(self._made(s) for s in self._segment(*part) if not part[0].heading)
+        for segment, doc, names in self._parsed:
+            if segment.heading:
+                topics.append((_one_line(self._text[segment.start : segment.end]), []))
+            else:
+                topics[-1][1].extend(map(self._made, self._segment(segment, doc, names)))
         found = [(title, made) for title, made in topics if made]
         main = self._topic([s for _, made in found for s in made]) if found else ""
         aliases = [*self._handles, *find_aliases(self._text, self._spans, self._subjects.title)]

@@ -78,7 +78,7 @@ def _items(text: str, lines: list[tuple[int, int]]) -> Iterator[Segment]:
             continue
         if begin >= 0:
             yield Segment(begin, body, stop)
-        begin, body, stop = start, mark.end() if mark else start, end
+        begin, body, stop = _after_marker(text, start, end), mark.end() if mark else start, end
     if begin >= 0:
         yield Segment(begin, body, stop)
 
@@ -135,7 +135,13 @@ def _broken_on_purpose(text: str, above: tuple[int, int], below: tuple[int, int]
 
 def _paragraph(text: str, start: int, end: int) -> Segment:
     mark = _ITEM.match(text, start, end) if "\n" in text else None
-    return Segment(start, mark.end() if mark else start, end)
+    return Segment(_after_marker(text, start, end), mark.end() if mark else start, end)
+
+
+def _after_marker(text: str, start: int, end: int) -> int:
+    """Return where an item begins: after its bullet, but with its number, which says what comes first."""
+    mark = _ITEM.match(text, start, end)
+    return mark.end() if mark and not any(c.isalnum() for c in mark.group()) else start
 
 
 def pieces(text: str, start: int, end: int, limit: int = MAX_STATEMENT_CHARS) -> list[tuple[int, int]]:
