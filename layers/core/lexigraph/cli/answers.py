@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from lexigraph.answering.response import QueryResponse
-from lexigraph.cli.output import duration, one_line, printable, short_path
+from lexigraph.cli.output import duration, one_line, printable, prose, short_path
 from lexigraph.model.results import Notice, ScoredStatement, SearchResult, SearchResults
 
 _QUOTE = 400
@@ -15,7 +15,7 @@ _QUIET = ("unused_sources",)  # an answer need not use all that it was offered
 
 def print_answer(console: Console, response: str) -> None:
     """Print the text of an answer."""
-    console.print(Text(printable(response), style="bold"), soft_wrap=True)
+    prose(console, Text(printable(response), style="bold"))
 
 
 def print_sources(console: Console, response: QueryResponse) -> None:
@@ -26,7 +26,7 @@ def print_sources(console: Console, response: QueryResponse) -> None:
         place = f"{short_path(c.uri)}, characters {c.start}-{c.end}" if c.uri else "given with the question"
         console.print(Text.assemble((f"[{c.label}] ", "cyan"), f"{one_line(c.title)}  ", (place, "dim")), soft_wrap=True)
         if not response.extractive:
-            console.print(f'     "{one_line(c.text, _QUOTE)}"', soft_wrap=True)
+            prose(console, f'     "{one_line(c.text, _QUOTE)}"')
 
 
 def print_timings(console: Console, timings: Mapping[str, float]) -> None:

@@ -13,7 +13,7 @@ import lexigraph
 from lexigraph.cli.answers import print_sources, print_timings, print_warnings
 from lexigraph.cli.ingest import outcome, summarise
 from lexigraph.cli.invocation import current
-from lexigraph.cli.output import duration, printable, short_path
+from lexigraph.cli.output import duration, printable, prose, short_path
 from lexigraph.cli.progress import telling
 from lexigraph.model.errors import NotFound
 from lexigraph.model.tenant import Tenant
@@ -82,7 +82,7 @@ def _ask(out: Console, err: Console, engine: "lexigraph.LexicalGraphQueryEngine"
     out.print(Text(f"\nQ: {example.question}", style="bold cyan"), soft_wrap=True)
     out.print(Text(f"   the answer takes {' and '.join(example.files)}", style="dim"), soft_wrap=True)
     response = engine.stream(example.question).complete()
-    out.print(printable(response.response), soft_wrap=True)
+    prose(out, printable(response.response))
     print_sources(out, response)
     print_warnings(err, response.warnings)
     print_timings(out, response.timings)

@@ -38,14 +38,17 @@ def list_documents(
     if json_:
         print_json({"documents": [plain(d) for d in documents]})
         return ExitCode.OK
+    namespaces = {d.namespace for d in documents} - {"default"}
     table = Table(box=None, pad_edge=False)
-    for name in ("document", "title", "state", "version", "chunks", "characters", "namespace"):
-        numeric = name in ("version", "chunks", "characters")
-        table.add_column(name, overflow="fold", justify="right" if numeric else "left")
+    for name in ("document", "title", "state", *(["namespace"] if namespaces else [])):
+        table.add_column(name, overflow="fold")
+    for name in ("chunks", "characters"):
+        table.add_column(name, justify="right")
     for d in documents:
         state = d.state.lower() + (f", {d.failed_chunks} failed" if d.failed_chunks else "")
-        counts = (str(d.version), f"{d.chunks:,}", f"{d.characters:,}")
-        table.add_row(short_path(d.uri), one_line(d.title, 60), state, *counts, printable(d.namespace))
+        place = [printable(d.namespace)] if namespaces else []
+        counts = (f"{d.chunks:,}", f"{d.characters:,}")
+        table.add_row(short_path(d.uri), one_line(d.title, 40), state, *place, *counts)
     if documents:
         invocation.out.print(table)
     else:

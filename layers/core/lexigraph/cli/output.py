@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from rich.console import Console
+from rich.text import Text
 
 # a document must not be able to send a terminal its control sequences
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -41,6 +42,11 @@ def short_path(uri: str) -> str:
     here = Path.cwd()
     shown = path.relative_to(here) if path.is_relative_to(here) else path
     return printable(f"{shown}#{unquote(parts.fragment)}" if parts.fragment else str(shown))
+
+
+def prose(console: Console, text: str | Text) -> None:
+    """Print text of any length: in words over the lines of a terminal, unbroken elsewhere."""
+    console.print(text, soft_wrap=not console.is_terminal)
 
 
 def size(count: float) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 VERSION = 1
 
 _BATCH = 64
-_MAX_PARSED_CHARS = 20_000
+_MAX_PARSED_CHARS = 5_000
 _TOPIC_WORDS = 8
 _ROW_ROLES = frozenset(["row", "table"])
 _MEASURES = frozenset(["DATE", "TIME", "MONEY", "PERCENT", "QUANTITY"])

@@ -47,7 +47,9 @@ def _strip_edges(text: str) -> str:
     if tail.startswith(")") and stripped.count("(") > stripped.count(")"):
         return stripped + ")"
     last = stripped.rsplit(" ", 1)[-1]
-    if tail.startswith(".") and (last in _ABBREVIATED or "." in last[-3:] or (len(last) == 1 and last.isupper())):
+    if tail.startswith(".") and (
+        last in _ABBREVIATED or "." in last[-3:] or (len(last) == 1 and last.isupper() and last not in "IVX")
+    ):
         return stripped + "."
     return stripped
 

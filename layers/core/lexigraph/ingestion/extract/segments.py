@@ -16,7 +16,7 @@ _HEADING_CHARS = 80
 _HEADING_WORDS = 9
 
 _LINE = re.compile(r"[^\n]+")
-_ITEM = re.compile(r"\s*(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+")
+_ITEM = re.compile(r"\s*(?:[-*+•‣◦▪–]|\(?(?:\d{1,3})[.)]|\(?[a-zA-Z]\))\s+")
 _SPEAKER = re.compile(r"\s*(?:\[[^\]\n]{1,40}\]\s*)?([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3}):[ \t]+(?=\S)")
 _NO_SPEAKERS = listed(
     """
@@ -55,7 +55,8 @@ def segments(text: str, role: str) -> list[Segment]:
         found = list(_items(text, lines))
     else:
         found = _chat(text, lines) or _headed(text, list(_prose(text, lines)))
-    return [s for s in (_trimmed(text, segment) for segment in found) if s.start < s.end]
+    trimmed = (_trimmed(text, segment) for segment in found)
+    return [s for s in trimmed if any(c.isalnum() for c in text[s.body : s.end])]
 
 
 def _trimmed(text: str, s: Segment) -> Segment:

@@ -24,6 +24,8 @@ _STARTERS = listed(
     Under Despite Because Today Then Later Through Until
     """
 )
+# before a Roman numeral, so that the full stop of World War I. ends a sentence
+_NUMBERED = frozenset(["War", "Part", "Act", "Volume", "Chapter", "Type", "Phase", "Mark"])
 _ENDS = frozenset([".", "!", "?", "…", "?!", "!?", "!!", "??", "!!!", "???", "...", "....", "。"])
 _CLOSERS = frozenset(["'", '"', "''", "’", "”", "»", ")", "]"])
 _MAX_BRACKET_TOKENS = 40
@@ -61,7 +63,8 @@ def _starts(words: list[str], spaced: list[bool], i: int) -> bool | None:
         return None if not word.islower() else False
     if end in _ENDS:
         return _after_stop(words, last, word)
-    return _after_abbreviation(end, word, opening)
+    numbered = end in ("I.", "V.", "X.") and last > 0 and words[last - 1] in _NUMBERED
+    return numbered or _after_abbreviation(end, word, opening)
 
 
 def _before_closers(words: list[str], spaced: list[bool], last: int) -> int:
@@ -97,5 +100,4 @@ def _after_abbreviation(end: str, word: str, opening: bool) -> bool | None:
         return True
     if folded in _TITLES or opening:
         return False
-    # an initial, unless it may be a numeral: World War I. New
-    return False if len(end) == 2 and end[0].isupper() and end[0] not in "IVX" else None
+    return False if len(end) == 2 and end[0].isupper() else None

@@ -1,0 +1,74 @@
+"""The house rules that a test can keep: one-way dependencies and light imports."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "layers" / "core" / "lexigraph"
+MAY_IMPORT = {
+    "model": {"model"},
+    "settings": {"model", "settings"},
+    "storage": {"model", "settings", "storage"},
+    "inference": {"model", "settings", "inference"},
+    "ingestion": {"model", "settings", "storage", "inference", "ingestion"},
+    "retrieval": {"model", "settings", "storage", "inference", "retrieval"},
+    "answering": {"model", "settings", "storage", "inference", "retrieval", "answering"},
+    "cli": {"model", "settings", "storage", "inference", "ingestion", "retrieval", "answering", "cli"},
+}
+HEAVY = (
+    "llama_index",
+    "spacy",
+    "onnxruntime",
+    "tokenizers",
+    "pandas",
+    "sklearn",
+    "boto3",
+    "bs4",
+    "pypdf",
+    "docx",
+    "openpyxl",
+)
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        found |= {name.split(".")[1] for name in names if name.startswith("lexigraph.")}
+    return found
+
+
+@pytest.mark.parametrize("layer", MAY_IMPORT)
+def test_nothing_imports_upwards(layer: str) -> None:
+    files = [PACKAGE / f"{layer}.py"] if layer == "settings" else sorted((PACKAGE / layer).rglob("*.py"))
+    assert files
+    upwards = {str(f.relative_to(PACKAGE)): sorted(imports(f) - MAY_IMPORT[layer]) for f in files}
+    assert {name: found for name, found in upwards.items() if found} == {}
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "lexigraph",
+        "lexigraph.retrieval.retrievers.traversal",
+        "lexigraph.answering.query_engine",
+        "lexigraph.storage.factory",
+        "lexigraph.inference.factory",
+        "lexigraph.ingestion.pipeline",
+        "lexigraph.cli.main",
+    ],
+)
+def test_importing_a_module_loads_nothing_heavy(module: str) -> None:
+    code = f"import sys, {module}; print(*sorted({{m.split('.')[0] for m in sys.modules}} & set({HEAVY!r})))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_importing_the_package_loads_only_its_own_front_door() -> None:
+    code = "import sys, lexigraph; print(*sorted(m for m in sys.modules if m.startswith(('lexigraph', 'numpy', 'pydantic'))))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["lexigraph"]

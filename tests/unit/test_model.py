@@ -1,0 +1,182 @@
+"""Ids, names, filters, questions: the values that everything else stands on."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lexigraph.model.document import ChunkText
+from lexigraph.model.errors import InvalidInput
+from lexigraph.model.extraction import Extraction
+from lexigraph.model.filters import MetadataFilter, MetadataFilters, parse_expression, parse_filter
+from lexigraph.model.ids import chunk_id, content_hash, entity_id, fact_id, source_id, statement_id, topic_id
+from lexigraph.model.normalise import entity_key, text_key, without_brackets
+from lexigraph.model.question import Question
+from lexigraph.model.tenant import Tenant
+from tests.worlds import extraction, said
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("Marie  Curie", "marie curie"),
+        ("MARIE CURIE.", "marie curie"),
+        ("\u201cMarie Curie\u201d,", "marie curie"),
+        ("C++", "c++"),
+        ("C#", "c#"),
+        (".NET", ".net"),
+        ("AT&T", "at&t"),
+        ("Smith & Sons", "smith sons"),
+        ("O\u2019Brien", "o'brien"),
+        ("St. Louis-based", "st louis-based"),
+        ("\uff21\uff37\uff33", "aws"),
+        ("snake_case", "snake case"),
+        ("---", ""),
+        ("", ""),
+        ("Zürich", "zürich"),
+        ("東京", "東京"),
+    ],
+)
+def test_a_name_is_compared_by_its_key(name: str, key: str) -> None:
+    assert entity_key(name) == key
+
+
+@given(st.text(max_size=60))
+def test_a_key_is_its_own_key(name: str) -> None:
+    assert entity_key(entity_key(name)) == entity_key(name)
+    assert text_key(text_key(name)) == text_key(name)
+
+
+def test_c_and_its_relatives_are_three_entities() -> None:
+    assert len({entity_id("a", name) for name in ("C", "C++", "C#", "c")}) == 3
+
+
+def test_ids_are_what_they_were_yesterday() -> None:
+    assert source_id("default", "default", "file:///a.md") == "source:ce407b093224938ceb66fc83ed5af591"
+    assert entity_id("default", "Amazon Neptune") == "entity:6cad5fc03e00ce5cdebfa6510cf85537"
+
+
+def test_ids_keep_tenants_kinds_and_parts_apart() -> None:
+    ids = [
+        source_id("a", "n", "u"),
+        source_id("b", "n", "u"),
+        source_id("a", "nu", ""),
+        source_id("a", "", "nu"),
+        topic_id("a", "n", "u"),
+        statement_id("a", "n", "u"),
+        fact_id("a", "n", "u", ""),
+        chunk_id("a", "n", "u", 0, ""),
+        chunk_id("a", "n", "u", 1, ""),
+        chunk_id("a", "n", "u", 0, "x"),
+    ]
+    assert len(set(ids)) == len(ids)
+    assert content_hash("ab", "c") != content_hash("a", "bc")
+
+
+def test_topics_disregard_case_and_statements_do_not() -> None:
+    assert topic_id("a", "s", "Graph  Databases") == topic_id("a", "s", "graph databases")
+    assert statement_id("a", "t", "It Runs") != statement_id("a", "t", "it runs")
+    assert statement_id("a", "t", "It  runs ") == statement_id("a", "t", "It runs")
+
+
+def test_a_name_without_letters_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="no letter or digit"):
+        entity_id("a", "!?")
+
+
+@pytest.mark.parametrize(
+    ("title", "bare"), [("Mercury (planet)", "Mercury"), ("Mercury", "Mercury"), ("(x)", "(x)"), ("A (b) c", "A (b) c")]
+)
+def test_a_qualifier_in_brackets_is_dropped(title: str, bare: str) -> None:
+    assert without_brackets(title) == bare
+
+
+@pytest.mark.parametrize("name", ["default", "a", "team-7.eu_1", "x" * 64])
+def test_tenant_names_that_are_allowed(name: str) -> None:
+    assert Tenant(name) == name
+
+
+@pytest.mark.parametrize("name", ["", "A", "-a", "a-", "a b", "a/b", "..", "x" * 65, "a\n", "ä", "a\x00"])
+def test_tenant_names_that_are_not_allowed(name: str) -> None:
+    with pytest.raises(InvalidInput, match="tenant"):
+        Tenant(name)
+
+
+def test_a_question_is_checked_at_the_edge() -> None:
+    assert Question.of("  what\x00 is\n it ").text == "what is it"
+    for text in ("", "   ", "?!"):
+        with pytest.raises(InvalidInput, match="empty"):
+            Question.of(text)
+    with pytest.raises(InvalidInput, match="at most 4,000"):
+        Question.of("x" * 100_000)
+
+
+def test_what_is_indexed_of_a_chunk_holds_title_and_headings() -> None:
+    chunk = ChunkText(0, "Guide", ("Guide", "Setup", "Linux"), "Run it.", 0, 7)
+    assert chunk.indexed == "Guide\nSetup > Linux\nRun it."
+    assert ChunkText(0, "", (), "Run it.", 0, 7).indexed == "Run it."
+
+
+def test_an_extraction_survives_json() -> None:
+    made = extraction("T", [said("A b C.", "A|X", "C", facts=[("A", "b", "C")])], [("AA", "A")])
+    assert Extraction.from_json(made.to_json()) == made
+    failed = Extraction(failed="no JSON", dropped=("one",))
+    assert Extraction.from_json(failed.to_json()) == failed
+
+
+YEAR = {"year": 2020, "lang": "en", "draft": False, "day": "2024-05-01"}
+
+
+@pytest.mark.parametrize(
+    ("expression", "passes"),
+    [
+        ("year == 2020", True),
+        ("year = 2020.0", True),
+        ("year != 2020", False),
+        ("year >= 2021", False),
+        ("year < 2021", True),
+        ("year > en", False),
+        ("lang in [de, en]", True),
+        ("lang not_in [de, en]", False),
+        ("draft == false", True),
+        ("draft == 0", False),
+        ("missing == 1", False),
+        ("missing != 1", True),
+        ("missing not_in [1]", True),
+        ("day >= 2024-05", True),
+        ("day < 2024-05", False),
+    ],
+)
+def test_a_filter_compares_values_of_one_type(expression: str, passes: bool) -> None:
+    assert parse_expression(expression).matches(YEAR) is passes
+
+
+def test_filters_combine() -> None:
+    new, english = MetadataFilter("year", ">", 2010), MetadataFilter("lang", "==", "en")
+    german = MetadataFilter("lang", "==", "de")
+    assert MetadataFilters((new, english)).matches(YEAR)
+    assert not MetadataFilters((new, german)).matches(YEAR)
+    assert MetadataFilters((new, german), "or").matches(YEAR)
+    assert MetadataFilters((german,), "not").matches(YEAR)
+    raw = {"condition": "and", "filters": [{"key": "year", "operator": ">", "value": 2010}, {"key": "lang", "value": "en"}]}
+    assert parse_filter(raw) == MetadataFilters((new, english))
+    assert parse_filter(None) is None
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "year > 1",
+        {"key": "a"},
+        {"key": 1, "value": 1},
+        {"key": "a", "operator": "~", "value": 1},
+        {"key": "a", "operator": "in", "value": 1},
+        {"key": "a", "value": {"b": 1}},
+        {"filters": []},
+        {"condition": "xor", "filters": [{"key": "a", "value": 1}]},
+        {"filters": [{"key": "a", "value": 1}] * 101},
+        {"key": "a", "operator": "in", "value": list(range(1_001))},
+    ],
+)
+def test_a_malformed_filter_is_refused_with_a_reason(raw: object) -> None:
+    with pytest.raises(InvalidInput, match="filter"):
+        parse_filter(raw)
