@@ -9,7 +9,7 @@ from lexigraph.model.errors import InvalidInput
 from lexigraph.model.extraction import Extraction
 from lexigraph.model.filters import MetadataFilter, MetadataFilters, parse_expression, parse_filter
 from lexigraph.model.ids import chunk_id, content_hash, entity_id, fact_id, source_id, statement_id, topic_id
-from lexigraph.model.normalise import entity_key, text_key, without_brackets
+from lexigraph.model.normalise import entity_key, text_key, title_names, without_brackets
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
 from tests.worlds import extraction, said
@@ -180,3 +180,14 @@ def test_filters_combine() -> None:
 def test_a_malformed_filter_is_refused_with_a_reason(raw: object) -> None:
     with pytest.raises(InvalidInput, match="filter"):
         parse_filter(raw)
+
+
+def test_a_title_names_what_a_document_is_about() -> None:
+    assert title_names("The Rank Organisation (company)") == [
+        "The Rank Organisation",
+        "Rank Organisation",
+        "The Rank Organisation (company)",
+    ]
+    assert title_names("Warsaw") == ["Warsaw"]
+    assert title_names("A") == ["A"]
+    assert title_names("?!") == []

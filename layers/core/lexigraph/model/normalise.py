@@ -7,6 +7,7 @@ from functools import lru_cache
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[\w+#&.'-]+")
 _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
+_ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 _ATTACHED = "+#&.'-"
 
 
@@ -41,3 +42,10 @@ def without_brackets(title: str) -> str:
     """Return a title without a trailing qualifier: ``Mercury (planet)`` becomes ``Mercury``."""
     bare = _BRACKETS.sub("", title).strip()
     return bare or title
+
+
+def title_names(title: str) -> list[str]:
+    """Return the names that a document of this title is about: without a qualifier, without an article, and as it stands."""
+    bare = without_brackets(title)
+    names = dict.fromkeys((bare, _ARTICLE.sub("", bare), title))
+    return [name for name in names if entity_key(name)]

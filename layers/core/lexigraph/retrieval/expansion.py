@@ -37,6 +37,7 @@ class Expansion:
         self._question = question
         self._asked = {a.entity.id: a.worth for a in anchors.entities}
         self._ranker: Ranker | None = None
+        self._ids: dict[str, str] = {}
 
     @property
     def ranker(self) -> Ranker:
@@ -145,7 +146,10 @@ class Expansion:
         return frozenset(map(self._entity_id, keys))
 
     def _entity_id(self, key: str) -> str:
-        return node_id("entity", self.stores.tenant, key)
+        found = self._ids.get(key)
+        if found is None:
+            found = self._ids[key] = node_id("entity", self.stores.tenant, key)
+        return found
 
 
 def gather(stores: BoundStores, question: str, anchors: Anchors, args: TraversalArgs) -> Expansion:

@@ -124,6 +124,12 @@ class Coverage:
         total = float(wanted.sum())
         return float((wanted * held).sum()) / total if total > 0 else 0.0
 
+    def shares(self, held: Sequence[Array], of: Array) -> list[float]:
+        """Return :meth:`share` of many at once."""
+        wanted = self.idf * of
+        total = float(wanted.sum())
+        return (np.stack(held) @ wanted / total).tolist() if total > 0 and held else [0.0] * len(held)
+
 
 class Ranker:
     """Ranks the chunks found for one question.
@@ -136,23 +142,26 @@ class Ranker:
     ) -> None:
         self.coverage, self.asked, self.args, self.weights = coverage, asked, args, weights
         self._held: dict[str, Array] = {}
+        self._share: dict[str, float] = {}
 
     def held(self, candidate: Candidate) -> Array:
         """Return which of the question's words a chunk holds, its title included."""
         row = self._held.get(candidate.id)
         if row is None:
             row = self._held[candidate.id] = self.coverage.held(f"{candidate.title}\n{candidate.text}")
+            self._share[candidate.id] = self.coverage.share(row) ** self.weights.coverage_power
         return row
 
     def own(self, candidate: Candidate) -> dict[str, float]:
         """Return the parts of a chunk's own score, not yet scaled."""
         w, args = self.weights, self.args
         total = sum(self.asked.values())
+        self.held(candidate)
         named = sum(weight for entity, weight in self.asked.items() if entity in candidate.entities)
         return {
             "vector": args.chunk_weight * (1 - args.bm25_weight) * candidate.cosine,
             "bm25": args.chunk_weight * args.bm25_weight * candidate.bm25,
-            "coverage": w.coverage * self.coverage.share(self.held(candidate)) ** w.coverage_power,
+            "coverage": w.coverage * self._share[candidate.id],
             "title": w.title * candidate.title_match,
             "entity": args.entity_weight * named / total if total else 0.0,
         }
@@ -196,11 +205,10 @@ class Ranker:
         gained: dict[str, tuple[float, str, Link]] = {}
         for start in sorted(set(starts) & state.keys()):
             before = state[start]
-            for link in leaving.get(start, ()):
-                if link.to_chunk not in state or link.to_chunk == start:
-                    continue
-                answered = self.coverage.share(self.held(candidates[link.to_chunk]), before.open)
-                value = decay * min(before.score, 1.0) * self._worth(link, entities.get(link.entity_id), answered)
+            out = [link for link in leaving.get(start, ()) if link.to_chunk in state and link.to_chunk != start]
+            answered = self.coverage.shares([self.held(candidates[link.to_chunk]) for link in out], before.open)
+            for link, share in zip(out, answered, strict=True):
+                value = decay * min(before.score, 1.0) * self._worth(link, entities.get(link.entity_id), share)
                 best = gained.get(link.to_chunk, (0.0, "", link))
                 if (round(value, 6), best[1], best[2].entity_id) > (round(best[0], 6), start, link.entity_id):
                     gained[link.to_chunk] = (value, start, link)
@@ -228,21 +236,18 @@ class Ranker:
 
     def diversify(self, ranked: Sequence[Ranked], candidates: Mapping[str, Candidate]) -> list[Ranked]:
         """Order chunks so that each adds what those before it lack: repeated words of the question cost up to ``diversity``."""
-        rest, chosen = list(ranked), []
-        seen = np.zeros(len(self.coverage.words))
-        while rest:
-            best: tuple[float, int] = (-1.0, 0)
-            for at, chunk in enumerate(rest):
-                if round(chunk.score, 6) <= best[0]:  # sorted by score, which is the most it can be worth
-                    break
-                held = self.held(candidates[chunk.id])
-                worth = round(chunk.score * (1 - self.args.diversity * self.coverage.share(seen, held)), 6)
-                if worth > best[0]:
-                    best = (worth, at)
-            chunk = rest.pop(best[1])
-            repeated = best[0] - chunk.score
-            chosen.append(replace(chunk, score=best[0], parts={**chunk.parts, "diversity": repeated}))
-            seen = np.maximum(seen, self.held(candidates[chunk.id]))
+        held = np.stack([self.held(candidates[r.id]) for r in ranked]) if ranked else np.zeros((0, 0))
+        weighted = held * self.coverage.idf
+        total = np.maximum(weighted.sum(axis=1), 1e-9)
+        scores = np.array([r.score for r in ranked])
+        seen, left, chosen = np.zeros(len(self.coverage.words)), np.ones(len(ranked), bool), []
+        while left.any():
+            worth = np.round(scores * (1 - self.args.diversity * (weighted @ seen) / total), 6)
+            at = int(np.argmax(np.where(left, worth, -1.0)))  # the first of equals, which is the better ranked
+            chunk, left[at] = ranked[at], False
+            repeated = float(worth[at]) - chunk.score
+            chosen.append(replace(chunk, score=float(worth[at]), parts={**chunk.parts, "diversity": repeated}))
+            seen = np.maximum(seen, held[at])
         return chosen
 
 

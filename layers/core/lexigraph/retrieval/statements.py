@@ -12,7 +12,7 @@ from lexigraph.retrieval.expansion import Expansion
 from lexigraph.retrieval.ranking import Ranked
 from lexigraph.retrieval.trace import Trace
 
-_RERANKED = 400  # statements given to a reranker at most, those of the best chunks
+_READ = 2  # statements looked at for each one that may be returned: those of the best chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ def rank_statements(
 
     ``queries`` is what the reranker compares with: the question and the names of the entities looked up (G-35).
     """
+    ranked = _best_chunks(expansion, ranked)
     fits = _fits(expansion, ranked)
     fits = _reranked(fits, ranked, queries, reranker, trace)
     weights, found = expansion.ranker.weights, expansion.found
@@ -48,6 +49,20 @@ def rank_statements(
     chosen = expansion.ranker.diversify(lifted, found.candidates)
     scored = [pair for chunk in chosen for pair in _of_chunk(expansion, chunk, fits[chunk.id])]
     return sorted(scored, key=lambda pair: (-pair[0].score, pair[0].id))
+
+
+def _best_chunks(expansion: Expansion, ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Return the best chunks that hold together several times the statements wanted: all when all are wanted."""
+    args = expansion.args
+    if args.max_statements is None or not args.reranks:
+        return list(ranked)
+    kept, count = [], 0
+    for chunk in ranked:
+        if count >= _READ * args.max_statements:
+            break
+        kept.append(chunk)
+        count += len(expansion.found.rows[chunk.id])
+    return kept
 
 
 def _fits(expansion: Expansion, ranked: Sequence[Ranked]) -> dict[str, list[Fit]]:
@@ -86,7 +101,7 @@ def _reranked(
     """Add the reranker's scores as shares of the best: of each statement with its topic and source title (G-33, G-34)."""
     if reranker is None:
         return dict(fits)
-    rows = [fit.row for chunk in ranked for fit in fits[chunk.id]][:_RERANKED]
+    rows = [fit.row for chunk in ranked for fit in fits[chunk.id]]
     texts = ["\n".join(dict.fromkeys((row.source.title, row.topic, row.value, row.details))) for row in rows]
     try:
         with trace.step("rerank"):

@@ -11,6 +11,7 @@ from lexigraph.model.normalise import entity_key
 
 MAX_NAME_WORDS = 8
 _WORD = re.compile(r"\w+")
+_MARKS = re.compile("[\u0300-\u036f]+")
 _NAME_WORD = re.compile(r"[\w+#&.'\u2019-]+")
 
 # Function words and what questions are made of: they carry no content that an answer could share.
@@ -36,7 +37,7 @@ def words(text: str) -> list[str]:
     """Return the lower-case words of a text in order, without accents: ``Aschenbrödel`` is asked for as ``aschenbrodel``."""
     text = text.casefold()
     if not text.isascii():
-        text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+        text = _MARKS.sub("", unicodedata.normalize("NFKD", text))
     return _WORD.findall(text)
 
 
@@ -60,25 +61,26 @@ class Name:
 def names(text: str, *, max_words: int = MAX_NAME_WORDS, capitals: bool = True) -> Iterator[Name]:
     """Yield every stretch of up to ``max_words`` words of a line that could be a name.
 
-    With ``capitals`` it begins with a capital or a digit, as names do in running text; without, any word may begin it, as in
-    a question typed in lower case. Stretches of function words alone are left out, and a possessive ending is dropped.
+    With ``capitals`` it is written as names are in running text: it begins with a capital or a digit, and beyond three words
+    it ends with one too. Without, any words may be a name, as in a question typed in lower case. Stretches of function words
+    alone are left out, and a possessive ending is dropped.
     """
     at = 0
     for line in text.split("\n"):
-        found = [(m.group(), key) for m in _NAME_WORD.finditer(line) if (key := entity_key(m.group()))]
-        for first, (form, key) in enumerate(found):
-            if capitals and not (form.lstrip("'.\u2019")[:1].isupper() or form[0].isdigit()):
+        forms = [form for form in _NAME_WORD.findall(line) if entity_key(form)]
+        keys = [entity_key(form) for form in forms]
+        marked = [not capitals or form[:1].isupper() or form.lstrip("'.\u2019")[:1].isupper() or form[:1].isdigit() for form in forms]
+        content = [key not in STOP_WORDS and len(key) > 1 for key in keys]
+        for first, opens in enumerate(marked):
+            if not opens:
                 continue
-            parts: list[str] = []
-            content = False
-            for last in range(first, min(first + max_words, len(found))):
-                key = found[last][1]
-                content = content or (key not in STOP_WORDS and (len(key) > 1 or last > first))
-                bare = _without_possessive(key)
-                if content and bare:
-                    yield Name(" ".join([*parts, bare]), " ".join(f for f, _ in found[first : last + 1]), at + first, at + last + 1)
-                parts.append(key)
-        at += len(found)
+            telling = False
+            for last in range(first, min(first + max_words, len(keys))):
+                telling = telling or content[last] or (last > first and keys[last] not in STOP_WORDS)
+                if telling and (marked[last] or last < first + 3) and (bare := _without_possessive(keys[last])):
+                    key = " ".join([*keys[first:last], bare])
+                    yield Name(key, " ".join(forms[first : last + 1]), at + first, at + last + 1)
+        at += len(keys)
 
 
 def _without_possessive(key: str) -> str:

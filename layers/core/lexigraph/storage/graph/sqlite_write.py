@@ -8,7 +8,7 @@ from typing import Any
 from lexigraph.model.errors import Conflict, InvalidInput
 from lexigraph.model.graph import ChunkGraph, Placement, Source
 from lexigraph.model.ids import Kind, entity_id
-from lexigraph.model.normalise import entity_key, without_brackets
+from lexigraph.model.normalise import title_names
 from lexigraph.storage.embedded import in_batches, marks
 from lexigraph.storage.graph.sqlite_schema import SYNONYMS
 from lexigraph.storage.protocols import SourceVersion
@@ -200,9 +200,8 @@ def publish(connection: sqlite3.Connection, tenant: str, sources: Sequence[Sourc
             ),
         )
         connection.execute("DELETE FROM about WHERE source = ?", (s,))
-        names = _title_names(source.title)
         t = tenant_key(connection, tenant)
-        titled = {raw(entity_id(tenant, name)): (t, name) for name in names}
+        titled = {raw(entity_id(tenant, name)): (t, name) for name in title_names(source.title)}
         entity = _ensure(connection, "entity", titled, "tenant, value")
         connection.executemany(
             "INSERT INTO about VALUES (?, ?, ?)", [(s, entity[key], name) for key, (_, name) in titled.items()]
@@ -222,11 +221,6 @@ def publish(connection: sqlite3.Connection, tenant: str, sources: Sequence[Sourc
                 f"SELECT a.{side} FROM placed p JOIN alias a ON a.chunk = p.chunk WHERE p.source = ? AND p.since = ?",
                 (s, source.version),
             )
-
-
-def _title_names(title: str) -> list[str]:
-    names = [without_brackets(title), title]
-    return [name for at, name in enumerate(names) if entity_key(name) and name not in names[:at]]
 
 
 def _json(value: Mapping[str, Any]) -> str:
