@@ -35,8 +35,11 @@ class Outcome:
 
 def here(*arguments: str | Path, cwd: Path | str = ".", stdin: str = "", env: dict[str, str] | None = None) -> Outcome:
     """Run a command in this process, with ``cwd`` as its current folder."""
+    clean = {name: None for name in _settings()}
     with contextlib.chdir(cwd):
-        found = CliRunner().invoke(app, [str(a) for a in arguments], input=stdin, env=env, prog_name="lexigraph")
+        found = CliRunner().invoke(
+            app, [str(a) for a in arguments], input=stdin, env={**clean, **(env or {})}, prog_name="lexigraph"
+        )
     if found.exception and not isinstance(found.exception, SystemExit):
         raise found.exception
     return Outcome(found.exit_code, found.stdout, found.stderr)
@@ -57,6 +60,11 @@ def begin(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, 
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, **(env or {})},
+        env={**{k: v for k, v in os.environ.items() if k not in _settings()}, **(env or {})},
         **options,
     )
+
+
+def _settings() -> list[str]:
+    """Return the settings in the environment of whoever runs the tests: they are to have no effect."""
+    return [name for name in os.environ if name.upper().startswith("LEXIGRAPH_")]

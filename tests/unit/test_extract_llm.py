@@ -252,7 +252,7 @@ def test_a_topic_without_a_title_takes_the_heading():
 
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+        st.none() | st.booleans() | st.integers() | st.text(st.characters(codec=None), max_size=20),
         lambda inner: (
             st.lists(inner, max_size=4)
             | st.dictionaries(
@@ -280,6 +280,19 @@ def test_a_topic_without_a_title_takes_the_heading():
 def test_no_reply_breaks_the_run(reply):
     extraction = only(ScriptedModel(lambda _: reply))
     assert extraction.failed or all(s.value for t in extraction.topics for s in t.statements)
+    assert extraction.to_json().encode()
+
+
+def test_half_a_character_in_a_reply_reaches_no_store():
+    half = "Ada\ud800 King"
+    fact = {"subject": half, "predicate": half, "object": half + "2"}
+    reply = {
+        **saying(half, entities=names(half), facts=[fact], details=[half]),
+        "aliases": [{"name": half, "other_name": "A"}],
+    }
+    extraction = read_reply(reply, a_chunk())
+    assert extraction.topics[0].statements[0].facts
+    assert extraction.to_json().encode()
 
 
 # ---------------------------------------------------------------- evidence
@@ -290,7 +303,7 @@ def test_no_reply_breaks_the_run(reply):
     [
         ("Ada met Bob.", "-", "Ada met Bob."),
         ("ada   MET bob", "-", "Ada met Bob"),
-        ("They went\nhome “late”", "-", 'They went home "late"'),
+        ("They went\nhome “late”", "-", 'They went home "late'),
         ("", "They went home late", 'They went home "late'),
         ("not a quote at all", "Rain fell in Lyon on Ada and Bob all day", "Rain fell on Ada and Bob in Lyon all day."),
         ("nothing like it", "Completely different words here", None),
@@ -499,7 +512,7 @@ def test_the_name_tells_method_prompt_model_and_propositions():
 
 
 def test_the_factory_follows_the_settings():
-    model = ScriptedModel(in_turn(*[GOOD] * 2))
+    model = ScriptedModel(in_turn({"propositions": ["Hod Lisenbee was born."]}, GOOD))
     assert isinstance(make_extractor(load_settings(), None), LocalExtractor)
     extractor = make_extractor(load_settings(llm="ollama:any", propositions=True, extract_max_tokens=99), model)
     assert isinstance(extractor, Extractor)

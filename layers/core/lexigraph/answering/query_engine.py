@@ -47,7 +47,7 @@ class AnswerArgs:
     | ``include_facts`` | show the model the facts too (G-23) | False |
     | ``max_context_chars`` | characters of statements shown to the model, best first | 24,000 |
     | ``max_answer_tokens`` | longest reply of the model | 1,024 |
-    | ``quoted_statements`` | statements of an extractive answer | 6 |
+    | ``quoted_statements`` | statements of an extractive answer | 8 |
     | ``prompts`` | the templates | ``AnswerPrompts()`` |
     | ``max_question_chars`` | longest question | 4,000 |
     """
@@ -55,7 +55,7 @@ class AnswerArgs:
     include_facts: bool = False
     max_context_chars: int = 24_000
     max_answer_tokens: int = 1024
-    quoted_statements: int = 6
+    quoted_statements: int = 8
     prompts: AnswerPrompts = field(default_factory=AnswerPrompts)
     max_question_chars: int = MAX_CHARS
 

@@ -144,7 +144,7 @@ class _Chunk:
         self._parsed = [(s, doc, find_names(doc) if doc is not None else []) for s, doc in parsed]
         seen = [(n.text, n.class_) for _, _, names in self._parsed for n in names]
         speakers = list(dict.fromkeys(s.speaker for s, _ in parsed if s.speaker))
-        self._subjects = Subjects(chunk.title, chunk.text, seen, speakers)
+        self._subjects = Subjects(_one_line(chunk.title), chunk.text, seen, speakers)
         self._handles = [(spoken_name(s), s) for s in speakers if spoken_name(s) != s]
         self._in_title = in_title
         self._spans: list[tuple[int, int, str, str]] = []
@@ -163,7 +163,7 @@ class _Chunk:
         return Extraction(tuple(ExtractedTopic(title or main, tuple(made)) for title, made in found), tuple(aliases))
 
     def _made(self, s: _Statement) -> ExtractedStatement:
-        value = _one_line(_SURROGATES.sub("\ufffd", self._text[s.start : s.end]))
+        value = _one_line(self._text[s.start : s.end])
         return ExtractedStatement(value, s.start, s.end, entities=tuple(s.names.values()), facts=tuple(s.facts))
 
     def _topic(self, statements: Sequence[ExtractedStatement]) -> str:
@@ -265,7 +265,7 @@ class _Chunk:
 
 
 def _one_line(text: str) -> str:
-    return _SPACE.sub(" ", text).strip()
+    return _SPACE.sub(" ", _SURROGATES.sub("\ufffd", text)).strip()
 
 
 def _holding(statements: Iterable[_Statement], place: int) -> _Statement | None:

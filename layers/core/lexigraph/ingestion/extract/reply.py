@@ -78,7 +78,7 @@ class _Reader:
         said = self.chunk.indexed
         for at, pair in enumerate(self._within(raw, schema.MAX_ALIASES, "aliases")):
             values = (pair.get("other_name"), pair.get("name")) if isinstance(pair, Mapping) else (None, None)
-            other, name = (clean_name(v) if isinstance(v, str) else "" for v in values)
+            other, name = (clean_name(_line(v)) if isinstance(v, str) else "" for v in values)
             if not other or not name or entity_key(other) == entity_key(name):
                 self._drop(f"aliases[{at}]", "needs two different names")
             elif not (holds(said, other) and holds(said, name)):
@@ -145,8 +145,9 @@ class _Reader:
             return []
         class_ = self._text(raw.get("class"), schema.MAX_CLASS_CHARS)
         title = title_name(self.chunk.title)
-        same = entity_key(title) and entity_key(title) == entity_key(raw["name"])
-        return [ExtractedEntity(name, class_) for name in ([title] if same else name_forms(raw["name"]))]
+        name = _line(raw["name"])
+        same = entity_key(title) and entity_key(title) == entity_key(name)
+        return [ExtractedEntity(form, class_) for form in ([title] if same else name_forms(name))]
 
     def _all_names(self, topics: list[Any]) -> dict[str, ExtractedEntity]:
         """Every name of the reply: a model lists a name once and uses it in the facts of several statements."""
@@ -184,7 +185,8 @@ class _Reader:
         """Return the name of an entity of the statement, or of the reply, which then is one of the statement too."""
         if not isinstance(raw, str):
             return ""
-        for form in (entity_key(raw), entity_key(clean_name(raw))):
+        name = _line(raw)
+        for form in (entity_key(name), entity_key(clean_name(name))):
             if form and form not in names and form in self._named:
                 names[form] = self._named[form]
             if form in names:
@@ -214,6 +216,7 @@ class _Reader:
 
 
 def _line(text: str) -> str:
+    # JSON can escape half a surrogate pair, which no store takes
     return text_key(text.encode("utf-8", "replace").decode())
 
 

@@ -32,6 +32,7 @@ _LOG = logging.getLogger(__name__)
 _HEADER = struct.Struct("<8sIIQQQQQI")
 _MAGIC, _FORMAT, _START = b"LEXIVECS", 1, 64
 _SAMPLES = 16
+_VIEWS = 200  # each keeps a file open
 Slots = NDArray[Any]
 
 
@@ -99,10 +100,10 @@ class View:
         """Shape ``(slots, dimension)``."""
         return self.slots["vector"]
 
-    @cached_property
+    @property
     def keys(self) -> NDArray[np.int64]:
         """Key by slot, increasing."""
-        return np.ascontiguousarray(self.slots["key"])
+        return self.slots["key"]
 
     @cached_property
     def _sources(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
@@ -141,6 +142,8 @@ class Sidecars:
                 _LOG.warning("%s: %s; vectors are kept in memory", self._path(partition.number), error.strerror)
             view = _in_memory(connection, partition)
         self._views[partition.number] = view
+        if len(self._views) > _VIEWS:
+            self._views.pop(next(iter(self._views)), None)
         return view
 
     def distrust(self, partition: Partition) -> None:
@@ -211,12 +214,18 @@ def _view(descriptor: int, header: Header, connection: sqlite3.Connection, parti
     """Map what the header covers; ``have`` is an earlier view of the same file."""
     mapped = mmap.mmap(descriptor, header.size, access=mmap.ACCESS_READ)
     slots = np.frombuffer(mapped, _slot(header.dimension), header.slots, _START)
-    view = View(partition, slots, np.zeros(0, np.intp), os.fstat(descriptor).st_ino)
-    gone = np.array(holes_after(connection, partition, have.partition.holes if have else 0), np.int64)
-    dead = np.searchsorted(view.keys, gone) if gone.size else np.zeros(0, np.intp)
-    # a record that came and went between two looks at the database has no slot
-    dead = dead[(dead < header.slots) & (view.keys[dead % header.slots] == gone)] if gone.size else dead
-    return View(partition, slots, np.concatenate([have.dead, dead]) if have else dead, view.inode)
+    dead = _slots_of(slots, holes_after(connection, partition, have.partition.holes if have else 0))
+    dead = np.concatenate([have.dead, dead]) if have else dead
+    return View(partition, slots, dead, os.fstat(descriptor).st_ino)
+
+
+def _slots_of(slots: Slots, keys: list[int]) -> NDArray[np.intp]:
+    """Return where the keys are; a record that came and went between two looks at the database is nowhere."""
+    if not keys or not len(slots):
+        return np.zeros(0, np.intp)
+    at: NDArray[np.intp] = np.minimum(np.searchsorted(slots["key"], keys), len(slots) - 1)
+    there: NDArray[np.bool_] = slots["key"][at] == keys
+    return at[there]
 
 
 def _in_memory(connection: sqlite3.Connection, partition: Partition) -> View:

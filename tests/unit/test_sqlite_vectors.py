@@ -1,0 +1,399 @@
+"""The embedded vector store on the inside: the copy of the vectors, the full-text tables, and what is left behind."""
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from math import log
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lexigraph.model.filters import parse_expression
+from lexigraph.model.graph import Source
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.embedded import Database
+from lexigraph.storage.protocols import Hit, IndexName, SearchRequest, VectorRecord
+from lexigraph.storage.vector import partitions
+from lexigraph.storage.vector.sidecar import Moved, Sidecars
+from lexigraph.storage.vector.sqlite import SqliteVectorStore
+from tests.contract.vector_fixtures import DIMENSION, LABEL, random_units, unit
+from tests.disks import files_of_at_most
+
+A, B = Tenant("a"), Tenant("b")
+COUNT = 60
+VECTORS = random_units(COUNT, seed=7)
+QUESTION = unit(1, 1, 1)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def opened(folder: Path) -> Iterator[Callable[[], SqliteVectorStore]]:
+    """Opens one more client of the store in the folder."""
+    stores: list[SqliteVectorStore] = []
+
+    def opener() -> SqliteVectorStore:
+        stores.append(SqliteVectorStore(f"sqlite:///{folder}", label=LABEL, dimension=DIMENSION))
+        return stores[-1]
+
+    yield opener
+    for store in stores:
+        store.close()
+
+
+def records(first: int = 0, last: int = COUNT, shift: int = 0) -> list[VectorRecord]:
+    return [VectorRecord(f"r{n}", f"word{n}", f"s{n}", "", VECTORS[(n + shift) % COUNT]) for n in range(first, last)]
+
+
+def search(store: SqliteVectorStore, k: int = COUNT, **more: Any) -> list[Hit]:
+    return store.search_many(A, [SearchRequest("chunk", vector=QUESTION, k=k, **more)])[0]
+
+
+def scored(hits: list[Hit]) -> dict[str, float]:
+    return {hit.id: hit.score for hit in hits}
+
+
+def expected(store: SqliteVectorStore) -> dict[str, float]:
+    """What a search for everything has to give, worked out from the records."""
+    found = store.fetch(A, "chunk", store.ids(A, "chunk"))
+    return {
+        i: round(float(np.asarray(r.vector, np.float64) @ QUESTION.astype(np.float64)), 6) + 0.0 for i, r in found.items()
+    }
+
+
+def sidecars(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.f32*"))
+
+
+# -- the copy of the vectors
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(os.urandom(path.stat().st_size))
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-5])
+
+
+def zeros(path: Path) -> None:
+    raw = path.read_bytes()
+    path.write_bytes(raw[:64] + bytes(len(raw) - 64))
+
+
+def longer(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"leftover of an append that was killed")
+
+
+def other_header(path: Path) -> None:
+    raw = bytearray(path.read_bytes())
+    raw[30] ^= 1
+    path.write_bytes(bytes(raw))
+
+
+def rotated(path: Path) -> None:
+    # whole and well formed, with every vector in another's slot
+    raw = path.read_bytes()
+    slots = np.frombuffer(raw[64:], np.dtype([("key", "<i8"), ("source", "<i8"), ("vector", "<f4", (DIMENSION,))])).copy()
+    slots["vector"] = np.roll(slots["vector"], 1, axis=0)
+    path.write_bytes(raw[:64] + slots.tobytes())
+
+
+DAMAGES = [Path.unlink, lambda path: path.write_bytes(b""), garbage, cut, zeros, longer, other_header, rotated]
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=range(len(DAMAGES)))
+def test_a_missing_or_damaged_copy_is_made_anew_without_a_word(
+    opened: Callable[[], SqliteVectorStore], folder: Path, damage: Callable[[Path], object], caplog: pytest.LogCaptureFixture
+) -> None:
+    store = opened()
+    store.upsert(A, {"chunk": records()})
+    before = search(store)
+    store.close()
+    damage(*sidecars(folder))
+    fresh = opened()
+    assert search(fresh) == before
+    fresh.upsert(A, {"chunk": [VectorRecord("late", "text", vector=QUESTION)]})
+    assert search(fresh, k=1)[0].id == search(opened(), k=1)[0].id == "late"
+    assert not caplog.records
+    assert len(sidecars(folder)) == 1
+
+
+def test_one_wrong_vector_that_turns_up_is_noticed(opened: Callable[[], SqliteVectorStore], folder: Path) -> None:
+    store = opened()
+    store.upsert(A, {"chunk": records()})
+    before = search(store)
+    store.close()
+    (path,) = sidecars(folder)
+    raw = path.read_bytes()
+    # a slot that no sample looks at
+    at = raw.index(VECTORS[2].tobytes())
+    path.write_bytes(raw[:at] + QUESTION.tobytes() + raw[at + 4 * DIMENSION :])
+    assert search(opened(), k=5) == before[:5]
+    assert QUESTION.tobytes() not in path.read_bytes()
+
+
+def test_a_copy_of_another_moment_or_database_is_not_used(opened: Callable[[], SqliteVectorStore], folder: Path) -> None:
+    store = opened()
+    store.upsert(A, {"chunk": records(0, 20)})
+    search(store)
+    store.close()
+    backup = folder.with_name("backup")
+    shutil.copytree(folder, backup)
+    store = opened()
+    store.upsert(A, {"chunk": records(20, 40)})
+    search(store)
+    store.close()
+    # the database of the backup, the copy of later; then other records under the keys that the copy has
+    shutil.copy(backup / "vectors.sqlite", folder / "vectors.sqlite")
+    store = opened()
+    assert scored(search(store)) == expected(store)
+    store.close()
+    shutil.copy(*sidecars(folder), backup / "kept")
+    store = opened()
+    store.upsert(A, {"chunk": records(20, 60, shift=3)})
+    store.close()
+    shutil.move(backup / "kept", *sidecars(folder))
+    store = opened()
+    assert scored(search(store)) == expected(store)
+    store.close()
+    # a new database beside a copy of an old one
+    for path in folder.glob("vectors.sqlite*"):
+        path.unlink()
+    store = opened()
+    store.upsert(A, {"chunk": records(0, 60, shift=9)})
+    assert scored(search(store)) == expected(store)
+
+
+def test_without_room_for_the_copy_searches_go_on(
+    opened: Callable[[], SqliteVectorStore], folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = opened()
+    store.upsert(A, {"chunk": records()})
+    with files_of_at_most(500):
+        assert scored(search(store)) == expected(store)
+        assert search(store, filters=parse_expression("a == 1")) == []
+    assert len(caplog.records) == 1 and "in memory" in caplog.text
+    store.delete(A, {"chunk": ["r5"]})
+    assert scored(search(store)) == expected(store)
+    assert len(sidecars(folder)) == 1
+
+
+def test_a_search_without_news_reads_no_log(opened: Callable[[], SqliteVectorStore]) -> None:
+    store = opened()
+    store.upsert(A, {"chunk": records()})
+    store.upsert(A, {"chunk": records(0, 30, shift=1)})
+    search(store)
+    queries: list[str] = []
+    with store._database.read() as connection:
+        connection.set_trace_callback(queries.append)
+    search(store, k=3)
+    asked = [q.split("WHERE")[0].strip() for q in queries if q.startswith("SELECT")]
+    assert len(asked) == 3
+    assert asked[0].endswith("FROM partitions")
+    assert asked[1:] == ["SELECT key, vector FROM record_1", "SELECT key, id, source, chunk, text FROM record_1"]
+
+
+def test_a_transaction_older_than_the_copy_is_repeated(opened: Callable[[], SqliteVectorStore], folder: Path) -> None:
+    store = opened()
+    store.upsert(A, {"chunk": records()})
+    database, cache = Database(folder / "vectors.sqlite", partitions.SCHEMA), Sidecars(folder)
+    with database.read() as connection:
+        (partition,) = partitions.partitions_of(connection, A)
+        store.upsert(A, {"chunk": records(0, 5, shift=4)})
+        store.delete(A, {"chunk": ["r0"]})
+        search(store)
+        with pytest.raises(Moved):
+            cache.view(connection, partition)
+        alone = cache.view(connection, partition, patient=False)
+        assert len(alone.slots) == COUNT and not len(alone.dead)
+    with database.read() as connection:
+        (partition,) = partitions.partitions_of(connection, A)
+        view = cache.view(connection, partition)
+        assert len(view.slots) - len(view.dead) == COUNT - 1
+    database.close()
+
+
+def test_the_copy_does_not_grow_with_every_replacement(opened: Callable[[], SqliteVectorStore], folder: Path) -> None:
+    store, watcher = opened(), opened()
+    rng = np.random.default_rng(1)
+    for round_ in range(30):
+        vectors = rng.standard_normal((COUNT, DIMENSION)).astype(np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        store.upsert(A, {"chunk": [VectorRecord(f"r{n}", f"round{round_}", vector=v) for n, v in enumerate(vectors)]})
+        assert scored(search(store)) == scored(search(watcher)) == expected(store)
+    slots = sidecars(folder)[0].stat().st_size // (16 + 4 * DIMENSION)
+    assert slots < 1_000 + 3 * COUNT
+    with store._database.read() as connection:
+        assert connection.execute("SELECT count(*) FROM holes").fetchone()[0] <= 1_000
+
+
+def test_random_changes_leave_old_and_new_clients_with_the_truth(opened: Callable[[], SqliteVectorStore]) -> None:
+    rng, store, watcher = Random(3), opened(), opened()
+    store.tag(A, [Source(f"s{n}", f"file:///{n}", metadata={"n": n}) for n in range(COUNT)])
+    for step in range(60):
+        chosen = sorted(rng.sample(range(COUNT), rng.randrange(1, 9)))
+        if rng.random() < 0.35:
+            store.delete(A, {"chunk": [f"r{n}" for n in chosen]})
+        else:
+            store.upsert(A, {"chunk": [records(n, n + 1, shift=rng.choice([0, 0, 5]))[0] for n in chosen]})
+        truth = expected(store)
+        clients = [store, watcher, opened()] if step % 10 == 0 else [watcher] if step % 3 else []
+        for client in clients:
+            assert scored(search(client)) == truth
+            few = parse_expression(f"n < {COUNT // 3}")
+            assert scored(search(client, filters=few)) == {i: s for i, s in truth.items() if int(i[1:]) < COUNT // 3}
+
+
+# -- what is left behind
+
+
+def tables(folder: Path) -> set[str]:
+    connection = sqlite3.connect(folder / "vectors.sqlite")
+    try:
+        return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    finally:
+        connection.close()
+
+
+def test_a_tenant_that_deletes_everything_leaves_no_table_and_no_file(
+    opened: Callable[[], SqliteVectorStore], folder: Path
+) -> None:
+    store = opened()
+    bare = tables(folder)
+    for tenant in (A, B):
+        store.upsert(tenant, {"chunk": records(), "entity": [VectorRecord("e", "name")]})
+        store.search_many(tenant, [SearchRequest("chunk", vector=QUESTION)])
+    store.upsert(A, {"chunk": records(shift=1)})
+    assert len(sidecars(folder)) == 2
+    store.delete(A, {"chunk": store.ids(A, "chunk"), "entity": ["e"]})
+    assert len(sidecars(folder)) == 1
+    store.delete(B, {"chunk": store.ids(B, "chunk"), "entity": ["e"]})
+    assert sidecars(folder) == []
+    assert tables(folder) == bare
+    connection = sqlite3.connect(folder / "vectors.sqlite")
+    for table in ("partitions", "holes", "tags"):
+        assert connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] == 0
+    connection.close()
+
+
+def test_files_whose_owner_is_gone_are_removed_when_the_store_is_opened(
+    opened: Callable[[], SqliteVectorStore], folder: Path
+) -> None:
+    store = opened()
+    store.upsert(A, {"chunk": records()})
+    search(store)
+    (kept,) = sidecars(folder)
+    for name in ("vectors-99.f32", "vectors-98.f32-new"):
+        (folder / name).write_bytes(b"vectors of a partition that is no more")
+    opened()
+    assert sidecars(folder) == [kept]
+
+
+def test_the_full_text_tables_hold_exactly_the_texts_there_are(opened: Callable[[], SqliteVectorStore]) -> None:
+    store, rng = opened(), Random(5)
+    for step in range(40):
+        chosen = rng.sample(range(COUNT), 6)
+        if step % 4 == 3:
+            store.delete(A, {"chunk": [f"r{n}" for n in chosen]})
+        else:
+            texts = [f"step{step} common word{rng.randrange(9)} ünïcode\x00null" for _ in chosen]
+            store.upsert(
+                A, {"chunk": [VectorRecord(f"r{n}", t, vector=VECTORS[n]) for n, t in zip(chosen, texts, strict=True)]}
+            )
+    with store._database.write() as connection:
+        # compares the index with the records
+        connection.execute("INSERT INTO words_1 (words_1, rank) VALUES ('integrity-check', 1)")
+        rows = connection.execute("SELECT count(*) FROM words_1 WHERE words_1 MATCH 'common'").fetchone()[0]
+    assert rows == store.stats(A)["chunk"]
+
+
+# -- words in a large index
+
+
+def bm25(texts: dict[str, str], words: list[str]) -> dict[str, float]:
+    """BM25 as FTS5 defines it, written down plainly."""
+    split = {i: t.split() for i, t in texts.items()}
+    mean = sum(map(len, split.values())) / len(split)
+    scores: dict[str, float] = {}
+    for word in words:
+        having = [i for i, t in split.items() if word in t]
+        weight = max(log((len(split) - len(having) + 0.5) / (len(having) + 0.5)), 1e-6)
+        for i in having:
+            frequency = split[i].count(word)
+            length = 1.2 * (1 - 0.75 + 0.75 * len(split[i]) / mean)
+            scores[i] = scores.get(i, 0.0) + weight * frequency * 2.2 / (frequency + length)
+    return {i: round(s, 6) for i, s in scores.items()}
+
+
+def words(store: SqliteVectorStore, text: str, k: int, **more: Any) -> list[Hit]:
+    index: IndexName = "entity"
+    return store.search_many(A, [SearchRequest(index, text=text, k=k, **more)])[0]
+
+
+def test_scores_are_those_of_bm25(opened: Callable[[], SqliteVectorStore]) -> None:
+    store, rng = opened(), Random(1)
+    texts = {f"e{n}": " ".join(f"w{int(rng.expovariate(0.1))}" for _ in range(rng.randrange(1, 30))) for n in range(400)}
+    store.upsert(A, {"entity": [VectorRecord(i, t) for i, t in texts.items()]})
+    for asked in (["w3"], ["w30", "w2"], ["w1", "w9", "w25", "w41", "w0"]):
+        truth = bm25(texts, asked)
+        hits = words(store, " ".join(asked), 20)
+        best = sorted(truth.items(), key=lambda found: (-found[1], found[0]))[:20]
+        assert [(h.id, pytest.approx(h.score, abs=2e-6)) for h in hits] == best
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SqliteVectorStore, dict[str, str]]]:
+    """12,000 names: ``half`` in every other, ``third`` in every third, ``rare`` in every hundredth, ``tied`` in all."""
+    store = SqliteVectorStore(f"sqlite:///{tmp_path_factory.mktemp('large')}", label=LABEL, dimension=DIMENSION)
+    rng, texts = Random(2), {}
+    for n in range(12_000):
+        parts = ["tied", f"n{n}", *["half"] * (n % 2 == 0), *["third"] * (n % 3 == 0), *["rare"] * (n % 100 == 0)]
+        texts[f"e{n:05}"] = " ".join([*parts, *["filler"] * rng.randrange(4)])
+    store.upsert(A, {"entity": [VectorRecord(i, t) for i, t in texts.items()]})
+    yield store, texts
+    store.close()
+
+
+def test_in_a_large_index_frequent_words_add_to_the_scores_of_what_rare_words_find(
+    large: tuple[SqliteVectorStore, dict[str, str]],
+) -> None:
+    store, texts = large
+    truth = bm25(texts, ["rare", "third", "half", "n7"])
+    hits = words(store, "rare third half n7", 100)
+    best = sorted(truth.items(), key=lambda found: (-found[1], found[0]))[:100]
+    assert [(h.id, pytest.approx(h.score, abs=2e-6)) for h in hits] == best
+    assert scored(words(store, "rare third half n7", 1, ids=tuple(i for i, _ in best))) == scored(hits)
+
+
+def test_frequent_words_find_something_when_there_are_no_others(large: tuple[SqliteVectorStore, dict[str, str]]) -> None:
+    store, texts = large
+    for text in ("half", "third half", "tied"):
+        best = sorted(bm25(texts, text.split()).items(), key=lambda found: (-found[1], found[0]))[:10]
+        assert [(h.id, pytest.approx(h.score, abs=2e-6)) for h in words(store, text, 10)] == best
+    assert [h.id for h in words(store, "tied nowhere", 10)] == [h.id for h in words(store, "tied", 10)]
+
+
+def test_a_tie_longer_than_the_list_goes_by_id(large: tuple[SqliteVectorStore, dict[str, str]]) -> None:
+    store, texts = large
+    truth = bm25(texts, ["rare"])
+    best = sorted(truth.items(), key=lambda found: (-found[1], found[0]))[:3]
+    assert [(h.id, pytest.approx(h.score, abs=2e-6)) for h in words(store, "rare", 3)] == best
+
+
+def test_a_filter_in_a_large_index_keeps_to_its_sources(opened: Callable[[], SqliteVectorStore]) -> None:
+    store = opened()
+    rows = [VectorRecord(f"e{n:05}", f"common {'rare' * (n % 50 == 0)} n{n}", f"s{n % 7}") for n in range(9_000)]
+    store.upsert(A, {"entity": rows})
+    store.tag(A, [Source(f"s{n}", f"file:///{n}", metadata={"n": n}) for n in range(6)])
+    hits = words(store, "common rare", 500, filters=parse_expression("n == 3"))
+    assert {h.source_id for h in hits} == {"s3"}
+    assert [h for h in hits if "rare" in h.text] == hits[: len([n for n in range(0, 9_000, 50) if n % 7 == 3])]
+    assert words(store, "common rare", 10, filters=parse_expression("n == 6")) == []
