@@ -180,13 +180,12 @@ NASTY = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
 @pytest.mark.parametrize("prefix", [False, True])
-def test_no_text_of_a_question_does_any_harm(vector_store: VectorStore, text: str, prefix: bool) -> None:
+def test_no_text_of_a_question_does_any_harm(vector_store: VectorStore, prefix: bool) -> None:
     vector_store.upsert(A, {"chunk": [record("letter", "a or b near x not text col"), record("other", "other words")]})
-    hits = by_words(vector_store, text, prefix=prefix)
-    assert "other" not in ids(hits)
-    assert ids(by_words(vector_store, "other")) == ["other"]
+    for text in NASTY:
+        assert "other" not in ids(by_words(vector_store, text, prefix=prefix)), text
+    assert ids(by_words(vector_store, "other", prefix=prefix)) == ["other"]
 
 
 def test_words_that_are_operators_elsewhere_are_words(vector_store: VectorStore) -> None:

@@ -35,7 +35,7 @@ class Outcome:
 
 def here(*arguments: str | Path, cwd: Path | str = ".", stdin: str = "", env: dict[str, str] | None = None) -> Outcome:
     """Run a command in this process, with ``cwd`` as its current folder."""
-    clean = {name: None for name in _settings()}
+    clean = dict.fromkeys(_settings())
     with contextlib.chdir(cwd):
         found = CliRunner().invoke(
             app, [str(a) for a in arguments], input=stdin, env={**clean, **(env or {})}, prog_name="lexigraph"

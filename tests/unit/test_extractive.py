@@ -21,13 +21,14 @@ def texts(question, found, limit, external=()):
 
 
 CHAIN = results(
-    ("tidewater.md", "Tidewater is owned by the Heron Team.", 0.9),
-    ("tidewater.md", "Tidewater runs on Neptune Database.", 0.88),
-    ("tidewater.md", "Tidewater replaced Silverbirch.", 0.86),
-    ("tidewater.md", "New loans arrive in Tidewater twice an hour.", 0.84),
-    ("foundry.md", "Foundry Quay is in the city of Trieste.", 0.5),
-    ("kestrel.md", "Kestrel House is in the city of Antwerp.", 0.4),
-    ("teams.md", "The Heron Team works at Kestrel House.", 0.45),
+    ("tidewater.md", "Tidewater is owned by the Heron Team.", 0.71),
+    ("tidewater.md", "Tidewater replaced Silverbirch.", 0.30),
+    ("tidewater.md", "Tidewater runs on Neptune Database.", 0.27),
+    ("heron-team.md", "The Heron Team looks after graph storage.", 0.25),
+    ("heron-team.md", "The Heron Team works at Kestrel House.", 0.22),
+    ("foundry.md", "Foundry Quay is in the city of Trieste.", 0.20),
+    ("tidewater.md", "New loans arrive in Tidewater twice an hour.", 0.18),
+    ("kestrel.md", "Kestrel House is in the city of Antwerp.", 0.16),
 )
 
 
@@ -59,21 +60,21 @@ def test_statements_that_say_the_same_are_quoted_once():
 
 def test_each_source_is_heard_before_one_repeats_itself():
     found = results(
-        ("a.md", "Alpha is quick.", 0.5), ("a.md", "Alpha sleeps well.", 0.49), ("b.md", "Beta eats apples.", 0.4)
+        ("a.md", "Alpha is quick.", 0.5), ("a.md", "Alpha sleeps well.", 0.49), ("b.md", "Beta eats apples.", 0.48)
     )
     assert texts("What about them?", found, 2) == ["Alpha is quick.", "Beta eats apples."]
 
 
 def test_statements_of_one_source_stand_together_in_reading_order():
-    chosen = select("Tidewater Heron Team city", CHAIN, limit=7)
-    assert [c.label for c in chosen] == [f"S{n}" for n in range(1, 8)]
+    chosen = select("Tidewater Heron Team city", CHAIN, limit=8)
+    assert [c.label for c in chosen] == [f"S{n}" for n in range(1, 9)]
     assert [c.uri for c in chosen[:4]] == ["tidewater.md"] * 4
     assert [c.start for c in chosen[:4]] == sorted(c.start for c in chosen[:4])
 
 
 def test_at_most_the_number_asked_for_is_quoted():
     assert len(texts("Tidewater", CHAIN, 2)) == 2
-    assert len(texts("Tidewater", CHAIN, 50)) == 7
+    assert len(texts("Tidewater", CHAIN, 50)) == 8
 
 
 def test_nothing_comes_of_nothing():

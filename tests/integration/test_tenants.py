@@ -1,0 +1,161 @@
+"""Two tenants with equal documents: whatever one calls, it gets nothing of the other."""
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lexigraph.answering.query_engine import LexicalGraphQueryEngine
+from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.model.errors import LexigraphError
+from lexigraph.model.ids import content_hash, entity_id
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import (
+    ContentCache,
+    DocumentStore,
+    EvidenceRequest,
+    GraphStore,
+    Registry,
+    SearchRequest,
+    Stores,
+    VectorStore,
+)
+from tests.laptop import content, laptop
+
+OURS, THEIRS = Tenant("ours"), Tenant("theirs")
+TEXT = "# Granite\n\nGranite was built by Tove Lund.\n\nTove Lund lives in Bergen.\n"
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> LexicalGraphIndex:
+    """Our documents, and a tenant that has none but knows every id of ours."""
+    files = tmp_path / "files"
+    files.mkdir()
+    (files / "granite.md").write_text(TEXT)
+    index = laptop(tmp_path / "data")
+    index.ingest([files], tenant=OURS)
+    return index
+
+
+def calls(index: LexicalGraphIndex) -> dict[str, Callable[[], Any]]:
+    """Every reading call of every store, with ids and keys of ours, as the other tenant."""
+    s: Stores = index.stores
+    document = index.documents(tenant=OURS)[0]
+    chunks = document.intended
+    statements = s.graph.node_ids(OURS, document.source_id).statements
+    entities = [entity_id(OURS, name) for name in ("Granite", "Tove Lund")]
+    job = s.registry.jobs(OURS)[0].id
+    vector = index.models.embedder.embed_questions(["Granite"])[0]
+    wanted = EvidenceRequest(chunks=chunks, entities=tuple(entities), statements=statements)
+    searches = [SearchRequest("chunk", vector=vector), SearchRequest("statement", text="Granite built")]
+    searches += [SearchRequest("chunk", vector=vector, ids=chunks), SearchRequest("entity", text="Granite", prefix=True)]
+    kinds = list(s.cache.stats(OURS))
+    return {
+        "graph.sources": lambda: s.graph.sources(THEIRS, [document.source_id]),
+        "graph.chunk_ids": lambda: s.graph.chunk_ids(THEIRS, document.source_id),
+        "graph.entities": lambda: s.graph.entities(THEIRS, entities, connected=9).found,
+        "graph.evidence": lambda: s.graph.evidence(THEIRS, wanted),
+        "graph.neighbourhood": lambda: s.graph.neighbourhood(THEIRS, chunks, names={chunks[0]: entities}).statements,
+        "graph.egonet": lambda: s.graph.egonet(THEIRS, entities[0]),
+        "graph.stats": lambda: any(s.graph.stats(THEIRS).values()),
+        "graph.dump": lambda: any(s.graph.dump(THEIRS).values()),
+        "graph.source_ids": lambda: s.graph.source_ids(THEIRS),
+        "graph.node_ids": lambda: s.graph.node_ids(THEIRS, document.source_id),
+        "graph.doomed": lambda: s.graph.doomed(THEIRS, [document.source_id]),
+        "graph.derive": lambda: s.graph.derive(THEIRS),
+        "vectors.search_many": lambda: [hit for hits in s.vectors.search_many(THEIRS, searches) for hit in hits],
+        "vectors.fetch": lambda: s.vectors.fetch(THEIRS, "chunk", chunks),
+        "vectors.visible": lambda: s.vectors.visible(THEIRS, "chunk", chunks),
+        "vectors.ids": lambda: s.vectors.ids(THEIRS, "chunk"),
+        "vectors.stats": lambda: any(s.vectors.stats(THEIRS).values()),
+        "vectors.dump": lambda: any(s.vectors.dump(THEIRS).values()),
+        "documents.get": lambda: s.documents.get(THEIRS, document.source_id, "text.1"),
+        "documents.names": lambda: s.documents.names(THEIRS, document.source_id),
+        "documents.sources": lambda: s.documents.sources(THEIRS),
+        "registry.document": lambda: s.registry.document(THEIRS, document.source_id),
+        "registry.documents": lambda: s.registry.documents(THEIRS),
+        "registry.fingerprints": lambda: s.registry.fingerprints(THEIRS, [document.source_id]),
+        "registry.job": lambda: s.registry.job(THEIRS, job),
+        "registry.jobs": lambda: s.registry.jobs(THEIRS),
+        "registry.events": lambda: s.registry.events(THEIRS, job),
+        "registry.stats": lambda: any(s.registry.stats(THEIRS).values()),
+        "cache.get_many": lambda: any(s.cache.get_many(THEIRS, k, _keys(index)) for k in kinds),
+        "cache.stats": lambda: any(s.cache.stats(THEIRS).values()),
+        "index.documents": lambda: index.documents(tenant=THEIRS),
+        "index.document": lambda: index.document(document.source_id, tenant=THEIRS),
+        "index.text": lambda: index.text(document, tenant=THEIRS),
+        "index.remove": lambda: index.remove([document.source_id], tenant=THEIRS),
+        "index.repair": lambda: index.repair(tenant=THEIRS),
+    }
+
+
+def _keys(index: LexicalGraphIndex) -> list[str]:
+    """The keys under which our chunks' vectors are cached."""
+    chunks = index.documents(tenant=OURS)[0].intended
+    keys = [content_hash(record.text) for record in index.stores.vectors.fetch(OURS, "chunk", chunks).values()]
+    assert any(index.stores.cache.get_many(OURS, kind, keys) for kind in index.stores.cache.stats(OURS))
+    return keys
+
+
+def test_no_reading_call_gives_the_other_tenant_anything(index: LexicalGraphIndex) -> None:
+    before = content(index.stores, OURS)
+    leaks = {}
+    for name, call in calls(index).items():
+        try:
+            found = call()
+        except LexigraphError:
+            continue
+        if found:
+            leaks[name] = found
+    assert leaks == {}
+    assert content(index.stores, OURS) == before
+
+
+def test_every_reading_call_of_the_protocols_is_tried(index: LexicalGraphIndex) -> None:
+    writes = {
+        *("write", "publish", "withdraw", "set_synonyms", "collect", "settle", "upsert", "tag", "untag", "delete", "put"),
+        *("save", "forget", "lease", "start_job", "add_events", "finish_job", "put_many", "own", "disown", "close"),
+    }
+    tried = set(calls(index))
+    for prefix, protocol in (
+        ("graph", GraphStore),
+        ("vectors", VectorStore),
+        ("documents", DocumentStore),
+        ("registry", Registry),
+        ("cache", ContentCache),
+    ):
+        methods = {n for n, f in inspect.getmembers(protocol, inspect.isfunction) if not n.startswith("_")}
+        assert {f"{prefix}.{m}" for m in methods - writes} <= tried
+
+
+def test_no_writing_call_of_the_other_tenant_touches_ours(index: LexicalGraphIndex) -> None:
+    s, document = index.stores, index.documents(tenant=OURS)[0]
+    before = content(s, OURS)
+    nodes = s.graph.node_ids(OURS, document.source_id)
+    for change in (
+        lambda: s.graph.withdraw(THEIRS, [document.source_id]),
+        lambda: s.graph.collect(THEIRS, [document.source_id]),
+        lambda: s.graph.set_synonyms(THEIRS, []),
+        lambda: s.vectors.delete(THEIRS, {"chunk": nodes.chunks, "statement": nodes.statements}),
+        lambda: s.vectors.untag(THEIRS, [document.source_id]),
+        lambda: s.documents.delete(THEIRS, document.source_id),
+        lambda: s.registry.forget(THEIRS, [document.source_id]),
+        lambda: s.cache.disown(THEIRS, nodes.chunks),
+    ):
+        change()
+    assert content(s, OURS) == before
+    assert index.repair(tenant=OURS, dry_run=True) == []
+
+
+def test_a_question_of_the_other_tenant_finds_nothing(index: LexicalGraphIndex) -> None:
+    engine = LexicalGraphQueryEngine.for_traversal_based_search(
+        index.stores.graph, index.stores.vectors, embedder=index.models.embedder, llm="none", tenant=OURS
+    )
+    assert "Tove Lund" in engine.query("Who built Granite?").response
+
+    theirs = engine.query("Who built Granite?", tenant=THEIRS)
+    assert theirs.citations == ()
+    assert "Tove Lund" not in theirs.response
+    assert engine.retrieve("Who built Granite?", tenant=THEIRS).results == ()
