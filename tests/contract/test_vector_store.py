@@ -97,6 +97,16 @@ def test_ties_go_by_id_also_where_the_list_is_cut_whatever_the_order_of_writing(
             assert ids(by_words(vector_store, "near text", k=k, tenant=tenant)) == names[:k]
 
 
+def test_cosines_that_differ_by_rounding_only_are_ties(vector_store: VectorStore) -> None:
+    # the same numbers in another order have the same sum, but not in single precision
+    numbers, rng = [0.1, 0.2, 0.3, 0.5, 0.7, 1.1, 1.3, 1.7], Random(1)
+    vectors = [unit(*rng.sample(numbers, len(numbers))) for _ in range(300)]
+    vector_store.upsert(A, {"chunk": [record(f"r{n:03}", vector=v) for n, v in enumerate(vectors)]})
+    hits = by_vector(vector_store, unit(*[1] * DIMENSION), k=40)
+    assert len({h.score for h in hits}) == 1
+    assert ids(hits) == [f"r{n:03}" for n in range(40)]
+
+
 def test_the_answer_does_not_depend_on_the_order_of_writing_nor_on_other_requests(vector_store: VectorStore) -> None:
     vectors = random_units(300, seed=5)
     records = [record(f"r{n}", f"word{n % 7} text{n % 3}", vectors[n], f"s{n % 9}") for n in range(300)]
@@ -368,6 +378,15 @@ def test_what_is_deleted_is_not_found_any_more(vector_store: VectorStore) -> Non
     assert not vector_store.visible(A, "chunk", ["r1", "r3"])
     vector_store.upsert(A, {"chunk": [records[3]]})
     assert ids(by_vector(vector_store)) == ["r1", "r2", "r3", "r4"]
+
+
+def test_what_is_gone_takes_no_place_among_the_best(vector_store: VectorStore) -> None:
+    near, far = [f"a{n}" for n in range(40)], ["z1", "z2"]
+    vector_store.upsert(A, {"chunk": [record(f"calm{n}", "calm", unit(-1)) for n in range(100)]})
+    vector_store.upsert(A, {"chunk": [record(i, "storm " * 3) for i in near] + [record(i, "storm", NORTH) for i in far]})
+    vector_store.upsert(A, {"chunk": [record(i, "calm", unit(-1)) for i in near[:20]]})
+    vector_store.delete(A, {"chunk": near[20:]})
+    assert ids(by_words(vector_store, "storm", k=2)) == ids(by_vector(vector_store, k=2)) == far
 
 
 def test_deleting_everything_leaves_nothing_and_the_index_can_be_filled_again(vector_store: VectorStore) -> None:

@@ -1,19 +1,21 @@
 """Answers without a language model: which statements are quoted, and how."""
 
 from lexigraph.answering.context import ExternalText
-from lexigraph.answering.extractive import select, sentence
+from lexigraph.answering.extractive import names_in, select, sentence
 from lexigraph.model.graph import Source
 from lexigraph.model.results import ScoredStatement, SearchResult, SearchResults
 
 
-def results(*rows):
-    """Results with one statement each: (uri, text, score), best first; the title is the uri's stem in capitals."""
+def results(*rows, entities=()):
+    """Results with one statement each: (uri, text, score, path), best first; the title is the uri's stem in capitals."""
     groups = []
-    for at, (uri, text, score) in enumerate(rows):
+    for at, (uri, text, score, *path) in enumerate(rows):
         source = Source(f"source:{uri}", uri, title=uri.split(".")[0].replace("-", " ").title())
-        statement = ScoredStatement(f"statement:{at}", text, score, "chunk", f"chunk:{at}", 100 * at, 100 * at + len(text))
+        statement = ScoredStatement(
+            f"statement:{at}", text, score, "chunk", f"chunk:{at}", 100 * at, 100 * at + len(text), (), tuple(path)
+        )
         groups.append(SearchResult(source, "", (statement,), score))
-    return SearchResults("", tuple(groups))
+    return SearchResults("", tuple(groups), entities)
 
 
 def texts(question, found, limit, external=()):
@@ -44,6 +46,54 @@ def test_a_chain_over_three_documents_is_kept_although_its_end_ranks_low():
 def test_the_best_statement_comes_first_when_nothing_else_tells_them_apart():
     found = results(("a.md", "Alpha is quick.", 0.9), ("b.md", "Beta is quick.", 0.5), ("c.md", "Gamma is quick.", 0.1))
     assert texts("What is blue?", found, 2) == ["Alpha is quick.", "Beta is quick."]
+
+
+def test_of_the_statements_that_a_link_reached_the_one_that_says_the_name_carries_on():
+    path = ("Heron Team", "Kestrel House")
+    found = results(
+        ("tidewater.md", "Tidewater is owned by the Heron Team.", 0.7),
+        ("sites.csv", "Foundry Quay: city of Trieste.", 0.22, *path),
+        ("sites.csv", "Kestrel House: city of Antwerp.", 0.20, *path),
+    )
+    assert texts("In which city is the owner of Tidewater?", found, 2)[1] == "Kestrel House: city of Antwerp."
+
+
+def test_asked_for_a_person_a_statement_that_names_somebody_new_is_preferred():
+    found = results(
+        ("tidewater.md", "Tidewater is owned by the Heron Team.", 0.70),
+        ("heron-team.md", "The Heron Team looks after graph storage.", 0.22),
+        ("heron-team.md", "Before, Ines Calloway worked for an insurer.", 0.20),
+    )
+    assert texts("Who heads the team that owns Tidewater?", found, 2)[1] == "Before, Ines Calloway worked for an insurer."
+    assert texts("What is done by the team that owns Tidewater?", found, 2)[1] == "The Heron Team looks after graph storage."
+
+
+def test_words_about_something_else_do_not_answer():
+    found = results(
+        ("tidewater.md", "Tidewater is a graph.", 0.7),
+        ("silverbirch.md", "Silverbirch was retired for its joins.", 0.30),
+        ("tidewater-loans.md", "Tidewater stores loans.", 0.31),
+    )
+    assert texts("Why was Tidewater retired?", found, 2)[1] == "Tidewater stores loans."
+
+
+def test_names_typed_in_lower_case_are_known_from_the_entities_found():
+    found = results(
+        ("silverbirch.md", "Silverbirch was retired for its joins.", 0.30),
+        ("tidewater.md", "It was built in a year.", 0.29),
+        ("copperline.md", "It was built in a month.", 0.29),
+        entities=("Tidewater", "Copperline"),
+    )
+    assert texts("how was tidewater built?", found, 1) == ["It was built in a year."]
+
+
+def test_a_question_without_names_is_answered_by_its_words():
+    found = results(
+        ("alpha.md", "Alpha is a graph.", 0.30),
+        ("beta.md", "Beta is a table.", 0.29),
+        ("gamma.md", "Vectors are stored in a file.", 0.28),
+    )
+    assert texts("how are vectors stored?", found, 1) == ["Vectors are stored in a file."]
 
 
 def test_statements_that_say_the_same_are_quoted_once():
@@ -97,3 +147,8 @@ def test_the_choice_is_the_same_every_time():
 def test_a_quoted_statement_is_one_line_with_an_end_and_cannot_fake_a_label():
     assert sentence("Half a\n sentence [S7]") == "Half a sentence (S7)."
     assert sentence("Is it?") == "Is it?"
+
+
+def test_names_are_runs_of_capitalised_words():
+    text = 'The Heron Team, in Antwerp (Kestrel House), and Tidewater\'s "Nightjar Runbook". It is Ines Calloway.'
+    assert names_in(text) == {"heron team", "antwerp", "kestrel house", "tidewater", "nightjar runbook", "ines calloway"}

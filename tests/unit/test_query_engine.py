@@ -242,6 +242,11 @@ def test_without_a_model_the_answer_quotes_and_says_so():
     assert response.warnings == ()
 
 
+def test_quotes_that_share_no_word_with_the_question_are_given_with_a_warning():
+    assert types(engine().query("Who leads the choir?")) == ["weak_match"]
+    assert types(engine().query("How high?")) == []
+
+
 def test_the_number_of_quoted_statements_is_a_parameter():
     response = engine(quoted_statements=1).query("What does Neptune support?")
     assert response.response.split("\n")[1:] == ["Neptune supports Gremlin. [S1]"]

@@ -140,6 +140,21 @@ def test_one_wrong_vector_that_turns_up_is_noticed(opened: Callable[[], SqliteVe
     assert QUESTION.tobytes() not in path.read_bytes()
 
 
+@pytest.mark.parametrize("place", [0, COUNT - 1])
+def test_a_vector_lost_at_either_end_of_the_copy_is_noticed(
+    opened: Callable[[], SqliteVectorStore], folder: Path, place: int
+) -> None:
+    rows = records()
+    rows[place] = VectorRecord("wanted", "text", vector=QUESTION)
+    store = opened()
+    store.upsert(A, {"chunk": rows})
+    assert search(store, k=1)[0].id == "wanted"
+    store.close()
+    (path,) = sidecars(folder)
+    path.write_bytes(path.read_bytes().replace(QUESTION.tobytes(), bytes(4 * DIMENSION)))
+    assert search(opened(), k=1)[0].id == "wanted"
+
+
 def test_a_copy_of_another_moment_or_database_is_not_used(opened: Callable[[], SqliteVectorStore], folder: Path) -> None:
     store = opened()
     store.upsert(A, {"chunk": records(0, 20)})

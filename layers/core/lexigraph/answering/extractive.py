@@ -37,7 +37,7 @@ class SelectionWeights:
     # a name that it shares with a chosen statement, by rarity
     link: float = 0.3
     # it says the name through which the graph led to its chunk: of all statements there, the one that carries on the chain
-    via: float = 0.7
+    via: float = 0.5
     # its source is not heard yet
     source: float = 0.2
     # the question asks for a person or a place, and it names one that is new
@@ -59,13 +59,19 @@ def select(
 ) -> tuple[Citation, ...]:
     """Return at most ``limit`` statements (external texts count as such) that together answer best, labelled S1 onwards.
 
-    Statements of one source stand together in reading order, sources in the order in which they were chosen.
+    Statements come in the order in which they were chosen, which is hop by hop; those of one source stand together.
     """
     selection = _Selection(question, results.entities, _candidates(results, external), weights)
     chosen = selection.choose(limit)
     order = {c.home: at for at, c in reversed(list(enumerate(chosen)))}
-    chosen.sort(key=lambda c: (order[c.home], c.citation.start, c.place))
+    chosen.sort(key=lambda c: order[c.home])
     return tuple(replace(c.citation, label=citations.label(at)) for at, c in enumerate(chosen, 1))
+
+
+def is_weak(question: str, chosen: Sequence[Citation]) -> bool:
+    """Tell whether none of the statements, nor a title of theirs, holds a content word of the question."""
+    asked = set(stems(question))
+    return bool(asked and chosen) and not any(asked & set(stems(f"{c.title} {c.text}")) for c in chosen)
 
 
 def sentence(text: str) -> str:
@@ -79,7 +85,7 @@ class _Candidate:
     """A statement that could be quoted.
 
     ``words`` are the stems of what it says, ``answers`` those and the stems of what it is about; ``says`` are the names in
-    it, ``names`` those and its source's title; ``carries`` tells whether it says the name that led to it.
+    it, ``names`` those and its source's title; ``led_by`` is the name that led to it, if it says that name.
     """
 
     citation: Citation
@@ -89,7 +95,7 @@ class _Candidate:
     answers: frozenset[str]
     says: frozenset[str]
     names: frozenset[str]
-    carries: bool = False
+    led_by: str = ""
 
     @property
     def home(self) -> str:
@@ -105,7 +111,9 @@ class _Selection:
     ) -> None:
         self.left, self.weights = candidates, weights
         self.wants_name = bool(_ASKS_FOR_A_NAME.search(question))
-        self.asked = frozenset(names_in(question)) | {entity_key(name) for name in entities}
+        asked = names_in(question) | {key for name in entities if _within(key := entity_key(name), question)}
+        # a question that names nothing found here is about anything found here
+        self.asked = asked if any(c.names & asked for c in candidates) else set[str]()
         self.rarity = _rarity([c.names for c in candidates])
         worth = _rarity([c.answers for c in candidates])
         wanted = {word: worth[word] for word in set(stems(question)) if word in worth}
@@ -115,6 +123,7 @@ class _Selection:
         self.heard: set[str] = set()
 
     def choose(self, limit: int) -> list[_Candidate]:
+        """Choose at most ``limit`` candidates, each for what it adds to those before it."""
         chosen: list[_Candidate] = []
         while self.left and len(chosen) < limit:
             best = max(self.left, key=lambda c: (round(self.gain(c), 9), -c.place))
@@ -127,9 +136,10 @@ class _Selection:
         w = self.weights
         support = self._support(c)
         new = sum(self.open[word] for word in c.answers if word in self.open)
+        carries = bool(c.led_by) and c.led_by not in self.asked
         names_somebody = self.wants_name and bool(c.says - self.asked - self.named)
         return (
-            c.rank * (1 + w.via * c.carries)
+            c.rank * (1 + w.via * carries)
             + w.coverage * new * support
             + w.link * self._shared(c)
             + w.source * (c.home not in self.heard)
@@ -138,7 +148,8 @@ class _Selection:
 
     def _support(self, c: _Candidate) -> float:
         """Return how sure it is that the candidate is about what is asked: 1, or the rarity of a name that leads to it."""
-        return 1.0 if c.names & self.asked else self._shared(c)
+        given = c.citation.reason == "external"
+        return 1.0 if given or not self.asked or c.names & self.asked else self._shared(c)
 
     def _shared(self, c: _Candidate) -> float:
         return max((self.rarity[name] for name in c.names & self.named), default=0.0)
@@ -197,8 +208,13 @@ def _of_statement(s: ScoredStatement, r: SearchResult, place: int, rank: float) 
         answers=words | frozenset(stems(f"{r.source.title} {r.topic}")),
         says=says,
         names=says | ({entity_key(without_brackets(r.source.title))} - {""}),
-        carries=bool(led_by) and f" {led_by} " in f" {entity_key(s.text)} ",
+        led_by=led_by if _within(led_by, s.text) else "",
     )
+
+
+def _within(key: str, text: str) -> bool:
+    """Tell whether a text holds a name, given by its key, as whole words."""
+    return bool(key) and f" {key} " in f" {entity_key(text)} "
 
 
 def _rarity(sets: Sequence[frozenset[str]]) -> dict[str, float]:

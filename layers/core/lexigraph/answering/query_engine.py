@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -16,7 +16,7 @@ from lexigraph.answering.context import (
     conversation,
     external_texts,
 )
-from lexigraph.answering.extractive import select, sentence
+from lexigraph.answering.extractive import is_weak, select, sentence
 from lexigraph.answering.prompts import AnswerPrompts
 from lexigraph.answering.response import QueryResponse, StreamingQueryResponse
 from lexigraph.inference.protocols import Embedder, LanguageModel, Prompt
@@ -121,7 +121,7 @@ class LexicalGraphQueryEngine:
         llm: Any = None,
         tenant: str | None = None,
         settings: Settings | None = None,
-        retrievers: Iterable[Any] | None = None,
+        retrievers: Sequence[Any] | None = None,
         filters: Filter | Mapping[str, Any] | None = None,
         streaming: bool = False,
         **args: Any,
@@ -282,6 +282,7 @@ class LexicalGraphQueryEngine:
     def _extract(self, asked: _Asked, note: str, *notices: Notice) -> Generator[str, None, QueryResponse]:
         """Answer by quoting; one piece a statement."""
         chosen = select(asked.question, asked.results, asked.external, limit=self.args.quoted_statements)
+        weak = (Notice("weak_match", "no word of the question is in the statements quoted: they may not answer it"),)
         lines = [note, *(f"{sentence(c.text)} [{c.label}]" for c in chosen)] if chosen else [prompts.NOTHING_FOUND]
         pieces = [line if at == 0 else f"\n{line}" for at, line in enumerate(lines)]
         yield from pieces
@@ -292,7 +293,7 @@ class LexicalGraphQueryEngine:
             sources=chosen,
             results=asked.results,
             extractive=True,
-            warnings=(*asked.results.warnings, *notices),
+            warnings=(*asked.results.warnings, *notices, *(weak if is_weak(asked.question, chosen) else ())),
             timings=_timings(asked),
         )
 

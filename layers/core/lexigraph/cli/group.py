@@ -30,9 +30,7 @@ class Commands(TyperGroup):
             code = super().main(args, *positional, **options)
             sys.stdout.flush()
         except BrokenPipeError:
-            # the reader has what it wanted; what is still buffered must not fail when Python ends
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = ExitCode.OK
+            code = _reader_left()
         except typer.Abort:
             code = _complain("cancelled", ExitCode.INTERRUPTED)
         except LexigraphError as error:
@@ -45,6 +43,8 @@ class Commands(TyperGroup):
         """Run the command of a parsed command line."""
         try:
             return super().invoke(ctx)
+        except BrokenPipeError:
+            return _reader_left()
         except KeyboardInterrupt:
             return _complain(_RESUME, ExitCode.INTERRUPTED)
 
@@ -68,6 +68,12 @@ def hoisted(args: Sequence[str]) -> list[str]:
         else:
             front.append(word)
     return front + rest
+
+
+def _reader_left() -> ExitCode:
+    """End well: the reader has what it wanted. What is still buffered must not fail when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ExitCode.OK
 
 
 def _complain(message: str, code: ExitCode, verbose: bool = False) -> ExitCode:

@@ -15,10 +15,18 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud8
 _WIDE = 10_000
 
 
+class _Results(Console):
+    """The console of stdout."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the end of the command; rich would exit with 1."""
+        raise BrokenPipeError
+
+
 def consoles() -> tuple[Console, Console]:
     """Return the consoles of stdout and stderr; text is printed as it is, and is not cut where no terminal reads it."""
     plain = {"markup": False, "highlight": False, "emoji": False}
-    out = Console(**plain) if sys.stdout.isatty() else Console(width=_WIDE, **plain)  # type: ignore[arg-type]  # flags
+    out = _Results(**plain) if sys.stdout.isatty() else _Results(width=_WIDE, **plain)  # type: ignore[arg-type]  # flags
     return out, Console(stderr=True, **plain)  # type: ignore[arg-type]  # flags
 
 

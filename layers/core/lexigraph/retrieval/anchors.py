@@ -122,9 +122,7 @@ class Anchors:
     entities: list[AskedEntity] = field(default_factory=list)
 
 
-def find_anchors(
-    stores: BoundStores, inquiry: Inquiry, *, pool: int, max_entities: int, expand_entities: bool
-) -> Anchors:
+def find_anchors(stores: BoundStores, inquiry: Inquiry, *, pool: int, max_entities: int, expand_entities: bool) -> Anchors:
     """Search for the question and look its names up.
 
     ``pool`` is how many chunks each search returns, 0 to leave chunks out; ``max_entities`` bounds the entities that are

@@ -2,15 +2,16 @@
 two vector calls at most, whatever is found.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from lexigraph.model.graph import Entity, Link, StatementRow
 from lexigraph.model.ids import node_id
-from lexigraph.model.normalise import entity_key, without_brackets
 from lexigraph.retrieval.anchors import Anchors, spread_over_sources
 from lexigraph.retrieval.args import TraversalArgs
-from lexigraph.retrieval.ranking import Candidate, Coverage, Ranked, Ranker, title_matches
+from lexigraph.retrieval.ranking import Candidate, Coverage, Ranked, Ranker, title_keys, title_matches
 from lexigraph.retrieval.text import Name, longest, names
 from lexigraph.retrieval.trace import BoundStores
 from lexigraph.storage.protocols import EvidenceRequest, Neighbourhood
@@ -34,18 +35,8 @@ class Expansion:
         self.stores, self.anchors, self.args = stores, anchors, args
         self.likeness = anchors.likeness
         self.found = Evidence()
-        self._question = question
-        self._asked = {a.entity.id: a.worth for a in anchors.entities}
-        self._ranker: Ranker | None = None
+        self.ranker = Ranker(Coverage(question), {a.entity.id: a.worth for a in anchors.entities}, args)
         self._ids: dict[str, str] = {}
-
-    @property
-    def ranker(self) -> Ranker:
-        """The ranker of this question; the weight of its words comes from the first texts found for it."""
-        if self._ranker is None:
-            texts = list(self.likeness.texts.values()) or [c.text for c in self.found.candidates.values()]
-            self._ranker = Ranker(Coverage(self._question, texts), self._asked, self.args)
-        return self._ranker
 
     def rank(self) -> list[Ranked]:
         """Return what was found so far, best first."""
@@ -60,8 +51,12 @@ class Expansion:
             entities=tuple(a.entity.id for a in self.anchors.entities),
             per_entity=self.args.max_statements_per_entity,
         )
-        rows = self.stores.evidence("evidence", request)
-        self._add(rows, lambda row: "entity" if self._asked.keys() & set(row.entities) else "topic", dict.fromkeys(chunks, "chunk"))
+        asked = self.ranker.asked.keys()
+        for row in self.stores.evidence("evidence", request):
+            self._add(row, "chunk" if row.chunk_id in chunks else "entity" if asked & set(row.entities) else "topic")
+        self._refresh(self.found.rows)
+        if not chunks:
+            self.ranker.coverage.weigh([c.held for c in self.found.candidates.values()])
 
     def follow_links(self) -> None:
         """Follow the links out of the best chunks not followed yet, and learn how like the question the new ones are."""
@@ -79,7 +74,10 @@ class Expansion:
         for link in self._sound(around, in_text):
             self.found.links[link.from_chunk, link.entity_id, link.to_chunk, link.kind] = link
         reached = {key[2] for key in self.found.links}
-        self._add((row for row in around.statements if row.chunk_id in reached), lambda _: "link", {})
+        new = [row for row in around.statements if row.chunk_id in reached]
+        for row in new:
+            self._add(row, "link")
+        self._refresh({row.chunk_id for row in new})
         self.score(f"scores_{hop}")
 
     def score(self, step: str) -> None:
@@ -88,42 +86,44 @@ class Expansion:
         if lacking:
             answers = self.stores.search(step, self.likeness.requests(len(lacking), lacking))
             self.likeness.take(answers, lacking)
-            self._refresh()
+            self._refresh(lacking)
 
     def _best_chunks(self) -> list[str]:
         """Choose ``vss_top_k`` chunks of the pool by their own score, spread over sources."""
-        texts = self.likeness.texts
-        pool = {i: Candidate(i, text.split("\n", 1)[0], text) for i, text in texts.items()}
-        self._liken(pool)
-        ordered = [r.id for r in self.ranker.rank(pool)] if pool else []
+        coverage = self.ranker.coverage
+        pool = {
+            i: Candidate(i, text.split("\n", 1)[0], text, coverage.held(text)) for i, text in self.likeness.texts.items()
+        }
+        coverage.weigh([c.held for c in pool.values()])
+        self._liken(pool, pool)
+        ordered = [r.id for r in self.ranker.rank(pool)]
         k, factor = self.args.vss_top_k, self.args.vss_diversity_factor
         return spread_over_sources(ordered[: k * factor], self.likeness.sources, k) if factor else ordered[:k]
 
-    def _add(self, rows: Iterable[StatementRow], reason: Callable[[StatementRow], str], known: Mapping[str, str]) -> None:
-        for row in rows:
-            of_chunk = self.found.rows.setdefault(row.chunk_id, {})
-            of_chunk.setdefault(row.id, row)
-            if row.chunk_id not in self.found.candidates:
-                why = known.get(row.chunk_id) or reason(row)
-                self.found.candidates[row.chunk_id] = Candidate(row.chunk_id, row.source.title, "", reason=why)
-        self._refresh()
+    def _add(self, row: StatementRow, reason: str) -> None:
+        self.found.rows.setdefault(row.chunk_id, {}).setdefault(row.id, row)
+        if row.chunk_id not in self.found.candidates:
+            nothing = np.zeros(len(self.ranker.coverage.words))
+            self.found.candidates[row.chunk_id] = Candidate(row.chunk_id, row.source.title, "", nothing, reason=reason)
 
-    def _refresh(self) -> None:
-        """Bring what is known of each candidate up to date."""
-        for i, candidate in self.found.candidates.items():
-            rows = self.found.rows[i].values()
-            candidate.text = self.likeness.texts.get(i) or "\n".join(row.value for row in rows)
+    def _refresh(self, chunk_ids: Collection[str]) -> None:
+        """Bring what is known of some candidates up to date."""
+        for i in chunk_ids:
+            candidate, rows = self.found.candidates[i], self.found.rows[i].values()
+            text = self.likeness.texts.get(i) or "\n".join(row.value for row in rows)
+            if text != candidate.text:
+                candidate.text = text
+                candidate.held = self.ranker.coverage.held(f"{candidate.title}\n{text}")
             candidate.entities = frozenset(e for row in rows for e in row.entities) | self._title_ids(candidate.title)
-        self._liken(self.found.candidates)
+        self._liken(self.found.candidates, chunk_ids)
 
-    def _liken(self, candidates: Mapping[str, Candidate]) -> None:
+    def _liken(self, candidates: Mapping[str, Candidate], changed: Iterable[str]) -> None:
         titles = {i: c.title for i, c in candidates.items()}
-        keys = {key for title in titles.values() for key in (entity_key(title), entity_key(without_brackets(title)))}
-        named = longest(n for n in self.anchors.names if n.key in keys)
-        matches = title_matches(titles, (n.key for n in named))
+        matches = title_matches(titles, self.anchors.names)
+        for i in changed:
+            candidates[i].cosine, candidates[i].bm25 = self.likeness.of(i)
         for i, candidate in candidates.items():
-            candidate.cosine, candidate.bm25 = self.likeness.of(i)
-            candidate.title_match = matches[i]
+            candidate.title_match = matches.get(i, 0.0)
 
     def _sound(self, around: Neighbourhood, in_text: Mapping[str, Sequence[Name]]) -> Iterable[Link]:
         """Yield the links worth following: not by a name that only is part of a longer one, nor back to the same title."""
@@ -142,8 +142,7 @@ class Expansion:
                 yield link
 
     def _title_ids(self, title: str) -> frozenset[str]:
-        keys = {entity_key(title), entity_key(without_brackets(title))} - {""}
-        return frozenset(map(self._entity_id, keys))
+        return frozenset(map(self._entity_id, title_keys(title)))
 
     def _entity_id(self, key: str) -> str:
         found = self._ids.get(key)

@@ -39,7 +39,7 @@ def _capitalised(written: list[str]) -> Iterable[str]:
     """Yield runs of capitalised words, small words between them included: ``Bank of England``."""
     run: list[str] = []
     for at, word in enumerate([*written, ""]):
-        bare = word.strip(".,:;!?()'\"\u2019") if word[-1:] in ",:;!?)\"" else word
+        bare = word.strip(".,:;!?()'\"\u2019") if word[-1:] in ',:;!?)"' else word
         capital = any(c.isupper() for c in word) or (bool(run) and word[:1].isdigit())
         if capital and not (not run and entity_key(bare) in STOP_WORDS):
             run.append(_POSSESSIVE.sub("", bare))

@@ -8,9 +8,10 @@ by itself. Every score is a sum of named parts, every tie is broken by id.
 """
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from lexigraph.model.graph import Entity, Link
 from lexigraph.model.normalise import entity_key, without_brackets
 from lexigraph.retrieval.args import TraversalArgs
-from lexigraph.retrieval.text import stem, stems, words
+from lexigraph.retrieval.text import Name, longest, stem, stems, words
 
 Array = NDArray[np.float64]
 
@@ -44,8 +45,8 @@ class Weights:
     # A second hop must answer what the first left open, and is worth less for being further away.
     decay: float = 0.7
     # A statement within its chunk: how much of the chunk's worth follows its own fit, and the loss for each one before it.
-    fit: float = 0.2
-    rerank: float = 0.1
+    fit: float = 0.0
+    rerank: float = 0.05
     within: float = 0.5
     repeat: float = 0.9
     # Answers to a subquery count a little less than answers to the question itself.
@@ -63,6 +64,7 @@ class Weights:
 
 
 WEIGHTS = Weights()
+OWN_PARTS = ("vector", "bm25", "coverage", "title", "entity")
 
 
 @dataclass(slots=True)
@@ -71,12 +73,13 @@ class Candidate:
 
     ``cosine`` and ``bm25`` are likeness to the question from 0 to 1, ``title_match`` says how far the question names the
     title of its source, ``entities`` are the ids of the entities it names or its source is titled by, ``reason`` is how it
-    was found first: ``chunk``, ``entity`` or ``link``.
+    was found first: ``chunk``, ``entity``, ``topic`` or ``link``. ``held`` marks the question's words it holds.
     """
 
     id: str
     title: str
     text: str
+    held: Array
     cosine: float = 0.0
     bm25: float = 0.0
     title_match: float = 0.0
@@ -95,7 +98,6 @@ class Ranked:
     id: str
     score: float
     parts: Mapping[str, float]
-    reason: str
     path: tuple[str, ...]
     wanted: Array
     open: Array
@@ -105,12 +107,15 @@ class Ranked:
 class Coverage:
     """The question's words (as stems), weighted by how few of the texts seen hold them."""
 
-    def __init__(self, question: str, texts: Iterable[str]) -> None:
+    def __init__(self, question: str) -> None:
         self.words = tuple(dict.fromkeys(stems(question)))
         self._at = {word: i for i, word in enumerate(self.words)}
-        held = [self.held(text) for text in texts]
+        self.idf: Array = np.ones(len(self.words))
+
+    def weigh(self, held: Sequence[Array]) -> None:
+        """Take the weights of the words from the texts whose words are given."""
         df = np.sum(held, axis=0) if held else np.zeros(len(self.words))
-        self.idf: Array = np.log(1 + (len(held) - df + 0.5) / (df + 0.5))
+        self.idf = np.log(1 + (len(held) - df + 0.5) / (df + 0.5))
 
     def held(self, text: str) -> Array:
         """Return 1.0 for each word of the question that the text holds, else 0.0."""
@@ -118,17 +123,27 @@ class Coverage:
         row[[self._at[s] for word in set(words(text)) if (s := stem(word)) in self._at]] = 1.0
         return row
 
-    def share(self, held: Array, of: Array | None = None) -> float:
-        """Return the weighted share of the words ``of`` (all by default) that are held, 0 to 1."""
-        wanted = self.idf if of is None else self.idf * of
-        total = float(wanted.sum())
-        return float((wanted * held).sum()) / total if total > 0 else 0.0
-
-    def shares(self, held: Sequence[Array], of: Array) -> list[float]:
-        """Return :meth:`share` of many at once."""
+    def shares(self, held: Array, of: Array | float = 1.0) -> Array:
+        """Return, for each row of ``held``, the weighted share of the words ``of`` (all by default) it holds, 0 to 1."""
         wanted = self.idf * of
         total = float(wanted.sum())
-        return (np.stack(held) @ wanted / total).tolist() if total > 0 and held else [0.0] * len(held)
+        return held @ wanted / total if total > 0 else np.zeros(len(held))
+
+
+@dataclass(slots=True)
+class _State:
+    """Scores while links are followed, one row a chunk."""
+
+    own: Array
+    held: Array
+    wanted: Array
+    bonus: Array
+    via: list[Link | None]
+    path: list[tuple[str, ...]]
+
+    @property
+    def score(self) -> Array:
+        return self.own.sum(axis=1) + self.bonus
 
 
 class Ranker:
@@ -141,30 +156,6 @@ class Ranker:
         self, coverage: Coverage, asked: Mapping[str, float], args: TraversalArgs, weights: Weights = WEIGHTS
     ) -> None:
         self.coverage, self.asked, self.args, self.weights = coverage, asked, args, weights
-        self._held: dict[str, Array] = {}
-        self._share: dict[str, float] = {}
-
-    def held(self, candidate: Candidate) -> Array:
-        """Return which of the question's words a chunk holds, its title included."""
-        row = self._held.get(candidate.id)
-        if row is None:
-            row = self._held[candidate.id] = self.coverage.held(f"{candidate.title}\n{candidate.text}")
-            self._share[candidate.id] = self.coverage.share(row) ** self.weights.coverage_power
-        return row
-
-    def own(self, candidate: Candidate) -> dict[str, float]:
-        """Return the parts of a chunk's own score, not yet scaled."""
-        w, args = self.weights, self.args
-        total = sum(self.asked.values())
-        self.held(candidate)
-        named = sum(weight for entity, weight in self.asked.items() if entity in candidate.entities)
-        return {
-            "vector": args.chunk_weight * (1 - args.bm25_weight) * candidate.cosine,
-            "bm25": args.chunk_weight * args.bm25_weight * candidate.bm25,
-            "coverage": w.coverage * self._share[candidate.id],
-            "title": w.title * candidate.title_match,
-            "entity": args.entity_weight * named / total if total else 0.0,
-        }
 
     def rank(
         self,
@@ -177,70 +168,98 @@ class Ranker:
 
         ``hops`` are the chunks whose ``links`` were followed, hop by hop; a hop starts from what the one before reached.
         """
-        parts = {i: self.own(c) for i, c in candidates.items()}
-        top = max((sum(p.values()) for p in parts.values()), default=0.0) or 1.0
-        state: dict[str, Ranked] = {}
-        for i, own in parts.items():
-            scaled = {name: value / top for name, value in own.items()}
-            total, c = sum(scaled.values()), candidates[i]
-            every = np.ones(len(self.coverage.words))
-            state[i] = Ranked(i, total, scaled, c.reason, (), every, every - self.held(c))
+        ids = sorted(candidates)
+        if not ids:
+            return []
+        at = {i: row for row, i in enumerate(ids)}
+        chunks = [candidates[i] for i in ids]
+        held = np.stack([c.held for c in chunks])
+        state = _State(
+            self._own(chunks, held), held, np.ones(held.shape), np.zeros(len(ids)), [None] * len(ids), [()] * len(ids)
+        )
         leaving: dict[str, list[Link]] = defaultdict(list)
-        for link in links:
-            leaving[link.from_chunk].append(link)
+        for link in sorted(links, key=lambda x: (x.entity_id, x.to_chunk, x.kind)):
+            if link.from_chunk in at and link.to_chunk in at and link.from_chunk != link.to_chunk:
+                leaving[link.from_chunk].append(link)
         for hop, starts in enumerate(hops):
-            self._follow(state, candidates, leaving, entities or {}, starts, self.weights.decay**hop)
-        return sorted(state.values(), key=lambda r: (-round(r.score, 6), r.id))
+            self._follow(state, chunks, at, leaving, entities or {}, sorted(starts), self.weights.decay**hop)
+        score = np.round(state.score, 6)
+        order = sorted(range(len(ids)), key=lambda row: (-score[row], row))
+        return [self._ranked(state, row, ids[row]) for row in order]
+
+    def _own(self, chunks: Sequence[Candidate], held: Array) -> Array:
+        """Return the parts of the chunks' own scores, scaled so that the best sum is 1."""
+        w, args = self.weights, self.args
+        total = sum(self.asked.values()) or 1.0
+        named = [sum(weight for entity, weight in self.asked.items() if entity in c.entities) / total for c in chunks]
+        parts = np.stack(
+            [
+                args.chunk_weight * (1 - args.bm25_weight) * np.array([c.cosine for c in chunks]),
+                args.chunk_weight * args.bm25_weight * np.array([c.bm25 for c in chunks]),
+                w.coverage * self.coverage.shares(held) ** w.coverage_power,
+                w.title * np.array([c.title_match for c in chunks]),
+                args.entity_weight * np.array(named),
+            ],
+            axis=1,
+        )
+        top = float(parts.sum(axis=1).max())
+        return parts / top if top > 0 else parts
+
+    def _ranked(self, state: _State, row: int, chunk_id: str) -> Ranked:
+        parts = dict(zip(OWN_PARTS, state.own[row].tolist(), strict=True))
+        parts["link"] = float(state.bonus[row])
+        still_open = state.wanted[row] * (1.0 - state.held[row])
+        return Ranked(chunk_id, sum(parts.values()), parts, state.path[row], state.wanted[row], still_open, state.via[row])
 
     def _follow(
         self,
-        state: dict[str, Ranked],
-        candidates: Mapping[str, Candidate],
+        state: _State,
+        chunks: Sequence[Candidate],
+        at: Mapping[str, int],
         leaving: Mapping[str, Sequence[Link]],
         entities: Mapping[str, Entity],
         starts: Sequence[str],
         decay: float,
     ) -> None:
         """Give each chunk the best bonus that a link from ``starts`` brings, all of them valued as before this hop."""
-        gained: dict[str, tuple[float, str, Link]] = {}
-        for start in sorted(set(starts) & state.keys()):
-            before = state[start]
-            out = [link for link in leaving.get(start, ()) if link.to_chunk in state and link.to_chunk != start]
-            answered = self.coverage.shares([self.held(candidates[link.to_chunk]) for link in out], before.open)
-            for link, share in zip(out, answered, strict=True):
-                value = decay * min(before.score, 1.0) * self._worth(link, entities.get(link.entity_id), share)
-                best = gained.get(link.to_chunk, (0.0, "", link))
-                if (round(value, 6), best[1], best[2].entity_id) > (round(best[0], 6), start, link.entity_id):
-                    gained[link.to_chunk] = (value, start, link)
-        origin = dict(state)
-        for to, (value, start, link) in gained.items():
-            now, before = origin[to], origin[start]
-            if value <= now.parts.get("link", 0.0):
+        value = np.minimum(state.score, 1.0)
+        best = state.bonus.copy()
+        gained: dict[int, Link] = {}
+        for start in starts:
+            if not (out := leaving.get(start)):
                 continue
-            own = {name: part for name, part in now.parts.items() if name != "link"}
-            entity = entities.get(link.entity_id)
-            steps = (*before.path, candidates[start].title, entity.value if entity else "")
-            still_open = before.open * (1.0 - self.held(candidates[to]))
-            path = tuple(name for at, name in enumerate(steps) if name and name not in steps[:at])
-            parts, total = {**own, "link": value}, sum(own.values()) + value
-            state[to] = Ranked(to, total, parts, now.reason, path, before.open, still_open, link)
+            a, targets = at[start], [at[link.to_chunk] for link in out]
+            answered = self.coverage.shares(state.held[targets], state.wanted[a] * (1.0 - state.held[a]))
+            worth = [
+                self._worth(link, entities.get(link.entity_id), share) for link, share in zip(out, answered, strict=True)
+            ]
+            for link, to, bonus in zip(out, targets, np.round(decay * value[a] * np.array(worth), 6).tolist(), strict=True):
+                if bonus > best[to]:
+                    best[to], gained[to] = bonus, link
+        path, still_open = list(state.path), state.wanted * (1.0 - state.held)
+        for to, link in gained.items():
+            a, entity = at[link.from_chunk], entities.get(link.entity_id)
+            steps = (*path[a], chunks[a].title, entity.value if entity else "")
+            state.path[to] = tuple(dict.fromkeys(filter(None, steps)))
+            state.wanted[to], state.bonus[to], state.via[to] = still_open[a], best[to], link
 
     def _worth(self, link: Link, entity: Entity | None, answered: float) -> float:
         """Return what a link is worth, given the share of the open words that its target answers."""
         w = self.weights
-        rare = w.link_specificity / math.sqrt(max(entity.df, 1) if entity else 1)
-        worth = rare + w.link_coverage * answered
+        worth = w.link_specificity / math.sqrt(max(entity.df, 1) if entity else 1) + w.link_coverage * float(answered)
         if link.kind == "shared":
             return w.link * w.shared * worth
         return w.link * (worth + w.link_base) * (w.named if link.kind == "named" else 1.0)
 
     def diversify(self, ranked: Sequence[Ranked], candidates: Mapping[str, Candidate]) -> list[Ranked]:
         """Order chunks so that each adds what those before it lack: repeated words of the question cost up to ``diversity``."""
-        held = np.stack([self.held(candidates[r.id]) for r in ranked]) if ranked else np.zeros((0, 0))
+        if not ranked:
+            return []
+        held = np.stack([candidates[r.id].held for r in ranked])
         weighted = held * self.coverage.idf
         total = np.maximum(weighted.sum(axis=1), 1e-9)
         scores = np.array([r.score for r in ranked])
-        seen, left, chosen = np.zeros(len(self.coverage.words)), np.ones(len(ranked), bool), []
+        seen, left, chosen = np.zeros(held.shape[1]), np.ones(len(ranked), bool), []
         while left.any():
             worth = np.round(scores * (1 - self.args.diversity * (weighted @ seen) / total), 6)
             at = int(np.argmax(np.where(left, worth, -1.0)))  # the first of equals, which is the better ranked
@@ -251,13 +270,24 @@ class Ranker:
         return chosen
 
 
-def title_matches(titles: Mapping[str, str], asked: Iterable[str]) -> dict[str, float]:
-    """Return, by chunk, how far the question names its title: 1 over the chunks that bear the title named, else 0.
+@lru_cache(maxsize=65_536)
+def title_keys(title: str) -> frozenset[str]:
+    """Return the keys under which a title is a name: as it is, and without a qualifier in brackets."""
+    return frozenset({entity_key(title), entity_key(without_brackets(title))} - {""})
 
-    ``titles`` maps chunks to titles, ``asked`` are the keys of the names in the question, longest match first. A qualifier
-    in brackets may be missing in the question.
+
+def title_matches(titles: Mapping[str, str], asked: Iterable[Name]) -> dict[str, float]:
+    """Return, by chunk, how far the question names its title: 1 over the number of chunks that bear the same title.
+
+    ``titles`` maps chunks to titles, ``asked`` are the stretches of the question that may be names; the longest one that is
+    a title counts. Chunks whose title is not named are left out.
     """
-    names = set(asked)
-    keys = {i: {entity_key(title), entity_key(without_brackets(title))} & names for i, title in titles.items()}
-    count = Counter(key for found in keys.values() for key in found)
-    return {i: max((1.0 / count[key] for key in found), default=0.0) for i, found in keys.items()}
+    bearing: dict[str, set[str]] = defaultdict(set)
+    for i, title in titles.items():
+        for key in title_keys(title):
+            bearing[key].add(i)
+    matches: dict[str, float] = {}
+    for name in longest(n for n in asked if n.key in bearing):
+        for i in bearing[name.key]:
+            matches[i] = max(matches.get(i, 0.0), 1.0 / len(bearing[name.key]))
+    return matches

@@ -11,18 +11,18 @@ from lexigraph.retrieval.args import TraversalArgs
 def assemble(ranked: Sequence[tuple[ScoredStatement, StatementRow]], args: TraversalArgs) -> tuple[SearchResult, ...]:
     """Group statements, best first, into results of one topic of one source, ordered by their best statement.
 
-    Cuts come after ranking: ``max_statements`` over all (only with a reranker, G-32), then ``max_statements_per_topic``,
-    then ``max_search_results``.
+    Cuts come after ranking: ``max_statements_per_topic``, then ``max_search_results``.
     """
-    kept = ranked[: args.max_statements] if args.reranks else ranked
     groups: dict[tuple[str, str], list[tuple[ScoredStatement, StatementRow]]] = {}
-    for pair in kept:
+    for pair in ranked:
         groups.setdefault((pair[1].source.id, pair[1].topic_id), []).append(pair)
     return tuple(
         SearchResult(
             source=pairs[0][1].source,
             topic=pairs[0][1].topic,
-            statements=tuple(_with_facts(*pair) if args.include_facts else pair[0] for pair in pairs[: args.max_statements_per_topic]),
+            statements=tuple(
+                _with_facts(*pair) if args.include_facts else pair[0] for pair in pairs[: args.max_statements_per_topic]
+            ),
             score=pairs[0][0].score,
         )
         for pairs in list(groups.values())[: args.max_search_results]

@@ -4,15 +4,18 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from lexigraph.inference.protocols import Reranker
 from lexigraph.model.errors import ModelUnavailable
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import ScoredStatement
 from lexigraph.retrieval.expansion import Expansion
-from lexigraph.retrieval.ranking import Ranked
+from lexigraph.retrieval.ranking import Ranked, Weights
 from lexigraph.retrieval.trace import Trace
 
-_READ = 2  # statements looked at for each one that may be returned: those of the best chunks
+_READ = 2  # chunks looked at for each result that may be returned
+_RERANKED = 10  # statements of a chunk given to a reranker, those that fit best
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,115 +27,104 @@ class Fit:
     rerank: float = 0.0
 
     @property
+    def total(self) -> float:
+        """What statements of one chunk are ordered by."""
+        return self.answers + self.rerank
+
+    @property
     def order(self) -> tuple[float, int, str]:
         """Best first, then as the chunk reads."""
-        return (-round(self.answers + self.rerank, 6), self.row.position, self.row.id)
+        return (-round(self.total, 6), self.row.position, self.row.id)
 
 
 def rank_statements(
-    expansion: Expansion, ranked: Sequence[Ranked], queries: Sequence[str], reranker: Reranker | None, trace: Trace
+    expansion: Expansion, queries: Sequence[str], reranker: Reranker | None, trace: Trace
 ) -> list[tuple[ScoredStatement, StatementRow]]:
-    """Return the statements of all chunks, best first.
+    """Return the statements of the best chunks, best first.
 
     ``queries`` is what the reranker compares with: the question and the names of the entities looked up (G-35).
     """
-    ranked = _best_chunks(expansion, ranked)
-    fits = _fits(expansion, ranked)
-    fits = _reranked(fits, ranked, queries, reranker, trace)
-    weights, found = expansion.ranker.weights, expansion.found
+    ranked, args, weights = expansion.rank(), expansion.args, expansion.ranker.weights
+    if args.max_search_results is not None:
+        ranked = ranked[: _READ * args.max_search_results]
+    fits = _reranked(_fits(expansion, ranked), queries, reranker, trace)
     lifted = []
     for chunk in ranked:
-        best = min(fits[chunk.id], key=lambda f: f.order)
-        own = {"statement": weights.fit * best.answers, "rerank": weights.rerank * best.rerank}
-        lifted.append(replace(chunk, score=chunk.score + sum(own.values()), parts={**chunk.parts, **own}))
+        bonus = weights.rerank * max(f.rerank for f in fits[chunk.id])
+        lifted.append(replace(chunk, score=chunk.score + bonus, parts={**chunk.parts, "rerank": bonus}))
     lifted.sort(key=lambda r: (-round(r.score, 6), r.id))
-    chosen = expansion.ranker.diversify(lifted, found.candidates)
-    scored = [pair for chunk in chosen for pair in _of_chunk(expansion, chunk, fits[chunk.id])]
-    return sorted(scored, key=lambda pair: (-pair[0].score, pair[0].id))
-
-
-def _best_chunks(expansion: Expansion, ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Return the best chunks that hold together several times the statements wanted: all when all are wanted."""
-    args = expansion.args
-    if args.max_statements is None or not args.reranks:
-        return list(ranked)
-    kept, count = [], 0
-    for chunk in ranked:
-        if count >= _READ * args.max_statements:
-            break
-        kept.append(chunk)
-        count += len(expansion.found.rows[chunk.id])
-    return kept
+    chosen = expansion.ranker.diversify(lifted, expansion.found.candidates)
+    placed = [(chunk, *place) for chunk in chosen for place in _within(fits[chunk.id], weights)]
+    placed.sort(key=lambda p: (-round(p[0].score * p[2], 6), p[1].id))
+    if args.reranks:
+        placed = placed[: args.max_statements]
+    reason = {i: c.reason for i, c in expansion.found.candidates.items()}
+    return [(_scored(chunk, row, factor, reason[chunk.id], weights.bound), row) for chunk, row, factor in placed]
 
 
 def _fits(expansion: Expansion, ranked: Sequence[Ranked]) -> dict[str, list[Fit]]:
-    """Return, by chunk, how far each statement answers what was open, or leads on to a chunk that does."""
+    """Return, by chunk, how far each statement answers what was open, or leads on to a chunk that does; best first."""
     coverage, found = expansion.ranker.coverage, expansion.found
     leads: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
     most = expansion.ranker.weights.best_link
     for chunk in ranked:
         if chunk.via:
-            entity = found.entities.get(chunk.via.entity_id)
-            name = entity.value.casefold() if entity else ""
+            name = found.entities[chunk.via.entity_id].value.casefold()
             leads[chunk.via.from_chunk].append((chunk.via.entity_id, name, chunk.parts["link"] / most))
     fits = {}
     for chunk in ranked:
-        rows = sorted(found.rows[chunk.id].values(), key=lambda row: (row.position, row.id))
-        fits[chunk.id] = [
-            Fit(row, min(1.0, coverage.share(coverage.held(_words_of(row)), chunk.wanted) + _leads_on(row, leads[chunk.id])))
-            for row in rows
-        ]
+        rows = list(found.rows[chunk.id].values())
+        held = np.stack([coverage.held(f"{row.value}\n{row.details}") for row in rows])
+        answers = coverage.shares(held, chunk.wanted).tolist()
+        of_chunk = [Fit(row, min(1.0, a + _leads_on(row, leads[chunk.id]))) for row, a in zip(rows, answers, strict=True)]
+        fits[chunk.id] = sorted(of_chunk, key=lambda f: f.order)
     return fits
-
-
-def _words_of(row: StatementRow) -> str:
-    return f"{row.value}\n{row.details}"
 
 
 def _leads_on(row: StatementRow, leads: Sequence[tuple[str, str, float]]) -> float:
     """Return the worth of the best link that leaves the chunk through an entity which the statement names."""
-    text = row.value.casefold()
-    return max((worth for entity, name, worth in leads if entity in row.entities or (name and name in text)), default=0.0)
+    text = row.value.casefold() if leads else ""
+    return max((worth for entity, name, worth in leads if entity in row.entities or name in text), default=0.0)
 
 
 def _reranked(
-    fits: Mapping[str, list[Fit]], ranked: Sequence[Ranked], queries: Sequence[str], reranker: Reranker | None, trace: Trace
-) -> dict[str, list[Fit]]:
+    fits: Mapping[str, list[Fit]], queries: Sequence[str], reranker: Reranker | None, trace: Trace
+) -> Mapping[str, list[Fit]]:
     """Add the reranker's scores as shares of the best: of each statement with its topic and source title (G-33, G-34)."""
     if reranker is None:
-        return dict(fits)
-    rows = [fit.row for chunk in ranked for fit in fits[chunk.id]]
-    texts = ["\n".join(dict.fromkeys((row.source.title, row.topic, row.value, row.details))) for row in rows]
+        return fits
+    rows = [fit.row for of_chunk in fits.values() for fit in of_chunk[:_RERANKED]]
+    texts = ["\n".join(filter(None, dict.fromkeys((r.source.title, r.topic, r.value, r.details)))) for r in rows]
     try:
         with trace.step("rerank"):
             scores = reranker.score(queries, texts)
     except ModelUnavailable as error:
         trace.warn("rerank_failed", f"the reranker {reranker.name} failed ({error}); statements keep the order without it")
-        return dict(fits)
+        return fits
     low, high = min(scores, default=0.0), max(scores, default=0.0)
     share = {row.id: (score - low) / (high - low) if high > low else 0.0 for row, score in zip(rows, scores, strict=True)}
-    return {i: [replace(fit, rerank=share.get(fit.row.id, 0.0)) for fit in of_chunk] for i, of_chunk in fits.items()}
+    again = {i: [replace(fit, rerank=share.get(fit.row.id, 0.0)) for fit in of_chunk] for i, of_chunk in fits.items()}
+    return {i: sorted(of_chunk, key=lambda f: f.order) for i, of_chunk in again.items()}
 
 
-def _of_chunk(expansion: Expansion, chunk: Ranked, fits: Sequence[Fit]) -> list[tuple[ScoredStatement, StatementRow]]:
-    """Score the statements of one chunk: the best has the chunk's score, each further one less."""
-    w = expansion.ranker.weights
-    ordered = sorted(fits, key=lambda f: f.order)
-    best = ordered[0].answers + ordered[0].rerank
-    out = []
-    for at, fit in enumerate(ordered):
-        own = (fit.answers + fit.rerank) / best if best > 0 else 1.0
-        factor = (1 - w.within + w.within * own) * w.repeat**at
-        parts = {name: round(value / w.bound, 6) for name, value in chunk.parts.items() if value}
-        parts["within"] = round(chunk.score * (factor - 1) / w.bound, 6)
-        score = round(sum(parts.values()), 6)
-        row = fit.row
-        out.append((
-            ScoredStatement(
-                id=row.id, text=row.value, score=min(max(score, 0.0), 1.0), reason=chunk.reason, chunk_id=row.chunk_id,
-                start=row.chunk_start + row.start, end=row.chunk_start + row.end, path=chunk.path,
-                parts={name: value for name, value in parts.items() if value},
-            ),
-            row,
-        ))
-    return out
+def _within(fits: Sequence[Fit], weights: Weights) -> list[tuple[StatementRow, float]]:
+    """Return the share of its chunk's score that each statement has: the best has all, each further one less."""
+    best = fits[0].total
+    shares = [1.0 - weights.within + weights.within * (fit.total / best if best > 0 else 1.0) for fit in fits]
+    return [(fit.row, share * weights.repeat**at) for at, (fit, share) in enumerate(zip(fits, shares, strict=True))]
+
+
+def _scored(chunk: Ranked, row: StatementRow, factor: float, reason: str, bound: float) -> ScoredStatement:
+    parts = {name: round(value / bound, 6) for name, value in chunk.parts.items()}
+    parts["within"] = round(chunk.score * (factor - 1) / bound, 6)
+    return ScoredStatement(
+        id=row.id,
+        text=row.value,
+        score=min(max(round(sum(parts.values()), 6), 0.0), 1.0),
+        reason=reason,
+        chunk_id=row.chunk_id,
+        start=row.chunk_start + row.start,
+        end=row.chunk_start + row.end,
+        path=chunk.path,
+        parts={name: value for name, value in parts.items() if value},
+    )

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from lexigraph.ingestion.extract.aliases import find_aliases
 from lexigraph.ingestion.extract.facts import AnchoredFact, FactReader
-from lexigraph.ingestion.extract.mentions import Name, find_names
+from lexigraph.ingestion.extract.mentions import find_names
 from lexigraph.ingestion.extract.rows import row_facts
 from lexigraph.ingestion.extract.segments import Segment, pieces, segments
 from lexigraph.ingestion.extract.sentences import mark_boundaries
 from lexigraph.ingestion.extract.subjects import Subjects, spoken_name
+from lexigraph.ingestion.extract.tokens import Name
 from lexigraph.model.document import ChunkText
 from lexigraph.model.errors import ModelUnavailable
 from lexigraph.model.extraction import ExtractedEntity, ExtractedFact, ExtractedStatement, ExtractedTopic, Extraction
@@ -145,7 +146,9 @@ class _Chunk:
         seen = [(n.text, n.class_) for _, _, names in self._parsed for n in names]
         speakers = list(dict.fromkeys(s.speaker for s, _ in parsed if s.speaker))
         self._subjects = Subjects(_one_line(chunk.title), chunk.text, seen, speakers)
-        self._handles = [(spoken_name(s), s) for s in speakers if spoken_name(s) != s]
+        self._aliases = [(spoken_name(s), s) for s in speakers if spoken_name(s) != s]
+        if self._subjects.variant:
+            self._aliases.append((self._subjects.variant, self._subjects.title))
         self._in_title = in_title
         self._spans: list[tuple[int, int, str, str]] = []
 
@@ -159,7 +162,7 @@ class _Chunk:
                 topics[-1][1].extend(map(self._made, self._segment(segment, doc, names)))
         found = [(title, made) for title, made in topics if made]
         main = self._topic([s for _, made in found for s in made]) if found else ""
-        aliases = [*self._handles, *find_aliases(self._text, self._spans, self._subjects.title)]
+        aliases = dict.fromkeys([*self._aliases, *find_aliases(self._text, self._spans, self._subjects.title)])
         return Extraction(tuple(ExtractedTopic(title or main, tuple(made)) for title, made in found), tuple(aliases))
 
     def _made(self, s: _Statement) -> ExtractedStatement:
@@ -233,7 +236,7 @@ class _Chunk:
         subjects = self._subjects
         by_token: dict[int, tuple[str, str]] = {}
         spans = {i: (e.start, e.end) for e in doc.ents if e.label_ in _MEASURES for i in range(e.start, e.end)}
-        for name in sorted(names, key=lambda n: n.end - n.start):
+        for name in sorted((n for n in names if n.certain), key=lambda n: n.end - n.start):
             for i in range(name.start, name.end):
                 by_token[i] = (subjects.full(name.text), name.class_)
                 spans[i] = (name.start, name.end)
@@ -242,7 +245,7 @@ class _Chunk:
             reader = FactReader(by_token, spans, subjects.refer)
             subject = reader.subject_of(sentence)
             within = range(sentence.start, sentence.end)
-            people = [by_token[n.start][0] for n in names if n.class_ == "Person" and n.start in within]
+            people = [by_token[n.start][0] for n in names if n.class_ == "Person" and n.certain and n.start in within]
             subjects.heard(subject.text if subject else "", people)
             yield sentence.start_char, stands, reader.read(sentence)
 

@@ -1,13 +1,11 @@
 """Finds names in a parsed text: quoted titles, what the model recognises, and capitalised words that it misses."""
 
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lexigraph.ingestion.extract.names import clean_name
-from lexigraph.ingestion.extract.words import AFTER_POSSESSIVE, KINDS, LINKS, NO_NAMES, REGIONS
-from lexigraph.model.normalise import entity_key
+from lexigraph.ingestion.extract.compounds import compounds, with_number
+from lexigraph.ingestion.extract.tokens import NAME_TAGS, NEVER_IN_NAME, Name, Tokens
+from lexigraph.ingestion.extract.words import AFTER_POSSESSIVE, LINKS
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -25,73 +23,13 @@ CLASSES = {
     "LAW": "Law",
     "LANGUAGE": "Language",
 }
-_NAME_TAGS = frozenset(["NNP", "NNPS"])
-_NEVER_IN_NAME = frozenset(["PRP", "PRP$", "DT", "IN", "CC", "MD", "WP", "WRB", "WDT", "EX", "TO", "UH", "RP", "RB"])
 _QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»"}
-_NOT_FIRST = frozenset(["the", "a", "an", "and", "or"])
-_NOT_LAST = LINKS | {"'s", "’s", "'", "’", "and", "or", "the", "in", "at", "on"}
 _MAX_QUOTED_TOKENS = 12
-_SPACED_HYPHEN = re.compile(r"(?<=\w) [-–] (?=\w)")
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """Tokens ``start`` to ``end`` (exclusive) of a parsed text form the name ``text``."""
-
-    start: int
-    end: int
-    text: str
-    class_: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Tokens:
-    text: str
-    offsets: list[int]
-    words: list[str]
-    tags: list[str]
-    firsts: set[int]
-
-    def capital(self, i: int) -> bool:
-        """Tell whether token ``i`` is written as part of a name."""
-        word = self.words[i]
-        if not word[0].isupper():
-            # iPhone, openCypher
-            return word.isalpha() and not word.islower() and len(word) > 3
-        if self.tags[i] in _NEVER_IN_NAME:
-            return False
-        return self.tags[i] in _NAME_TAGS or i not in self.firsts
-
-    def name(self, start: int, end: int, class_: str = "") -> Name | None:
-        """Return the tokens as a name, without what surrounds it; None when none is left."""
-        words = self.words
-        while start < end and (words[start].casefold() in _NOT_FIRST or not _has_letter(words[start])):
-            start += 1
-        while end > start and (words[end - 1] in _NOT_LAST or not _has_letter(words[end - 1])):
-            end -= 1
-        text = clean_name(self.joined(start, end))
-        return Name(start, end, text, class_) if text and not self._is_kind(start, end) else None
-
-    def joined(self, start: int, end: int) -> str:
-        """Return the text from one token to another; ``Jong - un`` becomes ``Jong-un``."""
-        if start >= end:
-            return ""
-        return _SPACED_HYPHEN.sub("-", self.text[self.offsets[start] : self.offsets[end - 1] + len(self.words[end - 1])])
-
-    def _is_kind(self, start: int, end: int) -> bool:
-        """Tell whether this is only the word for a kind of thing: ``the District``."""
-        return end - start == 1 and self.words[start].casefold() in KINDS and self.words[start][1:].islower()
-
-
-def _has_letter(word: str) -> bool:
-    return any(c.isalnum() for c in word)
 
 
 def find_names(doc: "Doc") -> list[Name]:
     """Return the names in a parsed text in order; a place inside a longer name is listed as well."""
-    tokens = _Tokens(
-        doc.text, [t.idx for t in doc], [t.text for t in doc], [t.tag_ for t in doc], {s.start for s in doc.sents}
-    )
+    tokens = Tokens.of(doc)
     quoted = list(_quoted(tokens))
     inside = _covered(quoted)
     entities: list[Name] = []
@@ -103,21 +41,21 @@ def find_names(doc: "Doc") -> list[Name]:
         elif not inside.intersection(range(span.start, span.end)):
             entities += _entities(tokens, span.start, span.end, CLASSES[span.label_])
     found = quoted + _merged(tokens, entities, list(_runs(tokens, inside | other)))
-    found = [_with_number(tokens, name) for name in found]
-    return sorted([*found, *_towns(tokens, found), *_with_article(tokens, found)], key=lambda n: (n.start, -n.end))
+    found = [with_number(tokens, name) for name in found]
+    return sorted([*found, *compounds(tokens, found)], key=lambda n: (n.start, -n.end))
 
 
 def _covered(names: Iterable[Name]) -> set[int]:
     return {i for n in names for i in range(n.start, n.end)}
 
 
-def _entities(tokens: _Tokens, start: int, end: int, class_: str) -> Iterator[Name]:
+def _entities(tokens: Tokens, start: int, end: int, class_: str) -> Iterator[Name]:
     """A recognised span as a name, and its parts where a comma joins places."""
     span = range(start, end)
     if not any(c.isupper() for i in span for c in tokens.words[i]):
         return
     name = tokens.name(start, end, class_)
-    if not name or (name.end - name.start == 1 and tokens.tags[name.start] in _NEVER_IN_NAME):
+    if not name or (name.end - name.start == 1 and tokens.tags[name.start] in NEVER_IN_NAME):
         return
     if tokens.words[name.start].isupper() and tokens.words[name.start + 1 : name.start + 2] == ["for"]:
         yield from filter(None, (tokens.name(name.start, name.start + 1), tokens.name(name.start + 2, name.end)))
@@ -132,7 +70,7 @@ def _entities(tokens: _Tokens, start: int, end: int, class_: str) -> Iterator[Na
         yield name
 
 
-def _quoted(tokens: _Tokens) -> Iterator[Name]:
+def _quoted(tokens: Tokens) -> Iterator[Name]:
     """Titles in double quotes: capitalised at both ends and for the most part."""
     words = tokens.words
     i = 0
@@ -148,7 +86,7 @@ def _quoted(tokens: _Tokens) -> Iterator[Name]:
         i = stop + 1 if inner else i + 1
 
 
-def _runs(tokens: _Tokens, closed: set[int]) -> Iterator[Name]:
+def _runs(tokens: Tokens, closed: set[int]) -> Iterator[Name]:
     """Sequences of capitalised words, also across ``of``, and across a possessive in ``St. John's College``."""
     i = 0
     count = len(tokens.words)
@@ -168,7 +106,7 @@ def _runs(tokens: _Tokens, closed: set[int]) -> Iterator[Name]:
             yield name
 
 
-def _bridge(tokens: _Tokens, i: int, closed: set[int]) -> int:
+def _bridge(tokens: Tokens, i: int, closed: set[int]) -> int:
     """Return how many tokens on the next capitalised word is, when a linking word leads to it, counted past that word."""
     words, at = tokens.words, i
     if words[i] in ("'s", "’s"):
@@ -184,17 +122,17 @@ def _bridge(tokens: _Tokens, i: int, closed: set[int]) -> int:
     return at + 1 - i
 
 
-def _stands_alone(tokens: _Tokens, name: Name) -> bool:
+def _stands_alone(tokens: Tokens, name: Name) -> bool:
     """Tell whether a run that the model did not recognise is a name: several words, an acronym, a proper noun."""
     if name.end - name.start > 1:
         return True
     word = tokens.words[name.start]
     if any(c.isupper() for c in word[1:]):
         return True
-    return tokens.tags[name.start] in _NAME_TAGS and name.start not in tokens.firsts and len(word) > 2
+    return tokens.tags[name.start] in NAME_TAGS and name.start not in tokens.firsts and len(word) > 2
 
 
-def _merged(tokens: _Tokens, entities: list[Name], runs: list[Name]) -> list[Name]:
+def _merged(tokens: Tokens, entities: list[Name], runs: list[Name]) -> list[Name]:
     """A run gives way to the entities that it touches, unless it makes a single one longer."""
     kept = list(entities)
     for run in runs:
@@ -212,6 +150,11 @@ def _merged(tokens: _Tokens, entities: list[Name], runs: list[Name]) -> list[Nam
             kept.append(
                 Name(run.start, run.end, run.text, inner.class_ if inner.class_ not in ("Group", "Location") else "")
             )
+        else:
+            last = max(e.end for e in touching)
+            rest = tokens.name(last, run.end) if last < run.end else None
+            if rest and rest.end - rest.start > 1 and tokens.words[last] in LINKS:
+                kept.append(rest)
     return kept
 
 
@@ -222,59 +165,11 @@ def _split_person(run: Name, parts: list[Name]) -> bool:
     return len(whole) > 1 and [(p.start, p.end) for p in parts] == whole and "Person" in classes and "Group" not in classes
 
 
-def _extends(tokens: _Tokens, run: Name, inner: Name) -> bool:
+def _extends(tokens: Tokens, run: Name, inner: Name) -> bool:
     if inner.start < run.start or inner.end > run.end or (inner.start, inner.end) == (run.start, run.end):
         return False
     if inner.class_ != "Person":
         return True
-    # Sir Isaac Newton FRS: neither what comes before a person's name nor letters after it belong to it
-    return inner.start == run.start and not all(w.isupper() and len(w) < 6 for w in tokens.words[inner.end : run.end])
-
-
-def _with_number(tokens: _Tokens, name: Name) -> Name:
-    """Take the number into names such as ``2020 Summer Olympics`` and ``West Virginia Route 39``."""
-    words, tags = tokens.words, tokens.tags
-    start, end = name.start, name.end
-    year = words[start - 1] if start else ""
-    if name.class_ in ("Event", "", "Organization", "Work") and len(year) == 4 and year.isdigit() and end - start > 1:
-        opener = words[start - 2].casefold() if start > 1 else ""
-        # the 1904 World Series, but not: a 1971 Italian Western film
-        kind = end < len(words) and words[end] in KINDS and tags[start] != "NNP"
-        if not kind and (start - 1 in tokens.firsts or opener in ("the", "of", "his", "her", "their", "its")):
-            start -= 1
-    after = words[end] if end < len(words) else ""
-    if name.class_ not in ("Person", "Group") and after.isdigit() and len(after) < 4 and end - start < 6:
-        following = tags[end + 1] if end + 1 < len(words) else "."
-        if following not in ("NNS", "NN", "CD", "JJ", "$", "NNP", ":") and end not in tokens.firsts:
-            end += 1
-    if (start, end) == (name.start, name.end):
-        return name
-    return Name(start, end, tokens.joined(start, end), name.class_)
-
-
-def _towns(tokens: _Tokens, names: list[Name]) -> Iterator[Name]:
-    """``Clarksville, Tennessee`` as one name, beside its two parts."""
-    by_start = {n.start: n for n in names}
-    for name in names:
-        region = by_start.get(name.end + 1)
-        if not region or tokens.words[name.end] != "," or tokens.words[region.end : region.end + 1] == ["and"]:
-            continue
-        key = entity_key(name.text)
-        if (
-            entity_key(region.text) in REGIONS
-            and (key not in REGIONS or key == entity_key(region.text))
-            and key not in NO_NAMES
-        ):
-            yield Name(name.start, region.end, f"{name.text}, {region.text}", "Location")
-
-
-def _with_article(tokens: _Tokens, names: list[Name]) -> Iterator[Name]:
-    """``The Hollywood Reporter`` beside ``Hollywood Reporter`` where the article is written as a part of the name."""
-    for name in names:
-        before = name.start - 1
-        if (
-            before >= 0
-            and tokens.words[before] in ("The", "A", "An")
-            and (before not in tokens.firsts or name.class_ == "Work")
-        ):
-            yield Name(before, name.end, f"{tokens.words[before]} {name.text}", name.class_)
+    after = tokens.words[inner.end : run.end]
+    # Sir Isaac Newton FRS of the Royal Society: none of what surrounds a person's name belongs to it
+    return inner.start == run.start and not (LINKS.intersection(after) or all(w.isupper() and len(w) < 6 for w in after))

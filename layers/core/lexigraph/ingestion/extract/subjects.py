@@ -35,6 +35,7 @@ _GENERIC_OPENING = re.compile(
     r"(?:how|why|what|when|where|who|list|index|guide|chapter|part|section|step|table|figure)\b", re.IGNORECASE
 )
 _MAX_TITLE_WORDS = 10
+_OPENING_CHARS = 40
 
 
 def names_one_thing(title: str) -> bool:
@@ -57,7 +58,9 @@ class Subjects:
 
     def __init__(self, title: str, text: str, names: Iterable[tuple[str, str]], speakers: Iterable[str] = ()) -> None:
         bare = title_name(title)
-        self.title = bare if names_one_thing(bare) else ""
+        starts = _whole_words(bare)
+        said = starts.search(text, 0, _OPENING_CHARS + len(bare)) if starts and any(c.isupper() for c in bare) else None
+        self.title = bare if said or names_one_thing(bare) else ""
         self._key = entity_key(self.title)
         self._forms = {self._key: self.title} if self.title else {}
         self._classes: dict[str, Counter[str]] = {}
@@ -69,6 +72,9 @@ class Subjects:
         self._pattern = _whole_words(self.title)
         self._kinds = self._kinds_of(title, text) if self.title else frozenset()
         self._full = self._short_forms()
+        self.variant = self._variant(text)
+        if self.variant:
+            self._full[entity_key(self.variant)] = self.title
         self.speaker = ""
         self.focus = self.title
         self.person = ""
@@ -140,6 +146,19 @@ class Subjects:
             found.setdefault(words[0], self.title)
         return found
 
+    def _variant(self, text: str) -> str:
+        """The name with which the text opens, when it is the title in another form: with middle names, without a realm."""
+        words = _plain(self._key)
+        first = next((f for f in self._forms.values() if f != self.title and f in text[: _OPENING_CHARS + len(f)]), "")
+        said = _plain(entity_key(first))
+        if not words or not said or said == words or self.class_of(first) in ("Location", "Organization", "Group"):
+            return ""
+        if len(words) > 1 and len(said) > 1 and (said[0], said[-1]) == (words[0], words[-1]):
+            return first
+        if len(words) > 1 and _in_order(words, said):
+            return first
+        return first if self._key.startswith((f"{entity_key(first)} of ", f"{entity_key(first)} the ")) else ""
+
     def full(self, name: str) -> str:
         """Return the name in full for which a short one stands in this chunk, else the name itself."""
         return self._full.get(entity_key(name), name)
@@ -189,6 +208,16 @@ class Subjects:
         if described or self._kinds or noun not in KINDS or self.class_of(self.title) == "Person":
             return ""
         return self.title if self.focus == self.title else ""
+
+
+def _plain(key: str) -> list[str]:
+    """The words of a name without ``Jr`` and the like."""
+    return [w for w in key.split() if w.rstrip(".") not in ("jr", "sr")]
+
+
+def _in_order(words: Sequence[str], among: Sequence[str]) -> bool:
+    rest = iter(among)
+    return all(word in rest for word in words)
 
 
 def spoken_name(handle: str) -> str:

@@ -56,6 +56,31 @@ KINDS = listed(
 
 PERSON_KINDS = listed("artist author deputy director manager minister player president queen ruler writer")
 
+# before a person's name; the name is the same without them
+HONORIFICS = listed(
+    """
+    prof professor dr sir dame lord lady king queen prince princess captain colonel general lieutenant major president
+    senator governor mayor judge justice pope saint rev reverend bishop archbishop cardinal don archduke archduchess count duke
+    emperor mr mrs ms miss admiral sergeant chancellor minister
+    """
+)
+
+RULERS = listed("king queen emperor empress sultan emir tsar prince princess archduke archduchess duke duchess")
+
+# ranks of rulers and peers, as in "John II, Duke of Cleves"
+RANKS = listed(
+    """
+    king queen prince princess duke duchess count countess earl baron baroness baronet marquess marquis marquise viscount
+    viscountess emperor empress landgrave landgravine margrave margravine elector palatine archduke archduchess tsar tsarina
+    lord lady sir dame grand crown hereditary infante infanta sultan
+    """
+)
+
+# ends of names of organizations
+ORGANIZATIONS = listed(
+    "university college institute company corporation association league union army navy party church states"
+)
+
 # inside a name, between capitalised words
 LINKS = listed(
     """

@@ -74,7 +74,7 @@ class TraversalBasedRetriever:
         )
         expansion = gather(stores, question.text, anchors, args)
         with trace.step("rank"):
-            ranked = rank_statements(expansion, expansion.rank(), _queries(inquiry, anchors), self._rerank_by(trace), trace)
+            ranked = rank_statements(expansion, _queries(inquiry, anchors), self._rerank_by(trace), trace)
             results = assemble(ranked, args)
         trace.timings["total"] = round((time.perf_counter() - began) * 1000, 3)
         return SearchResults(

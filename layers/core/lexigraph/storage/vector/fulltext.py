@@ -11,6 +11,7 @@ import re
 import sqlite3
 from collections.abc import Sequence
 
+from lexigraph.storage.sqlite_filters import Sql
 from lexigraph.storage.vector.partitions import Partition
 
 _WORD = re.compile(r"[^\W_]+")
@@ -33,7 +34,6 @@ _STOP_TEXT = (
     "you your yours yourself yourselves"
 )
 STOP_WORDS = frozenset(_STOP_TEXT.split())
-Select = tuple[str, Sequence[object]]
 
 
 def score_words(
@@ -44,11 +44,11 @@ def score_words(
     *,
     prefix: bool = False,
     keys: Sequence[int] | None = None,
-    sources: Select | None = None,
+    tagged: Sql | None = None,
 ) -> list[tuple[int, float]]:
     """Return keys with their BM25 scores, rounded to 6 digits: the ``k`` best and all that tie with the last of them.
 
-    ``keys``: score exactly these, whatever ``k``. ``sources``: a query for the sources to keep to, and its parameters.
+    ``keys``: score exactly these, whatever ``k``. ``tagged``: a condition on the ``tags`` of a record's source.
     ``prefix``: the last word may be the beginning of one. Any text is harmless.
     """
     where = ""
@@ -58,9 +58,11 @@ def score_words(
         where += f" AND +{partition.words}.rowid IN (SELECT value FROM json_each(?))"
         parameters.append(json.dumps(list(keys)))
         k = -1
-    if sources is not None:
-        where += f" AND (SELECT source FROM {partition.records} WHERE key = {partition.words}.rowid) IN ({sources[0]})"
-        parameters += sources[1]
+    if tagged is not None:
+        # asked of the rows found: there are fewer of them than of sources that pass
+        where += f" AND EXISTS (SELECT 1 FROM {partition.records} AS r JOIN tags ON tags.source = r.source"
+        where += f" WHERE r.key = {partition.words}.rowid AND {tagged[0]})"
+        parameters += tagged[1]
     best: dict[int, float] = {}
     for expression in _expressions(connection, partition, text, prefix):
         for key, score in _scored(connection, partition, expression, where, parameters, k):

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from lexigraph.model.filters import Filter
 from lexigraph.storage.embedded import in_batches, marks
 from lexigraph.storage.protocols import FloatArray, Hit, IndexName, SearchRequest
-from lexigraph.storage.sqlite_filters import filter_sql
-from lexigraph.storage.vector.fulltext import Select, score_words
+from lexigraph.storage.sqlite_filters import Sql, filter_sql
+from lexigraph.storage.vector.fulltext import score_words
 from lexigraph.storage.vector.partitions import Partition
 from lexigraph.storage.vector.sidecar import Moved, Sidecars, View
 
@@ -62,10 +62,12 @@ class Search:
         ids, k = request.ids, (request.k if request.ids is None else None)
         keys = None if ids is None else self._keys(partition, ids, request.filters)
         if request.vector is not None:
-            return self._hits(partition, [found[:2] for found in self._exact(partition, keys or [], request.vector)], k)
-        sources = self._sources(request.filters) if request.filters is not None and keys is None else None
+            query = np.asarray(request.vector, np.float32)
+            return self._hits(partition, [found[:2] for found in self._exact(partition, keys or [], query)], k)
+        # keys have passed already
+        tagged = self._tagged(request.filters) if request.filters is not None and keys is None else None
         scores = score_words(
-            self._connection, partition, request.text, request.k, prefix=request.prefix, keys=keys, sources=sources
+            self._connection, partition, request.text, request.k, prefix=request.prefix, keys=keys, tagged=tagged
         )
         return self._hits(partition, scores, k)
 
@@ -130,15 +132,17 @@ class Search:
             query = f"SELECT {columns} FROM {partition.records} WHERE {by} IN ({marks(len(batch))})"
             yield from self._connection.execute(query, batch)
 
-    def _sources(self, filters: Filter) -> Select:
-        condition, parameters = filter_sql(filters, "metadata")
-        return f"SELECT source FROM tags WHERE tenant = ? AND {condition}", [self._tenant, *parameters]
+    def _tagged(self, filters: Filter) -> Sql:
+        condition, parameters = filter_sql(filters, "tags.metadata")
+        return f"tags.tenant = ? AND {condition}", [self._tenant, *parameters]
 
     def _sources_passing(self, filters: Filter) -> frozenset[str]:
-        query, parameters = self._sources(filters)
-        name = repr((query, parameters))
+        condition, parameters = self._tagged(filters)
+        # 1 and True are equal as filters, but not in what they pass
+        name = repr((condition, parameters))
         if name not in self._passing:
-            self._passing[name] = frozenset(source for (source,) in self._connection.execute(query, parameters))
+            found = self._connection.execute(f"SELECT source FROM tags WHERE {condition}", parameters)
+            self._passing[name] = frozenset(source for (source,) in found)
         return self._passing[name]
 
 
