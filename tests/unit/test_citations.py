@@ -111,7 +111,8 @@ def test_a_fully_cited_answer_has_no_notice():
 
 
 def test_unused_sources_are_named():
-    assert types("Yes [S2].", 4) == {"unused_sources": "S1, S3, S4"}
+    assert types("Yes [S2][S8].", 9) == {"unused_sources": "offered and not cited: S1, S3-S7, S9"}
+    assert types("Yes [S2].", 4) == {"unused_sources": "offered and not cited: S1, S3, S4"}
 
 
 def test_an_answer_without_any_label_is_reported():

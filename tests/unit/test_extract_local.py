@@ -239,6 +239,12 @@ def test_a_title_stands_for_its_name_without_the_qualifier():
         ("Kim Jong-un met Donald Trump in Singapore.", {"Kim Jong-un", "Donald Trump", "Singapore"}),
         ("He was a member of the 14th Lok Sabha of India.", {"Lok Sabha of India", "India"}),
         ("Sir Isaac Newton joined the Royal Society.", {"Isaac Newton", "Royal Society"}),
+        ("He was a son of John II, Duke of Cleves and Mathilde.", {"John II, Duke of Cleves"}),
+        ("She met Henry Sturt, 1st Baron Alington, in London.", {"Henry Sturt, 1st Baron Alington", "Henry Sturt"}),
+        ("Her mother was Queen Elena of Italy.", {"Queen Elena of Italy", "Elena of Italy", "Italy"}),
+        ("He won the 2010 Nobel Prize with Professor Andre Geim.", {"2010 Nobel Prize", "Nobel Prize", "Andre Geim"}),
+        ("She left the Department of Statistics at Rutgers University.", {"Rutgers University"}),
+        ("The Dolphins defeated the Buffalo Bills 9-7.", {"Dolphins", "Buffalo Bills"}),
         ("After World War I. New buildings of Albert Cassell rose.", {"World War I", "Albert Cassell"}),
     ],
 )
@@ -274,6 +280,27 @@ def test_a_surname_alone_stands_for_the_full_name_too(read):
 def test_a_surname_that_two_people_share_stands_for_neither(read):
     found = statements(read("Anna Freud and Sigmund Freud lived in Vienna. In 1938 Freud left Vienna."))
     assert {e.name for e in found[1].entities} == {"Freud", "Vienna"}
+
+
+@pytest.mark.parametrize(
+    ("title", "opening"),
+    [
+        ("Daniel Radcliffe", "Daniel Jacob Radcliffe"),
+        ("Frederick IV of Denmark", "Frederick IV"),
+        ("Fred Roy Krug", "Fred R. Krug"),
+    ],
+)
+def test_a_text_that_opens_with_another_form_of_the_title_is_about_the_title(read, title, opening):
+    extraction = read(f"{opening} (born 23 July 1989) is an actor. He lives in London.", title)
+    assert (title, "lives in", "London") in facts(extraction)
+    assert title in {e.name for e in statements(extraction)[0].entities}
+    assert (opening, title) in extraction.aliases
+
+
+def test_another_name_at_the_opening_is_not_the_title(read):
+    extraction = read("Charles Babbage knew Ada King. He lived in London.", "Ada King")
+    assert ("Charles Babbage", "lived in", "London") in facts(extraction)
+    assert extraction.aliases == ()
 
 
 def test_the_names_inside_a_title_belong_to_what_is_said_of_the_title(read):

@@ -117,9 +117,9 @@ def notices(answer: CheckedAnswer, count: int) -> tuple[Notice, ...]:
     )
     if bare:
         found.append(Notice("unreferenced_numeric", f"numbers without a citation next to them: {', '.join(bare)}"))
-    unused = [label(n) for n in range(1, count + 1) if n not in set(answer.cited)]
+    unused = sorted(set(range(1, count + 1)) - set(answer.cited))
     if unused:
-        found.append(Notice("unused_sources", ", ".join(unused)))
+        found.append(Notice("unused_sources", f"offered and not cited: {_listed(unused)}"))
     return tuple(found)
 
 
@@ -159,6 +159,18 @@ def statement_citation(number: int, statement: ScoredStatement, source: Source) 
         reason=statement.reason,
         metadata=dict(source.metadata),
     )
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Return labels with runs of three or more joined: ``S1, S4-S9``."""
+    runs: list[list[int]] = []
+    for n in numbers:
+        if runs and n == runs[-1][-1] + 1:
+            runs[-1].append(n)
+        else:
+            runs.append([n])
+    parts = [[f"{label(run[0])}-{label(run[-1])}"] if len(run) > 2 else map(label, run) for run in runs]
+    return ", ".join(part for parts_of_run in parts for part in parts_of_run)
 
 
 def _numbers(inner: str) -> list[tuple[int, int]] | None:

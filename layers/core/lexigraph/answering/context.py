@@ -71,11 +71,9 @@ def build_context(
         sources.append(external_citation(len(sources) + 1, text))
         lines.append(f"[{sources[-1].label}] {citations.defused(text.text)}")
     total = len(results.statements)
-    left_out = total - len(kept)
-    cut = (
-        Notice("context_cut", f"the model was shown {len(kept)} of {total} statements, the best {max_chars:,} characters"),
-    )
-    return AnswerContext("\n".join(lines).strip(), tuple(sources), cut if left_out else ())
+    detail = f"the model was shown the best {len(kept)} of {total} statements (max_context_chars={max_chars})"
+    cut = (Notice("context_cut", detail),) if len(kept) < total else ()
+    return AnswerContext("\n".join(lines).strip(), tuple(sources), cut)
 
 
 def external_texts(given: Sequence[External]) -> tuple[ExternalText, ...]:

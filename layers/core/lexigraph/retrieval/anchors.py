@@ -183,7 +183,7 @@ def _overlap(keyword: str, name: str) -> float:
 
 def spread_over_sources(ordered: Sequence[str], source_of: Mapping[str, str], k: int) -> list[str]:
     """Pick ``k`` of the chunks: in turn the next best of each source not seen yet, then the second best of each (G-27)."""
-    left, picked = list(ordered), []
+    left, picked = list(ordered), list[str]()
     while left and len(picked) < k:
         seen: set[str] = set()
         again = []

@@ -16,12 +16,12 @@ class TraversalArgs:
 
     | parameter | meaning | default |
     |---|---|---|
-    | ``max_search_results`` | results returned at most; a result is the statements of one topic of one source. None: all | 20 |
+    | ``max_search_results`` | results at most, each the statements of one topic of one source. None: all | 20 |
     | ``max_statements_per_topic`` | statements in one result at most. None: all that were found | 10 |
     | ``include_facts`` | put the facts that support a statement into the result, and so into the LLM's context | False |
     | ``expand_entities`` | EntityBasedSearch: also start from entities joined by a fact to those looked up | True |
-    | ``max_keywords`` | EntityBasedSearch: keywords looked up at most, other names and abbreviations included; and entities \
-found that are followed | 10 |
+    | ``max_keywords`` | EntityBasedSearch: keywords looked up at most, synonyms and abbreviations included, and entities \
+followed | 10 |
     | ``vss_top_k`` | ChunkBasedSearch: chunks to start from | 10 |
     | ``vss_diversity_factor`` | ChunkBasedSearch: look at ``vss_top_k`` times this many chunks and take the next best of a \
 source not seen yet. 0 or None: plain ``vss_top_k`` | 5 |

@@ -77,16 +77,14 @@ class Expansion:
         new = [row for row in around.statements if row.chunk_id in reached]
         for row in new:
             self._add(row, "link")
-        self._refresh({row.chunk_id for row in new})
-        self.score(f"scores_{hop}")
+        self.score(f"scores_{hop}", {row.chunk_id for row in new})
 
-    def score(self, step: str) -> None:
-        """Learn how like the question all chunks found are."""
+    def score(self, step: str, new: Collection[str] = ()) -> None:
+        """Learn how like the question the ``new`` chunks, and all others found, are."""
         lacking = self.likeness.lacking(self.found.candidates)
         if lacking:
-            answers = self.stores.search(step, self.likeness.requests(len(lacking), lacking))
-            self.likeness.take(answers, lacking)
-            self._refresh(lacking)
+            self.likeness.take(self.stores.search(step, self.likeness.requests(len(lacking), lacking)), lacking)
+        self._refresh({*lacking, *new})
 
     def _best_chunks(self) -> list[str]:
         """Choose ``vss_top_k`` chunks of the pool by their own score, spread over sources."""

@@ -127,7 +127,8 @@ class Coverage:
         """Return, for each row of ``held``, the weighted share of the words ``of`` (all by default) it holds, 0 to 1."""
         wanted = self.idf * of
         total = float(wanted.sum())
-        return held @ wanted / total if total > 0 else np.zeros(len(held))
+        shares: Array = held @ wanted / total if total > 0 else np.zeros(len(held))
+        return shares
 
 
 @dataclass(slots=True)
@@ -252,7 +253,7 @@ class Ranker:
         return w.link * (worth + w.link_base) * (w.named if link.kind == "named" else 1.0)
 
     def diversify(self, ranked: Sequence[Ranked], candidates: Mapping[str, Candidate]) -> list[Ranked]:
-        """Order chunks so that each adds what those before it lack: repeated words of the question cost up to ``diversity``."""
+        """Order chunks so that each adds what those before it lack: repeating words of the question costs ``diversity``."""
         if not ranked:
             return []
         held = np.stack([candidates[r.id].held for r in ranked])

@@ -15,168 +15,17 @@ _MARKS = re.compile("[\u0300-\u036f]+")
 _NAME_WORD = re.compile(r"[\w+#&.'\u2019-]+")
 
 # Function words and what questions are made of: they carry no content that an answer could share.
-STOP_WORDS = frozenset(
-    [
-        "a",
-        "about",
-        "above",
-        "after",
-        "again",
-        "against",
-        "all",
-        "also",
-        "am",
-        "an",
-        "and",
-        "another",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "because",
-        "been",
-        "before",
-        "being",
-        "below",
-        "between",
-        "both",
-        "but",
-        "by",
-        "can",
-        "could",
-        "d",
-        "did",
-        "do",
-        "does",
-        "doing",
-        "don",
-        "down",
-        "during",
-        "each",
-        "either",
-        "else",
-        "ever",
-        "few",
-        "for",
-        "from",
-        "further",
-        "get",
-        "gets",
-        "give",
-        "given",
-        "got",
-        "had",
-        "has",
-        "have",
-        "having",
-        "he",
-        "her",
-        "here",
-        "hers",
-        "herself",
-        "him",
-        "himself",
-        "his",
-        "how",
-        "i",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "itself",
-        "just",
-        "let",
-        "ll",
-        "m",
-        "many",
-        "may",
-        "me",
-        "might",
-        "more",
-        "most",
-        "much",
-        "must",
-        "my",
-        "myself",
-        "neither",
-        "no",
-        "nor",
-        "not",
-        "now",
-        "of",
-        "off",
-        "on",
-        "once",
-        "only",
-        "or",
-        "other",
-        "our",
-        "ours",
-        "ourselves",
-        "out",
-        "over",
-        "own",
-        "please",
-        "re",
-        "s",
-        "same",
-        "shall",
-        "she",
-        "should",
-        "so",
-        "some",
-        "such",
-        "t",
-        "tell",
-        "than",
-        "that",
-        "the",
-        "their",
-        "theirs",
-        "them",
-        "themselves",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "those",
-        "through",
-        "to",
-        "too",
-        "under",
-        "until",
-        "up",
-        "upon",
-        "us",
-        "ve",
-        "very",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "whether",
-        "which",
-        "while",
-        "who",
-        "whom",
-        "whose",
-        "why",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-        "yours",
-        "yourself",
-        "yourselves",
-    ]
+_STOP_TEXT = (
+    "a about above after again against all also am an and another any are as at be because been before being below "
+    "between both but by can could d did do does doing don down during each either else ever few for from further get "
+    "gets give given got had has have having he her here hers herself him himself his how i if in into is it its "
+    "itself just let ll m many may me might more most much must my myself neither no nor not now of off on once only "
+    "or other our ours ourselves out over own please re s same shall she should since so some such t tell than that "
+    "the their theirs them themselves then there these they this those through to too under until up upon us ve very "
+    "was we were what when where whether which while who whom whose why will with would you your yours yourself "
+    "yourselves"
 )
+STOP_WORDS = frozenset(_STOP_TEXT.split())
 
 
 @lru_cache(maxsize=1)
@@ -220,7 +69,7 @@ class Name:
 def names(text: str, *, max_words: int = MAX_NAME_WORDS, capitals: bool = True) -> Iterator[Name]:
     """Yield every stretch of up to ``max_words`` words of a line that could be a name.
 
-    With ``capitals`` it is written as names are in running text: it begins with a capital or a digit, and beyond three words
+    With ``capitals`` it is written as names are in running text: it begins with a capital or a digit, and beyond two words
     it ends with one too. Without, any words may be a name, as in a question typed in lower case. Stretches of function words
     alone are left out, and a possessive ending is dropped.
     """
@@ -239,7 +88,11 @@ def names(text: str, *, max_words: int = MAX_NAME_WORDS, capitals: bool = True) 
             telling = False
             for last in range(first, min(first + max_words, len(keys))):
                 telling = telling or content[last] or (last > first and keys[last] not in STOP_WORDS)
-                if telling and (marked[last] or last < first + 3) and (bare := _without_possessive(keys[last])):
+                if (
+                    telling
+                    and (marked[last] or (last == first + 1 and content[last]))
+                    and (bare := _without_possessive(keys[last]))
+                ):
                     key = " ".join([*keys[first:last], bare])
                     yield Name(key, " ".join(forms[first : last + 1]), at + first, at + last + 1)
         at += len(keys)

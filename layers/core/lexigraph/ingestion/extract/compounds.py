@@ -66,22 +66,26 @@ def _with_article(tokens: Tokens, name: Name) -> Iterator[Name]:
 
 
 def _inside(tokens: Tokens, name: Name) -> Iterator[Name]:
-    """The event without its year, the person without ``Professor``, the university of ``School of Arts at Rutgers University``."""
+    """The event without its year, the person without ``Professor``, the university that a school belongs to."""
     words = tokens.words
     first, start = words[name.start].casefold().rstrip("."), name.start + 1
     while start < name.end and words[start] == ".":
         start += 1
-    year = name.class_ != "Work" and first.isdigit() and len(first) == 4
-    person = (name.class_ == "Person" and first in HONORIFICS) or (name.class_ == "" and first in RULERS)
-    if (year or person) and name.end - start > 1 and words[name.end - 1].casefold() not in KINDS:
-        yield from filter(None, [tokens.name(start, name.end, name.class_)])
-    links = [i for i in range(start, name.end - 2) if words[i] in ("of", "at")]
-    if links and words[name.end - 1].casefold() in ORGANIZATIONS and name.class_ != "Work":
-        yield from filter(None, [tokens.name(links[-1] + 1, name.end, "Organization")])
+    links = [i for i in range(start, name.end - 1) if words[i] in ("of", "at")]
+    year = first.isdigit() and len(first) == 4
+    ruler = first in RULERS and (name.class_ == "" or bool(links))
+    if (year or ruler or (name.class_ == "Person" and first in HONORIFICS)) and name.end - start > 1:
+        bare = tokens.name(start, name.end, "Person" if ruler else name.class_)
+        if bare and not (ruler and words[name.end - 1].casefold() in KINDS):
+            yield bare
+    if links and ((ruler and words[links[-1]] == "of") or words[name.end - 1].casefold() in ORGANIZATIONS):
+        owner = tokens.name(links[-1] + 1, name.end, "Location" if ruler else "Organization")
+        if owner and (ruler or owner.end - owner.start > 1):
+            yield owner
 
 
 def _ranked(tokens: Tokens, name: Name, by_start: dict[int, Name]) -> Iterator[Name]:
-    """``Peter II of Portugal``, ``John II, Duke of Cleves``, ``William Alington, 1st Baron Alington``, ``Anne of Austria``."""
+    """``Peter II of Portugal``, ``Anne of Austria``, ``John II, Duke of Cleves``, ``Henry Sturt, 1st Baron Alington``."""
     words = tokens.words
     if name.class_ not in ("Person", "Location", "Organization", ""):
         return

@@ -60,8 +60,8 @@ PERSON_KINDS = listed("artist author deputy director manager minister player pre
 HONORIFICS = listed(
     """
     prof professor dr sir dame lord lady king queen prince princess captain colonel general lieutenant major president
-    senator governor mayor judge justice pope saint rev reverend bishop archbishop cardinal don archduke archduchess count duke
-    emperor mr mrs ms miss admiral sergeant chancellor minister
+    senator governor mayor judge justice pope saint rev reverend bishop archbishop cardinal don archduke archduchess count
+    duke emperor mr mrs ms miss admiral sergeant chancellor minister
     """
 )
 

@@ -73,7 +73,7 @@ def score_words(
 def _scored(
     connection: sqlite3.Connection, partition: Partition, expression: str, where: str, parameters: Sequence[object], k: int
 ) -> list[tuple[int, float]]:
-    # ORDER BY rank, which FTS5 would do itself, takes three times as long
+    # ORDER BY rank, which FTS5 would do itself, takes longer
     query = (
         f"SELECT rowid, bm25({partition.words}) AS score FROM {partition.words} "
         f"WHERE {partition.words} MATCH ?{where} ORDER BY score LIMIT ?"

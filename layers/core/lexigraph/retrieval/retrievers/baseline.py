@@ -1,0 +1,137 @@
+"""What traversal is measured against: chunks by vectors, by BM25, or by both, with their statements. No graph search."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Literal, get_args
+
+from lexigraph.inference.protocols import Embedder, FloatArray
+from lexigraph.model.errors import InvalidInput, ModelUnavailable
+from lexigraph.model.graph import StatementRow
+from lexigraph.model.question import Question
+from lexigraph.model.results import ScoredStatement, SearchResults
+from lexigraph.model.tenant import Tenant
+from lexigraph.retrieval.args import TraversalArgs
+from lexigraph.retrieval.results import assemble
+from lexigraph.retrieval.trace import BoundStores, Trace
+from lexigraph.settings import Settings, load_settings
+from lexigraph.storage.protocols import EvidenceRequest, GraphStore, Hit, SearchRequest, VectorStore
+
+Mode = Literal["vector", "bm25", "fused"]
+_POOL = 100  # best chunks of each list
+_READ_ON = 0.98  # a statement counts a little less than the one before it in its chunk
+
+
+class BaselineRetriever:
+    """Ranks chunks by likeness to the question alone: ``vector`` (cosine), ``bm25``, or ``fused``, ``bm25_weight`` (0.3) of
+    BM25 and the rest cosine, each min-max scaled over the union of the best 100 of both (DESIGN section 5).
+
+    Results have the shape of every retriever's; the statements of a chunk come in reading order. At most one vector call for
+    ``vector`` and ``bm25``, two for ``fused``, and one graph call. When the embedding model fails, ``fused`` goes by BM25
+    with a warning, ``vector`` raises ``ModelUnavailable``.
+    """
+
+    def __init__(
+        self,
+        graph_store: GraphStore,
+        vector_store: VectorStore,
+        mode: Mode = "fused",
+        *,
+        embedder: Embedder | None = None,
+        settings: Settings | None = None,
+        max_search_results: int | None = 20,
+        max_statements_per_topic: int | None = 10,
+        include_facts: bool = False,
+        bm25_weight: float = 0.3,
+    ) -> None:
+        if mode not in get_args(Mode):
+            raise InvalidInput(f"mode {mode!r} is unknown: use one of {', '.join(get_args(Mode))}")
+        self.graph_store, self.vector_store, self.mode = graph_store, vector_store, mode
+        self._embedder, self._settings = embedder, settings
+        self.args = TraversalArgs(
+            max_search_results=max_search_results,
+            max_statements_per_topic=max_statements_per_topic,
+            include_facts=include_facts,
+            bm25_weight=bm25_weight,
+            reranker=None,
+        )
+
+    def retrieve(self, tenant: Tenant, question: Question) -> SearchResults:
+        """Return the statements of the best chunks. Raise ``StoreUnavailable`` when a store is lost."""
+        began = time.perf_counter()
+        trace = Trace()
+        stores = BoundStores(self.graph_store, self.vector_store, tenant, question.filters, trace)
+        parts = self._scores(stores, question.text)
+        scores = {i: sum(p.values()) for i, p in parts.items()}
+        best = sorted(scores, key=lambda i: (-round(scores[i], 6), i))[:_POOL]
+        rows = stores.evidence("evidence", EvidenceRequest(chunks=tuple(best), neighbours=False))
+        results = assemble(_statements(rows, parts), self.args)
+        trace.timings["total"] = round((time.perf_counter() - began) * 1000, 3)
+        return SearchResults(
+            question.text, results, warnings=tuple(trace.warnings), timings=trace.timings, calls=trace.calls
+        )
+
+    async def aretrieve(self, tenant: Tenant, question: Question) -> SearchResults:
+        """Return the same without blocking the event loop."""
+        return await asyncio.to_thread(self.retrieve, tenant, question)
+
+    def _scores(self, stores: BoundStores, text: str) -> dict[str, dict[str, float]]:
+        """Return the scaled parts of each chunk's score."""
+        vector = None if self.mode == "bm25" else self._vector(text, stores.trace)
+        requests = [SearchRequest("chunk", vector=vector, k=_POOL)] if vector is not None else []
+        if self.mode != "vector":
+            requests.append(SearchRequest("chunk", text=text, k=_POOL))
+        found = [{hit.id: hit.score for hit in hits} for hits in stores.search("search", requests)]
+        union = tuple(sorted({i for scores in found for i in scores}))
+        if len(found) < 2:
+            return {i: {"bm25" if vector is None else "vector": value} for i, value in _scaled(found[0], union).items()}
+        exact = stores.search("scores", _of_ids(requests, union)) if union else [[], []]
+        cosine, bm25 = (_scaled({hit.id: hit.score for hit in hits}, union) for hits in exact)
+        share = self.args.bm25_weight
+        return {i: {"vector": (1 - share) * cosine[i], "bm25": share * bm25[i]} for i in union}
+
+    def _vector(self, text: str, trace: Trace) -> FloatArray | None:
+        try:
+            with trace.step("embed"):
+                vector: FloatArray = self.embedder.embed_questions([text])[0]
+                return vector
+        except ModelUnavailable as error:
+            if self.mode == "vector":
+                raise
+            trace.warn("embedding_failed", f"the embedding model failed ({error}); the search went by words only")
+            return None
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedder given, else that of the settings."""
+        if self._embedder is not None:
+            return self._embedder
+        from lexigraph.inference.factory import make_embedder
+
+        return make_embedder(self._settings or load_settings())
+
+
+def _of_ids(requests: Sequence[SearchRequest], ids: tuple[str, ...]) -> list[SearchRequest]:
+    return [SearchRequest(r.index, vector=r.vector, text=r.text, ids=ids) for r in requests]
+
+
+def _scaled(scores: Mapping[str, float], union: Sequence[str]) -> dict[str, float]:
+    """Scale to 0..1 over the union; what no search found has the lowest score, 0 for BM25."""
+    values = [scores.get(i, 0.0) for i in union]
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    return {i: (value - low) / (high - low) if high > low else 1.0 for i, value in zip(union, values, strict=True)}
+
+
+def _statements(
+    rows: Sequence[StatementRow], parts: Mapping[str, Mapping[str, float]]
+) -> list[tuple[ScoredStatement, StatementRow]]:
+    scored = []
+    place: dict[str, int] = {}
+    for row in sorted((row for row in rows if row.chunk_id in parts), key=lambda r: (r.chunk_id, r.position, r.id)):
+        at = place[row.chunk_id] = place.get(row.chunk_id, -1) + 1
+        shares = {name: round(value * _READ_ON**at, 6) for name, value in parts[row.chunk_id].items()}
+        score = round(sum(shares.values()), 6)
+        where = (row.chunk_id, row.chunk_start + row.start, row.chunk_start + row.end)
+        scored.append((ScoredStatement(row.id, row.value, score, "chunk", *where, parts=shares), row))
+    return sorted(scored, key=lambda pair: (-pair[0].score, pair[0].id))
