@@ -1,6 +1,7 @@
 """The command line as a user meets it: what it prints, where, and how it ends."""
 
 import io
+import json
 import re
 import shutil
 import signal
@@ -17,6 +18,7 @@ from rich.console import Console
 
 from lexigraph.cli.ask import Retrievers
 from lexigraph.cli.checks import without_secrets
+from lexigraph.cli.demo import QUESTIONS
 from lexigraph.cli.doctor import check_variables, setting_rows
 from lexigraph.cli.exits import MEANINGS, ExitCode, exit_code_of
 from lexigraph.cli.group import hoisted
@@ -452,6 +454,15 @@ class TestDatabase:
         found = world.run("retrieve", "Who built Granite Cellar?", "--json", "--retriever", retriever).json
         assert any("Tove Lund" in s for r in found["results"] for s in r["statements"])
 
+    def test_a_parameter_that_a_baseline_does_not_have_is_refused(self, world: World) -> None:
+        told = world.run("query", "Why is Tove?", "--retriever", "bm25", "--vss-top-k", "5")
+        complaint = "error: --vss-top-k has no effect on --retriever bm25: leave it out"
+        assert (told.code, told.complaints) == (ExitCode.INVALID, [complaint])
+        kept = world.run(
+            "query", "Who built Granite Cellar?", "--retriever", "bm25", "--quoted-statements", "1", "--include-facts"
+        )
+        assert kept.out.count("[S") == 2
+
     def test_listing_loads_no_heavy_package(self, world: World) -> None:
         assert loaded_by(["--data", "data", "documents", "list"], world.folder) == set()
         assert loaded_by(["--data", "data", "stats"], world.folder) == set()
@@ -573,3 +584,28 @@ def wait_until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+@pytest.mark.slow
+def test_the_demo_answers_four_questions_and_costs_no_model_call_the_second_time(tmp_path: Path) -> None:
+    lines = (Path(__file__).parents[2] / "examples" / "questions.jsonl").read_text().splitlines()
+    questions = {q["id"]: q for q in map(json.loads, lines)}
+    asked = [questions[name] for name in QUESTIONS]
+    assert sorted(q["kind"] for q in asked) == ["direct", "three", "two", "two"]
+
+    first, second = apart("demo", cwd=tmp_path), apart("demo", cwd=tmp_path)
+
+    for told in (first, second):
+        assert told.code == ExitCode.OK
+        answers = told.out.split("\nQ: ")[1:]
+        for question, answer in zip(asked, answers, strict=True):
+            assert answer.startswith(question["question"])
+            assert [e for e in question["expected"] if e not in answer] == []
+            sources = answer.partition("\nSources\n")[2]
+            assert [f for f in question["files"] if f not in sources] == []
+            assert re.search(r"^retrieve \d.*, answer \d.*, total \d", answer, re.MULTILINE)
+        assert re.search(r"^done in \d", told.out, re.MULTILINE)
+    assert "19 new, 0 updated, 0 unchanged, 0 failed" in first.out
+    assert "0 new, 0 updated, 19 unchanged, 0 failed" in second.out
+    assert "0 chunks extracted, 0 texts embedded" in second.out
+    assert (tmp_path / ".demo").is_dir()

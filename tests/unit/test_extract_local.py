@@ -191,6 +191,10 @@ def test_a_sentence_too_long_is_cut_at_its_clauses():
     assert " ".join(text[a:b] for a, b in cut) == text
 
 
+def test_sentences_without_spaces_between_them_are_apart(read):
+    assert values(read("東京は日本の首都です。大阪は西にあります。")) == ["東京は日本の首都です。", "大阪は西にあります。"]
+
+
 def test_text_without_any_place_to_cut_is_cut_all_the_same():
     assert pieces("x" * 1_500, 0, 1_500) == [(0, 600), (600, 1_200), (1_200, 1_500)]
 
@@ -301,6 +305,12 @@ def test_another_name_at_the_opening_is_not_the_title(read):
     extraction = read("Charles Babbage knew Ada King. He lived in London.", "Ada King")
     assert ("Charles Babbage", "lived in", "London") in facts(extraction)
     assert extraction.aliases == ()
+
+
+def test_the_end_of_a_place_name_is_another_place(read):
+    (said,) = statements(read("York lies far from New York, which is larger than York.", "New York"))
+    assert {e.name for e in said.entities} == {"York", "New York"}
+    assert not any(f.subject == "New York" and f.predicate.startswith("lies") for f in said.facts)
 
 
 def test_the_names_inside_a_title_belong_to_what_is_said_of_the_title(read):
@@ -421,6 +431,8 @@ def test_a_question_states_no_fact(read):
         ("S3", "Simple Storage Service", True),
         ("S3", "Amazon Simple Storage Service", True),
         ("BSEC", "Organization of the Black Sea Economic Cooperation", True),
+        ("W3C", "World Wide Web Consortium", True),
+        ("CARICOM", "Caribbean Community", True),
         ("ANiC", "Anglican Network in Canada", True),
         ("EC2", "Elastic Compute Cloud", True),
         ("NBA", "New York City Council", False),
@@ -500,6 +512,11 @@ def test_what_a_chunk_yields_does_not_depend_on_the_chunks_beside_it(local):
     assert list(local.extract(CHUNKS)) == alone
     assert list(local.extract(CHUNKS[::-1])) == alone[::-1]
     assert list(local.extract(CHUNKS * 20)) == alone * 20
+
+
+def test_a_very_long_list_is_read_and_bounded(read):
+    (said, *_) = statements(read("Ada King met " + ", ".join(f"{c}{i}" for i in range(300) for c in "AB") + "."))
+    assert len(said.facts) <= 24
 
 
 def test_an_extraction_survives_its_json_form(local):

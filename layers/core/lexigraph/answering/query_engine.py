@@ -60,12 +60,20 @@ class AnswerArgs:
     max_question_chars: int = MAX_CHARS
 
     def __post_init__(self) -> None:
-        limits = {"max_context_chars": 1_000_000, "max_answer_tokens": 64_000, "quoted_statements": 100}
-        for name, most in limits.items():
-            if not 1 <= (value := getattr(self, name)) <= most:
-                raise InvalidInput(f"{name} must be 1 to {most:,}, got {value}")
+        for name, most in _LIMITS.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or not 1 <= value <= most:
+                raise InvalidInput(f"{name} must be a whole number from 1 to {most:,}, got {value!r}")
+        if not isinstance(self.prompts, AnswerPrompts):
+            raise InvalidInput(f"prompts must be AnswerPrompts, got {type(self.prompts).__name__}")
 
 
+_LIMITS = {
+    "max_context_chars": 1_000_000,
+    "max_answer_tokens": 64_000,
+    "quoted_statements": 100,
+    "max_question_chars": 100_000,
+}
 _ANSWERING = tuple(f.name for f in fields(AnswerArgs))
 
 
@@ -160,8 +168,7 @@ class LexicalGraphQueryEngine:
         self, question: str, *, tenant: str | None = None, filters: Filter | Mapping[str, Any] | None = None
     ) -> SearchResults:
         """Return the ranked statements for a question, without an answer. Raises like :meth:`query`."""
-        asked = Question.of(question, self._filters(filters), max_chars=self.args.max_question_chars)
-        return self.retriever.retrieve(self._tenant(tenant), asked)
+        return self.retriever.retrieve(self._tenant(tenant), self._question(question, filters))
 
     def query(
         self,
@@ -212,8 +219,9 @@ class LexicalGraphQueryEngine:
     def _tenant(self, tenant: str | None) -> Tenant:
         return self.tenant if tenant is None else Tenant(tenant)
 
-    def _filters(self, filters: Filter | Mapping[str, Any] | None) -> Filter | None:
-        return self.filters if filters is None else parse_filter(filters)
+    def _question(self, text: str, filters: Filter | Mapping[str, Any] | None) -> Question:
+        wanted = self.filters if filters is None else parse_filter(filters)
+        return Question.of(text, wanted, max_chars=self.args.max_question_chars)
 
     def _ask(
         self,
@@ -224,9 +232,10 @@ class LexicalGraphQueryEngine:
         context: Sequence[External],
     ) -> _Asked:
         began = time.perf_counter()
+        owner, checked = self._tenant(tenant), self._question(question, filters)
         turns, external = conversation(history), external_texts(context)
-        results = self.retrieve(question, tenant=tenant, filters=filters)
-        return _Asked(" ".join(question.split()), results, external, turns, began, time.perf_counter())
+        results = self.retriever.retrieve(owner, checked)
+        return _Asked(checked.text, results, external, turns, began, time.perf_counter())
 
     def _answer(self, asked: _Asked, *, streaming: bool) -> Generator[str, None, QueryResponse]:
         """Yield the answer in pieces and return it whole."""

@@ -1,8 +1,10 @@
 """``lexigraph query`` and ``lexigraph retrieve``: a question gets a cited answer, or the statements behind one."""
 
+import inspect
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -20,16 +22,20 @@ from lexigraph.retrieval.args import TraversalArgs
 
 if TYPE_CHECKING:
     from lexigraph.answering.query_engine import LexicalGraphQueryEngine
+    from lexigraph.retrieval.retrievers.baseline import Mode
     from lexigraph.settings import Settings
     from lexigraph.storage.protocols import Stores
 
 _MOST_READ = 1_000_000  # bytes of a question on stdin; how many characters are allowed is a setting
-Retrievers = Literal["traversal", "chunk", "entity"]
+Retrievers = Literal["traversal", "chunk", "entity", "vector", "bm25", "fused"]
 
 QuestionArgument = Annotated[str, typer.Argument(help="The question; - reads it from stdin.", show_default=False)]
 RetrieverOption = Annotated[
     Retrievers,
-    typer.Option(help="traversal is chunk-based and entity-based search together; chunk and entity are one of them."),
+    typer.Option(
+        help="traversal is chunk-based and entity-based search together, chunk and entity one of them; "
+        "vector, bm25 and fused are baselines that rank chunks by likeness alone."
+    ),
 ]
 FilterOption = Annotated[
     list[str] | None,
@@ -134,11 +140,34 @@ def limited(given: dict[str, Any], limit: int | None) -> dict[str, Any]:
 def make_engine(
     stores: "Stores", settings: "Settings", retriever: Retrievers, given: dict[str, Any]
 ) -> "LexicalGraphQueryEngine":
-    """Return an engine with the retriever of that name."""
+    """Return an engine with the retriever of that name. Raise ``InvalidInput`` for a parameter that it does not have."""
     from lexigraph.answering.query_engine import LexicalGraphQueryEngine
     from lexigraph.retrieval.retrievers import ChunkBasedSearch, EntityBasedSearch
 
-    parts = {"traversal": None, "chunk": [ChunkBasedSearch], "entity": [EntityBasedSearch]}[retriever]
+    parts: list[Any] | None = None
+    match retriever:
+        case "vector" | "bm25" | "fused":
+            return _baseline(stores, settings, retriever, given)
+        case "chunk":
+            parts = [ChunkBasedSearch]
+        case "entity":
+            parts = [EntityBasedSearch]
     return LexicalGraphQueryEngine.for_traversal_based_search(
         stores.graph, stores.vectors, settings=settings, retrievers=parts, **given
     )
+
+
+def _baseline(stores: "Stores", settings: "Settings", mode: "Mode", given: dict[str, Any]) -> "LexicalGraphQueryEngine":
+    from lexigraph.answering.query_engine import LexicalGraphQueryEngine
+    from lexigraph.inference.factory import make_llm
+    from lexigraph.retrieval.retrievers import BaselineRetriever
+
+    answering, searching = {f.name for f in fields(AnswerArgs)}, inspect.signature(BaselineRetriever).parameters
+    if foreign := [name for name in given if name not in answering and name not in searching]:
+        raise InvalidInput(f"--{foreign[0].replace('_', '-')} has no effect on --retriever {mode}: leave it out")
+    of_search = {name: value for name, value in given.items() if name in searching}
+    of_answer = {name: value for name, value in given.items() if name in answering}
+    of_answer["max_answer_tokens"] = settings.answer_max_tokens
+    of_answer["max_question_chars"] = settings.max_question_chars
+    retriever = BaselineRetriever(stores.graph, stores.vectors, mode, settings=settings, **of_search)
+    return LexicalGraphQueryEngine(retriever, make_llm(settings), tenant=settings.tenant, **of_answer)

@@ -61,7 +61,7 @@ class Likeness:
         self.texts: dict[str, str] = {}
         self.sources: dict[str, str] = {}
         self._known: list[dict[str, float]] = [{} for _ in range(2 * len(goals))]
-        self._best: list[float] = []
+        self._best: list[float] | None = None
         self._settled: set[str] = set()
 
     def requests(self, k: int, ids: tuple[str, ...] | None = None) -> list[SearchRequest]:
@@ -81,14 +81,14 @@ class Likeness:
                 self._known[kind][hit.id] = max(hit.score, 0.0)
                 self.texts[hit.id], self.sources[hit.id] = hit.text, hit.source_id
         self._settled.update(ids)
-        if not self._best:
+        if self._best is None:
             self._best = [max(known.values(), default=0.0) for known in self._known]
 
     def of(self, chunk_id: str) -> tuple[float, float]:
         """Return cosine and BM25 of a chunk, 0 to 1, for the goal it is most like."""
         values = [
             min(known.get(chunk_id, 0.0) / best, 1.0) * self.goals[at // 2].weight if best else 0.0
-            for at, (known, best) in enumerate(zip(self._known, self._best, strict=True))
+            for at, (known, best) in enumerate(zip(self._known, self._best or [0.0] * len(self._known), strict=True))
         ]
         return max(values[::2], default=0.0), max(values[1::2], default=0.0)
 

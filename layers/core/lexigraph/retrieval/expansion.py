@@ -90,7 +90,8 @@ class Expansion:
         """Choose ``vss_top_k`` chunks of the pool by their own score, spread over sources."""
         coverage = self.ranker.coverage
         pool = {
-            i: Candidate(i, text.split("\n", 1)[0], text, coverage.held(text)) for i, text in self.likeness.texts.items()
+            i: Candidate(i, self.likeness.sources[i], text.split("\n", 1)[0], text, coverage.held(text))
+            for i, text in self.likeness.texts.items()
         }
         coverage.weigh([c.held for c in pool.values()])
         self._liken(pool, pool)
@@ -102,7 +103,9 @@ class Expansion:
         self.found.rows.setdefault(row.chunk_id, {}).setdefault(row.id, row)
         if row.chunk_id not in self.found.candidates:
             nothing = np.zeros(len(self.ranker.coverage.words))
-            self.found.candidates[row.chunk_id] = Candidate(row.chunk_id, row.source.title, "", nothing, reason=reason)
+            self.found.candidates[row.chunk_id] = Candidate(
+                row.chunk_id, row.source.id, row.source.title, "", nothing, reason=reason
+            )
 
     def _refresh(self, chunk_ids: Collection[str]) -> None:
         """Bring what is known of some candidates up to date."""
@@ -133,9 +136,12 @@ class Expansion:
             whole = {self._entity_id(n.key) for n in longest(known)}
             own[i] = self._title_ids(self.found.candidates[i].title)
             parts[i] = {self._entity_id(n.key) for n in known} - whole - mentioned - own[i]
+        home = {row.chunk_id: row.source.id for row in around.statements}
         for link in around.links:
             by_part = link.entity_id in parts[link.from_chunk]
-            to_itself = link.kind == "about" and link.entity_id in own[link.from_chunk]
+            to_itself = link.entity_id in own[link.from_chunk] and (
+                link.kind == "about" or home.get(link.to_chunk) == self.found.candidates[link.from_chunk].source
+            )
             if not by_part and not to_itself:
                 yield link
 

@@ -8,7 +8,7 @@ by itself. Every score is a sum of named parts, every tie is broken by id.
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -42,8 +42,12 @@ class Weights:
     # Against the direction of a mention the evidence is weaker; and sharing an entity alone is no reason to be read.
     named: float = 0.6
     shared: float = 0.6
+    # A name that leads to many chunks, all of a long document, says less of each.
+    fan: float = 0.5
     # A second hop must answer what the first left open, and is worth less for being further away.
     decay: float = 0.7
+    # A further chunk of a source that was heard already counts a little less each time, so that others are heard too.
+    same_source: float = 0.9
     # A statement within its chunk: how much of the chunk's worth follows its own fit, and the loss for each one before it.
     fit: float = 0.0
     rerank: float = 0.05
@@ -77,6 +81,7 @@ class Candidate:
     """
 
     id: str
+    source: str
     title: str
     text: str
     held: Array
@@ -144,7 +149,8 @@ class _State:
 
     @property
     def score(self) -> Array:
-        return self.own.sum(axis=1) + self.bonus
+        total: Array = self.own.sum(axis=1) + self.bonus
+        return total
 
 
 class Ranker:
@@ -182,7 +188,9 @@ class Ranker:
         for link in sorted(links, key=lambda x: (x.entity_id, x.to_chunk, x.kind)):
             if link.from_chunk in at and link.to_chunk in at and link.from_chunk != link.to_chunk:
                 leaving[link.from_chunk].append(link)
-        for hop, starts in enumerate(hops):
+        starts: set[str] = set()
+        for hop, new in enumerate(hops):
+            starts.update(new)  # a chunk that the hop before has lifted passes more on
             self._follow(state, chunks, at, leaving, entities or {}, sorted(starts), self.weights.decay**hop)
         score = np.round(state.score, 6)
         order = sorted(range(len(ids)), key=lambda row: (-score[row], row))
@@ -231,8 +239,10 @@ class Ranker:
                 continue
             a, targets = at[start], [at[link.to_chunk] for link in out]
             answered = self.coverage.shares(state.held[targets], state.wanted[a] * (1.0 - state.held[a]))
+            fan = Counter((link.entity_id, link.kind) for link in out)
             worth = [
-                self._worth(link, entities.get(link.entity_id), share) for link, share in zip(out, answered, strict=True)
+                self._worth(link, entities.get(link.entity_id), share, fan[link.entity_id, link.kind])
+                for link, share in zip(out, answered, strict=True)
             ]
             for link, to, bonus in zip(out, targets, np.round(decay * value[a] * np.array(worth), 6).tolist(), strict=True):
                 if bonus > best[to]:
@@ -244,19 +254,24 @@ class Ranker:
             state.path[to] = tuple(dict.fromkeys(filter(None, steps)))
             state.wanted[to], state.bonus[to], state.via[to] = still_open[a], best[to], link
 
-    def _worth(self, link: Link, entity: Entity | None, answered: float) -> float:
-        """Return what a link is worth, given the share of the open words that its target answers."""
+    def _worth(self, link: Link, entity: Entity | None, answered: float, fan: int) -> float:
+        """Return what a link is worth, given the share of the open words that its target answers.
+
+        ``fan`` is the number of chunks to which the entity leads: of a long document about it, each chunk has a part.
+        """
         w = self.weights
-        worth = w.link_specificity / math.sqrt(max(entity.df, 1) if entity else 1) + w.link_coverage * float(answered)
+        rare = w.link_specificity / math.sqrt(max(entity.df, 1) if entity else 1)
         if link.kind == "shared":
-            return w.link * w.shared * worth
-        return w.link * (worth + w.link_base) * (w.named if link.kind == "named" else 1.0)
+            return w.link * w.shared * (rare + w.link_coverage * answered)
+        worth = (w.link_base + rare) / fan**w.fan + w.link_coverage * answered
+        return w.link * worth * (w.named if link.kind == "named" else 1.0)
 
     def diversify(self, ranked: Sequence[Ranked], candidates: Mapping[str, Candidate]) -> list[Ranked]:
         """Order chunks so that each adds what those before it lack: repeating words of the question costs ``diversity``."""
         if not ranked:
             return []
         held = np.stack([candidates[r.id].held for r in ranked])
+        sources = np.array([candidates[r.id].source for r in ranked])
         weighted = held * self.coverage.idf
         total = np.maximum(weighted.sum(axis=1), 1e-9)
         scores = np.array([r.score for r in ranked])
@@ -265,9 +280,10 @@ class Ranker:
             worth = np.round(scores * (1 - self.args.diversity * (weighted @ seen) / total), 6)
             at = int(np.argmax(np.where(left, worth, -1.0)))  # the first of equals, which is the better ranked
             chunk, left[at] = ranked[at], False
-            repeated = float(worth[at]) - chunk.score
-            chosen.append(replace(chunk, score=float(worth[at]), parts={**chunk.parts, "diversity": repeated}))
+            score = float(worth[at])
+            chosen.append(replace(chunk, score=score, parts={**chunk.parts, "diversity": score - sum(chunk.parts.values())}))
             seen = np.maximum(seen, held[at])
+            scores = np.where(sources == sources[at], scores * self.weights.same_source, scores)
         return chosen
 
 

@@ -54,37 +54,37 @@ def _acronyms(text: str, spans: Sequence[tuple[int, int, str, str]]) -> Iterator
 
 
 def stands_for(short: str, full: str) -> bool:
-    """Tell whether an acronym can be read from the initials of a name: S3 from Simple Storage Service."""
-    letters = [c.casefold() for c in short.rstrip("s") if c.isalpha()] or [short.casefold()]
-    words = [w for w in re.split(r"[\s\-–/]+", full) if w]
-    initials = "".join(w[0] for w in words if w.casefold() not in _SMALL).casefold()
-    everything = "".join(w[0] for w in words).casefold()
-    digits = re.search(r"\d", short)
-    if len(words) < _MIN_FULL_WORDS or sum(c.isupper() for c in short) < 1 + (not digits):
+    """Tell whether an acronym can be read from the initials of a name: NBA, S3, ANiC, NATO.
+
+    Leading words of the name may be left out. A digit repeats its neighbour: S3 is read as SSS, from Simple Storage Service.
+    """
+    words = [w for w in re.split(r"[\s\-–/]+", full.casefold()) if w]
+    letters = re.sub(r"[^a-z\d]", "", short.rstrip("s").casefold())
+    digit = any(c.isdigit() for c in letters)
+    if len(words) < _MIN_FULL_WORDS or sum(c.isupper() for c in short) < (1 if digit else 2):
         return False
-    if digits:
-        # a digit counts what it follows or precedes: S3, W3C, EC2
-        count = int(digits.group())
-        expanded = "".join(letters)
-        tripled = re.sub(
-            r"([a-z])(\d)|(\d)([a-z])", lambda m: (m[1] or m[4]) * count, re.sub(r"[^a-z\d]", "", short.casefold())
-        )
-        return any(i.endswith((expanded, tripled)) for i in (initials, everything))
-    wanted = "".join(letters)
-    return any(i.endswith(wanted) for i in (initials, everything)) or (len(wanted) > 2 and _in_order(wanted, words))
+    initials = ("".join(w[0] for w in words if w not in _SMALL), "".join(w[0] for w in words))
+    if any(i.endswith(form) for i in initials for form in _read_out(letters)):
+        return True
+    return not digit and len(letters) > 2 and _in_order(letters, words)
+
+
+def _read_out(letters: str) -> tuple[str, ...]:
+    """An acronym as its initials: with its digit as a count (W3C, S3, EC2), and without."""
+    counted = re.sub(r"([a-z])(\d)|(\d)([a-z])", lambda m: (m[1] or m[4]) * int(m[2] or m[3]), letters)
+    return (counted, re.sub(r"\d", "", letters)) if counted != letters else (letters,)
 
 
 def _in_order(letters: str, words: Sequence[str]) -> bool:
-    """Every letter in order, the first letter of each important word among them: ``DynamoDB``-like shortenings."""
+    """Tell whether the letters come in order in the words, the first one of each important word among them: CARICOM."""
     at = 0
     for word in words:
-        if word.casefold() in _SMALL:
+        if word in _SMALL:
             continue
-        if at >= len(letters) or word[0].casefold() != letters[at]:
+        if at >= len(letters) or word[0] != letters[at]:
             return False
-        for c in word.casefold():
-            if at < len(letters) and c == letters[at]:
-                at += 1
+        for c in word:
+            at += at < len(letters) and c == letters[at]
     return at == len(letters)
 
 

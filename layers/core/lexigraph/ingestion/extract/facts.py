@@ -1,6 +1,6 @@
 """Subject, predicate and object from a dependency parse (the labels of spaCy's English models)."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -324,12 +324,13 @@ def _indefinite(noun: "Token") -> bool:
     return not any(t.text.casefold() not in ("a", "an", "some") for t in noun.lefts if t.dep_ in ("det", "poss"))
 
 
-def _with_conjuncts(head: "Token") -> Iterator["Token"]:
-    """The head of a noun phrase and the nouns joined to it."""
-    yield head
-    for child in head.rights:
-        if child.dep_ == "conj" and child.tag_[:2] not in ("VB", "MD"):
-            yield from _with_conjuncts(child)
+def _with_conjuncts(head: "Token") -> list["Token"]:
+    """The head of a noun phrase and the nouns joined to it; of a long list the first 24."""
+    found, at = [head], 0
+    while at < len(found) < MAX_FACTS:
+        found += [c for c in found[at].rights if c.dep_ == "conj" and c.tag_[:2] not in ("VB", "MD")]
+        at += 1
+    return found[:MAX_FACTS]
 
 
 def _of(head: "Token") -> "Token | None":

@@ -24,6 +24,7 @@ _NO_SPEAKERS = listed(
     version description default returns raises parameters args address phone email location source answer question
     """
 )
+_CJK_STOP = re.compile(r"[。！？]+[」』”）]*")
 _CLAUSE_ENDS = (re.compile(r"[;.!?]\s+"), re.compile(r":\s+|\s[–—]\s|\s-{2}\s"), re.compile(r",\s+"), re.compile(r"\s+"))
 
 
@@ -104,10 +105,10 @@ def _prose(text: str, lines: list[tuple[int, int]]) -> Iterator[Segment]:
     begin, stop = lines[0]
     for start, end in lines[1:]:
         if _broken_on_purpose(text, (begin, stop), (start, end), width):
-            yield _paragraph(text, begin, stop)
+            yield from _paragraph(text, begin, stop)
             begin = start
         stop = end
-    yield _paragraph(text, begin, stop)
+    yield from _paragraph(text, begin, stop)
 
 
 def _headed(text: str, found: list[Segment]) -> list[Segment]:
@@ -134,9 +135,14 @@ def _broken_on_purpose(text: str, above: tuple[int, int], below: tuple[int, int]
     return width > _WRAP_CHARS or last_line + 1 + first_word <= width
 
 
-def _paragraph(text: str, start: int, end: int) -> Segment:
+def _paragraph(text: str, start: int, end: int) -> Iterator[Segment]:
+    """A paragraph; where sentences end without a space after them, as in Chinese and Japanese, one segment each."""
     mark = _ITEM.match(text, start, end) if "\n" in text else None
-    return Segment(_after_marker(text, start, end), mark.end() if mark else start, end)
+    begin, body = _after_marker(text, start, end), mark.end() if mark else start
+    for stop in _CJK_STOP.finditer(text, body, end):
+        yield Segment(begin, body, stop.end())
+        begin = body = stop.end()
+    yield Segment(begin, body, end)
 
 
 def _after_marker(text: str, start: int, end: int) -> int:

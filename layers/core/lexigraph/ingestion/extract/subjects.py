@@ -135,8 +135,8 @@ class Subjects:
             others = [s for s in self._speakers if entity_key(spoken_name(s).split()[0]) == first]
             found.update({first: speaker} if len(others) == 1 else {})
         words = self._key.split()
-        if 2 <= len(words) <= 5:
-            # Fuga in a document on the Nissan Fuga, but not Paris in one on Playboy of Paris
+        if 2 <= len(words) <= 5 and self.class_of(self.title) not in ("Location", "Group"):
+            # Fuga in a document on the Nissan Fuga, but not Paris in one on Playboy of Paris, nor York in one on New York
             ends = [at for at in range(1, len(words)) if words[at - 1] not in _NOT_BEFORE_END and words[-1] not in KINDS]
             found.update({" ".join(words[at:]): self.title for at in ends})
         if "," in self.title:

@@ -16,7 +16,7 @@ from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.results import assemble
 from lexigraph.retrieval.trace import BoundStores, Trace
 from lexigraph.settings import Settings, load_settings
-from lexigraph.storage.protocols import EvidenceRequest, GraphStore, Hit, SearchRequest, VectorStore
+from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SearchRequest, VectorStore
 
 Mode = Literal["vector", "bm25", "fused"]
 _POOL = 100  # best chunks of each list
