@@ -45,6 +45,8 @@ def test_a_folder_becomes_a_graph(index: LexicalGraphIndex, folder: Path) -> Non
     report = index.ingest([folder])
 
     assert (report.documents_new, report.failures, report.chunks_failed) == (3, [], 0)
+    assert report.entities_created == index.stores.graph.stats(DEFAULT)["entities"] > 0
+    assert report.relations_created == index.stores.graph.stats(DEFAULT)["facts"] > 0
     assert report.chunks_new == index.stores.graph.stats(DEFAULT)["chunks"] == index.stores.vectors.stats(DEFAULT)["chunk"]
     assert statements(index, "Granite") == {"Lighthouse stores its data in Granite.", "Granite was built by Tove Lund."}
     assert {d.title for d in index.documents()} >= {"Harbour Office", "Lighthouse"}
@@ -266,6 +268,8 @@ def test_an_embedding_other_than_the_databases_is_refused(index: LexicalGraphInd
     index.models.embedder.label = "other-64"
     with pytest.raises(InvalidInput, match="LEXIGRAPH_EMBEDDING_MODEL"):
         index.ingest([folder])
+    with pytest.raises(InvalidInput, match="LEXIGRAPH_EMBEDDING_MODEL"):
+        index.repair()
 
 
 def test_synonyms_of_the_file_join_names(folder: Path, tmp_path: Path) -> None:

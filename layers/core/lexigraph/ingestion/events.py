@@ -28,14 +28,13 @@ class Failure:
 
 @dataclass(slots=True)
 class IngestReport:
-    """The sum of a run. ``model_calls`` counts chunks extracted and texts embedded, not those found in the cache."""
+    """The sum of a run. Entities and relations (facts) are those the graph has more than before. ``model_calls`` counts chunks extracted and texts embedded, not those found in the cache."""
 
     job_id: str = ""
     files_processed: int = 0
     documents_new: int = 0
     documents_updated: int = 0
     documents_unchanged: int = 0
-    documents_removed: int = 0
     chunks_new: int = 0
     chunks_skipped: int = 0
     chunks_failed: int = 0

@@ -93,9 +93,10 @@ class LexicalGraphIndex:
             with self.stores.registry.lease(owner, [_job_lease(job.id)]):
                 self._close_dead_jobs(owner)
                 run.take_in([Path(p) for p in paths])
-        except LexigraphError as error:
+        except BaseException as error:
             report.elapsed_sec = round(time.perf_counter() - began, 3)
-            self.stores.registry.finish_job(owner, job.id, "FAILED", report.to_dict(), str(error))
+            reason = str(error) if isinstance(error, LexigraphError) else type(error).__name__
+            self.stores.registry.finish_job(owner, job.id, "FAILED", report.to_dict(), reason)
             raise
         report.elapsed_sec = round(time.perf_counter() - began, 3)
         run.tell(Event("result", report.to_dict()))
@@ -166,7 +167,11 @@ class LexicalGraphIndex:
         return len(known)
 
     def repair(self, *, tenant: str = "default", dry_run: bool = False) -> list[repair.Finding]:
-        """Compare the stores and put right what an interrupted run left; return what was found."""
+        """Compare the stores and put right what an interrupted run left; return what was found.
+
+        Raise ``InvalidInput`` for a database of another embedding model, whose vectors would all seem to be missing.
+        """
+        self._refuse_other_embedding(Tenant(tenant))
         return repair.examine(self.stores, Tenant(tenant), repair=not dry_run)
 
 
@@ -180,6 +185,7 @@ class _Run:
         self.tenant, self.namespace, self.report, self.tell = tenant, namespace, report, tell
         self.fresh = not report.incremental
         made_with = (CHUNKS, str(self.settings.chunk_tokens), str(self.settings.chunk_overlap))
+        self._before: dict[str, int] = {}
         self._settling = versions.Settling(self.stores, self.tenant)
         self.made_with = (*made_with, self.models.extractor.name, self.models.embedder.label)
 
@@ -196,6 +202,10 @@ class _Run:
             _pause(True, deadline)
             waiting = [one for group in _groups(waiting, self.settings.batch_documents) for one in self._process(group)]
         versions.settle_entities(self.stores, self.tenant)
+        if self._before:
+            after = self.stores.graph.stats(self.tenant)
+            self.report.entities_created = max(0, after["entities"] - self._before["entities"])
+            self.report.relations_created = max(0, after["facts"] - self._before["facts"])
 
     def _files(self, paths: Sequence[Path]) -> Iterator[FileItem]:
         for found in scan(paths):
@@ -278,6 +288,7 @@ class _Run:
             remove.remove_held(self.stores, self.tenant, half_gone)
 
     def _build(self, plans: list[versions.Plan]) -> None:
+        self._before = self._before or self.stores.graph.stats(self.tenant)
         new = sum(p.source.version == 1 for p in plans)
         versions.extract(plans, self.models, self.tenant, self.report, self.tell, fresh=self.fresh)
         versions.write(plans, self.stores, self.models, self.tenant, self.report, self.tell, fresh=self.fresh)
