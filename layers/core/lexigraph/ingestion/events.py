@@ -28,7 +28,11 @@ class Failure:
 
 @dataclass(slots=True)
 class IngestReport:
-    """The sum of a run. Entities and relations (facts) are those the graph has more than before. ``model_calls`` counts chunks extracted and texts embedded, not those found in the cache."""
+    """The sum of a run.
+
+    Entities and relations (facts) are those that the graph has more than before. ``extracted`` and ``embedded`` count the
+    chunks and texts that models were given, not those found in the cache.
+    """
 
     job_id: str = ""
     files_processed: int = 0
