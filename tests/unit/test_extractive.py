@@ -68,6 +68,24 @@ def test_asked_for_a_person_a_statement_that_names_somebody_new_is_preferred():
     assert texts("What is done by the team that owns Tidewater?", found, 2)[1] == "The Heron Team looks after graph storage."
 
 
+def test_a_statement_that_shares_a_rare_name_with_a_chosen_one_comes_next():
+    found = results(
+        ("tidewater.md", "Tidewater is owned by the Heron Team.", 0.70),
+        ("quay.md", "The Basalt Team meets on Fridays.", 0.22),
+        ("friday.md", "On Tuesdays the Heron Team meets.", 0.20),
+    )
+    assert texts("What is known of Tidewater?", found, 2)[1] == "On Tuesdays the Heron Team meets."
+
+
+def test_a_word_that_is_answered_counts_no_more():
+    found = results(
+        ("a.md", "Tidewater is in the city of Ghent.", 0.5),
+        ("b.md", "Tidewater likes the city.", 0.4),
+        ("c.md", "Tidewater is on the top floor.", 0.2),
+    )
+    assert texts("In which city and on which floor is Tidewater?", found, 2)[1] == "Tidewater is on the top floor."
+
+
 def test_words_about_something_else_do_not_answer():
     found = results(
         ("tidewater.md", "Tidewater is a graph.", 0.7),
@@ -94,6 +112,7 @@ def test_a_question_without_names_is_answered_by_its_words():
         ("gamma.md", "Vectors are stored in a file.", 0.28),
     )
     assert texts("how are vectors stored?", found, 1) == ["Vectors are stored in a file."]
+    assert texts("How are vectors stored in Zanzibar?", found, 1) == ["Vectors are stored in a file."]
 
 
 def test_statements_that_say_the_same_are_quoted_once():

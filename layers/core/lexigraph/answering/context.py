@@ -36,7 +36,7 @@ class AnswerContext:
 
     def nonce(self) -> str:
         """Return a random word that the text does not hold: only its author, not the documents', can close the fence."""
-        while (word := "0123456789abcdef") in self.text:
+        while (word := secrets.token_hex(8)) in self.text:
             pass
         return word
 

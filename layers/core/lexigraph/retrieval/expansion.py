@@ -62,8 +62,7 @@ class Expansion:
         """Follow the links out of the best chunks not followed yet, and learn how like the question the new ones are."""
         hop = len(self.found.hops) + 1
         followed = {i for starts in self.found.hops for i in starts}
-        ranked = [r for r in self.rank() if r.id not in followed and r.open.any()]
-        starts = [r.id for r in ranked[: self.args.link_seeds]]
+        starts = [r.id for r in self.rank() if r.id not in followed][: self.args.link_seeds]
         in_text = {i: list(names(self.found.candidates[i].text)) for i in starts}
         ids = {i: sorted({self._entity_id(n.key) for n in found}) for i, found in in_text.items()}
         around = self.stores.neighbourhood(

@@ -22,7 +22,7 @@ _MAX_KEYWORD_CHARS = 120
 _QUOTED = re.compile(r"[\"\u201c\u00ab\u201e]([^\"\u201c\u201d\u00ab\u00bb\u201e]{2,120})[\"\u201d\u00bb\u201c]")
 _WORD = re.compile(r"[\w+#&.'\u2019-]+[^\w\s]*")
 _POSSESSIVE = re.compile(r"(?:['\u2019]s|(?<=s)['\u2019])$")
-_JOINING = frozenset(["of", "the", "and", "for", "in", "on", "de", "von", "van", "der", "la", "le", "&"])
+_JOINING = frozenset("of the for de von van der la le &".split())
 
 
 def question_keywords(text: str, limit: int) -> tuple[str, ...]:

@@ -263,7 +263,7 @@ class Ranker:
         rare = w.link_specificity / math.sqrt(max(entity.df, 1) if entity else 1)
         if link.kind == "shared":
             return w.link * w.shared * (rare + w.link_coverage * answered)
-        worth = (w.link_base + rare) / fan**w.fan + w.link_coverage * answered
+        worth = (w.link_base + rare) / math.pow(fan, w.fan) + w.link_coverage * answered
         return w.link * worth * (w.named if link.kind == "named" else 1.0)
 
     def diversify(self, ranked: Sequence[Ranked], candidates: Mapping[str, Candidate]) -> list[Ranked]:

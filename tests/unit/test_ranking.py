@@ -1,0 +1,270 @@
+"""The ranking of chunks: pure functions of what was found."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lexigraph.model.graph import Entity, Link
+from lexigraph.retrieval.args import TraversalArgs
+from lexigraph.retrieval.ranking import WEIGHTS, Candidate, Coverage, Ranked, Ranker, Weights, title_matches
+from lexigraph.retrieval.text import names
+
+QUESTION = "When did the mother of Lothair die?"
+
+
+class World:
+    """Chunks for one question, told by their texts; likeness is what a search would have given."""
+
+    def __init__(self, question: str = QUESTION, args: TraversalArgs | None = None, weights: Weights = WEIGHTS) -> None:
+        self.coverage = Coverage(question)
+        self.args, self.weights = args or TraversalArgs(), weights
+        self.candidates: dict[str, Candidate] = {}
+        self.links: list[Link] = []
+        self.entities: dict[str, Entity] = {}
+        self.asked: dict[str, float] = {}
+
+    def chunk(
+        self, id_: str, text: str, likeness: float = 0.2, *, title: str = "", source: str = "", **known: object
+    ) -> None:
+        held = self.coverage.held(f"{title}\n{text}")
+        self.candidates[id_] = Candidate(id_, source or id_, title, text, held, likeness, likeness, **known)  # type: ignore[arg-type]
+
+    def link(self, from_: str, entity: str, to: str, kind: str = "about", df: int = 1) -> None:
+        self.entities[entity] = Entity(entity, entity, df=df)
+        self.links.append(Link(from_, entity, to, kind))
+
+    def ranker(self) -> Ranker:
+        self.coverage.weigh([c.held for c in self.candidates.values()])
+        return Ranker(self.coverage, self.asked, self.args, self.weights)
+
+    def rank(self, *hops: list[str]) -> list[Ranked]:
+        return self.ranker().rank(self.candidates, self.links, self.entities, hops)
+
+    def order(self, *hops: list[str]) -> list[str]:
+        return [r.id for r in self.rank(*hops)]
+
+
+def lothair() -> World:
+    world = World()
+    world.chunk("lothair", "Lothair was the son of Ermengarde.", 1.0, title="Lothair")
+    world.chunk("ermengarde", "Ermengarde died in 851 as the mother of nine.", 0.1, title="Ermengarde")
+    world.chunk("namesake", "Lothair the mother of all trams did run.", 0.6, title="Tram")
+    world.chunk("other", "Ermengarde is also a tulip.", 0.1, title="Tulip")
+    return world
+
+
+def part(ranked: list[Ranked], id_: str, name: str) -> float:
+    return next(r.parts[name] for r in ranked if r.id == id_)
+
+
+def test_evidence_that_shares_no_name_with_the_question_rises_by_what_it_adds():
+    world = lothair()
+    world.link("lothair", "Ermengarde", "ermengarde")
+    world.link("lothair", "Ermengarde", "other")
+    assert world.order() == ["lothair", "namesake", "ermengarde", "other"]
+    with_links = world.order(["lothair"])
+    assert with_links.index("ermengarde") < with_links.index("namesake") < with_links.index("other")
+    ranked = world.rank(["lothair"])
+    assert part(ranked, "ermengarde", "link") > part(ranked, "other", "link") > 0
+
+
+def test_a_result_says_which_names_led_to_it_and_through_which_link():
+    world = lothair()
+    world.link("lothair", "Ermengarde", "ermengarde")
+    found = next(r for r in world.rank(["lothair"]) if r.id == "ermengarde")
+    assert found.path == ("Lothair", "Ermengarde")
+    assert found.via == Link("lothair", "Ermengarde", "ermengarde", "about")
+    assert next(r for r in world.rank(["lothair"]) if r.id == "lothair").path == ()
+
+
+def test_links_of_chunks_that_were_not_followed_bring_nothing():
+    world = lothair()
+    world.link("namesake", "Ermengarde", "ermengarde")
+    assert part(world.rank(["lothair"]), "ermengarde", "link") == 0
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        ({"df": 1}, {"df": 100}),
+        ({"kind": "about"}, {"kind": "named"}),
+        ({"kind": "named"}, {"kind": "shared"}),
+    ],
+)
+def test_a_rare_name_and_a_mention_of_what_it_is_about_lead_further(better: dict[str, object], worse: dict[str, object]):
+    bonus = []
+    for how in (better, worse):
+        world = lothair()
+        world.link("lothair", "Ermengarde", "ermengarde", **how)  # type: ignore[arg-type]
+        bonus.append(part(world.rank(["lothair"]), "ermengarde", "link"))
+    assert bonus[0] > bonus[1] > 0
+
+
+def test_a_name_that_leads_to_many_chunks_says_less_of_each():
+    alone, many = lothair(), lothair()
+    for world in (alone, many):
+        world.link("lothair", "Ermengarde", "ermengarde")
+    for n in range(8):
+        many.chunk(f"page{n}", "A page of the same long book.", 0.1)
+        many.link("lothair", "Ermengarde", f"page{n}")
+    assert part(many.rank(["lothair"]), "ermengarde", "link") < part(alone.rank(["lothair"]), "ermengarde", "link")
+
+
+def chain() -> World:
+    world = World("How many shops are in the state east of the home of the singer of Hello Love?")
+    world.chunk("song", "Hello Love is sung by its singer Hank Snow.", 1.0, title="Hello Love")
+    world.chunk("singer", "Hank Snow made his home in Tennessee.", 0.2, title="Hank Snow")
+    world.chunk("state", "Tennessee lies east of nothing; North Carolina is the state east of it.", 0.1, title="Tennessee")
+    world.chunk("noise", "Love and shops.", 0.3)
+    world.link("song", "Hank Snow", "singer")
+    world.link("singer", "Tennessee", "state")
+    return world
+
+
+def test_a_second_hop_goes_on_with_what_the_first_left_open():
+    world = chain()
+    once, twice = world.rank(["song"]), world.rank(["song"], ["singer"])
+    assert part(once, "state", "link") == 0
+    assert part(twice, "state", "link") > 0
+    reached = next(r for r in twice if r.id == "state")
+    assert reached.path == ("Hello Love", "Hank Snow", "Tennessee")
+    words = world.coverage.words
+    assert {w for w, on in zip(words, reached.wanted, strict=True) if on} == {"shop", "state", "east"}
+    assert {w for w, on in zip(words, reached.open, strict=True) if on} == {"shop"}
+
+
+def test_a_second_hop_counts_less_by_the_decay():
+    near, far = chain(), chain()
+    far.weights = replace(WEIGHTS, decay=WEIGHTS.decay / 2)
+    a, b = (part(w.rank(["song"], ["singer"]), "state", "link") for w in (near, far))
+    assert b == pytest.approx(a / 2, abs=1e-5)
+
+
+def test_a_chunk_lifted_by_the_first_hop_passes_more_on_in_the_second():
+    world = chain()
+    together = part(world.rank(["song", "singer"]), "state", "link")
+    assert part(world.rank(["song", "singer"], []), "state", "link") > together
+
+
+def test_holding_the_words_of_the_question_counts_for_more_the_nearer_a_chunk_comes_to_all():
+    world = World("silver mining tunnels of Freiberg")
+    for n, text in enumerate(["silver", "silver mining", "silver mining tunnels", "silver mining tunnels Freiberg"]):
+        world.chunk(f"c{n}", text, 0.0)
+    world.chunk("none", "nothing of it", 0.0)
+    shares = [part(world.rank(), f"c{n}", "coverage") for n in range(4)]
+    steps = np.diff([0.0, *shares])
+    assert (np.diff(steps) > 0).all()
+    assert part(world.rank(), "none", "coverage") == 0
+
+
+def test_a_word_that_few_chunks_hold_weighs_more():
+    world = World("silver mining")
+    for n in range(9):
+        world.chunk(f"common{n}", "mining", 0.0)
+    world.chunk("rare", "silver", 0.0)
+    assert world.order()[0] == "rare"
+
+
+def test_bm25_and_cosine_share_likeness_by_their_weight():
+    world = World(args=TraversalArgs(bm25_weight=0.9))
+    world.chunk("a", "x", 0.0)
+    world.chunk("b", "x", 0.0)
+    world.candidates["a"].bm25, world.candidates["b"].cosine = 1.0, 1.0
+    assert world.order() == ["a", "b"]
+    world.args = TraversalArgs(bm25_weight=0.1)
+    assert world.order() == ["b", "a"]
+
+
+def test_naming_the_entities_of_the_question_counts_by_their_weight():
+    world = World(args=TraversalArgs(entity_weight=1.0))
+    world.chunk("both", "x", entities=frozenset({"e1", "e2"}))
+    world.chunk("one", "x", entities=frozenset({"e1"}))
+    world.chunk("none", "x", 0.3)
+    world.asked = {"e1": 1.0, "e2": 0.5}
+    assert world.order() == ["both", "one", "none"]
+    world.args = TraversalArgs(entity_weight=0.0)
+    assert world.order() == ["none", "both", "one"]
+
+
+def test_ties_go_by_id_and_the_order_of_what_was_found_plays_no_part():
+    forward, backward = World(), World()
+    for id_ in ("c", "a", "b"):
+        forward.chunk(id_, "the same text")
+    for id_ in ("b", "a", "c"):
+        backward.chunk(id_, "the same text")
+    assert forward.order() == backward.order() == ["a", "b", "c"]
+
+
+def test_what_repeats_is_moved_behind_what_adds():
+    world = World("Lothair and Ermengarde")
+    world.chunk("one", "Lothair", 1.0)
+    world.chunk("again", "Lothair", 0.9)
+    world.chunk("adds", "Ermengarde", 0.5)
+    ranker = world.ranker()
+    ranked = world.rank()
+    assert [r.id for r in ranked] == ["one", "again", "adds"]
+    assert [r.id for r in ranker.diversify(ranked, world.candidates)] == ["one", "adds", "again"]
+    ranker.args = TraversalArgs(diversity=0.0)
+    assert [r.id for r in ranker.diversify(ranked, world.candidates)] == ["one", "again", "adds"]
+
+
+def test_a_source_heard_already_lets_others_speak():
+    world = World("apples", TraversalArgs(diversity=0.0))
+    for n, (source, likeness) in enumerate([("x", 1.0), ("x", 0.99), ("y", 0.98)]):
+        world.chunk(f"c{n}", "apples", likeness, source=source)
+    chosen = world.ranker().diversify(world.rank(), world.candidates)
+    assert [world.candidates[r.id].source for r in chosen] == ["x", "y", "x"]
+
+
+def test_a_title_named_in_the_question_counts_less_when_many_bear_it():
+    asked = list(names("Who directed Gladiator and Mercury?", capitals=False))
+    titles = {"a": "Gladiator", "b": "Mercury (planet)", "c": "Mercury (element)", "d": "Venus", "e": ""}
+    assert title_matches(titles, asked) == {"a": 1.0, "b": 0.5, "c": 0.5}
+
+
+def test_a_title_inside_a_longer_title_that_is_named_does_not_count():
+    asked = list(names("the new york city marathon", capitals=False))
+    assert title_matches({"a": "New York City", "b": "New York City Marathon"}, asked) == {"b": 1.0}
+
+
+def test_nothing_found_is_nothing_ranked():
+    world = World()
+    assert world.rank() == []
+    assert world.ranker().diversify([], {}) == []
+
+
+def test_a_question_of_function_words_alone_is_ranked_by_likeness():
+    world = World("Who is that?")
+    world.chunk("a", "x", 0.1)
+    world.chunk("b", "x", 0.9)
+    assert world.order() == ["b", "a"]
+    assert [r.id for r in world.ranker().diversify(world.rank(), world.candidates)] == ["b", "a"]
+
+
+likeness = st.floats(0, 1)
+texts = st.lists(st.sampled_from("lothair mother die song tram 851".split()), max_size=4).map(" ".join)
+
+
+@given(
+    chunks=st.lists(st.tuples(texts, likeness, st.floats(0, 1)), min_size=1, max_size=8),
+    links=st.lists(
+        st.tuples(st.integers(0, 7), st.integers(0, 7), st.sampled_from(["about", "shared", "named"]), st.integers(0, 9)),
+        max_size=12,
+    ),
+)
+def test_scores_are_the_sums_of_their_parts_and_within_their_bound(chunks, links):
+    world = World()
+    for n, (text, like, title) in enumerate(chunks):
+        world.chunk(f"c{n}", text, like, title_match=title)
+    for a, b, kind, df in links:
+        world.link(f"c{a}", f"e{a}{b}", f"c{b}", kind, df)
+    ranked = world.rank(["c0", "c1"], ["c2"])
+    chosen = world.ranker().diversify(ranked, world.candidates)
+    for r in (*ranked, *chosen):
+        assert sum(r.parts.values()) == pytest.approx(r.score, abs=1e-6)
+        assert 0 <= r.score <= WEIGHTS.bound
+    assert sorted(r.id for r in chosen) == sorted(world.candidates)
+    assert [r.score for r in chosen] == sorted((r.score for r in chosen), reverse=True)

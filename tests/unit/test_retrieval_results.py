@@ -1,0 +1,64 @@
+"""Ranked statements become results: grouped by topic and source, cut after ranking."""
+
+from lexigraph.model.graph import FactRow, Source, StatementRow
+from lexigraph.model.results import ScoredStatement
+from lexigraph.retrieval.args import TraversalArgs
+from lexigraph.retrieval.results import assemble
+
+Pair = tuple[ScoredStatement, StatementRow]
+
+
+def pair(id_: str, score: float, source: str = "s1", topic: str = "t1") -> Pair:
+    facts = (
+        FactRow("f1", "Tidewater", "is owned by", "Heron Team", "e1", "e2"),
+        FactRow("f2", "Tidewater", "is", "old", "e1", None),
+    )
+    row = StatementRow(id_, f"text of {id_}", "", topic, topic.upper(), "c1", 0, 0, 0, 9, 0, Source(source, source), facts)
+    return ScoredStatement(id_, row.value, score, "chunk", "c1", 0, 9), row
+
+
+RANKED = [
+    pair("a", 0.9),
+    pair("b", 0.8, source="s2"),
+    pair("c", 0.7),
+    pair("d", 0.6, topic="t2"),
+    pair("e", 0.5, source="s2"),
+    pair("f", 0.4),
+]
+
+
+def shown(**args: object) -> list[tuple[str, str, list[str]]]:
+    results = assemble(RANKED, TraversalArgs.of(args))
+    return [(r.source.id, r.topic, [s.id for s in r.statements]) for r in results]
+
+
+def test_statements_are_grouped_by_source_and_topic_in_the_order_of_their_best():
+    assert shown() == [("s1", "T1", ["a", "c", "f"]), ("s2", "T1", ["b", "e"]), ("s1", "T2", ["d"])]
+
+
+def test_a_result_has_the_score_of_its_best_statement():
+    assert [r.score for r in assemble(RANKED, TraversalArgs())] == [0.9, 0.8, 0.6]
+
+
+def test_results_and_statements_of_a_topic_are_cut():
+    assert shown(max_statements_per_topic=1, max_search_results=2) == [("s1", "T1", ["a"]), ("s2", "T1", ["b"])]
+
+
+def test_none_returns_all():
+    assert shown(max_statements_per_topic=None, max_search_results=None) == shown()
+
+
+def test_facts_come_only_when_asked_for():
+    without, with_facts = (assemble(RANKED, TraversalArgs(include_facts=on))[0].statements[0] for on in (False, True))
+    assert without.facts == ()
+    assert with_facts.facts == ("Tidewater is owned by Heron Team", "Tidewater is old")
+
+
+def test_the_plain_form_is_that_of_the_reference_page():
+    plain = assemble(RANKED, TraversalArgs())[1].to_dict()
+    assert {key: plain[key] for key in ("source", "topic", "statements", "score")} == {
+        "source": "s2",
+        "topic": "T1",
+        "statements": ["text of b", "text of e"],
+        "score": 0.8,
+    }

@@ -1,0 +1,54 @@
+"""Words, stems and names: what the pure parts of retrieval compare."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lexigraph.model.normalise import entity_key
+from lexigraph.retrieval.text import longest, names, stems, words
+
+
+def keys(text: str, **options: bool) -> list[str]:
+    return [name.key for name in names(text, **options)]
+
+
+def test_words_are_compared_without_case_and_accents():
+    assert words("Aschenbrödel, ŒUVRE No. 2") == ["aschenbrodel", "œuvre", "no", "2"]
+    assert words("北京 大学") == ["北京", "大学"]
+
+
+def test_stems_leave_out_what_questions_are_made_of():
+    assert stems("Which query languages does it support?") == ["queri", "languag", "support"]
+
+
+def test_a_question_in_lower_case_still_gives_its_names():
+    found = keys("what are the differences between neptune database and c++?", capitals=False)
+    assert {"neptune database", "c++", "differences"} <= set(found)
+    assert not {"the", "and", "what are"} & set(found)
+
+
+def test_in_running_text_names_begin_and_end_with_a_capital_or_are_short():
+    found = keys("The Pirate's Dream is a film by Mario Mattoli about oil refineries.")
+    assert {"pirate's dream", "mario mattoli", "the pirate's dream"} <= set(found)
+    assert not {"dream is a film", "film by mario", "refineries"} & set(found)
+
+
+def test_a_possessive_is_no_part_of_a_name():
+    assert "lothair ii" in keys("Lothair II's mother died.")
+    assert "heron team" in keys("The Heron Teams' and the Heron Team's rooms")
+
+
+def test_a_name_does_not_cross_a_line():
+    assert "neptune amazon" not in keys("Neptune\nAmazon builds it")
+
+
+def test_the_longest_of_overlapping_names_is_kept_and_repeats_stay():
+    known = {"new york", "new york city", "york", "city"}
+    text = "New York City grew. The City of York is older than New York."
+    kept = longest(name for name in names(text) if name.key in known)
+    assert [name.key for name in kept] == ["new york city", "city", "york", "new york"]
+
+
+@given(st.text(max_size=80))
+def test_the_key_of_a_name_is_the_key_of_the_entity_of_that_name(text: str):
+    for name in names(text, capitals=False):
+        assert entity_key(name.key) == name.key
