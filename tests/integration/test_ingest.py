@@ -1,13 +1,16 @@
 """From files to the stores and back out: change detection, versions, removal, tenants."""
 
 import random
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from lexigraph.ingestion.events import Event
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
-from lexigraph.model.errors import InvalidInput, NotFound
+from lexigraph.model.document import ChunkText
+from lexigraph.model.errors import InvalidInput, ModelUnavailable, NotFound
+from lexigraph.model.extraction import Extraction
 from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import EvidenceRequest
@@ -201,6 +204,46 @@ def test_two_tenants_with_equal_documents_share_nothing(index: LexicalGraphIndex
     index.remove([d.source_id for d in index.documents(tenant="b")], tenant="b")
     assert content(index.stores, "a") == before
     assert not any(content(index.stores, "b")["graph"].values())
+
+
+def test_another_extractor_extracts_everything_anew(index: LexicalGraphIndex, folder: Path) -> None:
+    first = index.ingest([folder])
+    index.models.extractor.name = "sentences-2"
+    again = index.ingest([folder])
+    assert (again.extracted, again.documents_updated) == (first.extracted, 3)
+    assert index.ingest([folder]).documents_unchanged == 3
+
+
+def test_what_a_model_gave_before_it_failed_is_not_lost(index: LexicalGraphIndex, folder: Path) -> None:
+    extractor = index.models.extractor
+    whole = extractor.extract
+
+    def break_off(chunks: Sequence[ChunkText]) -> Iterator[Extraction]:
+        yield from list(whole(chunks))[:2]
+        raise ModelUnavailable("gone")
+
+    extractor.extract = break_off  # type: ignore[method-assign]
+    with pytest.raises(ModelUnavailable):
+        index.ingest([folder])
+    extractor.extract = whole  # type: ignore[method-assign]
+    assert index.ingest([folder]).extracted == index.stores.graph.stats(DEFAULT)["chunks"] - 2
+
+
+def test_a_chunk_that_fails_keeps_what_it_yielded_and_is_tried_again(index: LexicalGraphIndex, folder: Path) -> None:
+    index.ingest([folder])
+    once = content(index.stores)["graph"]
+    extractor = index.models.extractor
+    whole = extractor.extract
+    extractor.extract = lambda chunks: iter([Extraction(failed="no JSON") for _ in chunks])  # type: ignore[method-assign]
+    report = index.ingest([folder], incremental=False)
+    assert report.chunks_failed == index.stores.graph.stats(DEFAULT)["chunks"]
+    assert content(index.stores)["graph"] == once
+    assert index.documents()[0].failed_chunks > 0
+
+    extractor.extract = whole  # type: ignore[method-assign]
+    index.ingest([folder])
+    assert sum(d.failed_chunks for d in index.documents()) == 0
+    assert content(index.stores)["graph"] == once
 
 
 def test_namespaces_keep_equal_files_apart(index: LexicalGraphIndex, folder: Path) -> None:

@@ -72,8 +72,8 @@ def test_ids_keep_tenants_kinds_and_parts_apart() -> None:
     assert content_hash("ab", "c") != content_hash("a", "bc")
 
 
-def test_topics_disregard_case_and_statements_do_not() -> None:
-    assert topic_id("a", "s", "Graph  Databases") == topic_id("a", "s", "graph databases")
+def test_topics_and_statements_are_compared_by_their_words() -> None:
+    assert topic_id("a", "s", "Graph  Databases") == topic_id("a", "s", "Graph Databases")
     assert statement_id("a", "t", "It Runs") != statement_id("a", "t", "it runs")
     assert statement_id("a", "t", "It  runs ") == statement_id("a", "t", "It runs")
 

@@ -120,7 +120,7 @@ def _plan(document: LoadedDocument, source: Source, chunks: list[ChunkText], fou
         for c, e in zip(identify(_TENANT, source.id, chunks, {}), found, strict=True)
     ]
     graphs = [chunk_graph(_TENANT, source.id, c, e) for c, e in zip(known, found, strict=True)]
-    return versions.Plan(document, source, content_hash(source.id), None, known, known, graphs)
+    return versions.Plan(document, source, content_hash(source.id), _NoExtractor.name, None, known, known, graphs)
 
 
 def measure(

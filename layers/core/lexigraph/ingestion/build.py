@@ -8,7 +8,7 @@ from lexigraph.model.document import ChunkText
 from lexigraph.model.extraction import ExtractedStatement, Extraction
 from lexigraph.model.graph import Alias, ChunkGraph, FactNode, Mention, Placement, StatementNode, TopicNode
 from lexigraph.model.ids import chunk_id, content_hash, entity_id, fact_id, statement_id, topic_id
-from lexigraph.model.normalise import entity_key, text_key, topic_key
+from lexigraph.model.normalise import entity_key, text_key
 from lexigraph.storage.protocols import IndexName, VectorRecord
 
 FAILED = "failed"  # stands for the yield of a chunk whose extraction could not be used
@@ -60,7 +60,7 @@ def chunk_graph(tenant: str, source: str, chunk: IdentifiedChunk, extraction: Ex
     mentions: dict[tuple[str, str], Mention] = {}
     for topic in extraction.topics:
         title = text_key(topic.title) or text_key(chunk.chunk.title) or "untitled"
-        t = topic_id(tenant, source, topic_key(title))
+        t = topic_id(tenant, source, title)
         topics.setdefault(t, TopicNode(t, title))
         for said in topic.statements:
             s = statement_id(tenant, t, said.value)
@@ -126,7 +126,6 @@ def records(source: str, chunk: IdentifiedChunk, graph: ChunkGraph) -> dict[Inde
         "chunk": [VectorRecord(chunk.id, chunk.chunk.indexed, source, chunk.id)],
         "statement": [VectorRecord(s.id, f"{head}{s.value}\n{s.details}".strip(), source) for s in graph.statements],
         "topic": [
-            VectorRecord(t.id, t.value if topic_key(t.value) == topic_key(title) else f"{head}{t.value}", source)
-            for t in graph.topics
+            VectorRecord(t.id, t.value if t.value == text_key(title) else f"{head}{t.value}", source) for t in graph.topics
         ],
     }

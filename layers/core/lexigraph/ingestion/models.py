@@ -13,6 +13,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import ContentCache
 
 _SLICE = 256  # texts between two progress reports, and between two writes to the cache
+_EXTRACTIONS = 32  # chunks between two writes: what a kill can lose of work that may have been paid for
 Advance = Callable[[int, int], None]
 Use = tuple[str, str]
 
@@ -43,16 +44,19 @@ class CachedModels:
         known = {key: Extraction.from_json(data.decode()) for key, data in cached.items()}
         open_ = {key: chunk for (_, key), chunk in zip(keys, chunks, strict=True) if key not in known}
         todo, done = list(open_.items()), 0
-        for at in range(0, len(todo), _SLICE):
-            part = todo[at : at + _SLICE]
+        for at in range(0, len(todo), _EXTRACTIONS):
+            part = todo[at : at + _EXTRACTIONS]
             found: dict[str, bytes] = {}
-            for (key, _), extraction in zip(part, self.extractor.extract([c for _, c in part]), strict=True):
-                known[key] = extraction
-                if not extraction.failed:
-                    found[key] = extraction.to_json().encode()
-                done += 1
-                advance(done, len(todo))
-            self._cache.put_many(tenant, kind, found)
+            try:
+                for (key, _), extraction in zip(part, self.extractor.extract([c for _, c in part]), strict=True):
+                    known[key] = extraction
+                    if not extraction.failed:
+                        found[key] = extraction.to_json().encode()
+                    done += 1
+                    advance(done, len(todo))
+            finally:
+                # a model that gives up must not take with it what it has given
+                self._cache.put_many(tenant, kind, found)
         return [known[key] for _, key in keys], len(todo)
 
     def embed(

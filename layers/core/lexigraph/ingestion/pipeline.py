@@ -18,7 +18,7 @@ from lexigraph.ingestion.load import FileItem, Rejected, fingerprint, load, scan
 from lexigraph.ingestion.models import CachedModels
 from lexigraph.ingestion.synonyms import read_synonyms
 from lexigraph.model.document import LoadedDocument
-from lexigraph.model.errors import InvalidInput, LexigraphError, NotFound
+from lexigraph.model.errors import Conflict, InvalidInput, LexigraphError, NotFound
 from lexigraph.model.graph import Source
 from lexigraph.model.ids import content_hash, source_id
 from lexigraph.model.tenant import Tenant
@@ -116,7 +116,7 @@ class LexicalGraphIndex:
 
     def _close_dead_jobs(self, tenant: Tenant) -> None:
         """Close the jobs of processes that were killed: a job at work holds a lease."""
-        running = [job.id for job in self.stores.registry.jobs(tenant) if job.status == "RUNNING"]
+        running = [job.id for job in self.stores.registry.jobs(tenant, limit=1_000) if job.status == "RUNNING"]
         with self.stores.registry.lease(tenant, [_job_lease(i) for i in running]) as free:
             for job_id in running:
                 if _job_lease(job_id) in free:
@@ -247,7 +247,11 @@ class _Run:
         mark = fingerprint(item, self.settings)
         identity = self._source(item.uri).id
         known = self.stores.registry.fingerprints(self.tenant, [identity]).get(identity)
-        unchanged = isinstance(mark, str) and known == ("READY", content_hash(mark, *self.made_with))
+        unchanged = (
+            isinstance(mark, str)
+            and known == ("READY", content_hash(mark, *self.made_with))
+            and identity in self.stores.graph.sources(self.tenant, [identity])
+        )
         self.report.documents_unchanged += unchanged
         return unchanged
 
@@ -266,7 +270,16 @@ class _Run:
             held = held if self.fresh else self._changed(held, count=False)
             self._resume_removals(held)
             plans = [
-                versions.plan(self.stores, self.tenant, document, source, mark, self.settings, fresh=self.fresh)
+                versions.plan(
+                    self.stores,
+                    self.tenant,
+                    document,
+                    source,
+                    mark,
+                    self.settings,
+                    self.models.extractor.name,
+                    fresh=self.fresh,
+                )
                 for document, source, mark in held
             ]
             if plans:
@@ -276,7 +289,8 @@ class _Run:
 
     def _changed(self, group: Sequence[Loaded], *, count: bool = True) -> list[Loaded]:
         known = self.stores.registry.fingerprints(self.tenant, [source.id for _, source, _ in group])
-        changed = [one for one in group if known.get(one[1].id) != ("READY", one[2])]
+        shown = self.stores.graph.sources(self.tenant, list(known))
+        changed = [one for one in group if known.get(one[1].id) != ("READY", one[2]) or one[1].id not in shown]
         if count:
             self.report.documents_unchanged += len(group) - len(changed)
         return changed
@@ -329,7 +343,7 @@ def _without_repeats(group: Sequence[Loaded]) -> tuple[list[Loaded], list[Loaded
 def _pause(needed: bool, deadline: float) -> None:
     if needed:
         if time.monotonic() > deadline:
-            raise InvalidInput("documents are held by another process for too long; stop it, or run again later")
+            raise Conflict("documents are held by another process for too long; stop it, or run again later")
         time.sleep(0.1)
 
 

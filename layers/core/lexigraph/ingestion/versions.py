@@ -5,7 +5,7 @@ run, the next one continues from the graph, the registry and the cache.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lexigraph.ingestion.build import FAILED, IdentifiedChunk, chunk_graph, identify, records, yield_of
@@ -30,10 +30,12 @@ class Plan:
     document: LoadedDocument
     source: Source
     fingerprint: str
+    extractor: str
     record: DocumentRecord | None
     chunks: list[IdentifiedChunk]
     new: list[IdentifiedChunk]
     graphs: list[ChunkGraph] = field(default_factory=list)
+    kept: int = 0  # chunks whose new extraction failed, so that what they yielded before stays
 
     @property
     def placements(self) -> dict[str, Placement]:
@@ -53,6 +55,7 @@ def plan(
     source: Source,
     fingerprint: str,
     settings: Settings,
+    extractor: str,
     *,
     fresh: bool,
 ) -> Plan:
@@ -61,17 +64,28 @@ def plan(
     shown = stores.graph.sources(tenant, [source.id]).get(source.id)
     live = stores.graph.chunk_ids(tenant, source.id) if shown else {}
     chunks = split(document, max_tokens=settings.chunk_tokens, overlap=settings.chunk_overlap)
-    # a chunk that failed is tried again
-    known = {key: how for key, how in record.extractions.items() if how != FAILED} if record and not fresh else {}
+    known = {} if fresh else _known_yields(record, extractor)
     identified = identify(tenant, source.id, chunks, known)
     return Plan(
         document,
         replace(source, version=shown.version + 1 if shown else 1),
         fingerprint,
+        extractor,
         record,
         identified,
         [c for c in identified if c.id not in live],
     )
+
+
+def _known_yields(record: DocumentRecord | None, extractor: str) -> dict[str, str]:
+    """Return what chunks are known to yield: nothing of another extractor, and no failures, which are tried again.
+
+    After an interrupted attempt nothing is known either: it may have overwritten records of chunks that readers see, so
+    all are written once more, out of the cache.
+    """
+    if record is None or record.extractor != extractor or record.state != "READY":
+        return {}
+    return {key: how for key, how in record.extractions.items() if how != FAILED}
 
 
 def extract(
@@ -86,16 +100,32 @@ def extract(
         advance=lambda done, total: tell(Event("entity_extraction", {}, done, total)),
     )
     report.extracted += asked
-    told: dict[tuple[str, str], tuple[IdentifiedChunk, Extraction]] = {}
+    report.dropped += sum(len(extraction.dropped) for extraction in found)
+    report.chunks_failed += sum(bool(extraction.failed) for extraction in found)
+    of_plan: dict[str, dict[str, Extraction]] = {p.source.id: {} for p in plans}
     for (p, c), extraction in zip(wanted, found, strict=True):
-        told[p.source.id, c.key] = (c.yielding(tenant, p.source.id, yield_of(extraction)), extraction)
-        report.dropped += len(extraction.dropped)
-        report.chunks_failed += bool(extraction.failed)
+        of_plan[p.source.id][c.key] = extraction
     for p in plans:
-        made = [told[p.source.id, c.key] for c in p.new]
-        p.new = [c for c, _ in made]
-        p.graphs = [chunk_graph(tenant, p.source.id, c, extraction) for c, extraction in made]
-        p.chunks = [told[p.source.id, c.key][0] if (p.source.id, c.key) in told else c for c in p.chunks]
+        _resolve(p, of_plan[p.source.id], tenant)
+
+
+def _resolve(p: Plan, found: Mapping[str, Extraction], tenant: Tenant) -> None:
+    """Give the new chunks their ids, now that their yield is known, and make their contributions."""
+    before = p.record.extractions if p.record and p.record.extractor == p.extractor else {}
+    chunks, p.chunks, p.new, p.kept = p.chunks, [], [], 0
+    for c in chunks:
+        extraction = found.get(c.key)
+        good = before.get(c.key, FAILED) != FAILED
+        if extraction is None:
+            p.chunks.append(c)
+        elif extraction.failed and good:
+            p.chunks.append(c.yielding(tenant, p.source.id, before[c.key]))
+            p.kept += 1
+        else:
+            made = c.yielding(tenant, p.source.id, yield_of(extraction))
+            p.chunks.append(made)
+            p.new.append(made)
+            p.graphs.append(chunk_graph(tenant, p.source.id, made, extraction))
 
 
 def write(
@@ -126,10 +156,11 @@ def write(
     report.embedded += asked
     at = {text: row for row, text in enumerate(texts)}
     stores.registry.save(tenant, [_record(p, "BUILDING") for p in plans])
-    stores.cache.own(tenant, uses)
     for p in plans:
         stores.documents.put(tenant, p.source.id, text_name(p.source.version), p.document.text.encode("utf-8"))
     stores.graph.write(tenant, [SourceVersion(p.source, p.placements, tuple(p.graphs)) for p in plans])
+    # owners are in the graph by now, so that whatever removes them finds what they own
+    stores.cache.own(tenant, uses)
     unique = {index: list({row.id: row for row in rows}.values()) for index, rows in made.items()}
     stores.vectors.tag(tenant, [p.source for p in plans])
     stores.vectors.upsert(
@@ -141,7 +172,7 @@ def write(
 
 
 def _record(p: Plan, state: DocumentState) -> DocumentRecord:
-    failed = sum(c.yielded == FAILED for c in p.chunks)
+    failed = p.kept + sum(c.yielded == FAILED for c in p.chunks)
     ready = state == "READY"
     return DocumentRecord(
         source_id=p.source.id,
@@ -155,6 +186,7 @@ def _record(p: Plan, state: DocumentState) -> DocumentRecord:
         metadata=p.source.metadata,
         intended=tuple(c.id for c in p.chunks),
         extractions={c.key: c.yielded for c in p.chunks} if ready else (p.record.extractions if p.record else {}),
+        extractor=p.extractor if ready or not p.record else p.record.extractor,
         chunks=len(p.chunks),
         characters=len(p.document.text),
         failed_chunks=failed,
@@ -168,9 +200,9 @@ def finish(plans: Sequence[Plan], stores: Stores, tenant: Tenant) -> None:
     stores.graph.publish(tenant, [p.source for p in plans])
     collect(stores, tenant, ids)
     stores.vectors.untag(tenant, ids, keep={p.source.id: p.source.version for p in plans})
+    stores.registry.save(tenant, [_record(p, "READY") for p in plans])
     for p in plans:
         stores.documents.delete(tenant, p.source.id, keep=[text_name(p.source.version)])
-    stores.registry.save(tenant, [_record(p, "READY") for p in plans])
 
 
 def collect(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> None:

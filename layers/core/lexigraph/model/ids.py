@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Literal
 
 from lexigraph.model.errors import InvalidInput
-from lexigraph.model.normalise import entity_key, text_key, topic_key
+from lexigraph.model.normalise import entity_key, text_key
 
 Kind = Literal["source", "chunk", "topic", "statement", "fact", "entity", "relation"]
 
@@ -51,8 +51,8 @@ def chunk_id(tenant: str, source: str, chunk_hash: str, ordinal: int, extraction
 
 
 def topic_id(tenant: str, source: str, title: str) -> str:
-    """Return the id of a topic: a title within one source, without regard to case."""
-    return node_id("topic", tenant, source, topic_key(title))
+    """Return the id of a topic: a title within one source."""
+    return node_id("topic", tenant, source, text_key(title))
 
 
 def statement_id(tenant: str, topic: str, text: str) -> str:

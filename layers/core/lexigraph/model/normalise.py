@@ -16,11 +16,6 @@ def text_key(text: str) -> str:
     return _SPACE.sub(" ", unicodedata.normalize("NFKC", text)).strip()
 
 
-def topic_key(title: str) -> str:
-    """Return a topic title as it is compared: like :func:`text_key`, without regard to case."""
-    return text_key(title).casefold()
-
-
 @lru_cache(maxsize=65_536)
 def entity_key(name: str) -> str:
     """Return an entity name as it is compared; empty when nothing of a name is left.

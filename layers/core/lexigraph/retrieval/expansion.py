@@ -38,10 +38,10 @@ class Expansion:
         self.ranker = Ranker(Coverage(question), {a.entity.id: a.worth for a in anchors.entities}, args)
         self._ids: dict[str, str] = {}
 
-    def rank(self) -> list[Ranked]:
-        """Return what was found so far, best first."""
+    def rank(self, limit: int | None = None) -> list[Ranked]:
+        """Return what was found so far, best first, at most ``limit`` chunks."""
         found = self.found
-        return self.ranker.rank(found.candidates, found.links.values(), found.entities, found.hops)
+        return self.ranker.rank(found.candidates, found.links.values(), found.entities, found.hops, limit)
 
     def start(self) -> None:
         """Collect the statements of the best chunks and of the entities asked for."""
@@ -62,7 +62,8 @@ class Expansion:
         """Follow the links out of the best chunks not followed yet, and learn how like the question the new ones are."""
         hop = len(self.found.hops) + 1
         followed = {i for starts in self.found.hops for i in starts}
-        starts = [r.id for r in self.rank() if r.id not in followed][: self.args.link_seeds]
+        ranked = self.rank(len(followed) + self.args.link_seeds)
+        starts = [r.id for r in ranked if r.id not in followed][: self.args.link_seeds]
         in_text = {i: list(names(self.found.candidates[i].text)) for i in starts}
         ids = {i: sorted({self._entity_id(n.key) for n in found}) for i, found in in_text.items()}
         around = self.stores.neighbourhood(
@@ -94,9 +95,9 @@ class Expansion:
         }
         coverage.weigh([c.held for c in pool.values()])
         self._liken(pool, pool)
-        ordered = [r.id for r in self.ranker.rank(pool)]
         k, factor = self.args.vss_top_k, self.args.vss_diversity_factor
-        return spread_over_sources(ordered[: k * factor], self.likeness.sources, k) if factor else ordered[:k]
+        ordered = [r.id for r in self.ranker.rank(pool, limit=k * (factor or 1))]
+        return spread_over_sources(ordered, self.likeness.sources, k) if factor else ordered
 
     def _add(self, row: StatementRow, reason: str) -> None:
         self.found.rows.setdefault(row.chunk_id, {}).setdefault(row.id, row)

@@ -170,10 +170,12 @@ class Ranker:
         links: Iterable[Link] = (),
         entities: Mapping[str, Entity] | None = None,
         hops: Sequence[Sequence[str]] = (),
+        limit: int | None = None,
     ) -> list[Ranked]:
         """Return the chunks best first: own score, scaled so that the best has 1, plus the best bonus by a link.
 
         ``hops`` are the chunks whose ``links`` were followed, hop by hop; a hop starts from what the one before reached.
+        ``limit`` bounds what is returned, not what is ranked.
         """
         ids = sorted(candidates)
         if not ids:
@@ -194,7 +196,7 @@ class Ranker:
             self._follow(state, chunks, at, leaving, entities or {}, sorted(starts), self.weights.decay**hop)
         score = np.round(state.score, 6)
         order = sorted(range(len(ids)), key=lambda row: (-score[row], row))
-        return [self._ranked(state, row, ids[row]) for row in order]
+        return [self._ranked(state, row, ids[row]) for row in order[:limit]]
 
     def _own(self, chunks: Sequence[Candidate], held: Array) -> Array:
         """Return the parts of the chunks' own scores, scaled so that the best sum is 1."""

@@ -44,9 +44,8 @@ def rank_statements(
 
     ``queries`` is what the reranker compares with: the question and the names of the entities looked up (G-35).
     """
-    ranked, args, weights = expansion.rank(), expansion.args, expansion.ranker.weights
-    if args.max_search_results is not None:
-        ranked = ranked[: _READ * args.max_search_results]
+    args, weights = expansion.args, expansion.ranker.weights
+    ranked = expansion.rank(None if args.max_search_results is None else _READ * args.max_search_results)
     fits = _reranked(_fits(expansion, ranked), queries, reranker, trace)
     lifted = []
     for chunk in ranked:

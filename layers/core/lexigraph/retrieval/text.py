@@ -69,33 +69,40 @@ class Name:
 def names(text: str, *, max_words: int = MAX_NAME_WORDS, capitals: bool = True) -> Iterator[Name]:
     """Yield every stretch of up to ``max_words`` words of a line that could be a name.
 
-    With ``capitals`` it is written as names are in running text: it begins with a capital or a digit, and beyond two words
-    it ends with one too. Without, any words may be a name, as in a question typed in lower case. Stretches of function words
-    alone are left out, and a possessive ending is dropped.
+    With ``capitals`` it is written as names are in running text: it begins and ends with a capital or a digit and has only
+    function words between (``Wars of the Roses``), or it is a capital and one more word (``Anglican church``). Without, any
+    words may be a name, as in a question typed in lower case. Stretches of function words alone are left out, and a
+    possessive ending is dropped.
     """
     at = 0
     for line in text.split("\n"):
         forms = [form for form in _NAME_WORD.findall(line) if entity_key(form)]
         keys = [entity_key(form) for form in forms]
-        marked = [
-            not capitals or form[:1].isupper() or form.lstrip("'.\u2019")[:1].isupper() or form[:1].isdigit()
-            for form in forms
-        ]
-        content = [key not in STOP_WORDS and len(key) > 1 for key in keys]
+        marked = [not capitals or _is_marked(form) for form in forms]
+        function = [key in STOP_WORDS for key in keys]
         for first, opens in enumerate(marked):
             if not opens:
                 continue
-            telling = False
+            before, telling = "", False
             for last in range(first, min(first + max_words, len(keys))):
-                telling = telling or content[last] or (last > first and keys[last] not in STOP_WORDS)
-                if (
-                    telling
-                    and (marked[last] or (last == first + 1 and content[last]))
-                    and (bare := _without_possessive(keys[last]))
-                ):
-                    key = " ".join([*keys[first:last], bare])
-                    yield Name(key, " ".join(forms[first : last + 1]), at + first, at + last + 1)
+                key = keys[last]
+                telling = telling or not (function[last] or (len(key) == 1 and last == first))
+                ends = marked[last] or (last == first + 1 and not function[last])
+                if telling and ends and (bare := _without_possessive(key)):
+                    yield Name(before + bare, " ".join(forms[first : last + 1]), at + first, at + last + 1)
+                if not (marked[last] or function[last]) or (capitals and _ends_sentence(forms[last])):
+                    break
+                before += key + " "
         at += len(keys)
+
+
+def _is_marked(form: str) -> bool:
+    return form[0].isupper() or form[0].isdigit() or form.lstrip("'.\u2019")[:1].isupper()
+
+
+def _ends_sentence(form: str) -> bool:
+    """Tell a full stop that ends a sentence from that of an abbreviation (``St.``, ``U.S.``)."""
+    return form[-1] == "." and len(form) > 4 and "." not in form[:-1]
 
 
 def _without_possessive(key: str) -> str:

@@ -314,7 +314,7 @@ class DocumentRecord:
 
     ``version`` is the version readers see (0 before the first). ``fingerprint`` is what it was made from and with:
     content, chunking, extractor, embedding. ``intended`` lists the chunk ids of the version being built or shown.
-    ``extractions`` maps the content of each chunk to a hash of what it yielded.
+    ``extractions`` maps the content of each chunk to a hash of what it yielded to ``extractor``.
     """
 
     source_id: str
@@ -327,6 +327,7 @@ class DocumentRecord:
     metadata: Metadata = field(default_factory=dict)
     intended: tuple[str, ...] = ()
     extractions: Mapping[str, str] = field(default_factory=dict)
+    extractor: str = ""
     chunks: int = 0
     characters: int = 0
     failed_chunks: int = 0

@@ -45,7 +45,9 @@ def derive(connection: sqlite3.Connection, tenant: str, limit: int) -> Derived:
     stamp = connection.execute("SELECT coalesce(max(value), 0) FROM counter WHERE name = 'stamp'").fetchone()[0]
     connection.execute(_UNSUPPORTED)
     due = connection.execute(
-        "SELECT t.entity, t.id, e.k FROM touched t JOIN temp.due d ON d.k = t.entity LEFT JOIN entity e ON e.k = d.k"
+        "SELECT t.entity, t.id, e.k FROM touched t JOIN temp.due d ON d.k = t.entity "
+        # the key of an entity that is gone may have been given to another since
+        "LEFT JOIN entity e ON e.k = d.k AND e.id = t.id"
     ).fetchall()
     mentions = connection.execute(_MENTIONS, (t,)).fetchall()
     other = connection.execute(_OTHER_FORMS).fetchall()

@@ -86,17 +86,19 @@ def _public(connection: sqlite3.Connection, kind: Kind, keys: str) -> tuple[str,
 
 def node_ids(connection: sqlite3.Connection, tenant: str, source_id: str) -> Doomed:
     """Return every chunk, statement and topic of a source, live or not."""
+    of_source = "FROM source s CROSS JOIN chunk c ON c.source = s.k"
+    joins = {
+        "chunk": f"SELECT c.id {of_source}",
+        "statement": f"SELECT DISTINCT x.id {of_source} CROSS JOIN said_in i ON i.chunk = c.k "
+        "CROSS JOIN statement x ON x.k = i.statement",
+        "topic": f"SELECT DISTINCT x.id {of_source} CROSS JOIN topic_in i ON i.chunk = c.k "
+        "CROSS JOIN topic x ON x.k = i.topic",
+    }
     found: dict[str, tuple[str, ...]] = {}
-    for kind, query in (
-        ("chunk", "SELECT c.id FROM chunk c JOIN source s ON s.k = c.source WHERE s.id = ? AND s.tenant = ? ORDER BY c.id"),
-        (
-            "statement",
-            "SELECT x.id FROM statement x JOIN topic t ON t.k = x.topic JOIN source s ON s.k = t.source "
-            "WHERE s.id = ? AND s.tenant = ? ORDER BY x.id",
-        ),
-        ("topic", "SELECT x.id FROM topic x JOIN source s ON s.k = x.source WHERE s.id = ? AND s.tenant = ? ORDER BY x.id"),
-    ):
-        rows = connection.execute(query, (raw(source_id), tenant_key(connection, tenant)))
+    for kind, query in joins.items():
+        rows = connection.execute(
+            f"{query} WHERE s.id = ? AND s.tenant = ? ORDER BY 1", (raw(source_id), tenant_key(connection, tenant))
+        )
         found[kind] = tuple(f"{kind}:{row[0].hex()}" for row in rows)
     return Doomed(found["chunk"], found["statement"], found["topic"])
 

@@ -252,13 +252,15 @@ INSERT OR IGNORE INTO temp.doomed SELECT c.k FROM chunk c JOIN source s ON s.k =
 WHERE c.source = ? AND NOT EXISTS
     (SELECT 1 FROM placed p WHERE p.chunk = c.k AND (p.until IS NULL OR p.until > coalesce(s.live, 0)))
 """
-# what only doomed chunks hold
+# what only doomed chunks hold; from the doomed outwards, whatever the size of the store
 DOOMED_STATEMENTS = """
-SELECT DISTINCT x.statement FROM said_in x JOIN temp.doomed d ON d.k = x.chunk WHERE NOT EXISTS
+SELECT x.statement FROM (SELECT DISTINCT i.statement FROM temp.doomed d CROSS JOIN said_in i ON i.chunk = d.k) x
+WHERE NOT EXISTS
     (SELECT 1 FROM said_in o WHERE o.statement = x.statement AND o.chunk NOT IN (SELECT k FROM temp.doomed))
 """
 DOOMED_TOPICS = """
-SELECT DISTINCT x.topic FROM topic_in x JOIN temp.doomed d ON d.k = x.chunk WHERE NOT EXISTS
+SELECT x.topic FROM (SELECT DISTINCT i.topic FROM temp.doomed d CROSS JOIN topic_in i ON i.chunk = d.k) x
+WHERE NOT EXISTS
     (SELECT 1 FROM topic_in o WHERE o.topic = x.topic AND o.chunk NOT IN (SELECT k FROM temp.doomed))
 """
 

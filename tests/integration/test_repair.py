@@ -1,0 +1,126 @@
+"""What doctor finds when the stores have come apart, and how they come together again."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import SourceVersion, VectorRecord
+from tests.laptop import content, laptop
+
+DEFAULT = Tenant("default")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "a.md").write_text("# Granite\n\nGranite was built by Tove Lund.\n\nTove Lund lives in Bergen.\n")
+    (folder / "b.md").write_text("# Bergen\n\nBergen lies by the sea.\n")
+    return folder
+
+
+@pytest.fixture
+def index(tmp_path: Path, files: Path) -> LexicalGraphIndex:
+    index = laptop(tmp_path / "data")
+    index.ingest([files])
+    return index
+
+
+def lose_vectors(index: LexicalGraphIndex, source: str) -> None:
+    index.stores.vectors.delete(DEFAULT, {"statement": index.stores.graph.node_ids(DEFAULT, source).statements[:1]})
+
+
+def lose_text(index: LexicalGraphIndex, source: str) -> None:
+    index.stores.documents.delete(DEFAULT, source)
+
+
+def leave_a_vector(index: LexicalGraphIndex, source: str) -> None:
+    vector = index.models.embedder.embed_questions(["x"])[0]
+    index.stores.vectors.upsert(DEFAULT, {"chunk": [VectorRecord("chunk:" + "9" * 32, "x", source, "", vector)]})
+
+
+def leave_a_text(index: LexicalGraphIndex, source: str) -> None:
+    index.stores.documents.put(DEFAULT, source, "text.9", b"old")
+
+
+def stop_an_update(index: LexicalGraphIndex, source: str) -> None:
+    record = index.stores.registry.document(DEFAULT, source)
+    assert record is not None
+    index.stores.registry.save(DEFAULT, [replace(record, state="BUILDING", title="Half", fingerprint="")])
+    shown, live = index.stores.graph.sources(DEFAULT, [source])[source], index.stores.graph.chunk_ids(DEFAULT, source)
+    first = dict(list(live.items())[:1])
+    index.stores.graph.write(DEFAULT, [SourceVersion(replace(shown, version=2), first)])
+
+
+def stop_a_removal(index: LexicalGraphIndex, source: str) -> None:
+    record = index.stores.registry.document(DEFAULT, source)
+    assert record is not None
+    index.stores.registry.save(DEFAULT, [replace(record, state="REMOVING")])
+    index.stores.graph.withdraw(DEFAULT, [source])
+
+
+def forget_in_the_registry(index: LexicalGraphIndex, source: str) -> None:
+    index.stores.registry.forget(DEFAULT, [source])
+
+
+DAMAGE: list[tuple[Callable[[LexicalGraphIndex, str], None], str, bool]] = [
+    (lose_vectors, "vectors are missing", True),
+    (lose_text, "text is missing", True),
+    (leave_a_vector, "leftovers", True),
+    (leave_a_text, "leftovers", True),
+    (stop_an_update, "update was interrupted", True),
+    (stop_a_removal, "removal was interrupted", False),
+    (forget_in_the_registry, "not in the registry", False),
+]
+
+
+@pytest.mark.parametrize(("damage", "problem", "stays"), DAMAGE, ids=[d[0].__name__ for d in DAMAGE])
+def test_damage_is_found_repaired_and_made_good_by_the_next_ingest(
+    index: LexicalGraphIndex, files: Path, damage: Callable[[LexicalGraphIndex, str], None], problem: str, stays: bool
+) -> None:
+    whole = content(index.stores)
+    source = index.document("a.md").source_id
+    damage(index, source)
+
+    (found,) = index.repair(dry_run=True)
+    assert problem in found.problem
+    assert (found.source_id, found.repaired) == (source, False)
+    (done,) = index.repair()
+    assert done.repaired
+    shown = set(index.stores.graph.sources(DEFAULT, index.stores.graph.source_ids(DEFAULT)))
+    assert (source in shown) is stays
+    assert index.document("b.md").source_id in shown
+
+    index.ingest([files])
+    assert index.repair(dry_run=True) == []
+    assert content(index.stores) == whole
+
+
+def test_a_healthy_database_has_no_findings(index: LexicalGraphIndex) -> None:
+    before = content(index.stores)
+    assert index.repair() == []
+    assert content(index.stores) == before
+
+
+def test_a_registry_that_knows_nothing_removes_nothing(index: LexicalGraphIndex, tmp_path: Path) -> None:
+    before = content(index.stores)
+    stranger = laptop(tmp_path / "other")
+    mixed = replace(index.stores, registry=stranger.stores.registry)
+    (found,) = laptop(tmp_path / "data", mixed).repair()
+    assert "LEXIGRAPH_REGISTRY" in found.remedy
+    assert not found.repaired
+    assert content(index.stores) == before
+
+
+def test_a_lost_graph_is_built_again_by_the_next_ingest(index: LexicalGraphIndex, files: Path, tmp_path: Path) -> None:
+    whole = content(index.stores)
+    fresh = laptop(tmp_path / "other")
+    mixed = replace(index.stores, graph=fresh.stores.graph)
+    again = laptop(tmp_path / "data", mixed)
+    report = again.ingest([files])
+    assert report.documents_unchanged == 0
+    assert content(mixed) == whole
