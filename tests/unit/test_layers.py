@@ -1,11 +1,15 @@
 """The house rules that a test can keep: one-way dependencies and light imports."""
 
 import ast
+import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+
+from lexigraph.retrieval.args import TraversalArgs
 
 PACKAGE = Path(__file__).parents[2] / "layers" / "core" / "lexigraph"
 MAY_IMPORT = {
@@ -72,3 +76,9 @@ def test_importing_the_package_loads_only_its_own_front_door() -> None:
     code = "import sys, lexigraph; print(*[m for m in sys.modules if m.startswith(('lexigraph', 'numpy', 'pydantic'))])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["lexigraph"]
+
+
+def test_the_docs_name_every_retrieval_parameter_with_its_default() -> None:
+    text = (PACKAGE.parents[2] / "docs" / "retrieval.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| .* \| (\S+) \|$", text, re.MULTILINE))
+    assert rows == {f.name: str(f.default) for f in fields(TraversalArgs)}

@@ -345,7 +345,7 @@ def test_each_round_of_links_reaches_one_document_further(stores: Stores, rounds
 def test_a_hub_leads_to_so_many_chunks_at_most(stores: Stores):
     options = {"vss_top_k": 1, "retrievers": [ChunkBasedSearch], "link_rounds": 1}
     found = ask(stores, "Where does Mill Road lead?", max_links_per_entity=2, **options)
-    assert len([t for t in titles(found) if t.startswith("Page")]) == 2
+    assert 1 <= len([t for t in titles(found) if t.startswith("Page")]) <= 2
     cut = ask(stores, "Where does Mill Road lead?", max_link_df=3, **options)
     assert not [t for t in titles(cut) if t.startswith("Page")]
 
