@@ -516,9 +516,11 @@ class TestDatabase:
         assert told.code == ExitCode.UNHEALTHY
         assert "its text is missing" in told.out
         assert "lexigraph doctor --repair" in told.out
-        assert copy.run("doctor", "--repair").code == ExitCode.OK
+        repaired = copy.run("doctor", "--repair")
+        assert repaired.code == ExitCode.OK
+        assert "now ingest it again" in repaired.out
+        assert "1 updated" in copy.run("ingest", "files").out
         assert copy.run("doctor").code == ExitCode.OK
-        assert "1 new" in copy.run("ingest", "files").out
 
     def test_another_embedding_model_is_refused(self, world: World) -> None:
         other = {"LEXIGRAPH_EMBEDDING_MODEL": "llama-index:some.Embedding", "LEXIGRAPH_EMBEDDING_DIMENSION": "8"}

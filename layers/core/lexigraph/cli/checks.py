@@ -219,9 +219,11 @@ def check_documents(settings: Settings, *, repair: bool) -> Iterator[Check]:
         return
     for found in findings:
         if found.repaired:
-            yield Check("documents", found.uri, "note", f"{found.problem}; done: {found.remedy}")
+            after = "now ingest it again" if "ingest" in found.remedy else "put right"
+            yield Check("documents", found.uri, "note", f"{found.problem}: {after}")
         else:
-            remedy = f"lexigraph doctor --repair ({found.remedy})"
+            # without a document it is no matter of one that repair could see to
+            remedy = f"lexigraph doctor --repair, then: {found.remedy}" if found.uri else found.remedy
             yield Check("documents", found.uri, "problem", found.problem, remedy)
     if not findings:
         yield Check("documents", "comparison", "ok", f"{count:,} documents, the same in all stores")
