@@ -4,6 +4,7 @@ two vector calls at most, whatever is found.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from lexigraph.retrieval.ranking import Candidate, Coverage, Ranked, Ranker, tit
 from lexigraph.retrieval.text import Name, longest, names
 from lexigraph.retrieval.trace import BoundStores
 from lexigraph.storage.protocols import EvidenceRequest, Neighbourhood
+
+_MAX_TITLE_CHARS = 200
 
 
 @dataclass(slots=True)
@@ -36,7 +39,6 @@ class Expansion:
         self.likeness = anchors.likeness
         self.found = Evidence()
         self.ranker = Ranker(Coverage(question), {a.entity.id: a.worth for a in anchors.entities}, args)
-        self._ids: dict[str, str] = {}
 
     def rank(self, limit: int | None = None) -> list[Ranked]:
         """Return what was found so far, best first, at most ``limit`` chunks."""
@@ -45,7 +47,7 @@ class Expansion:
 
     def start(self) -> None:
         """Collect the statements of the best chunks and of the entities asked for."""
-        chunks = self._best_chunks()
+        chunks = dict.fromkeys(self._best_chunks())
         request = EvidenceRequest(
             chunks=tuple(chunks),
             entities=tuple(a.entity.id for a in self.anchors.entities),
@@ -64,7 +66,7 @@ class Expansion:
         followed = {i for starts in self.found.hops for i in starts}
         ranked = self.rank(len(followed) + self.args.link_seeds)
         starts = [r.id for r in ranked if r.id not in followed][: self.args.link_seeds]
-        in_text = {i: list(names(self.found.candidates[i].text)) for i in starts}
+        in_text = {i: self._names_in(i) for i in starts}
         ids = {i: sorted({self._entity_id(n.key) for n in found}) for i, found in in_text.items()}
         around = self.stores.neighbourhood(
             f"links_{hop}", starts, ids, self.args.max_link_df, self.args.max_links_per_entity
@@ -90,7 +92,7 @@ class Expansion:
         """Choose ``vss_top_k`` chunks of the pool by their own score, spread over sources."""
         coverage = self.ranker.coverage
         pool = {
-            i: Candidate(i, self.likeness.sources[i], text.split("\n", 1)[0], text, coverage.held(text))
+            i: Candidate(i, self.likeness.sources[i], _first_line(text), text, coverage.held(text))
             for i, text in self.likeness.texts.items()
         }
         coverage.weigh([c.held for c in pool.values()])
@@ -126,16 +128,26 @@ class Expansion:
         for i, candidate in candidates.items():
             candidate.title_match = matches.get(i, 0.0)
 
+    def _names_in(self, chunk_id: str) -> list[Name]:
+        """Return what may be a name in a chunk's text, without the parts of names that it is known to mention."""
+        mentioned = self._mentioned(chunk_id)
+        found = list(names(self.found.candidates[chunk_id].text))
+        whole = longest(n for n in found if self._entity_id(n.key) in mentioned)
+        home = {at: name for name in whole for at in range(name.first, name.last)}
+        return [n for n in found if (within := home.get(n.first)) is None or n.last > within.last or n == within]
+
+    def _mentioned(self, chunk_id: str) -> set[str]:
+        return {e for row in self.found.rows[chunk_id].values() for e in row.entities}
+
     def _sound(self, around: Neighbourhood, in_text: Mapping[str, Sequence[Name]]) -> Iterable[Link]:
         """Yield the links worth following: not by a name that only is part of a longer one, nor back to the same title."""
         parts: dict[str, set[str]] = {}
         own: dict[str, frozenset[str]] = {}
         for i, found in in_text.items():
-            mentioned = {e for row in self.found.rows[i].values() for e in row.entities}
             known = [n for n in found if self._entity_id(n.key) in around.entities]
             whole = {self._entity_id(n.key) for n in longest(known)}
             own[i] = self._title_ids(self.found.candidates[i].title)
-            parts[i] = {self._entity_id(n.key) for n in known} - whole - mentioned - own[i]
+            parts[i] = {self._entity_id(n.key) for n in known} - whole - self._mentioned(i) - own[i]
         home = {row.chunk_id: row.source.id for row in around.statements}
         for link in around.links:
             by_part = link.entity_id in parts[link.from_chunk]
@@ -149,10 +161,18 @@ class Expansion:
         return frozenset(map(self._entity_id, title_keys(title)))
 
     def _entity_id(self, key: str) -> str:
-        found = self._ids.get(key)
-        if found is None:
-            found = self._ids[key] = node_id("entity", self.stores.tenant, key)
-        return found
+        return _entity_id(self.stores.tenant, key)
+
+
+def _first_line(text: str) -> str:
+    """Return where the title stands in an indexed text; a line too long for one is none."""
+    line = text.split("\n", 1)[0]
+    return line if len(line) <= _MAX_TITLE_CHARS else ""
+
+
+@lru_cache(maxsize=65_536)
+def _entity_id(tenant: str, key: str) -> str:
+    return node_id("entity", tenant, key)
 
 
 def gather(stores: BoundStores, question: str, anchors: Anchors, args: TraversalArgs) -> Expansion:

@@ -109,12 +109,24 @@ class Ranked:
     via: Link | None = None
 
 
+class _Places(dict[str, int]):
+    """From a word to the place of its stem among some stems, -1 for others; each word is stemmed once."""
+
+    def __init__(self, wanted: Sequence[str]) -> None:
+        super().__init__()
+        self._wanted = {word: at for at, word in enumerate(wanted)}
+
+    def __missing__(self, word: str) -> int:
+        place = self[word] = self._wanted.get(stem(word), -1)
+        return place
+
+
 class Coverage:
     """The question's words (as stems), weighted by how few of the texts seen hold them."""
 
     def __init__(self, question: str) -> None:
         self.words = tuple(dict.fromkeys(stems(question)))
-        self._at = {word: i for i, word in enumerate(self.words)}
+        self._places = _Places(self.words)
         self.idf: Array = np.ones(len(self.words))
 
     def weigh(self, held: Sequence[Array]) -> None:
@@ -124,9 +136,9 @@ class Coverage:
 
     def held(self, text: str) -> Array:
         """Return 1.0 for each word of the question that the text holds, else 0.0."""
-        row = np.zeros(len(self.words))
-        row[[self._at[s] for word in set(words(text)) if (s := stem(word)) in self._at]] = 1.0
-        return row
+        row = np.zeros(len(self.words) + 1)
+        row[list({self._places[word] for word in words(text)})] = 1.0
+        return row[:-1]
 
     def shares(self, held: Array, of: Array | float = 1.0) -> Array:
         """Return, for each row of ``held``, the weighted share of the words ``of`` (all by default) it holds, 0 to 1."""
