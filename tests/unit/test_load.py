@@ -572,6 +572,13 @@ def test_records_are_documents_of_their_own(tmp_path: Path, settings: Settings, 
     assert texts(first) == ["One.", "Two."]
 
 
+@pytest.mark.parametrize("said", ["", " \n"])
+def test_a_record_with_an_empty_title_has_none(tmp_path: Path, settings: Settings, said: str) -> None:
+    records = [{"id": "m1", "title": said, "text": "One."}, {"id": "m2", "title": None, "text": "Two."}]
+    found = many(put(tmp_path, "c.jsonl", "\n".join(map(json.dumps, records))), settings)
+    assert [d.title for d in found if isinstance(d, LoadedDocument)] == ["", "m2"]
+
+
 def test_the_fingerprint_of_a_record_follows_its_own_line(tmp_path: Path, settings: Settings) -> None:
     lines = [json.dumps(record) for record in RECORDS[:2]]
     before = many(put(tmp_path, "c.jsonl", "\n".join(lines)), settings)

@@ -184,8 +184,9 @@ def load(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reject
     """Yield the documents of a file, or why there is none; nothing is raised.
 
     One document a file, except records: each line of a jsonl file, and each object of a JSON list whose objects have a
-    field ``text``, is a document with the URI ``FILE#ID`` (``FILE#line=N`` or ``FILE#item=N`` without an id). A bad
-    record, or the second of an id, is rejected and the others are loaded.
+    field ``text``, is a document with the URI ``FILE#ID`` (``FILE#line=N`` or ``FILE#item=N`` without an id). Without a
+    field ``title`` it is called by its id; an empty one says that it has none. A bad record, or the second of an id, is
+    rejected and the others are loaded.
     """
     try:
         yield from _records(item, settings) if item.type == "jsonl" else _whole(item, settings)
@@ -280,4 +281,5 @@ class _Records:
         if fragment in self._seen:
             raise InvalidInput("has an id that came before in this file")
         self._seen.add(fragment)
-        return _document(self._item, record.parsed, f"{self._item.uri}#{fragment}", _hash(raw), record.key or fragment)
+        title = "" if record.untitled else record.key or fragment
+        return _document(self._item, record.parsed, f"{self._item.uri}#{fragment}", _hash(raw), title)

@@ -70,7 +70,7 @@ class LexicalGraphIndex:
 
     def ingest(
         self,
-        paths: Sequence[str | Path],
+        paths: Sequence[str | Path | FileItem],
         *,
         tenant: str = "default",
         namespace: str = "default",
@@ -79,6 +79,7 @@ class LexicalGraphIndex:
     ) -> IngestReport:
         """Take in files and folders; return what was done. What cannot be read is reported and the rest goes on.
 
+        A file given as a ``FileItem`` has the URI that the item says, wherever it lies.
         ``incremental`` skips what has not changed; otherwise everything is extracted and embedded anew, and written with
         the same ids. Raise ``InvalidInput`` for a bad tenant or namespace, or a database of another embedding model,
         ``StoreUnavailable`` and ``ModelUnavailable`` when the run cannot go on: run it again, it continues.
@@ -86,13 +87,14 @@ class LexicalGraphIndex:
         owner, namespace = Tenant(tenant), _checked_namespace(namespace)
         began = time.perf_counter()
         self._refuse_other_embedding(owner)
-        job = self.stores.registry.start_job(owner, "ingest", {"paths": [str(p) for p in paths], "namespace": namespace})
+        named = [p.uri if isinstance(p, FileItem) else str(p) for p in paths]
+        job = self.stores.registry.start_job(owner, "ingest", {"paths": named, "namespace": namespace})
         report = IngestReport(job_id=job.id, incremental=incremental)
         run = _Run(self, owner, namespace, report, _recording(self.stores, owner, job.id, on_event))
         try:
             with self.stores.registry.lease(owner, [_job_lease(job.id)]):
                 self._close_dead_jobs(owner)
-                run.take_in([Path(p) for p in paths])
+                run.take_in([p if isinstance(p, FileItem) else Path(p) for p in paths])
         except BaseException as error:
             report.elapsed_sec = round(time.perf_counter() - began, 3)
             reason = str(error) if isinstance(error, LexigraphError) else type(error).__name__
@@ -189,7 +191,7 @@ class _Run:
         self._settling = versions.Settling(self.stores, self.tenant)
         self.made_with = (*made_with, self.models.extractor.name, self.models.embedder.label)
 
-    def take_in(self, paths: Sequence[Path]) -> None:
+    def take_in(self, paths: Sequence[Path | FileItem]) -> None:
         if self.settings.synonyms:
             self.stores.graph.set_synonyms(self.tenant, read_synonyms(self.settings.synonyms))
         items = list(self._files(paths))
@@ -207,8 +209,9 @@ class _Run:
             self.report.entities_created = max(0, after["entities"] - self._before["entities"])
             self.report.relations_created = max(0, after["facts"] - self._before["facts"])
 
-    def _files(self, paths: Sequence[Path]) -> Iterator[FileItem]:
-        for found in scan(paths):
+    def _files(self, paths: Sequence[Path | FileItem]) -> Iterator[FileItem]:
+        yield from (p for p in paths if isinstance(p, FileItem))
+        for found in scan([p for p in paths if isinstance(p, Path)]):
             if isinstance(found, Rejected):
                 self._fail(found)
             else:

@@ -16,10 +16,11 @@ _TITLES = ("title", "name")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A document among many: ``key`` is its id as text, empty when it has none."""
+    """A document among many: ``key`` is its id as text, empty when it has none; with an empty title it is ``untitled``."""
 
     key: str
     parsed: Parsed
+    untitled: bool = False
 
 
 def read_json(data: bytes, settings: Settings) -> Parsed | list[Any]:
@@ -63,7 +64,9 @@ def read_record(value: Any, settings: Settings) -> Record:
     key, title = value.get("id"), value.get("title")
     named = isinstance(key, (str, int, float)) and not isinstance(key, bool)
     rest = {name: field for name, field in value.items() if name not in ("text", "title")}
-    return Record(one_line(str(key)) if named else "", builder.parsed(title if isinstance(title, str) else "", rest))
+    said = title if isinstance(title, str) else None
+    parsed = builder.parsed(said or "", rest)
+    return Record(one_line(str(key)) if named else "", parsed, untitled=said is not None and not parsed.title)
 
 
 def _kind(value: Any) -> str:
