@@ -280,6 +280,15 @@ def test_entities_joined_by_a_fact_come_rarest_first(graph_store: GraphStore) ->
     assert [e.value for _, e in graph_store.entities(A, names("Warsaw"), connected=5).connected] == ["Marie Curie"]
 
 
+def test_statements_come_alone_or_with_their_whole_chunks(graph_store: GraphStore) -> None:
+    v = version(A, "Kiln", {"Heat": [said("The kiln is hot."), said("It glows.")], "Cold": [said("The kiln is cold.")]})
+    show(graph_store, A, v)
+    rows = graph_store.evidence(A, EvidenceRequest(chunks=tuple(v.placements)))
+    glows = next(row.id for row in rows if row.value == "It glows.")
+    assert values(graph_store, A, statements=(glows,)) == ["It glows."]
+    assert values(graph_store, A, statements=(glows,), whole_chunks=True) == ["The kiln is hot.", "It glows."]
+
+
 def test_statements_of_entities_name_most_of_those_asked_for_first(graph_store: GraphStore) -> None:
     many = [said(f"Warsaw has a street number {n}.", "Warsaw") for n in range(30)]
     both = said("Warsaw honours Marie Curie.", "Warsaw", "Marie Curie")
@@ -319,6 +328,88 @@ def test_the_topic_goes_on_in_the_chunk_beside(graph_store: GraphStore) -> None:
 
     assert values(graph_store, A, chunks=(second,)) == ["Sentence 0.", "Sentence 1.", "Sentence 2."]
     assert values(graph_store, A, chunks=(second,), neighbours=False) == ["Sentence 1."]
+
+
+def one_topic(v: SourceVersion, *seqs: int) -> SourceVersion:
+    """Make the chunks with these numbers go on with the topic of the first of them."""
+    topics = v.chunks[seqs[0]].topics
+    same = {n: tuple(replace(s, topic_id=topics[0].id) for s in v.chunks[n].statements) for n in seqs}
+    changed = [replace(c, topics=topics, statements=same[n]) if n in same else c for n, c in enumerate(v.chunks)]
+    return replace(v, chunks=tuple(changed))
+
+
+def topic(v: SourceVersion, seq: int) -> str:
+    return v.chunks[seq].topics[0].id
+
+
+def test_a_topic_gives_its_statements_from_all_its_chunks_as_they_read_up_to_a_limit(graph_store: GraphStore) -> None:
+    parts = {f"Part {n}": [said(f"Line {n}a.", f"Name {n}"), said(f"Line {n}b.")] for n in range(4)}
+    long = one_topic(version(A, "Long", parts), 0, 2, 3)
+    show(graph_store, A, long)
+    asked = {"topics": (topic(long, 0),)}
+
+    assert values(graph_store, A, **asked) == [f"Line {n}{x}." for n in (0, 2, 3) for x in "ab"]
+    assert values(graph_store, A, **asked, per_topic=3) == ["Line 0a.", "Line 0b.", "Line 2a."]
+    # those that name what was asked for go first
+    assert "Line 3a." in values(graph_store, A, **asked, per_topic=1, entities=names("Name 3"), per_entity=0)
+
+
+def test_a_statement_in_two_chunks_of_a_topic_counts_once(graph_store: GraphStore) -> None:
+    long = one_topic(version(A, "Long", {"One": [said("It snows.")], "Two": [said("It hails.")]}), 0, 1)
+    first, second = long.chunks
+    hails = replace(second.statements[0], position=1)
+    show(graph_store, A, replace(long, chunks=(first, replace(second, statements=(*first.statements, hails)))))
+    assert values(graph_store, A, topics=(topic(long, 0),), per_topic=2) == ["It snows.", "It hails."]
+
+
+def test_topics_beside_a_topic_are_those_near_in_its_source(graph_store: GraphStore) -> None:
+    long = one_topic(version(A, "Long", {f"Part {n}": [said(f"Line {n}.")] for n in range(9)}), 3, 4)
+    other = version(A, "Other", {"Part 3": [said("Elsewhere.")]})
+    show(graph_store, A, long, other)
+    asked = {"topics": (topic(long, 3),)}
+
+    assert values(graph_store, A, **asked) == ["Line 3.", "Line 4."]
+    assert values(graph_store, A, **asked, topic_reach=1) == [f"Line {n}." for n in (2, 3, 4, 5)]
+    assert values(graph_store, A, **asked, topic_reach=2) == [f"Line {n}." for n in (1, 2, 3, 4, 5, 6)]
+
+
+def test_so_many_topics_beside_a_topic_at_most_the_nearest_first(graph_store: GraphStore) -> None:
+    long = version(A, "Long", {f"Part {n}": [said(f"Line {n}.")] for n in range(60)})
+    show(graph_store, A, long)
+    assert values(graph_store, A, topics=(topic(long, 30),), topic_reach=50) == [f"Line {n}." for n in range(20, 41)]
+
+
+def test_topics_that_share_an_entity_come_along_unless_too_many_do(graph_store: GraphStore) -> None:
+    rare, common = "Warsaw", "Poland"
+    home = version(A, "Home", {"Home": [said("Home.", rare, common)]})
+    others = [version(A, f"Doc {n}", {"Far": [said(f"Far {n}.", common)], "Farther": [said("No.")]}) for n in range(4)]
+    show(graph_store, A, home, version(A, "Twin", {"Twin": [said("Twin.", rare)]}), *others)
+    asked = {"topics": (topic(home, 0),)}
+
+    assert values(graph_store, A, **asked) == ["Home."]
+    assert set(values(graph_store, A, **asked, topic_links=3)) == {"Home.", "Twin."}
+    assert set(values(graph_store, A, **asked, topic_links=4)) == {"Home.", "Twin.", *(f"Far {n}." for n in range(4))}
+
+
+def test_topics_are_read_as_they_are_live_within_the_filters_and_by_their_tenant_only(graph_store: GraphStore) -> None:
+    before = version(A, "Marie Curie", CURIE, metadata={"year": 1990})
+    both = (topic(before, 0), topic(before, 1))
+    graph_store.write(A, [before])
+    assert values(graph_store, A, topics=both, topic_reach=1) == []
+    show(graph_store, A, before)
+    assert len(values(graph_store, A, topics=both)) == 3
+    graph_store.write(A, [version(A, "Marie Curie", {"Prizes": CURIE["Prizes"]}, number=2)])
+    assert len(values(graph_store, A, topics=both)) == 3
+    show(graph_store, A, version(A, "Marie Curie", {"Prizes": CURIE["Prizes"]}, number=2, metadata={"year": 1990}))
+    assert values(graph_store, A, topics=both, topic_reach=1) == ["She won two prizes."]
+
+    near = version(A, "Prize", {"Prize": [said("A prize for Marie Curie.", "Marie Curie")]}, metadata={"year": 2020})
+    show(graph_store, A, near)
+    asked = {"topics": both, "topic_reach": 1, "topic_links": 5}
+    assert len(values(graph_store, A, **asked)) == 2
+    assert values(graph_store, A, **asked, filters=MetadataFilter("year", "<", 2000)) == ["She won two prizes."]
+    assert values(graph_store, B, **asked) == []
+    assert values(graph_store, A, topics=("", "topic:zz", before.source.id), topic_reach=3, topic_links=3) == []
 
 
 def test_filters_hold_for_every_way_to_a_statement(graph_store: GraphStore) -> None:

@@ -59,15 +59,27 @@ class EvidenceRequest:
 
     The statements of ``chunks`` (with those of the same topic in the chunks next to them when ``neighbours``); of
     ``entities`` the ``per_entity`` statements that name most of the other entities asked for, then those in whose facts
-    the entity stands; and ``statements`` themselves. An entity named more than 1,000 times gives only statements that
-    name another entity asked for, or that stand in a source about it: alone it is no evidence.
+    the entity stands; and ``statements`` themselves, with ``whole_chunks`` as if the chunks they stand in had been asked for
+    too. An entity named more than 1,000 times gives only statements that name another entity asked for, or that stand in a
+    source about it: alone it is no evidence.
+
+    Of ``topics`` the ``per_topic`` statements that name most of the entities asked for, then as the source reads; likewise
+    of up to 20 topics each in their chunks and the ``topic_reach`` chunks before and after, the nearest first, and of up to
+    20 topics that share most entities with them, of those that at most ``topic_links`` other topics name. Zero leaves
+    these out. Without ``facts`` the rows come without them, which is faster.
     """
 
     chunks: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     statements: tuple[str, ...] = ()
     neighbours: bool = True
+    whole_chunks: bool = False
     per_entity: int = 50
+    topics: tuple[str, ...] = ()
+    per_topic: int = 25
+    topic_reach: int = 0
+    topic_links: int = 0
+    facts: bool = True
     filters: Filter | None = None
 
 
@@ -164,6 +176,7 @@ class GraphStore(Protocol):
         names: Mapping[str, Sequence[str]] | None = None,
         max_df: int = 15,
         per_entity: int = 10,
+        facts: bool = True,
         filters: Filter | None = None,
     ) -> Neighbourhood:
         """Return where the entities mentioned in live chunks lead.
@@ -172,6 +185,8 @@ class GraphStore(Protocol):
         that mention an entity in common which at most ``max_df`` sources name. ``named``: chunks that mention the entity
         which titles the chunk's own source, when at most ``4 * max_df`` sources name it. ``names`` adds ids of entities
         found in a chunk's text. Aliases are followed. At most ``per_entity`` target chunks an entity and kind.
+        What is mentioned more than 1,000 times leads only to what is ``about`` it.
+        Without ``facts`` the statements come without theirs.
         """
 
     def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120) -> dict[str, list[dict[str, Any]]]:

@@ -79,10 +79,11 @@ class SqliteGraphStore:
         names: Mapping[str, Sequence[str]] | None = None,
         max_df: int = 15,
         per_entity: int = 10,
+        facts: bool = True,
         filters: Filter | None = None,
     ) -> Neighbourhood:
         with self._database.read() as connection:
-            return sqlite_read.neighbourhood(connection, tenant, chunk_ids, names or {}, max_df, per_entity, filters)
+            return sqlite_read.neighbourhood(connection, tenant, chunk_ids, names or {}, max_df, per_entity, facts, filters)
 
     def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120) -> dict[str, list[dict[str, Any]]]:
         with self._database.read() as connection:

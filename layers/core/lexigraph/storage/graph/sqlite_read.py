@@ -11,41 +11,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lexigraph.model.filters import Filter
-from lexigraph.model.graph import Entity, FactRow, Link, Placement, Source, StatementRow
+from lexigraph.model.graph import Entity, Link, Placement, Source, StatementRow
 from lexigraph.storage.embedded import in_batches, marks
+from lexigraph.storage.graph.sqlite_gate import PLACED as _PLACED
+from lexigraph.storage.graph.sqlite_gate import Gate, Pair
+from lexigraph.storage.graph.sqlite_gate import select as _select
+from lexigraph.storage.graph.sqlite_rows import statement_rows
 from lexigraph.storage.graph.sqlite_schema import LIVE
+from lexigraph.storage.graph.sqlite_topics import of_topics
 from lexigraph.storage.graph.sqlite_write import keys_of, public, raw, tenant_key
 from lexigraph.storage.protocols import EntityLookup, EvidenceRequest, Neighbourhood
-from lexigraph.storage.sqlite_filters import filter_sql
 
 # Mentions of one entity that are looked at; beyond, the entity alone is no evidence (EvidenceRequest).
 HUB = 1_000
-Pair = tuple[int, int]  # chunk, statement
-# CROSS JOIN keeps the order as written: from the rows asked for outwards
-_PLACED = "CROSS JOIN placed p ON p.chunk = x.chunk CROSS JOIN source s ON s.k = p.source"
-
 _TITLED = "CROSS JOIN placed p ON p.source = a.source CROSS JOIN source s ON s.k = p.source"
-
-
-class Gate:
-    """What a reader may see: the condition on a chunk placed as ``p`` in a source ``s``, and its parameters."""
-
-    def __init__(self, tenant: int, filters: Filter | None) -> None:
-        self.tenant = tenant
-        condition, parameters = filter_sql(filters, "s.filterable") if filters else ("1", [])
-        self.sql = f"{LIVE} AND ({condition})"
-        self.parameters: tuple[Any, ...] = (tenant, *parameters)
-
-
-def _select(
-    connection: sqlite3.Connection, query: str, keys: Iterable[Any], gate: Gate | None = None
-) -> list[tuple[Any, ...]]:
-    """Run a query whose first parameters are an ``IN ({})`` list, whose last are those of the gate."""
-    rows: list[tuple[Any, ...]] = []
-    for batch in in_batches(list(keys)):
-        parameters = (*batch, *(gate.parameters if gate else ()))
-        rows += connection.execute(query.replace("{}", marks(len(batch)), 1), parameters).fetchall()
-    return rows
 
 
 # ---------------------------------------------------------------- entities
@@ -62,7 +41,9 @@ def entities(
         return EntityLookup()
     same = _same_meaning(connection, key.values())
     rows = entity_rows(connection, gate.tenant, {*key.values(), *(k for group in same.values() for k in group)})
-    near = _connected(connection, gate, {k: {k, *same.get(k, ())} for k in key.values()}, connected) if connected else []
+    # of a hub almost anything is joined by some fact: that says nothing
+    groups = {k: {k, *same.get(k, ())} for k in key.values() if k not in rows or rows[k].degree <= HUB}
+    near = _connected(connection, gate, groups, connected) if connected else []
     near_rows = entity_rows(connection, gate.tenant, {k for _, k in near})
     name = {k: asked[i] for i, k in key.items()}
     ranked = sorted(
@@ -139,14 +120,15 @@ def evidence(connection: sqlite3.Connection, tenant: str, request: EvidenceReque
     """Collect the live statements that a request asks for, each once, in reading order."""
     gate = Gate(tenant_key(connection, tenant), request.filters)
     chunks = list(keys_of(connection, "chunk", (raw(c) for c in request.chunks)).values())
-    pairs = set(_live_pairs(connection, gate, "x.chunk", chunks))
-    if request.neighbours:
-        pairs |= _beside(connection, gate, chunks)
+    statements = keys_of(connection, "statement", (raw(s) for s in request.statements)).values()
+    said = set(_live_pairs(connection, gate, "x.statement", statements))
+    if request.whole_chunks:
+        chunks = sorted({*chunks, *(chunk for chunk, _ in said)})
+    pairs = said | (_beside(connection, gate, chunks) if request.neighbours else set())
     entity_keys = list(keys_of(connection, "entity", (raw(e) for e in request.entities)).values())
     pairs |= _of_entities(connection, gate, entity_keys, request.per_entity)
-    statements = keys_of(connection, "statement", (raw(s) for s in request.statements)).values()
-    pairs |= set(_live_pairs(connection, gate, "x.statement", statements))
-    return statement_rows(connection, gate, pairs)
+    pairs |= of_topics(connection, gate, request, entity_keys)
+    return statement_rows(connection, gate, pairs, chunks, facts=request.facts)
 
 
 def _live_pairs(connection: sqlite3.Connection, gate: Gate, column: str, keys: Iterable[int]) -> list[Pair]:
@@ -179,99 +161,44 @@ def _of_entities(connection: sqlite3.Connection, gate: Gate, keys: Sequence[int]
             naming[pair].add(k)
     if hubs:
         about = f"""SELECT x.chunk, x.statement, a.entity FROM about a {_TITLED} JOIN said_in x ON x.chunk = p.chunk
-            WHERE a.entity IN ({{}}) AND {gate.sql} ORDER BY p.source, p.seq, x.position LIMIT {HUB}"""
+            WHERE a.entity IN ({{}}) AND {gate.sql} ORDER BY s.id, p.seq, x.position LIMIT {HUB}"""
         for chunk, statement, k in _select(connection, about, hubs, gate):
             naming[chunk, statement].add(k)
             by_entity[k].append((chunk, statement))
         for pair, k in _naming_hubs(connection, list(naming), hubs):
             naming[pair].add(k)
             by_entity[k].append(pair)
-    stands = _stand_in_facts(connection, naming, set(keys))
+    found_of = {k: set(found) for k, found in by_entity.items()}
+    cut = {pair for found in found_of.values() if len(found) > most for pair in found}
+    stands = _stand_in_facts(connection, cut, set(keys))
+    # keys follow the order of writing, ids do not
+    statement_id = dict(_select(connection, "SELECT k, id FROM statement WHERE k IN ({})", {s for _, s in cut}))
+    chunk_id = dict(_select(connection, "SELECT k, id FROM chunk WHERE k IN ({})", {c for c, _ in cut}))
     taken: set[Pair] = set()
-    for k, found in by_entity.items():
-        ranked = sorted(set(found), key=lambda pair: (-len(naming[pair]), (*pair, k) not in stands, pair[1], pair[0]))
-        taken.update(ranked[:most])
+    for k, of_entity in found_of.items():
+        order = sorted(
+            (-len(naming[c, s]), (c, s, k) not in stands, statement_id[s], chunk_id[c], (c, s))
+            for c, s in (of_entity if len(of_entity) > most else ())
+        )
+        taken |= {pair for *_, pair in order[:most]} or of_entity
     return taken
 
 
 def _naming_hubs(connection: sqlite3.Connection, pairs: Sequence[Pair], hubs: set[int]) -> list[tuple[Pair, int]]:
-    query = "SELECT chunk, statement, entity FROM mentions WHERE chunk IN ({})"
+    few = ",".join(map(str, sorted(hubs)))
+    query = f"SELECT chunk, statement, entity FROM mentions WHERE chunk IN ({{}}) AND entity IN ({few})"
     wanted = set(pairs)
     rows = _select(connection, query, {chunk for chunk, _ in pairs})
-    return [((c, s), e) for c, s, e in rows if e in hubs and (c, s) in wanted]
+    return [((c, s), e) for c, s, e in rows if (c, s) in wanted]
 
 
 def _stand_in_facts(connection: sqlite3.Connection, pairs: Iterable[Pair], keys: set[int]) -> set[tuple[int, int, int]]:
-    query = """SELECT x.chunk, x.statement, f.subject_entity, x.object_entity FROM supports x JOIN fact f ON f.k = x.fact
-        WHERE x.chunk IN ({})"""
+    few = ",".join(map(str, sorted(keys)))
+    query = f"""SELECT x.chunk, x.statement, f.subject_entity, x.object_entity
+        FROM supports x CROSS JOIN fact f ON f.k = x.fact WHERE x.chunk IN ({{}})
+        AND (x.object_entity IN ({few}) OR f.subject_entity IN ({few}))"""
     rows = _select(connection, query, {chunk for chunk, _ in pairs})
     return {(c, s, e) for c, s, *ends in rows for e in ends if e in keys}
-
-
-_STATEMENTS = f"""
-SELECT x.chunk, x.statement, st.id, st.value, st.details, tp.id, tp.value, c.id, p.seq, x.position, x."start", x."end",
-    p."start", s.k, s.id, s.uri, s.namespace, s.title, s.metadata, s.live
-FROM said_in x {_PLACED} JOIN chunk c ON c.k = x.chunk JOIN statement st ON st.k = x.statement
-    JOIN topic tp ON tp.k = st.topic WHERE x.chunk IN ({{}}) AND
-"""
-
-
-def statement_rows(connection: sqlite3.Connection, gate: Gate, pairs: set[Pair]) -> list[StatementRow]:
-    """Return the statements of (chunk, statement) pairs; of one said in several chunks, where it stands first."""
-    chunks = {chunk for chunk, _ in pairs}
-    sources: dict[int, Source] = {}
-    first: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
-    for row in _select(connection, _STATEMENTS + gate.sql, chunks, gate):
-        if (row[0], row[1]) not in pairs:
-            continue
-        if row[13] not in sources:
-            id_, uri, namespace, title, metadata, live = row[14:]
-            sources[row[13]] = Source(public("source", id_), uri, namespace, title, json.loads(metadata), live)
-        order = (sources[row[13]].id, row[8], row[9], row[2])
-        if row[1] not in first or order < first[row[1]][0]:
-            first[row[1]] = (order, row)
-    kept = {(row[0], row[1]) for _, row in first.values()}
-    facts, named = _facts_of(connection, kept), _entities_of(connection, kept)
-    return [
-        StatementRow(
-            id=public("statement", row[2]),
-            value=row[3],
-            details=row[4],
-            topic_id=public("topic", row[5]),
-            topic=row[6],
-            chunk_id=public("chunk", row[7]),
-            seq=row[8],
-            position=row[9],
-            start=row[10],
-            end=row[11],
-            chunk_start=row[12],
-            source=sources[row[13]],
-            facts=tuple(facts.get((row[0], row[1]), ())),
-            entities=tuple(named.get((row[0], row[1]), ())),
-        )
-        for _, row in sorted(first.values(), key=lambda pair: pair[0])
-    ]
-
-
-def _facts_of(connection: sqlite3.Connection, pairs: set[Pair]) -> dict[Pair, list[FactRow]]:
-    query = """SELECT x.chunk, x.statement, f.id, f.subject, f.predicate, f.object, e.id, o.id
-        FROM supports x JOIN fact f ON f.k = x.fact JOIN entity e ON e.k = f.subject_entity
-        LEFT JOIN entity o ON o.k = x.object_entity WHERE x.chunk IN ({})"""
-    facts: dict[Pair, list[FactRow]] = defaultdict(list)
-    for chunk, statement, id_, subject, predicate, object_, e, o in _select(connection, query, {c for c, _ in pairs}):
-        if (chunk, statement) in pairs:
-            ends = (public("entity", e), public("entity", o) if o else None)
-            facts[chunk, statement].append(FactRow(public("fact", id_), subject, predicate, object_, *ends))
-    return {pair: sorted(rows, key=lambda f: f.id) for pair, rows in facts.items()}
-
-
-def _entities_of(connection: sqlite3.Connection, pairs: set[Pair]) -> dict[Pair, list[str]]:
-    query = "SELECT x.chunk, x.statement, e.id FROM mentions x JOIN entity e ON e.k = x.entity WHERE x.chunk IN ({})"
-    named: dict[Pair, list[str]] = defaultdict(list)
-    for chunk, statement, id_ in _select(connection, query, {c for c, _ in pairs}):
-        if (chunk, statement) in pairs:
-            named[chunk, statement].append(public("entity", id_))
-    return {pair: sorted(ids) for pair, ids in named.items()}
 
 
 # ---------------------------------------------------------------- links
@@ -284,6 +211,7 @@ def neighbourhood(
     names: Mapping[str, Sequence[str]],
     max_df: int,
     per_entity: int,
+    facts: bool,
     filters: Filter | None,
 ) -> Neighbourhood:
     """Follow the entities of some live chunks to other chunks: what is about them, what shares them, what names them."""
@@ -297,7 +225,7 @@ def neighbourhood(
     passed = entity_rows(connection, gate.tenant, {e for _, e in named} | {e for _, e in titled})
     rare = {k for k, e in passed.items() if e.df <= max_df}
     known = {k for k, e in passed.items() if e.df <= 4 * max_df}
-    about = _chunks_about(connection, gate, {e for _, e in named})
+    about = _chunks_about(connection, gate, {e for _, e in named}, per_entity)
     sharing = _chunks_naming(connection, gate, ({e for _, e in named} & rare) | ({e for _, e in titled} & known))
     links: set[tuple[int, int, int, str]] = set()
     for chunk, entity in named:
@@ -320,7 +248,7 @@ def neighbourhood(
                 key=lambda link: (link.from_chunk, link.entity_id, link.to_chunk, link.kind),
             )
         ),
-        statements=tuple(statement_rows(connection, gate, set(_live_pairs(connection, gate, "x.chunk", targets)))),
+        statements=tuple(statement_rows(connection, gate, set(), targets, facts=facts)),
         entities={e.id: e for k, e in passed.items()},
     )
 
@@ -335,13 +263,17 @@ def _named_by(connection: sqlite3.Connection, seeds: Mapping[int, bytes], names:
     return named | {(chunk, other) for chunk, e in named for other in same.get(e, ())}
 
 
-def _chunks_about(connection: sqlite3.Connection, gate: Gate, keys: set[int]) -> dict[int, list[int]]:
-    query = f"""SELECT a.entity, p.chunk FROM about a {_TITLED}
+def _chunks_about(connection: sqlite3.Connection, gate: Gate, keys: set[int], most: int) -> dict[int, list[int]]:
+    # of a long document no more chunks than one entity may lead to
+    query = f"""SELECT a.entity, p.chunk FROM about a {_TITLED} AND p.seq < {int(most)}
         WHERE a.entity IN ({{}}) AND {gate.sql} ORDER BY s.id, p.seq"""
     return _grouped(_select(connection, query, keys, gate))
 
 
 def _chunks_naming(connection: sqlite3.Connection, gate: Gate, keys: set[int]) -> dict[int, list[int]]:
+    telling = f"""SELECT e.k FROM entity e WHERE e.k IN ({{}})
+        AND (SELECT 1 FROM mentions m WHERE m.entity = e.k LIMIT 1 OFFSET {HUB}) IS NULL"""
+    keys = {k for (k,) in _select(connection, telling, keys)}
     query = f"""SELECT x.entity, x.chunk FROM mentions x {_PLACED} JOIN chunk c ON c.k = x.chunk
         WHERE x.entity IN ({{}}) AND {gate.sql} GROUP BY x.entity, x.chunk ORDER BY x.entity, count(*) DESC, c.id"""
     return _grouped(_select(connection, query, keys, gate))

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from lexigraph.storage.vector.partitions import Partition
 from lexigraph.storage.vector.sidecar import Moved, Sidecars, View
 
 Scores = list[tuple[int, float]]
+_Record = tuple[str, str, str, str]
 
 _AT_ONCE = 8  # vectors multiplied together: enough to read the matrix seldom, few enough for a small result
 _MARGIN = 2e-5  # more than float32 sums of the same products differ with their order
@@ -36,6 +36,9 @@ class Search:
         self._connection, self._sidecars, self._tenant = connection, sidecars, tenant
         self._partitions, self._patient = partitions, patient
         self._passing: dict[str, frozenset[str]] = {}
+        # id, source, chunk and text by partition and key: several requests ask for the same records
+        self._records: dict[int, dict[int, _Record]] = {}
+        self._asked: dict[tuple[int, tuple[str, ...]], list[int]] = {}
 
     def answer(self, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
         """Return the hits of each request. Raise ``Moved`` to be asked again in another transaction."""
@@ -114,23 +117,35 @@ class Search:
         of = dict(scores)
         # slots know sources by a hash only
         allowed = None if filters is None else self._sources_passing(filters)
+        records = self._records.setdefault(partition.number, {})
+        self._read(partition, "key", [key for key in of if key not in records])
         hits = [
             Hit(id_, of[key], text, source, chunk)
-            for key, id_, source, chunk, text in self._rows(partition, "key, id, source, chunk, text", "key", list(of))
+            for key in of
+            for id_, source, chunk, text in (records[key],)
             if allowed is None or source in allowed
         ]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]
 
     def _keys(self, partition: Partition, ids: Iterable[str], filters: Filter | None) -> list[int]:
-        unique = list(dict.fromkeys(ids))
-        allowed = None if filters is None else self._sources_passing(filters)
-        rows = self._rows(partition, "key, source", "id", unique)
-        return [key for key, source in rows if allowed is None or source in allowed]
+        unique = tuple(dict.fromkeys(ids))
+        if (partition.number, unique) not in self._asked:
+            self._asked[partition.number, unique] = self._read(partition, "id", list(unique))
+        keys, records = self._asked[partition.number, unique], self._records.get(partition.number, {})
+        if filters is None:
+            return keys
+        allowed = self._sources_passing(filters)
+        return [key for key in keys if records[key][1] in allowed]
 
-    def _rows(self, partition: Partition, columns: str, by: str, values: list[str] | list[int]) -> Iterable[tuple[Any, ...]]:
+    def _read(self, partition: Partition, by: str, values: list[str] | list[int]) -> list[int]:
+        """Read records by ``id`` or ``key``, to be found in ``_records``; return the keys of those that exist."""
+        records, found = self._records.setdefault(partition.number, {}), []
         for batch in in_batches(values):
-            query = f"SELECT {columns} FROM {partition.records} WHERE {by} IN ({marks(len(batch))})"
-            yield from self._connection.execute(query, batch)
+            query = f"SELECT key, id, source, chunk, text FROM {partition.records} WHERE {by} IN ({marks(len(batch))})"
+            rows = self._connection.execute(query, batch).fetchall()
+            records.update({row[0]: row[1:] for row in rows})
+            found += [row[0] for row in rows]
+        return found
 
     def _tagged(self, filters: Filter) -> Sql:
         condition, parameters = filter_sql(filters, "tags.metadata")

@@ -1,0 +1,38 @@
+"""What a reader of the embedded graph may see, and how queries are given long lists of keys."""
+
+import sqlite3
+from collections.abc import Iterable
+from typing import Any
+
+from lexigraph.model.filters import Filter
+from lexigraph.storage.embedded import in_batches, marks
+from lexigraph.storage.graph.sqlite_schema import LIVE
+from lexigraph.storage.sqlite_filters import filter_sql
+
+Pair = tuple[int, int]  # chunk, statement
+
+# CROSS JOIN keeps the order as written: from the rows asked for outwards
+PLACED = "CROSS JOIN placed p ON p.chunk = x.chunk CROSS JOIN source s ON s.k = p.source"
+
+
+class Gate:
+    """What a reader may see: the condition on a chunk placed as ``p`` in a source ``s``, and its parameters."""
+
+    def __init__(self, tenant: int, filters: Filter | None) -> None:
+        self.tenant = tenant
+        condition, parameters = filter_sql(filters, "s.filterable") if filters else ("1", [])
+        self.sql = f"{LIVE} AND ({condition})"
+        self.parameters: tuple[Any, ...] = (tenant, *parameters)
+
+
+def select(
+    connection: sqlite3.Connection, query: str, keys: Iterable[Any], gate: Gate | None = None
+) -> list[tuple[Any, ...]]:
+    """Run a query whose first parameters are an ``IN ({})`` list, whose last are those of the gate."""
+    rows: list[tuple[Any, ...]] = []
+    for batch in in_batches(list(keys)):
+        # lists of a few lengths only, the rest of one being NULL: so the query is found prepared
+        length = 1 << (len(batch) - 1).bit_length()
+        parameters = (*batch, *(None,) * (length - len(batch)), *(gate.parameters if gate else ()))
+        rows += connection.execute(query.replace("{}", marks(length), 1), parameters).fetchall()
+    return rows
