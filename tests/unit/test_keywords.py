@@ -69,6 +69,29 @@ def test_a_question_about_one_entity_stays_whole():
         assert subqueries(model(server), LONG, 2, Trace()) == ()
 
 
+def test_a_subquery_that_only_repeats_the_question_or_another_is_left_out():
+    reply = {"several_entities": True, "subqueries": [LONG.upper(), " Who owns\nTidewater? ", "who owns tidewater?", "?"]}
+    with ScriptedLLMServer(reply) as server:
+        assert subqueries(model(server), LONG, 5, Trace()) == ("Who owns Tidewater?",)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "no JSON",
+        {"several_entities": True, "subqueries": []},
+        {"several_entities": True, "subqueries": "Who?"},
+        {"several_entities": "yes", "subqueries": ["Who owns Tidewater?"]},
+        {"several_entities": True, "subqueries": [LONG, 7]},
+    ],
+)
+def test_a_reply_without_usable_subqueries_leaves_the_question_whole_with_a_warning(reply: object):
+    trace = Trace()
+    with ScriptedLLMServer(reply) as server:  # type: ignore[arg-type]  # any reply
+        assert subqueries(model(server), LONG, 2, trace) == ()
+    assert [w.type for w in trace.warnings] == ["subqueries_failed"]
+
+
 def test_only_questions_over_25_characters_are_broken_up():
     reply = {"several_entities": True, "subqueries": ["Who?"]}
     with ScriptedLLMServer(reply) as server:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lexigraph.retrieval.args import TraversalArgs
+from lexigraph.retrieval.semantic_args import SemanticArgs
 
 PACKAGE = Path(__file__).parents[2] / "layers" / "core" / "lexigraph"
 MAY_IMPORT = {
@@ -20,7 +21,18 @@ MAY_IMPORT = {
     "ingestion": {"model", "settings", "storage", "inference", "ingestion"},
     "retrieval": {"model", "settings", "storage", "inference", "retrieval"},
     "answering": {"model", "settings", "storage", "inference", "retrieval", "answering"},
-    "cli": {"model", "settings", "storage", "inference", "ingestion", "retrieval", "answering", "cli"},
+    "evaluation": {"model", "settings", "storage", "inference", "ingestion", "retrieval", "answering", "evaluation"},
+    "cli": {
+        "model",
+        "settings",
+        "storage",
+        "inference",
+        "ingestion",
+        "retrieval",
+        "answering",
+        "evaluation",
+        "cli",
+    },
 }
 HEAVY = (
     "llama_index",
@@ -63,6 +75,9 @@ def test_nothing_imports_upwards(layer: str) -> None:
         "lexigraph.storage.factory",
         "lexigraph.inference.factory",
         "lexigraph.ingestion.pipeline",
+        "lexigraph.retrieval.catalogue",
+        "lexigraph.evaluation.index",
+        "lexigraph.evaluation.quality",
         "lexigraph.cli.main",
     ],
 )
@@ -81,4 +96,4 @@ def test_importing_the_package_loads_only_its_own_front_door() -> None:
 def test_the_docs_name_every_retrieval_parameter_with_its_default() -> None:
     text = (PACKAGE.parents[2] / "docs" / "retrieval.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \| .* \| (\S+) \|$", text, re.MULTILINE))
-    assert rows == {f.name: str(f.default) for f in fields(TraversalArgs)}
+    assert rows == {f.name: str(f.default) for kind in (TraversalArgs, SemanticArgs) for f in fields(kind)}

@@ -47,6 +47,16 @@ class World:
         return [r.id for r in self.rank(*hops)]
 
 
+def test_a_text_that_holds_all_words_of_a_subquery_counts_as_much_as_that_subquery_does():
+    coverage = Coverage("Who leads the Heron Team and who wrote Silverbirch?", [("Who wrote Silverbirch?", 0.9)])
+    held = np.stack([coverage.held(text) for text in ("Silverbirch: he wrote it.", "The Heron Team.", "Nothing.")])
+    whole, part, nothing = coverage.best_shares(held).tolist()
+    assert (whole, nothing) == (0.9, 0.0)
+    assert part == pytest.approx(2 / 5)
+    alone = Coverage("Who wrote Silverbirch?")
+    assert alone.best_shares(alone.held("Silverbirch")[np.newaxis]).tolist() == [0.5]
+
+
 def lothair() -> World:
     world = World()
     world.chunk("lothair", "Lothair was the son of Ermengarde.", 1.0, title="Lothair")

@@ -18,7 +18,12 @@ from lexigraph.model.question import Question
 from lexigraph.model.results import ScoredStatement, SearchResults
 from lexigraph.model.tenant import DEFAULT_TENANT, Tenant
 from lexigraph.retrieval.args import TraversalArgs
-from lexigraph.retrieval.retrievers import ChunkBasedSearch, EntityBasedSearch, TraversalBasedRetriever
+from lexigraph.retrieval.retrievers import (
+    ChunkBasedSearch,
+    EntityBasedSearch,
+    TopicBeamSearch,
+    TraversalBasedRetriever,
+)
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Stores
 from tests.laptop import laptop, open_laptop
@@ -194,7 +199,7 @@ def test_the_entity_search_alone_starts_from_names(stores: Stores):
     assert not any("sea" in text for text in texts(found))
 
 
-@pytest.mark.parametrize("search", [ChunkBasedSearch, EntityBasedSearch])
+@pytest.mark.parametrize("search", [ChunkBasedSearch, EntityBasedSearch, TopicBeamSearch])
 def test_a_search_used_alone_finds_what_the_composite_of_it_alone_finds(stores: Stores, search: type[ChunkBasedSearch]):
     own = search(stores.graph, stores.vectors, embedder=WordEmbedder(), settings=Settings(), max_search_results=2)
     found = own.retrieve(DEFAULT_TENANT, Question.of(CHAIN))
@@ -275,6 +280,11 @@ FLIPS: dict[str, tuple[str, Any, Any, dict[str, Any]]] = {
     "max_links_per_entity": ("Where does Mill Road lead?", 1, 10, {"vss_top_k": 1, "retrievers": [ChunkBasedSearch]}),
     "max_link_df": ("Where does Mill Road lead?", 1, 15, {"vss_top_k": 1, "retrievers": [ChunkBasedSearch]}),
     "max_statements_per_entity": ("the Great Mill", 1, 50, {"retrievers": [EntityBasedSearch], "link_rounds": 0}),
+    "topic_weight": (CHAIN, 0.0, 1.0, {"retrievers": [ChunkBasedSearch, TopicBeamSearch]}),
+    "topic_top_k": ("Silverbirch", 1, 10, {"retrievers": [TopicBeamSearch], "link_rounds": 0}),
+    "topic_beam_width": ("Part 2", 0, 20, {"retrievers": [TopicBeamSearch], "link_rounds": 0, "topic_top_k": 1}),
+    "topic_beam_max_depth": ("Part 2", 1, 2, {"retrievers": [TopicBeamSearch], "link_rounds": 0, "topic_top_k": 1}),
+    "topic_statements": ("Silverbirch", 1, 25, {"retrievers": [TopicBeamSearch], "link_rounds": 0}),
     "diversity": (CHAIN, 0.0, 0.9, {}),
 }
 SUBQUERIES = {"several_entities": True, "subqueries": ["Who leads the Heron Team?", "Who likes owls?"], "keywords": ["roof"]}
@@ -385,6 +395,53 @@ def test_subqueries_find_what_the_question_does_not_say_in_the_same_calls(stores
         found = ask(stores, question, derive_subqueries=True, llm=model(server), **options)
     assert {"Ines Calloway leads the Heron Team.", "The Basalt Team likes owls."} <= set(texts(found))
     assert found.calls["vector"] <= 2
+
+
+PARTS = {
+    "Who leads the Heron Team?": "Ines Calloway leads the Heron Team.",
+    "Who wrote Silverbirch?": "Silverbirch was written by Odile Ferrand.",
+    "What does the Basalt Team like?": "The Basalt Team likes owls.",
+    "Where does Mill Road lead?": "Mill Road leads to the Great Mill.",
+    "Whom does the kiln belong to?": "The kiln belongs to a potter.",
+}
+
+
+class Counting(WordEmbedder):
+    """Notes the texts of each call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[list[str]] = []
+
+    def embed_questions(self, texts: Sequence[str]) -> FloatArray:
+        self.asked.append(list(texts))
+        return super().embed_questions(texts)
+
+
+@pytest.mark.parametrize("parts", [2, 3, 4, 5])
+@pytest.mark.parametrize("searches", [None, [ChunkBasedSearch], [ChunkBasedSearch, EntityBasedSearch, TopicBeamSearch]])
+def test_all_subqueries_travel_in_one_batch_and_each_is_answered(stores: Stores, parts: int, searches: Any):
+    question = "What can be said of the towns, of those five matters, and of the quiet sea?"
+    reply = {"several_entities": True, "subqueries": list(PARTS), "keywords": ["towns"]}
+    counting = Counting()
+    with ScriptedLLMServer(reply) as server:
+        options = {"llm": model(server), "embedder": counting, "derive_subqueries": True, "max_subqueries": parts}
+        found = ask(stores, question, retrievers=searches, **options)
+        assert len(server.requests) == (1 if searches == [ChunkBasedSearch] else 2)
+    asked, answers = list(PARTS)[:parts], list(PARTS.values())[:parts]
+    assert counting.asked == [[question, *asked]]
+    assert found.calls["vector"] <= 3
+    assert found.calls["graph"] <= 4
+    assert set(answers) <= {s.text for s in best(found)[: 3 * parts]}
+    assert found.warnings == ()
+
+
+def test_a_model_that_fails_to_break_a_question_up_leaves_it_whole_and_warns(stores: Stores):
+    for reply in (refused(503), {"several_entities": True, "subqueries": [], "keywords": ["Tidewater"]}):
+        with ScriptedLLMServer(reply) as server:
+            found = ask(stores, CHAIN, derive_subqueries=True, llm=model(server), retrievers=[ChunkBasedSearch])
+        assert [w.type for w in found.warnings] == ["subqueries_failed"]
+        assert found.results == ask(stores, CHAIN, retrievers=[ChunkBasedSearch]).results
 
 
 def test_subqueries_without_a_model_warn(stores: Stores):

@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from lexigraph.answering import citations, prompts
 from lexigraph.answering.context import (
@@ -25,17 +25,11 @@ from lexigraph.model.filters import Filter, parse_filter
 from lexigraph.model.question import MAX_CHARS, Question
 from lexigraph.model.results import Notice, SearchResults
 from lexigraph.model.tenant import Tenant
+from lexigraph.retrieval.catalogue import Retriever
 from lexigraph.settings import EmbeddingModel, Settings, load_settings
 
 if TYPE_CHECKING:
     from lexigraph.storage.protocols import GraphStore, VectorStore
-
-
-class Retriever(Protocol):
-    """Anything that finds statements for a question."""
-
-    def retrieve(self, tenant: Tenant, question: Question) -> SearchResults:
-        """Return ranked statements; degrade with a warning, fail only when a store is lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +69,18 @@ _LIMITS = {
     "max_question_chars": 100_000,
 }
 _ANSWERING = tuple(f.name for f in fields(AnswerArgs))
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What every engine may be made with."""
+
+    embedder: Embedder | None
+    llm: Any
+    tenant: str | None
+    settings: Settings | None
+    filters: Filter | Mapping[str, Any] | None
+    streaming: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,28 +147,68 @@ class LexicalGraphQueryEngine:
         (G-18). ``args`` are those of the retriever (``max_search_results=10``) and of :class:`AnswerArgs`. Raise
         ``InvalidInput`` for an argument that neither knows, ``StoreUnavailable`` when a store cannot be opened.
         """
-        from lexigraph.inference.factory import make_embedder
         from lexigraph.retrieval.retrievers import TraversalBasedRetriever
+
+        given = _Given(embedder, llm, tenant, settings, filters, streaming)
+        return cls._over(TraversalBasedRetriever, graph_store, vector_store, given, {"retrievers": retrievers, **args})
+
+    @classmethod
+    def for_semantic_guided_search(
+        cls,
+        graph_store: "GraphStore | str",
+        vector_store: "VectorStore | str",
+        *,
+        embedder: Embedder | None = None,
+        llm: Any = None,
+        tenant: str | None = None,
+        settings: Settings | None = None,
+        retrievers: Sequence[Any] | None = None,
+        post_processors: Sequence[Any] | None = None,
+        filters: Filter | Mapping[str, Any] | None = None,
+        streaming: bool = False,
+        **args: Any,
+    ) -> Self:
+        """Return an engine over a ``SemanticGuidedRetriever`` (G-07).
+
+        ``post_processors`` change what was found before it is answered from, one after the other. All else is as for
+        :meth:`for_traversal_based_search`.
+        """
+        from lexigraph.retrieval.retrievers import SemanticGuidedRetriever
+
+        given = _Given(embedder, llm, tenant, settings, filters, streaming)
+        of_search = {"retrievers": retrievers, "post_processors": post_processors, **args}
+        return cls._over(SemanticGuidedRetriever, graph_store, vector_store, given, of_search)
+
+    @classmethod
+    def _over(
+        cls,
+        kind: Callable[..., Retriever],
+        graph_store: "GraphStore | str",
+        vector_store: "VectorStore | str",
+        given: "_Given",
+        args: dict[str, Any],
+    ) -> Self:
+        """Return an engine over a retriever of a kind, with stores and models opened."""
+        from lexigraph.inference.factory import make_embedder
         from lexigraph.storage.factory import GraphStoreFactory, VectorStoreFactory
 
-        settings = settings or load_settings()
-        embedder = embedder or make_embedder(settings)
-        model = language_model(llm, settings)
+        settings = given.settings or load_settings()
+        embedder = given.embedder or make_embedder(settings)
+        model = language_model(given.llm, settings)
         mine = {name: args.pop(name) for name in _ANSWERING if name in args and name != "include_facts"}
-        retriever = TraversalBasedRetriever(
+        retriever = kind(
             GraphStoreFactory.for_graph_store(graph_store),
             VectorStoreFactory.for_vector_store(vector_store, embedding=_embedding_of(embedder)),
             embedder=embedder,
             llm=model,
-            retrievers=retrievers,
             settings=settings,
             **args,
         )
         mine.setdefault("max_answer_tokens", settings.answer_max_tokens)
         mine.setdefault("max_question_chars", settings.max_question_chars)
         mine["include_facts"] = args.get("include_facts", False)
-        owner = settings.tenant if tenant is None else tenant
-        return cls(retriever, model, tenant=owner, filters=filters, streaming=streaming, **mine)
+        owner = settings.tenant if given.tenant is None else given.tenant
+        return cls(retriever, model, tenant=owner, filters=given.filters, streaming=given.streaming, **mine)
 
     def retrieve(
         self, question: str, *, tenant: str | None = None, filters: Filter | Mapping[str, Any] | None = None

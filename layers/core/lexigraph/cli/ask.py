@@ -3,7 +3,7 @@
 import inspect
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,6 +19,7 @@ from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import Filter, MetadataFilters, parse_expression
 from lexigraph.model.question import Question
 from lexigraph.retrieval.args import TraversalArgs
+from lexigraph.retrieval.semantic_args import SemanticArgs
 
 if TYPE_CHECKING:
     from lexigraph.answering.query_engine import LexicalGraphQueryEngine
@@ -27,13 +28,15 @@ if TYPE_CHECKING:
     from lexigraph.storage.protocols import Stores
 
 _MOST_READ = 1_000_000  # bytes of a question on stdin; how many characters are allowed is a setting
-Retrievers = Literal["traversal", "chunk", "entity", "vector", "bm25", "fused"]
+Retrievers = Literal["traversal", "chunk", "entity", "topic", "semantic-guided", "vector", "bm25", "fused"]
 
 QuestionArgument = Annotated[str, typer.Argument(help="The question; - reads it from stdin.", show_default=False)]
 RetrieverOption = Annotated[
     Retrievers,
     typer.Option(
         help="traversal is chunk-based and entity-based search together, chunk and entity one of them; "
+        "topic searches long documents by what their sections are about; "
+        "semantic-guided starts from single statements; "
         "vector, bm25 and fused are baselines that rank chunks by likeness alone."
     ),
 ]
@@ -48,7 +51,7 @@ LlmOption = Annotated[str | None, typer.Option(metavar="MODEL", help="Language m
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@with_options(TraversalArgs, AnswerArgs, leave_out=("prompts", "max_question_chars", "max_answer_tokens"))
+@with_options(TraversalArgs, SemanticArgs, AnswerArgs, leave_out=("prompts", "max_question_chars", "max_answer_tokens"))
 def query(
     context: typer.Context,
     question: QuestionArgument,
@@ -89,7 +92,7 @@ def query(
     return ExitCode.OK
 
 
-@with_options(TraversalArgs)
+@with_options(TraversalArgs, SemanticArgs)
 def retrieve(
     context: typer.Context,
     question: QuestionArgument,
@@ -142,19 +145,34 @@ def make_engine(
 ) -> "LexicalGraphQueryEngine":
     """Return an engine with the retriever of that name. Raise ``InvalidInput`` for a parameter that it does not have."""
     from lexigraph.answering.query_engine import LexicalGraphQueryEngine
-    from lexigraph.retrieval.retrievers import ChunkBasedSearch, EntityBasedSearch
+    from lexigraph.retrieval.retrievers import ChunkBasedSearch, EntityBasedSearch, TopicBeamSearch
 
     parts: list[Any] | None = None
     match retriever:
         case "vector" | "bm25" | "fused":
             return _baseline(stores, settings, retriever, given)
+        case "semantic-guided":
+            _refuse_foreign(retriever, given, {f.name for f in fields(SemanticArgs)})
+            return LexicalGraphQueryEngine.for_semantic_guided_search(
+                stores.graph, stores.vectors, settings=settings, **given
+            )
         case "chunk":
             parts = [ChunkBasedSearch]
         case "entity":
             parts = [EntityBasedSearch]
+        case "topic":
+            parts = [TopicBeamSearch]
+    _refuse_foreign(retriever, given, {f.name for f in fields(TraversalArgs)})
     return LexicalGraphQueryEngine.for_traversal_based_search(
         stores.graph, stores.vectors, settings=settings, retrievers=parts, **given
     )
+
+
+def _refuse_foreign(retriever: Retrievers, given: Collection[str], searching: Collection[str]) -> None:
+    """Raise ``InvalidInput`` for an option that neither the retriever nor the answer knows."""
+    answering = {f.name for f in fields(AnswerArgs)}
+    if foreign := [name for name in given if name not in answering and name not in searching]:
+        raise InvalidInput(f"--{foreign[0].replace('_', '-')} has no effect on --retriever {retriever}: leave it out")
 
 
 def _baseline(stores: "Stores", settings: "Settings", mode: "Mode", given: dict[str, Any]) -> "LexicalGraphQueryEngine":
@@ -163,8 +181,7 @@ def _baseline(stores: "Stores", settings: "Settings", mode: "Mode", given: dict[
     from lexigraph.retrieval.retrievers import BaselineRetriever
 
     answering, searching = {f.name for f in fields(AnswerArgs)}, inspect.signature(BaselineRetriever).parameters
-    if foreign := [name for name in given if name not in answering and name not in searching]:
-        raise InvalidInput(f"--{foreign[0].replace('_', '-')} has no effect on --retriever {mode}: leave it out")
+    _refuse_foreign(mode, given, searching)
     of_search = {name: value for name, value in given.items() if name in searching}
     of_answer = {name: value for name, value in given.items() if name in answering}
     of_answer["max_answer_tokens"] = settings.answer_max_tokens

@@ -10,7 +10,7 @@ from lexigraph.model.ids import node_id
 from lexigraph.model.normalise import entity_key
 from lexigraph.retrieval.text import Name, longest, names
 from lexigraph.retrieval.trace import BoundStores
-from lexigraph.storage.protocols import Hit, SearchRequest
+from lexigraph.storage.protocols import Hit, IndexName, SearchRequest
 
 POOL = 50  # chunks looked at by vectors, and as many by BM25, before the best are chosen
 _NAMES_PER_KEYWORD = 5
@@ -51,13 +51,15 @@ class Inquiry:
 
 
 class Likeness:
-    """How like the question chunks are, as far as it is known: cosine and BM25 by goal, each as a share of the best found.
+    """How like the question the chunks (or the records of another ``index``) are, as far as it is known: cosine and BM25 by
+    goal, each as a share of the best found.
 
     Zero means unlike whatever the collection, so that a chunk's value does not depend on how many others were looked at.
+    With ``absolute`` a cosine is no share but itself.
     """
 
-    def __init__(self, goals: Sequence[Goal]) -> None:
-        self.goals = goals
+    def __init__(self, goals: Sequence[Goal], index: IndexName = "chunk", *, absolute: bool = False) -> None:
+        self.goals, self.index, self.absolute = goals, index, absolute
         self.texts: dict[str, str] = {}
         self.sources: dict[str, str] = {}
         self._known: list[dict[str, float]] = [{} for _ in range(2 * len(goals))]
@@ -69,8 +71,8 @@ class Likeness:
         found: list[SearchRequest] = []
         for goal in self.goals:
             if goal.vector is not None:
-                found.append(SearchRequest("chunk", vector=goal.vector, k=k, ids=ids))
-            found.append(SearchRequest("chunk", text=goal.text, k=k, ids=ids))
+                found.append(SearchRequest(self.index, vector=goal.vector, k=k, ids=ids))
+            found.append(SearchRequest(self.index, text=goal.text, k=k, ids=ids))
         return found
 
     def take(self, answers: Sequence[Sequence[Hit]], ids: Iterable[str] = ()) -> None:
@@ -83,6 +85,7 @@ class Likeness:
         self._settled.update(ids)
         if self._best is None:
             self._best = [max(known.values(), default=0.0) for known in self._known]
+            self._best[::2] = [1.0] * len(self.goals) if self.absolute else self._best[::2]
 
     def of(self, chunk_id: str) -> tuple[float, float]:
         """Return cosine and BM25 of a chunk, 0 to 1, for the goal it is most like."""
@@ -115,28 +118,34 @@ class AskedEntity:
 
 @dataclass(slots=True)
 class Anchors:
-    """What the first calls found: likeness of chunks, and the entities asked for, the most telling first."""
+    """What the first calls found: likeness of chunks and of topics, and the entities asked for, the most telling first."""
 
     likeness: Likeness
     names: list[Name]
     entities: list[AskedEntity] = field(default_factory=list)
+    topics: Likeness = field(default_factory=lambda: Likeness((), "topic"))
 
 
-def find_anchors(stores: BoundStores, inquiry: Inquiry, *, pool: int, max_entities: int, expand_entities: bool) -> Anchors:
+def find_anchors(
+    stores: BoundStores, inquiry: Inquiry, *, pool: int, max_entities: int, expand_entities: bool, topics: int = 0
+) -> Anchors:
     """Search for the question and look its names up.
 
-    ``pool`` is how many chunks each search returns, 0 to leave chunks out; ``max_entities`` bounds the entities that are
-    followed, 0 to leave them out.
+    ``pool`` is how many chunks each search returns, 0 to leave chunks out; ``topics`` likewise; ``max_entities`` bounds the
+    entities that are followed, 0 to leave them out.
     """
-    anchors = Anchors(Likeness(inquiry.goals), inquiry.names())
+    goals = inquiry.goals
+    anchors = Anchors(Likeness(goals), inquiry.names(), topics=Likeness(goals if topics else (), "topic", absolute=True))
     chunk_requests = anchors.likeness.requests(pool) if pool else []
+    topic_requests = anchors.topics.requests(topics)
     keywords = inquiry.keywords if max_entities else ()
     name_requests = [SearchRequest("entity", text=word, k=_NAMES_PER_KEYWORD, prefix=True) for word in keywords]
-    answers = stores.search("anchors", [*chunk_requests, *name_requests])
+    answers = stores.search("anchors", [*name_requests, *topic_requests, *chunk_requests])
     if chunk_requests:
-        anchors.likeness.take(answers[: len(chunk_requests)])
+        anchors.likeness.take(answers[-len(chunk_requests) :])
+    anchors.topics.take(answers[len(keywords) :][: len(topic_requests)])
     if max_entities:
-        near = dict(zip(keywords, answers[len(chunk_requests) :], strict=True))
+        near = dict(zip(keywords, answers, strict=False))
         anchors.entities = _entities(stores, anchors.names, near, max_entities, expand_entities)
     return anchors
 
@@ -148,7 +157,7 @@ def _entities(
     partial: dict[str, float] = {}
     for keyword, hits in near.items():
         for hit in hits:
-            partial[hit.id] = max(partial.get(hit.id, 0.0), _PARTIAL * _overlap(keyword, hit.text))
+            partial[hit.id] = max(partial.get(hit.id, 0.0), _PARTIAL * overlap(keyword, hit.text))
     lookup = stores.entities("entities", sorted({*id_of.values(), *partial}), _CONNECTED_EACH if expand else 0)
     known = {*lookup.found, *lookup.aliases}
     exact = {id_of[n.key]: n.form for n in longest(n for n in found_names if id_of[n.key] in known)}
@@ -175,7 +184,7 @@ def _offer(asked: dict[str, AskedEntity], new: AskedEntity) -> None:
         asked[new.entity.id] = new
 
 
-def _overlap(keyword: str, name: str) -> float:
+def overlap(keyword: str, name: str) -> float:
     """Return the share of the words of both that they have in common."""
     a, b = set(entity_key(keyword).split()), set(entity_key(name).split())
     return len(a & b) / len(a | b) if a | b else 0.0

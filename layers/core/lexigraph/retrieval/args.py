@@ -38,6 +38,12 @@ source not seen yet. 0 or None: plain ``vss_top_k`` | 5 |
     | ``max_links_per_entity`` | chunks reached through one entity in one hop at most | 10 |
     | ``max_link_df`` | chunks that share an entity are linked when at most so many sources name it | 15 |
     | ``max_statements_per_entity`` | EntityBasedSearch: statements collected for one entity at most | 50 |
+    | ``topic_weight`` | how much a chunk counts for its topic being like the question (TopicBeamSearch) | 0.6 |
+    | ``topic_top_k`` | TopicBeamSearch: topics to start from, those most like the question | 10 |
+    | ``topic_beam_width`` | TopicBeamSearch: further topics reached from these at most | 20 |
+    | ``topic_beam_max_depth`` | TopicBeamSearch: steps to further topics (of the same chunk, of the chunk before or after, \
+with an entity in common) at most: 0 to 5 | 2 |
+    | ``topic_statements`` | TopicBeamSearch: statements collected for one topic at most | 25 |
     | ``diversity`` | what repeats the words already found is worth less by up to this share, 0 to 0.9 | 0.3 |
     """
 
@@ -60,11 +66,16 @@ source not seen yet. 0 or None: plain ``vss_top_k`` | 5 |
     max_links_per_entity: int = 10
     max_link_df: int = 15
     max_statements_per_entity: int = 50
+    topic_weight: float = 0.6
+    topic_top_k: int = 10
+    topic_beam_width: int = 20
+    topic_beam_max_depth: int = 2
+    topic_statements: int = 25
     diversity: float = 0.3
 
     def __post_init__(self) -> None:
         for name, (low, high, optional) in _LIMITS.items():
-            _check_number(name, getattr(self, name), low, high, optional)
+            check_number(name, getattr(self, name), low, high, optional)
         for name in ("include_facts", "expand_entities", "derive_subqueries"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInput(f"{name} must be true or false, got {getattr(self, name)!r}")
@@ -113,11 +124,17 @@ _LIMITS: dict[str, tuple[float, float, bool]] = {
     "max_links_per_entity": (1, 100, False),
     "max_link_df": (0, 1_000, False),
     "max_statements_per_entity": (1, 1_000, False),
+    "topic_weight": (0.0, 10.0, False),
+    "topic_top_k": (1, 200, False),
+    "topic_beam_width": (0, 200, False),
+    "topic_beam_max_depth": (0, 5, False),
+    "topic_statements": (1, 1_000, False),
     "diversity": (0.0, 0.9, False),
 }
 
 
-def _check_number(name: str, value: object, low: float, high: float, optional: bool) -> None:
+def check_number(name: str, value: object, low: float, high: float, optional: bool) -> None:
+    """Raise ``InvalidInput`` unless the value lies in ``low`` to ``high``, whole when ``low`` is, or is an allowed None."""
     if value is None and optional:
         return
     whole = isinstance(low, int)

@@ -12,8 +12,18 @@ from lexigraph.model.graph import Entity, Link, StatementRow
 from lexigraph.model.ids import node_id
 from lexigraph.retrieval.anchors import Anchors, spread_over_sources
 from lexigraph.retrieval.args import TraversalArgs
-from lexigraph.retrieval.ranking import Candidate, Coverage, Ranked, Ranker, title_keys, title_matches
+from lexigraph.retrieval.ranking import (
+    WEIGHTS,
+    Candidate,
+    Coverage,
+    Ranked,
+    Ranker,
+    Weights,
+    title_keys,
+    title_matches,
+)
 from lexigraph.retrieval.text import Name, longest, names
+from lexigraph.retrieval.topics import FoundTopic, best_topics, grow
 from lexigraph.retrieval.trace import BoundStores
 from lexigraph.storage.protocols import EvidenceRequest, Neighbourhood
 
@@ -29,16 +39,21 @@ class Evidence:
     links: dict[tuple[str, str, str, str], Link] = field(default_factory=dict)
     entities: dict[str, Entity] = field(default_factory=dict)
     hops: list[list[str]] = field(default_factory=list)
+    topics: dict[str, FoundTopic] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)
 
 
 class Expansion:
     """Collects the evidence for one question; each step is at most one call of a store."""
 
-    def __init__(self, stores: BoundStores, question: str, anchors: Anchors, args: TraversalArgs) -> None:
+    def __init__(
+        self, stores: BoundStores, question: str, anchors: Anchors, args: TraversalArgs, weights: Weights = WEIGHTS
+    ) -> None:
         self.stores, self.anchors, self.args = stores, anchors, args
         self.likeness = anchors.likeness
         self.found = Evidence()
-        self.ranker = Ranker(Coverage(question), {a.entity.id: a.worth for a in anchors.entities}, args)
+        further = [(goal.text, goal.weight) for goal in anchors.likeness.goals[1:]]
+        self.ranker = Ranker(Coverage(question, further), {a.entity.id: a.worth for a in anchors.entities}, args, weights)
 
     def rank(self, limit: int | None = None) -> list[Ranked]:
         """Return what was found so far, best first, at most ``limit`` chunks."""
@@ -46,16 +61,29 @@ class Expansion:
         return self.ranker.rank(found.candidates, found.links.values(), found.entities, found.hops, limit)
 
     def start(self) -> None:
-        """Collect the statements of the best chunks and of the entities asked for."""
+        """Collect the statements of the best chunks, of the entities asked for, and of the topics that a beam finds."""
         chunks = dict.fromkeys(self._best_chunks())
+        seeds = best_topics(self.anchors.topics, self.ranker.coverage, self.args)
         request = EvidenceRequest(
             chunks=tuple(chunks),
             entities=tuple(a.entity.id for a in self.anchors.entities),
             per_entity=self.args.max_statements_per_entity,
+            topics=tuple(seeds),
+            per_topic=self.args.topic_statements,
+            topic_reach=self.args.topic_beam_max_depth,
+            topic_links=self.args.max_links_per_entity if self.args.topic_beam_max_depth else 0,
+            facts=self.args.include_facts,
         )
         asked = self.ranker.asked.keys()
-        for row in self.stores.evidence("evidence", request):
-            self._add(row, "chunk" if row.chunk_id in chunks else "entity" if asked & set(row.entities) else "topic")
+        rows = self.stores.evidence("evidence", request)
+        self.found.topics = grow(seeds, rows, self.ranker.coverage, self.args)
+        self.found.titles = {row.topic_id: row.topic for row in rows}
+        going_on = {row.topic_id for row in rows if row.chunk_id in chunks}
+        for row in rows:
+            reason = "chunk" if row.chunk_id in chunks else "entity" if asked & set(row.entities) else "topic"
+            # the rest is what the beam might have reached
+            if reason != "topic" or not seeds or row.topic_id in self.found.topics or row.topic_id in going_on:
+                self._add(row, reason)
         self._refresh(self.found.rows)
         if not chunks:
             self.ranker.coverage.weigh([c.held for c in self.found.candidates.values()])
@@ -68,9 +96,7 @@ class Expansion:
         starts = [r.id for r in ranked if r.id not in followed][: self.args.link_seeds]
         in_text = {i: self._names_in(i) for i in starts}
         ids = {i: sorted({self._entity_id(n.key) for n in found}) for i, found in in_text.items()}
-        around = self.stores.neighbourhood(
-            f"links_{hop}", starts, ids, self.args.max_link_df, self.args.max_links_per_entity
-        )
+        around = self._around(f"links_{hop}", starts, ids)
         self.found.entities.update(around.entities)
         self.found.hops.append(starts)
         for link in self._sound(around, in_text):
@@ -118,6 +144,12 @@ class Expansion:
                 candidate.text = text
                 candidate.held = self.ranker.coverage.held(f"{candidate.title}\n{text}")
             candidate.entities = frozenset(e for row in rows for e in row.entities) | self._title_ids(candidate.title)
+            found = [self.found.topics[row.topic_id] for row in rows if row.topic_id in self.found.topics]
+            if found:
+                topic = min(found, key=lambda t: (-t.score, t.id))
+                candidate.topic = topic.score
+                if candidate.reason == "topic":
+                    candidate.path = tuple(self.found.titles[t] for t in topic.path)
         self._liken(self.found.candidates, chunk_ids)
 
     def _liken(self, candidates: Mapping[str, Candidate], changed: Iterable[str]) -> None:
@@ -127,6 +159,11 @@ class Expansion:
             candidates[i].cosine, candidates[i].bm25 = self.likeness.of(i)
         for i, candidate in candidates.items():
             candidate.title_match = matches.get(i, 0.0)
+
+    def _around(self, step: str, starts: Sequence[str], ids: Mapping[str, Sequence[str]]) -> Neighbourhood:
+        """Return the links out of some chunks; ``ids`` are those of the names in their texts."""
+        args = self.args
+        return self.stores.neighbourhood(step, starts, ids, args.max_link_df, args.max_links_per_entity, args.include_facts)
 
     def _names_in(self, chunk_id: str) -> list[Name]:
         """Return what may be a name in a chunk's text, without the parts of names that it is known to mention."""
@@ -175,9 +212,11 @@ def _entity_id(tenant: str, key: str) -> str:
     return node_id("entity", tenant, key)
 
 
-def gather(stores: BoundStores, question: str, anchors: Anchors, args: TraversalArgs) -> Expansion:
+def gather(
+    stores: BoundStores, question: str, anchors: Anchors, args: TraversalArgs, weights: Weights = WEIGHTS
+) -> Expansion:
     """Collect all evidence for a question: statements of the anchors, then ``link_rounds`` hops along links."""
-    expansion = Expansion(stores, question, anchors, args)
+    expansion = Expansion(stores, question, anchors, args, weights)
     expansion.start()
     for _ in range(args.link_rounds):
         expansion.follow_links()

@@ -81,10 +81,18 @@ def subqueries(llm: LanguageModel | None, text: str, limit: int, trace: Trace) -
     if len(text) < MIN_COMPLEX_CHARS:
         return ()
     reply = _ask(llm, SUBQUERIES_SYSTEM.format(limit=limit), text, SUBQUERIES_SCHEMA, "subqueries", trace)
-    if not reply or reply.get("several_entities") is not True or not isinstance(reply.get("subqueries"), list):
+    if not reply or reply.get("several_entities") is False:
         return ()
-    parts = [" ".join(q.split()) for q in reply["subqueries"] if isinstance(q, str)]
-    return tuple(dict.fromkeys(q for q in parts if any(c.isalnum() for c in q) and q != text))[:limit]
+    given = reply.get("subqueries")
+    parts = [" ".join(q.split()) for q in given if isinstance(q, str)] if isinstance(given, list) else []
+    simpler: dict[str, str] = {}
+    for part in parts:
+        simpler.setdefault(entity_key(part), part)
+    kept = tuple(part for key, part in simpler.items() if key not in ("", entity_key(text)))[:limit]
+    if reply.get("several_entities") is not True or not kept:
+        trace.warn("subqueries_failed", "the language model named no subqueries; the question was searched as it is")
+        return ()
+    return kept
 
 
 def _ask(

@@ -31,13 +31,16 @@ class Weights:
     # Holding the question's words is an absolute measure, where BM25 and cosine only order: it makes the lexical side count
     # for more the closer a chunk comes to answering alone (chat logs), and for little when no chunk does (multi-hop).
     coverage: float = 0.5
-    coverage_power: float = 2.0
+    coverage_power: float = 1.5
     # A source titled by a name in the question is what the question is about; shared among sources of one title.
-    title: float = 0.5
+    title: float = 0.6
+    # A topic speaks most for a chunk that is unlike the question itself: what is like it both ways would count twice over,
+    # and push down what only a link can find.
+    topic_lift: float = 3.0
     # A link's worth: a start for being linked at all, more when few lead there, most for the open words it answers.
-    link: float = 0.5
+    link: float = 0.6
     link_base: float = 0.5
-    link_specificity: float = 0.3
+    link_specificity: float = 0.4
     link_coverage: float = 1.0
     # Against the direction of a mention the evidence is weaker; and sharing an entity alone is no reason to be read.
     named: float = 0.6
@@ -45,12 +48,12 @@ class Weights:
     # A name that leads to many chunks, all of a long document, says less of each.
     fan: float = 0.5
     # A second hop must answer what the first left open, and is worth less for being further away.
-    decay: float = 0.7
+    decay: float = 0.8
     # A further chunk of a source that was heard already counts a little less each time, so that others are heard too.
     same_source: float = 0.9
     # A statement within its chunk: how much of the chunk's worth follows its own fit, and the loss for each one before it.
     fit: float = 0.0
-    rerank: float = 0.05
+    rerank: float = 0.1
     within: float = 0.5
     repeat: float = 0.9
     # Answers to a subquery count a little less than answers to the question itself.
@@ -68,7 +71,7 @@ class Weights:
 
 
 WEIGHTS = Weights()
-OWN_PARTS = ("vector", "bm25", "coverage", "title", "entity")
+OWN_PARTS = ("vector", "bm25", "coverage", "title", "entity", "topic")
 
 
 @dataclass(slots=True)
@@ -77,7 +80,8 @@ class Candidate:
 
     ``cosine`` and ``bm25`` are likeness to the question from 0 to 1, ``title_match`` says how far the question names the
     title of its source, ``entities`` are the ids of the entities it names or its source is titled by, ``reason`` is how it
-    was found first: ``chunk``, ``entity``, ``topic`` or ``link``. ``held`` marks the question's words it holds.
+    was found first: ``chunk``, ``entity``, ``topic`` or ``link``. ``held`` marks the question's words it holds. ``topic`` is
+    the score of the best of its topics that a search of topics found, 0 to 1, and ``path`` the topics that led there.
     """
 
     id: str
@@ -90,6 +94,8 @@ class Candidate:
     title_match: float = 0.0
     entities: frozenset[str] = frozenset()
     reason: str = "chunk"
+    topic: float = 0.0
+    path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +128,16 @@ class _Places(dict[str, int]):
 
 
 class Coverage:
-    """The question's words (as stems), weighted by how few of the texts seen hold them."""
+    """The words of the question and its subqueries (as stems), weighted by how few of the texts seen hold them.
 
-    def __init__(self, question: str) -> None:
-        self.words = tuple(dict.fromkeys(stems(question)))
+    ``subqueries`` are texts with their weights.
+    """
+
+    def __init__(self, question: str, subqueries: Sequence[tuple[str, float]] = ()) -> None:
+        goals = [(frozenset(stems(text)), weight) for text, weight in ((question, 1.0), *subqueries)]
+        said = " ".join((question, *(text for text, _ in subqueries)))
+        self.words = tuple(dict.fromkeys(stems(said)))
+        self._goals = [(np.array([float(word in of) for word in self.words]), weight) for of, weight in goals]
         self._places = _Places(self.words)
         self.idf: Array = np.ones(len(self.words))
 
@@ -146,6 +158,11 @@ class Coverage:
         total = float(wanted.sum())
         shares: Array = held @ wanted / total if total > 0 else np.zeros(len(held))
         return shares
+
+    def best_shares(self, held: Array) -> Array:
+        """Return, for each row of ``held``, the share it holds of the words of the question, or of one subquery."""
+        best: Array = np.max([weight * self.shares(held, of) for of, weight in self._goals], axis=0)
+        return best
 
 
 @dataclass(slots=True)
@@ -196,7 +213,12 @@ class Ranker:
         chunks = [candidates[i] for i in ids]
         held = np.stack([c.held for c in chunks])
         state = _State(
-            self._own(chunks, held), held, np.ones(held.shape), np.zeros(len(ids)), [None] * len(ids), [()] * len(ids)
+            self._own(chunks, held),
+            held,
+            np.ones(held.shape),
+            np.zeros(len(ids)),
+            [None] * len(ids),
+            [c.path for c in chunks],
         )
         leaving: dict[str, list[Link]] = defaultdict(list)
         for link in sorted(links, key=lambda x: (x.entity_id, x.to_chunk, x.kind)):
@@ -215,13 +237,17 @@ class Ranker:
         w, args = self.weights, self.args
         total = sum(self.asked.values()) or 1.0
         named = [sum(weight for entity, weight in self.asked.items() if entity in c.entities) / total for c in chunks]
+        vector = args.chunk_weight * (1 - args.bm25_weight) * np.array([c.cosine for c in chunks])
+        bm25 = args.chunk_weight * args.bm25_weight * np.array([c.bm25 for c in chunks])
+        topic = np.array([c.topic for c in chunks])
         parts = np.stack(
             [
-                args.chunk_weight * (1 - args.bm25_weight) * np.array([c.cosine for c in chunks]),
-                args.chunk_weight * args.bm25_weight * np.array([c.bm25 for c in chunks]),
-                w.coverage * self.coverage.shares(held) ** w.coverage_power,
+                vector,
+                bm25,
+                w.coverage * self.coverage.best_shares(held) ** w.coverage_power,
                 w.title * np.array([c.title_match for c in chunks]),
                 args.entity_weight * np.array(named),
+                args.topic_weight * (topic + w.topic_lift * np.maximum(topic - vector - bm25, 0.0)),
             ],
             axis=1,
         )
@@ -281,23 +307,28 @@ class Ranker:
         return w.link * worth * (w.named if link.kind == "named" else 1.0)
 
     def diversify(self, ranked: Sequence[Ranked], candidates: Mapping[str, Candidate]) -> list[Ranked]:
-        """Order chunks so that each adds what those before it lack: repeating words of the question costs ``diversity``."""
+        """Order chunks so that each adds what those before it lack: repeating words of the question costs ``diversity``.
+
+        The cost is a share of what a chunk has for its own fit; what it has for a link is for adding something.
+        """
         if not ranked:
             return []
         held = np.stack([candidates[r.id].held for r in ranked])
         sources = np.array([candidates[r.id].source for r in ranked])
         weighted = held * self.coverage.idf
         total = np.maximum(weighted.sum(axis=1), 1e-9)
-        scores = np.array([r.score for r in ranked])
+        link = np.array([r.parts["link"] for r in ranked])
+        own = np.array([r.score for r in ranked]) - link
         seen, left, chosen = np.zeros(held.shape[1]), np.ones(len(ranked), bool), []
         while left.any():
-            worth = np.round(scores * (1 - self.args.diversity * (weighted @ seen) / total), 6)
+            worth = np.round(link + own * (1 - self.args.diversity * (weighted @ seen) / total), 6)
             at = int(np.argmax(np.where(left, worth, -1.0)))  # the first of equals, which is the better ranked
             chunk, left[at] = ranked[at], False
             score = float(worth[at])
             chosen.append(replace(chunk, score=score, parts={**chunk.parts, "diversity": score - sum(chunk.parts.values())}))
             seen = np.maximum(seen, held[at])
-            scores = np.where(sources == sources[at], scores * self.weights.same_source, scores)
+            again = np.where(sources == sources[at], self.weights.same_source, 1.0)
+            link, own = link * again, own * again
         return chosen
 
 
@@ -311,14 +342,16 @@ def title_matches(titles: Mapping[str, str], asked: Iterable[Name]) -> dict[str,
     """Return, by chunk, how far the question names its title: 1 over the number of chunks that bear the same title.
 
     ``titles`` maps chunks to titles, ``asked`` are the stretches of the question that may be names; the longest one that is
-    a title counts. Chunks whose title is not named are left out.
+    a title counts, and no part of it, though a keyword may be one. Chunks whose title is not named are left out.
     """
     bearing: dict[str, set[str]] = defaultdict(set)
     for i, title in titles.items():
         for key in title_keys(title):
             bearing[key].add(i)
     matches: dict[str, float] = {}
-    for name in longest(n for n in asked if n.key in bearing):
-        for i in bearing[name.key]:
-            matches[i] = max(matches.get(i, 0.0), 1.0 / len(bearing[name.key]))
+    named = {n.key for n in longest(n for n in asked if n.key in bearing)}
+    for key in named:
+        if not any(f" {key} " in f" {longer} " for longer in named - {key}):
+            for i in bearing[key]:
+                matches[i] = max(matches.get(i, 0.0), 1.0 / len(bearing[key]))
     return matches

@@ -1,5 +1,6 @@
 """From ranked statements to results: grouped by topic and source, cut, best first."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,21 +12,26 @@ from lexigraph.retrieval.args import TraversalArgs
 def assemble(ranked: Sequence[tuple[ScoredStatement, StatementRow]], args: TraversalArgs) -> tuple[SearchResult, ...]:
     """Group statements, best first, into results of one topic of one source, ordered by their best statement.
 
-    Cuts come after ranking: ``max_statements_per_topic``, then ``max_search_results``.
+    Cuts come after ranking: ``max_search_results`` and ``max_statements_per_topic``, then, with a reranker,
+    ``max_statements``, which counts what is returned (G-31, G-32).
     """
     groups: dict[tuple[str, str], list[tuple[ScoredStatement, StatementRow]]] = {}
+    most = args.max_search_results, args.max_statements_per_topic, args.max_statements if args.reranks else None
+    results, a_topic, left = (math.inf if limit is None else limit for limit in most)
     for pair in ranked:
-        groups.setdefault((pair[1].source.id, pair[1].topic_id), []).append(pair)
+        key = (pair[1].source.id, pair[1].topic_id)
+        taken = len(groups.get(key, ()))
+        if left and taken < a_topic and (taken or len(groups) < results):
+            groups.setdefault(key, []).append(pair)
+            left -= 1
     return tuple(
         SearchResult(
             source=pairs[0][1].source,
             topic=pairs[0][1].topic,
-            statements=tuple(
-                _with_facts(*pair) if args.include_facts else pair[0] for pair in pairs[: args.max_statements_per_topic]
-            ),
+            statements=tuple(_with_facts(*pair) if args.include_facts else pair[0] for pair in pairs),
             score=pairs[0][0].score,
         )
-        for pairs in list(groups.values())[: args.max_search_results]
+        for pairs in groups.values()
     )
 
 

@@ -14,7 +14,7 @@ from lexigraph.retrieval.expansion import Expansion
 from lexigraph.retrieval.ranking import Ranked, Weights
 from lexigraph.retrieval.trace import Trace
 
-_READ = 2  # chunks looked at for each result that may be returned
+_READ = 3  # chunks looked at for each result that may be returned
 _RERANKED = 10  # statements of a chunk given to a reranker, those that fit best
 
 
@@ -55,10 +55,10 @@ def rank_statements(
     chosen = expansion.ranker.diversify(lifted, expansion.found.candidates)
     placed = [(chunk, *place) for chunk in chosen for place in _within(fits[chunk.id], weights)]
     placed.sort(key=lambda p: (-round(p[0].score * p[2], 6), p[1].id))
-    if args.reranks:
-        placed = placed[: args.max_statements]
     reason = {i: c.reason for i, c in expansion.found.candidates.items()}
-    return [(_scored(chunk, row, factor, reason[chunk.id], weights.bound), row) for chunk, row, factor in placed]
+    scored = [(_scored(chunk, row, factor, reason[chunk.id], weights.bound), row) for chunk, row, factor in placed]
+    # shown parts are rounded, and what is shown is in order
+    return sorted(scored, key=lambda pair: (-pair[0].score, pair[0].id))
 
 
 def _fits(expansion: Expansion, ranked: Sequence[Ranked]) -> dict[str, list[Fit]]:
@@ -107,9 +107,11 @@ def _reranked(
 
 
 def _within(fits: Sequence[Fit], weights: Weights) -> list[tuple[StatementRow, float]]:
-    """Return the share of its chunk's score that each statement has: the best has all, each further one less."""
-    best = fits[0].total
-    shares = [1.0 - weights.within + weights.within * (fit.total / best if best > 0 else 1.0) for fit in fits]
+    """Return the share of its chunk's score that each statement has: the best has all, each further one less.
+
+    What counts is by how much less it fits: where none fits well, all fit about as well.
+    """
+    shares = [1.0 - weights.within * min(1.0, fits[0].total - fit.total) for fit in fits]
     return [(fit.row, share * weights.repeat**at) for at, (fit, share) in enumerate(zip(fits, shares, strict=True))]
 
 

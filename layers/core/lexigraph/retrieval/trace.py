@@ -73,19 +73,25 @@ class BoundStores:
             return self.graph.entities(self.tenant, ids, connected=connected, filters=self.filters)
 
     def evidence(self, step: str, request: EvidenceRequest) -> list[StatementRow]:
-        """Collect statements of chunks and entities."""
-        if not (request.chunks or request.entities or request.statements):
+        """Collect statements of chunks, entities and topics."""
+        if not (request.chunks or request.entities or request.statements or request.topics):
             return []
         with self.trace.step(step, "graph"):
             return self.graph.evidence(self.tenant, replace(request, filters=self.filters))
 
     def neighbourhood(
-        self, step: str, chunks: Sequence[str], names: Mapping[str, Sequence[str]], max_df: int, per_entity: int
+        self,
+        step: str,
+        chunks: Sequence[str],
+        names: Mapping[str, Sequence[str]],
+        max_df: int,
+        per_entity: int,
+        facts: bool = True,
     ) -> Neighbourhood:
         """Follow the links out of some chunks."""
         if not chunks:
             return Neighbourhood()
         with self.trace.step(step, "graph"):
             return self.graph.neighbourhood(
-                self.tenant, chunks, names=names, max_df=max_df, per_entity=per_entity, filters=self.filters
+                self.tenant, chunks, names=names, max_df=max_df, per_entity=per_entity, facts=facts, filters=self.filters
             )

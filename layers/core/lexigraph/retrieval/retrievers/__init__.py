@@ -5,15 +5,39 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lexigraph.retrieval.retrievers.baseline import BaselineRetriever
-    from lexigraph.retrieval.retrievers.searches import ChunkBasedSearch, EntityBasedSearch
+    from lexigraph.retrieval.retrievers.searches import ChunkBasedSearch, EntityBasedSearch, TopicBeamSearch
+    from lexigraph.retrieval.retrievers.semantic_guided import SemanticGuidedRetriever
+    from lexigraph.retrieval.retrievers.semantic_searches import (
+        KeywordRankingSearch,
+        RerankingBeamGraphSearch,
+        SemanticBeamGraphSearch,
+        StatementCosineSimilaritySearch,
+    )
     from lexigraph.retrieval.retrievers.traversal import TraversalBasedRetriever
 
-__all__ = ["BaselineRetriever", "ChunkBasedSearch", "EntityBasedSearch", "TraversalBasedRetriever"]
+__all__ = [
+    "BaselineRetriever",
+    "ChunkBasedSearch",
+    "EntityBasedSearch",
+    "KeywordRankingSearch",
+    "RerankingBeamGraphSearch",
+    "SemanticBeamGraphSearch",
+    "SemanticGuidedRetriever",
+    "StatementCosineSimilaritySearch",
+    "TopicBeamSearch",
+    "TraversalBasedRetriever",
+]
 
 _HOME = {
     "BaselineRetriever": "baseline",
     "ChunkBasedSearch": "searches",
     "EntityBasedSearch": "searches",
+    "KeywordRankingSearch": "semantic_searches",
+    "RerankingBeamGraphSearch": "semantic_searches",
+    "SemanticBeamGraphSearch": "semantic_searches",
+    "SemanticGuidedRetriever": "semantic_guided",
+    "StatementCosineSimilaritySearch": "semantic_searches",
+    "TopicBeamSearch": "searches",
     "TraversalBasedRetriever": "traversal",
 }
 

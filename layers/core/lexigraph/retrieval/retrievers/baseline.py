@@ -65,7 +65,9 @@ class BaselineRetriever:
         parts = self._scores(stores, question.text)
         scores = {i: sum(p.values()) for i, p in parts.items()}
         best = sorted(scores, key=lambda i: (-round(scores[i], 6), i))[:_POOL]
-        rows = stores.evidence("evidence", EvidenceRequest(chunks=tuple(best), neighbours=False))
+        rows = stores.evidence(
+            "evidence", EvidenceRequest(chunks=tuple(best), neighbours=False, facts=self.args.include_facts)
+        )
         results = assemble(_statements(rows, parts), self.args)
         trace.timings["total"] = round((time.perf_counter() - began) * 1000, 3)
         return SearchResults(

@@ -84,15 +84,28 @@ class EntityBasedSearch(TraversalSearch):
     OWN = ("max_keywords", "expand_entities", "max_statements_per_entity")
 
 
-SEARCHES: dict[str, type[TraversalSearch]] = {s.NAME: s for s in (ChunkBasedSearch, EntityBasedSearch)}
+class TopicBeamSearch(TraversalSearch):
+    """Topics like the question, by vector and by words, then a beam over the topics beside them; for long documents.
+
+    Finds a section by what it is called though its text is unlike the question, all of it when it runs over several
+    chunks, and where the text goes on in the next one.
+    """
+
+    NAME = "TopicBeamSearch"
+    WEIGHT = "topic_weight"
+    OWN = ("topic_top_k", "topic_beam_width", "topic_beam_max_depth", "topic_statements")
+
+
+SEARCHES: dict[str, type[TraversalSearch]] = {s.NAME: s for s in (ChunkBasedSearch, EntityBasedSearch, TopicBeamSearch)}
+_COMPOSITE = (ChunkBasedSearch, EntityBasedSearch)
 
 
 def as_searches(given: Any) -> list[TraversalSearch]:
-    """Return instances for the types, instances or names in ``given``, both searches for None (G-14, G-18).
+    """Return instances for the types, instances or names in ``given``, by chunks and entities for None (G-14, G-18).
 
     Raise ``InvalidInput`` for anything else, an empty list, or one search given twice.
     """
-    wanted = list(SEARCHES) if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
+    wanted = list(_COMPOSITE) if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
     searches: list[TraversalSearch] = []
     for one in wanted:
         known = SEARCHES.get(one) if isinstance(one, str) else one

@@ -15,9 +15,15 @@ from lexigraph.retrieval.anchors import POOL, Anchors, Goal, Inquiry, find_ancho
 from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.expansion import gather
 from lexigraph.retrieval.keywords import model_keywords, question_keywords, subqueries
-from lexigraph.retrieval.ranking import WEIGHTS
+from lexigraph.retrieval.ranking import WEIGHTS, Weights
 from lexigraph.retrieval.results import assemble
-from lexigraph.retrieval.retrievers.searches import ChunkBasedSearch, EntityBasedSearch, TraversalSearch, as_searches
+from lexigraph.retrieval.retrievers.searches import (
+    ChunkBasedSearch,
+    EntityBasedSearch,
+    TopicBeamSearch,
+    TraversalSearch,
+    as_searches,
+)
 from lexigraph.retrieval.statements import rank_statements
 from lexigraph.retrieval.trace import BoundStores, Trace
 from lexigraph.settings import Settings, load_settings
@@ -28,9 +34,10 @@ class TraversalBasedRetriever:
     """Finds statements for a question by search and by following the graph, within 3 vector and 4 graph calls.
 
     ``retrievers`` are the searches to start from: types, instances or names of ``ChunkBasedSearch`` and
-    ``EntityBasedSearch`` (default both). ``args`` are those of :class:`~lexigraph.retrieval.args.TraversalArgs`.
-    ``embedder`` defaults to the one of the settings; without ``llm`` keywords come from the question itself. ``reranker`` is
-    a name or a ``Reranker``. Safe to share between threads. Raise ``InvalidInput`` for parameters that are not allowed.
+    ``EntityBasedSearch`` (default both), and ``TopicBeamSearch``. ``args`` are those of
+    :class:`~lexigraph.retrieval.args.TraversalArgs`. ``embedder`` defaults to the one of the settings; without ``llm``
+    keywords come from the question itself. ``reranker`` is a name or a ``Reranker``, ``weights`` are the constants of the
+    ranking. Safe to share between threads. Raise ``InvalidInput`` for parameters that are not allowed.
 
     >>> retriever = TraversalBasedRetriever(graph_store, vector_store, max_search_results=10)
     >>> retriever.retrieve(Tenant("default"), Question.of("Which query languages does Neptune support?"))
@@ -46,10 +53,11 @@ class TraversalBasedRetriever:
         reranker: str | Reranker | None = "tfidf",
         retrievers: Sequence[TraversalSearch | type[TraversalSearch] | str] | None = None,
         settings: Settings | None = None,
+        weights: Weights = WEIGHTS,
         **args: Any,
     ) -> None:
         self.graph_store, self.vector_store, self.llm = graph_store, vector_store, llm
-        self._embedder, self._reranker, self._settings = embedder, reranker, settings
+        self._embedder, self._reranker, self._settings, self.weights = embedder, reranker, settings, weights
         self.searches = {type(s): s for s in as_searches(retrievers)}
         own = {name: value for s in self.searches.values() for name, value in s.given.items()}
         named = reranker if reranker is None or isinstance(reranker, str) else "model"
@@ -71,8 +79,9 @@ class TraversalBasedRetriever:
             pool=max(POOL, args.vss_top_k * (args.vss_diversity_factor or 1)) if by_chunk else 0,
             max_entities=args.max_keywords if by_entity else 0,
             expand_entities=args.expand_entities,
+            topics=max(POOL, args.topic_top_k) if TopicBeamSearch in self.searches else 0,
         )
-        expansion = gather(stores, question.text, anchors, args)
+        expansion = gather(stores, question.text, anchors, args, self.weights)
         with trace.step("rank"):
             ranked = rank_statements(expansion, _queries(inquiry, anchors), self._rerank_by(trace), trace)
             results = assemble(ranked, args)
@@ -98,7 +107,7 @@ class TraversalBasedRetriever:
         if by_entity:
             keywords = model_keywords(self.llm, text, args.max_keywords, trace) if self.llm else ()
             keywords = keywords or question_keywords(text, args.max_keywords)
-        weights = [1.0, *(WEIGHTS.subquery for _ in parts)]
+        weights = [1.0, *(self.weights.subquery for _ in parts)]
         vectors = self._vectors([text, *parts], trace)
         goals = (Goal(t, v, w) for t, v, w in zip([text, *parts], vectors, weights, strict=True))
         return Inquiry(tuple(goals), keywords)

@@ -1,0 +1,160 @@
+"""The beam of semantic-guided search: from the statements found along links, best first.
+
+A node is a chunk with its statements: a statement alone seldom holds both the name that leads on and the words that say
+whether it is worth it. The graph is asked three times at most, for the statements of the seeds and for two neighbourhoods;
+deeper, the beam runs over what these have brought.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from lexigraph.inference.protocols import Reranker
+from lexigraph.model.errors import ModelUnavailable
+from lexigraph.model.graph import Entity, Link
+from lexigraph.retrieval.expansion import Expansion
+from lexigraph.retrieval.ranking import Candidate
+from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.retrieval.statement_anchors import StatementAnchors, StatementLikeness
+from lexigraph.retrieval.trace import BoundStores
+from lexigraph.storage.protocols import EvidenceRequest, Neighbourhood, SearchRequest
+
+FETCHED = 2  # depths whose neighbourhood is fetched
+
+
+class Beam(Expansion):
+    """Collects the evidence for one question, guided by how like it the statements are.
+
+    ``judge`` is a reranker that says how like the question chunks are, in place of cosine and BM25.
+    """
+
+    def __init__(
+        self, stores: BoundStores, question: str, anchors: StatementAnchors, args: SemanticArgs, judge: Reranker | None
+    ) -> None:
+        super().__init__(stores, question, anchors, args.ranking)
+        self.question, self.seeds, self.semantic, self.judge = question, anchors, args, judge
+        self._judged: dict[str, float] = {}
+        self.measured: StatementLikeness = anchors.likeness  # type: ignore[assignment]  # find_statements made it
+
+    def start(self) -> None:
+        """Collect the statements found, all others of their chunks, and those of the entities asked for."""
+        entities, most = self.seeds.entities, self.semantic.keyword_top_k
+        request = EvidenceRequest(
+            statements=(*self.seeds.by_vector, *self.seeds.by_words),
+            whole_chunks=True,
+            neighbours=False,
+            entities=tuple(a.entity.id for a in entities),
+            per_entity=max(1, most // max(len(entities), 1)),
+            facts=self.args.include_facts,
+        )
+        rows, nearest = self.stores.evidence("evidence", request), set(self.seeds.by_vector)
+        by_vector = {row.chunk_id for row in rows if row.id in nearest}
+        for row in rows:
+            self._add(row, "statement" if row.chunk_id in by_vector else "keyword")
+        self._refresh(self.found.rows)
+        self.ranker.coverage.weigh([c.held for c in self.found.candidates.values()])
+
+    def run(self, expand: bool) -> None:
+        """Expand the best chunks not expanded yet, depth by depth; then keep the ``beam_width`` best that this added.
+
+        Without ``expand`` only learn how like the question the chunks found are.
+        """
+        direct = set(self.found.candidates)
+        for _ in range(self.semantic.max_depth if expand and self.semantic.beam_width else 0):
+            self.follow_links()
+        if not self.found.hops:
+            self.score("scores_1")
+        for candidate in self.found.candidates.values():
+            if candidate.reason == "link":
+                candidate.reason = "beam"
+        if len(self.found.candidates) > len(direct) + self.semantic.beam_width:
+            added = [r.id for r in self.rank() if r.id not in direct]
+            for i in added[self.semantic.beam_width :]:
+                del self.found.candidates[i], self.found.rows[i]
+
+    def score(self, step: str, new: Collection[str] = ()) -> None:
+        """Learn how like the question all statements found are, and so their chunks."""
+        vector, known, rows = self.measured.goals[0].vector, self.measured.cosines, self.found.rows
+        unknown = {i: of_chunk.keys() - known.keys() for i, of_chunk in rows.items() if of_chunk.keys() - known.keys()}
+        ids = tuple(sorted(set().union(*unknown.values())))
+        known.update(dict.fromkeys(ids, 0.0))
+        if ids and vector is not None:
+            self.measured.know(self.stores.search(step, [SearchRequest("statement", vector=vector, k=1, ids=ids)])[0])
+        self._refresh({*unknown, *new})
+
+    def _liken(self, candidates: Mapping[str, Candidate], changed: Iterable[str]) -> None:
+        """Bring up to date what depends on all that was found: a share of the best is another when there is a better."""
+        self.measured.measure(self.found.candidates, self.found.rows, changed)
+        super()._liken(candidates, candidates)
+        self._weigh_entities()
+        self._judge()
+
+    def _judge(self) -> None:
+        """Let the reranker say how like the question the chunks most like it are; the others count as unlike."""
+        if self.judge is None or not self.found.candidates:
+            return
+        if self._judged.keys() != self.found.candidates.keys():
+            self._judged = dict.fromkeys(self.found.candidates, 0.0) | self._scores(self.judge)
+        for i, candidate in self.found.candidates.items() if self.judge else ():
+            candidate.cosine = candidate.bm25 = self._judged[i]
+
+    def _scores(self, judge: Reranker) -> dict[str, float]:
+        """Return the reranker's scores of the ``beam_width`` chunks most like the question, 0 to 1."""
+        share = self.args.bm25_weight
+        likeness = {i: (1 - share) * c.cosine + share * c.bm25 for i, c in self.found.candidates.items()}
+        best = sorted(likeness, key=lambda i: (-round(likeness[i], 6), i))[: self.semantic.beam_width]
+        try:
+            with self.stores.trace.step("beam_rerank"):
+                scores = judge.score([self.question], [self.found.candidates[i].text for i in best])
+        except ModelUnavailable as error:
+            detail = f"the reranker {judge.name} failed ({error}); the beam went by likeness"
+            self.stores.trace.warn("beam_rerank_failed", detail)
+            self.judge = None
+            return {}
+        low, high = min(scores, default=0.0), max(scores, default=0.0)
+        return {i: (s - low) / (high - low) if high > low else 1.0 for i, s in zip(best, scores, strict=True)}
+
+    def _weigh_entities(self) -> None:
+        """Weigh the entities of the question by how many sources name them: by the graph, else by what was found."""
+        for at, asked in enumerate(self.seeds.entities):
+            known = self.found.entities.get(asked.entity.id)
+            naming = {c.source for c in self.found.candidates.values() if asked.entity.id in c.entities}
+            df = known.df if known else len(naming)
+            self.seeds.entities[at] = replace(asked, entity=replace(asked.entity, df=df))
+        self.ranker.asked = {a.entity.id: a.worth for a in self.seeds.entities}
+
+    def _around(self, step: str, starts: Sequence[str], ids: Mapping[str, Sequence[str]]) -> Neighbourhood:
+        if len(self.found.hops) < FETCHED:
+            return super()._around(step, starts, ids)
+        return self._within(starts, ids)
+
+    def _within(self, starts: Sequence[str], ids: Mapping[str, Sequence[str]]) -> Neighbourhood:
+        """Return the links from some chunks to others found, as the graph would, without asking it."""
+        titled, naming = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+        for i, candidate in sorted(self.found.candidates.items(), key=lambda c: (-round(c[1].cosine + c[1].bm25, 6), c[0])):
+            for entity in self._title_ids(candidate.title):
+                titled[entity].append(i)
+            for entity in self._mentioned(i):
+                naming[entity].append(i)
+        known = dict(self.found.entities)
+        for entity, chunks in titled.items():
+            df = len({self.found.candidates[i].source for i in (*chunks, *naming[entity])})
+            known.setdefault(entity, Entity(entity, self.found.candidates[chunks[0]].title, df=df))
+        links: set[Link] = set()
+        most, rare = self.args.max_links_per_entity, self.args.max_link_df
+        for start in starts:
+            own = self._title_ids(self.found.candidates[start].title)
+            for entity in {*self._mentioned(start), *ids[start]} & known.keys():
+                links |= {Link(start, entity, to, "about") for to in titled[entity][:most]}
+                if known[entity].df <= rare:
+                    links |= {Link(start, entity, to, "shared") for to in naming[entity][:most]}
+            for entity in own & known.keys():
+                if known[entity].df <= 4 * rare:
+                    links |= {Link(start, entity, to, "named") for to in naming[entity][:most]}
+        kept = sorted((x for x in links if x.from_chunk != x.to_chunk), key=_place)
+        reached = dict.fromkeys(x.to_chunk for x in kept)
+        return Neighbourhood(tuple(kept), tuple(row for i in reached for row in self.found.rows[i].values()), known)
+
+
+def _place(link: Link) -> tuple[str, str, str, str]:
+    return link.from_chunk, link.entity_id, link.to_chunk, link.kind

@@ -1,0 +1,87 @@
+"""Every retriever by name: what the command line, the HTTP API and the evaluation offer."""
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol, cast
+
+from lexigraph.inference.protocols import Embedder, LanguageModel
+from lexigraph.model.errors import InvalidInput
+from lexigraph.model.question import Question
+from lexigraph.model.results import SearchResults
+from lexigraph.model.tenant import Tenant
+from lexigraph.retrieval import retrievers
+from lexigraph.retrieval.args import TraversalArgs, check_names
+from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.settings import Settings
+from lexigraph.storage.protocols import GraphStore, VectorStore
+
+
+class Retriever(Protocol):
+    """Anything that finds statements for a question."""
+
+    def retrieve(self, tenant: Tenant, question: Question) -> SearchResults:
+        """Return ranked statements; degrade with a warning, fail only when a store is lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A class of :mod:`lexigraph.retrieval.retrievers`, the dataclass of its parameters (None: its own keyword arguments),
+    and the arguments that make it this retriever.
+    """
+
+    kind: str
+    args: type | None = None
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+
+RETRIEVERS: dict[str, Entry] = {
+    "traversal": Entry("TraversalBasedRetriever", TraversalArgs),
+    "semantic-guided": Entry("SemanticGuidedRetriever", SemanticArgs),
+    "chunk": Entry("TraversalBasedRetriever", TraversalArgs, {"retrievers": ["ChunkBasedSearch"]}),
+    "entity": Entry("TraversalBasedRetriever", TraversalArgs, {"retrievers": ["EntityBasedSearch"]}),
+    "topic": Entry("TraversalBasedRetriever", TraversalArgs, {"retrievers": ["TopicBeamSearch"]}),
+    "vector": Entry("BaselineRetriever", fixed={"mode": "vector"}),
+    "bm25": Entry("BaselineRetriever", fixed={"mode": "bm25"}),
+    "fused": Entry("BaselineRetriever", fixed={"mode": "fused"}),
+}
+_MODELS = ("embedder", "llm", "settings")
+
+
+def make_retriever(
+    name: str,
+    graph_store: GraphStore,
+    vector_store: VectorStore,
+    *,
+    embedder: Embedder | None = None,
+    llm: LanguageModel | None = None,
+    settings: Settings | None = None,
+    **args: Any,
+) -> Retriever:
+    """Return the retriever called ``name``, one of ``RETRIEVERS``; a model it has no use for is left out.
+
+    ``args`` are its :func:`parameters`. Raise ``InvalidInput`` for another name, or a parameter it does not have or allow.
+    """
+    check_parameters(name, args)
+    entry = RETRIEVERS[name]
+    kind = getattr(retrievers, entry.kind)
+    models = {"embedder": embedder, "llm": llm, "settings": settings}
+    taken = inspect.signature(kind).parameters
+    used = {role: model for role, model in models.items() if role in taken}
+    return cast(Retriever, kind(graph_store, vector_store, **entry.fixed, **used, **args))
+
+
+def check_parameters(name: str, args: Mapping[str, Any]) -> None:
+    """Raise ``InvalidInput`` for a retriever that is not known, or a parameter that it does not have."""
+    check_names(args, parameters(name))
+
+
+def parameters(name: str) -> list[str]:
+    """Return what can be set of the retriever called ``name``. Raise ``InvalidInput`` for a name that is not known."""
+    if name not in RETRIEVERS:
+        raise InvalidInput(f"retriever {name[:80]!r} is unknown: use one of {', '.join(RETRIEVERS)}")
+    entry = RETRIEVERS[name]
+    if entry.args is not None:
+        return [f.name for f in fields(entry.args)]
+    own = inspect.signature(getattr(retrievers, entry.kind)).parameters.values()
+    return [p.name for p in own if p.kind is inspect.Parameter.KEYWORD_ONLY and p.name not in _MODELS]
