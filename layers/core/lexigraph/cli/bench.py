@@ -1,4 +1,4 @@
-"""``lexigraph bench``: how fast this machine is at it."""
+"""``lexigraph bench``: how good retrieval is, and how fast this machine is at it."""
 
 import tempfile
 from dataclasses import asdict
@@ -7,17 +7,23 @@ from typing import Annotated
 
 import typer
 
+from lexigraph.cli.bench_quality import quality
+from lexigraph.cli.bench_speed import speed
 from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.invocation import current
 from lexigraph.cli.output import print_json
 from lexigraph.model.errors import InvalidInput
 
-app = typer.Typer(help="Measure speed.")
+app = typer.Typer(help="Measure quality and speed.")
 
 
 @app.callback()
 def bench() -> None:
-    """Measure speed."""
+    """Measure quality and speed."""
+
+
+app.command()(speed)
+app.command()(quality)
 
 
 @app.command()
@@ -31,7 +37,7 @@ def build(
     json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Measure the build stage: extractions and embeddings are given, everything is written."""
-    from lexigraph.cli.bench_build import measure
+    from lexigraph.evaluation.build import measure
 
     if folder is not None and folder.exists() and any(folder.iterdir()):
         raise InvalidInput(f"--folder {folder} is not empty: name a new one")

@@ -1,0 +1,195 @@
+"""``lexigraph bench quality``: how much of the evidence a retriever finds first, over questions whose evidence is known."""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from lexigraph.cli.exits import ExitCode
+from lexigraph.cli.invocation import current
+from lexigraph.cli.output import print_json
+from lexigraph.cli.progress import telling
+from lexigraph.model.errors import InvalidInput
+from lexigraph.model.tenant import Tenant
+
+if TYPE_CHECKING:
+    from lexigraph.evaluation.index import CorpusIndex
+    from lexigraph.evaluation.quality import Asked, Quality
+
+COMPARED = ("traversal", "semantic-guided", "vector", "bm25", "fused")  # what `all` stands for
+
+
+def quality(
+    context: typer.Context,
+    corpus: Annotated[Path, typer.Option(metavar="FILE", help="Passages, JSON lines: id, title, text; may be .gz.")],
+    questions: Annotated[Path, typer.Option(metavar="FILE", help="Questions, JSON lines: id, question, gold, hops.")],
+    retriever: Annotated[
+        list[str], typer.Option(metavar="NAME", help=f"One of {', '.join(COMPARED)}, or all; may be repeated.")
+    ],
+    run: Annotated[
+        Path | None, typer.Option(metavar="FILE", help='Write what was found: {"id", "ranked"}, a line a question.')
+    ] = None,
+    index: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where the index is kept and reused; default is a temporary one.")
+    ] = None,
+    no_titles: Annotated[bool, typer.Option("--no-titles", help="Leave titles out of text, embedding and links.")] = False,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Ask the first N questions only.")] = None,
+    arg: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the retriever; may be repeated.")
+    ] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Measure how much of the known evidence retrieval finds first, and the time it takes.
+
+    The corpus is ingested first, unless --index names a folder that holds it already.
+    """
+    from lexigraph.evaluation.corpus import read_corpus, read_questions
+    from lexigraph.evaluation.index import corpus_index
+    from lexigraph.evaluation.quality import ask, summary
+    from lexigraph.inference.factory import make_llm
+    from lexigraph.retrieval.catalogue import check_parameters, make_retriever
+
+    names, args = chosen(retriever), assigned(arg or ())
+    for name in names:
+        check_parameters(name, args)
+    check_run(run, names)
+    invocation = current(context)
+    settings = invocation.settings()
+    passages = read_corpus(corpus)
+    gold = read_questions(questions, {p.id for p in passages}, limit)
+    tenant = Tenant(settings.tenant)
+    asked: dict[str, list[Asked]] = {}
+    with _folder(index) as folder, corpus_index(folder, passages, settings, titles=not no_titles) as indexed:
+        stores = indexed.stores
+        models: dict[str, Any] = {"embedder": indexed.embedder, "llm": make_llm(settings), "settings": settings}
+        retrievers = {name: make_retriever(name, stores.graph, stores.vectors, **models, **args) for name in names}
+        _fill(indexed, invocation.err)
+        statements = stores.graph.stats(tenant)["statements"]
+        for name, made in retrievers.items():
+            counting = _counting(invocation.err, name)
+            asked[name] = ask(made, tenant, gold, max_chars=settings.max_question_chars, advance=counting)
+    if run is not None:
+        write_run(run, asked[names[0]])
+    size = {"passages": len(passages), "statements": statements, "questions": len(gold)}
+    measured = {name: summary(gold, found) for name, found in asked.items()}
+    if json_:
+        print_json({**size, "titles": not no_titles, "retrievers": {n: q.to_dict() for n, q in measured.items()}})
+    else:
+        show(invocation.out, ", ".join(f"{n:,} {what}" for what, n in size.items()) + (", no titles" * no_titles), measured)
+    return ExitCode.OK
+
+
+def chosen(names: Sequence[str]) -> list[str]:
+    """Return the retrievers named, each once; ``all`` stands for those that are compared."""
+    return list(dict.fromkeys(one for name in names for one in (COMPARED if name == "all" else (name,))))
+
+
+def assigned(pairs: Sequence[str]) -> dict[str, Any]:
+    """Read ``NAME=VALUE`` pairs: numbers, ``true``, ``false`` and ``none`` are that, all else is text."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, raw = pair.partition("=")
+        if not name or not equals:
+            raise InvalidInput(f"--arg {pair[:80]!r}: expected NAME=VALUE")
+        try:
+            found[name.strip()] = None if raw.lower() == "none" else json.loads(raw)
+        except ValueError:
+            found[name.strip()] = raw
+    return found
+
+
+def check_run(run: Path | None, names: Sequence[str]) -> None:
+    """Raise ``InvalidInput`` when the run cannot be written, before anything is measured for it."""
+    if run is not None and len(names) > 1:
+        raise InvalidInput("--run writes what one retriever found: name one with --retriever")
+    if run is not None and (run.is_dir() or not run.parent.is_dir()):
+        raise InvalidInput(f"--run {run}: name a file in a folder that exists")
+
+
+def write_run(run: Path, asked: Sequence["Asked"]) -> None:
+    """Write a line of JSON a question: its ``id`` and the documents ``ranked`` for it. Raise ``InvalidInput``."""
+    lines = (json.dumps({"id": one.id, "ranked": one.ranked}, ensure_ascii=False) for one in asked)
+    try:
+        run.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"--run {run}: cannot be written: {(error.strerror or type(error).__name__).lower()}") from None
+
+
+def show(console: Console, head: str, measured: Mapping[str, "Quality"]) -> None:
+    """Print what was measured, as tables."""
+    console.print(head)
+    for table in tables(measured):
+        console.print()
+        console.print(table)
+
+
+def tables(measured: Mapping[str, "Quality"]) -> Iterator[Table]:
+    """Yield what is printed: the figures in percent with their intervals, recall@5 by hops, and time and store calls."""
+    first = next(iter(measured.values()))
+    yield _table(
+        "percent [95 %]",
+        list(first.figures),
+        {
+            name: [f"{100 * e.mean:.1f} [{100 * e.low:.1f}, {100 * e.high:.1f}]" for e in q.figures.values()]
+            for name, q in measured.items()
+        },
+    )
+    if len(first.by_hops) > 1:
+        yield _table(
+            "recall@5 by hops",
+            [f"{hops or 'not known'} ({number})" for hops, (_, number) in first.by_hops.items()],
+            {name: [f"{100 * mean:.1f}" for mean, _ in q.by_hops.values()] for name, q in measured.items()},
+        )
+    yield _table(
+        "a question",
+        ["ms p50", "p95", "question embedded p50", "p95", "store calls at most", "warnings"],
+        {
+            name: [
+                *(f"{ms:.1f}" for ms in (*q.milliseconds, *q.retrieval)),
+                ", ".join(f"{number} {store}" for store, number in q.calls.items()),
+                ", ".join(f"{kind} {number}" for kind, number in q.warnings.items()) or "none",
+            ]
+            for name, q in measured.items()
+        },
+    )
+
+
+def _table(corner: str, heads: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column(corner)
+    for head in heads:
+        table.add_column(head, justify="right")
+    for name, cells in rows.items():
+        table.add_row(name, *cells)
+    return table
+
+
+@contextmanager
+def _folder(given: Path | None) -> Iterator[Path]:
+    if given is not None:
+        yield given
+    else:
+        with tempfile.TemporaryDirectory(prefix="lexigraph-bench-") as temporary:
+            yield Path(temporary)
+
+
+def _fill(indexed: "CorpusIndex", console: Console) -> None:
+    with telling(console) as listener:
+        report = indexed.fill(listener)
+    if report and report.chunks_failed:
+        failed = f"warning: {report.chunks_failed:,} chunks have no usable extraction; run again to try them again"
+        console.print(failed, soft_wrap=True)
+
+
+def _counting(console: Console, name: str) -> Callable[[int, int], None]:
+    def advance(done: int, total: int) -> None:
+        if console.is_terminal:
+            console.print(f"{name}: {done:,}/{total:,} questions", end="\r" if done < total else "\n")
+
+    return advance

@@ -1,0 +1,68 @@
+"""``lexigraph bench speed``: how long a question takes."""
+
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from lexigraph.cli.exits import ExitCode
+from lexigraph.cli.invocation import current
+from lexigraph.cli.output import print_json
+
+if TYPE_CHECKING:
+    from lexigraph.evaluation.speed import RetrieverFigures, SpeedFigures
+
+
+def speed(
+    context: typer.Context,
+    statements: Annotated[int, typer.Option(min=100, max=10_000_000, help="About how many the index holds.")] = 100_000,
+    retriever: Annotated[list[str] | None, typer.Option(help="What is asked; repeat for several.")] = None,
+    questions: Annotated[int, typer.Option(min=1, max=10_000, help="Of each of four kinds.")] = 50,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where indexes are built, kept and found again; default is a temporary one.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the made-up corpus.")] = 1,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Measure how long a question takes on a made-up index, warm, its embedding given."""
+    from lexigraph.evaluation.speed import MEASURED, measure_speed
+
+    invocation = current(context)
+
+    def progress(told: str) -> None:
+        if invocation.err.is_terminal:
+            invocation.err.print(f"{told:<60}", end="\r")
+
+    with tempfile.TemporaryDirectory(prefix="lexigraph-bench-") as temporary:
+        home = folder or Path(temporary)
+        figures = measure_speed(home, statements, retriever or MEASURED, questions, seed=seed, progress=progress)
+    if json_:
+        print_json(asdict(figures))
+    else:
+        _show(invocation.out, figures)
+    return ExitCode.OK
+
+
+def _show(out: Console, figures: "SpeedFigures") -> None:
+    files = ", ".join(f"{name} {megabytes:,.1f} MB" for name, megabytes in figures.disk_mb.items())
+    out.print(f"{figures.statements:,} statements, {figures.entities:,} entities; {figures.questions:,} questions; {files}")
+    for found in figures.retrievers:
+        out.print(f"\n{found.retriever}")
+        for name, value in _lines(found):
+            out.print(f"  {name:<32}{value:>10,.1f}")
+
+
+def _lines(found: "RetrieverFigures") -> list[tuple[str, float]]:
+    return [
+        ("p50 ms", found.p50_ms),
+        ("p95 ms", found.p95_ms),
+        *((f"{part}, ms", value) for part, value in found.wall_ms.items()),
+        *((f"{part}, processor ms", value) for part, value in found.processor_ms.items()),
+        *((f"question: {kind}, ms", value) for kind, value in found.kinds_ms.items()),
+        *((f"step: {step}, ms", value) for step, value in found.steps_ms.items()),
+        *((f"{store} calls at most", count) for store, count in found.calls.items()),
+        ("peak memory, MB", found.peak_mb),
+    ]

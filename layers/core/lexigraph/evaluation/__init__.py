@@ -1,0 +1,1 @@
+"""How good and how fast retrieval is, measured through the public retrievers over a built graph."""

@@ -1,0 +1,135 @@
+"""How fast the build stage writes: everything but models, on a made-up corpus with realistic skew of degrees."""
+
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from lexigraph.evaluation.generated import DIMENSION, GeneratedCorpus, GeneratedDocument, WordVectors
+from lexigraph.inference.protocols import FloatArray
+from lexigraph.ingestion import versions
+from lexigraph.ingestion.build import chunk_graph, identify, yield_of
+from lexigraph.ingestion.events import IngestReport
+from lexigraph.ingestion.models import CachedModels
+from lexigraph.model.document import ChunkText, LoadedDocument
+from lexigraph.model.extraction import Extraction
+from lexigraph.model.graph import Source
+from lexigraph.model.ids import content_hash, source_id
+from lexigraph.model.tenant import Tenant
+from lexigraph.settings import EmbeddingModel
+from lexigraph.storage.cache import NoCache
+from lexigraph.storage.factory import DocumentStoreFactory, GraphStoreFactory, RegistryFactory, VectorStoreFactory
+from lexigraph.storage.protocols import Stores
+
+TENANT = Tenant("bench")
+_GROUP = 64  # documents written at once
+
+
+@dataclass(frozen=True, slots=True)
+class BuildFigures:
+    """What a run measured; ``peak_mb`` is the resident memory of the process, ``disk_mb`` the size of the files."""
+
+    statements: int
+    facts: int
+    entities: int
+    documents: int
+    seconds: float
+    statements_per_second: float
+    peak_mb: float
+    disk_mb: float
+
+
+class _NoExtractor:
+    """Extractions are given; only a name is needed, for cache keys."""
+
+    name = "given"
+
+    def extract(self, chunks: Sequence[ChunkText]) -> Iterator[Extraction]:
+        return iter([Extraction() for _ in chunks])
+
+
+class _Clocked:
+    """The corpus's embedder, with the ``seconds`` it took."""
+
+    def __init__(self, vectors: WordVectors) -> None:
+        self.label, self.dimension, self.seconds = vectors.label, vectors.dimension, 0.0
+        self._vectors = vectors
+
+    def embed_passages(self, texts: Sequence[str]) -> FloatArray:
+        began = time.perf_counter()
+        found = self._vectors.embed_passages(texts)
+        self.seconds += time.perf_counter() - began
+        return found
+
+    def embed_questions(self, texts: Sequence[str]) -> FloatArray:
+        return self.embed_passages(texts)
+
+
+def measure(
+    folder: Path, statements: int, *, seed: int = 1, progress: Callable[[int], None] = lambda _: None
+) -> BuildFigures:
+    """Write a made-up corpus of about ``statements`` statements with given embeddings into new stores below ``folder``.
+
+    Timed: registry, texts, graph with all support edges, vectors, full text, publishing, collection and what is derived.
+    Not timed: making the corpus and the vectors.
+    """
+    corpus, stores = GeneratedCorpus(statements, seed), open_folder(folder)
+    embedder = _Clocked(corpus.vectors)
+    models = CachedModels(_NoExtractor(), embedder, stores.cache)
+    report, seconds = IngestReport(), 0.0
+    settling = versions.Settling(stores, TENANT)
+    left = iter(corpus)
+    while group := [_plan(document) for document in islice(left, _GROUP)]:
+        began, embedding = time.perf_counter(), embedder.seconds
+        versions.write(group, stores, models, TENANT, report, lambda _: None, fresh=False)
+        versions.finish(group, stores, TENANT)
+        settling.when_due()
+        seconds += time.perf_counter() - began - (embedder.seconds - embedding)
+        progress(report.statements_created)
+    began = time.perf_counter()
+    versions.settle_entities(stores, TENANT)
+    seconds += time.perf_counter() - began
+    counts = stores.graph.stats(TENANT)
+    stores.close()
+    return BuildFigures(
+        counts["statements"],
+        counts["facts"],
+        counts["entities"],
+        len(corpus),
+        round(seconds, 2),
+        round(counts["statements"] / seconds, 1),
+        round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2), 1),
+        round(size_of(folder) / 1e6, 1),
+    )
+
+
+def open_folder(folder: Path) -> Stores:
+    """Open the embedded stores below ``folder``, for the vectors of :class:`GeneratedCorpus`."""
+    connection = f"sqlite:///{folder}"
+    return Stores(
+        GraphStoreFactory.for_graph_store(connection),
+        VectorStoreFactory.for_vector_store(connection, embedding=EmbeddingModel("made", DIMENSION)),
+        DocumentStoreFactory.for_document_store(f"file:///{folder}/documents"),
+        RegistryFactory.for_registry(connection),
+        NoCache(),
+    )
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes of all files below ``folder``."""
+    return sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
+
+
+def _plan(made: GeneratedDocument) -> versions.Plan:
+    uri = f"file:///bench/{made.number}.md"
+    source = Source(source_id(TENANT, "default", uri), uri, "default", made.title, {"number": made.number})
+    document = LoadedDocument(uri, made.title, "\n\n".join(c.text for c in made.chunks), (), content_hash(uri))
+    known = [
+        chunk.yielding(TENANT, source.id, yield_of(found))
+        for chunk, found in zip(identify(TENANT, source.id, made.chunks, {}), made.extractions, strict=True)
+    ]
+    graphs = [chunk_graph(TENANT, source.id, chunk, found) for chunk, found in zip(known, made.extractions, strict=True)]
+    return versions.Plan(document, source, content_hash(source.id), _NoExtractor.name, None, known, known, graphs)

@@ -1,0 +1,133 @@
+"""Passages and questions with their gold passages, in the public format: JSON lines, packed with gzip or not."""
+
+import gzip
+import zlib
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from lexigraph.ingestion.readers.parsed import one_line
+from lexigraph.ingestion.readers.records import parse_json
+from lexigraph.model.errors import InvalidInput
+
+_MAX_ID_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What is retrieved, a document of its own."""
+
+    id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GoldQuestion:
+    """A question, the ids of the passages that hold its evidence, and how many hops it takes (empty: not known)."""
+
+    id: str
+    text: str
+    gold: tuple[str, ...]
+    hops: str = ""
+
+
+def read_corpus(path: Path) -> list[Passage]:
+    """Read lines of ``id``, ``text`` and perhaps ``title``; other fields are passed over.
+
+    Raise ``InvalidInput`` naming file, line and field for what is missing, of another kind, or an id that came before.
+    """
+    passages: dict[str, Passage] = {}
+    for record in _records(path):
+        passage = Passage(record.id(), record.text("title", ""), record.text("text"))
+        if passage.id in passages:
+            raise record.wrong("id", f"{passage.id!r} came before: give each passage an id of its own")
+        passages[passage.id] = passage
+    return list(passages.values())
+
+
+def read_questions(path: Path, known: Container[str], limit: int | None = None) -> list[GoldQuestion]:
+    """Read lines of ``id``, ``question``, ``gold`` (passage ids) and perhaps ``hops``; the first ``limit`` of them.
+
+    Raise like :func:`read_corpus`, also for a gold passage that is not ``known``.
+    """
+    questions: dict[str, GoldQuestion] = {}
+    for record in islice(_records(path), limit):
+        question = GoldQuestion(record.id(), record.text("question"), _gold(record, known), record.label("hops"))
+        if question.id in questions:
+            raise record.wrong("id", f"{question.id!r} came before: give each question an id of its own")
+        if not any(c.isalnum() for c in question.text):
+            raise record.wrong("question", "holds no letter or digit")
+        questions[question.id] = question
+    return list(questions.values())
+
+
+def _gold(record: "_Record", known: Container[str]) -> tuple[str, ...]:
+    gold = record.fields.get("gold")
+    if not isinstance(gold, list) or not gold or not all(isinstance(i, str) for i in gold):
+        raise record.wrong("gold", "must be a list of one or more passage ids")
+    for passage in gold:
+        if passage not in known:
+            raise record.wrong("gold", f"{passage[:80]!r} is no passage of the corpus")
+    return tuple(dict.fromkeys(gold))
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """A line of a file."""
+
+    where: str
+    fields: Mapping[str, Any]
+
+    def wrong(self, field: str, what: str) -> InvalidInput:
+        return InvalidInput(f"{self.where}, field {field!r}: {what}")
+
+    def text(self, field: str, default: str | None = None) -> str:
+        value = self.fields.get(field, default)
+        if not isinstance(value, str):
+            raise self.wrong(field, "is missing" if value is None else f"must be text, is {type(value).__name__}")
+        if default is None and not value.strip():
+            raise self.wrong(field, "is empty")
+        return value
+
+    def id(self) -> str:
+        value = self.text("id")
+        # an id that a reader would clean up could not be told from the cleaned one
+        if value != one_line(value) or len(value) > _MAX_ID_CHARS:
+            raise self.wrong("id", f"must be one line of at most {_MAX_ID_CHARS} characters, single spaces and no others")
+        return value
+
+    def label(self, field: str) -> str:
+        value = self.fields.get(field)
+        if value is not None and (not isinstance(value, (str, int)) or isinstance(value, bool)):
+            raise self.wrong(field, f"must be text or a whole number, is {type(value).__name__}")
+        return "" if value is None else str(value)
+
+
+def _records(path: Path) -> Iterator[_Record]:
+    """Yield the lines that are not blank. Raise ``InvalidInput`` for a file without any, or one that cannot be read."""
+    number = 0
+    try:
+        with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as stream:
+            for at, line in enumerate(stream, 1):
+                if line.strip():
+                    number = at
+                    yield _Record(f"{path}, line {at:,}", _fields(f"{path}, line {at:,}", line))
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise InvalidInput(f"{path}: is damaged, it does not unpack") from None
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read: {(error.strerror or type(error).__name__).lower()}") from None
+    if not number:
+        raise InvalidInput(f"{path}: holds no line")
+
+
+def _fields(where: str, line: bytes) -> Mapping[str, Any]:
+    try:
+        value = parse_json(line)
+    except InvalidInput as error:
+        raise InvalidInput(f"{where}: {error}") from None
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{where}: must be an object with fields, is {type(value).__name__}")
+    return value

@@ -1,0 +1,145 @@
+"""Whatever the parameters and the question, a result is well-formed and stays within its budgets."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lexigraph.model.question import Question
+from lexigraph.model.results import SearchResults
+from lexigraph.model.tenant import Tenant
+from lexigraph.retrieval.args import TraversalArgs
+from lexigraph.retrieval.catalogue import make_retriever
+from lexigraph.retrieval.retrievers import TraversalBasedRetriever
+from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.settings import Settings
+from lexigraph.storage.protocols import Stores
+from tests.laptop import laptop, open_laptop
+from tests.models import WordEmbedder
+from tests.orders import QUESTIONS, WORLD, write
+
+TEXTS = ["?! who", "the of and", "Zxqv", *(q.question for q in QUESTIONS), *(p.title for p in WORLD.passages[:5])]
+
+
+def number(low: int, high: int) -> st.SearchStrategy[int]:
+    """Small numbers often: they are where things end."""
+    return st.one_of(st.integers(low, min(high, low + 3)), st.integers(low, high))
+
+
+def weight(high: float) -> st.SearchStrategy[float]:
+    return st.one_of(st.just(0.0), st.floats(0.0, high))
+
+
+COMMON: dict[str, st.SearchStrategy[Any]] = {
+    "max_search_results": st.none() | number(1, 1_000),
+    "max_statements_per_topic": st.none() | number(1, 1_000),
+    "include_facts": st.booleans(),
+    "max_keywords": number(1, 50),
+    "reranker": st.sampled_from(["tfidf", "none", None]),
+    "max_statements": st.none() | number(1, 10_000),
+    "entity_weight": weight(10.0),
+    "bm25_weight": weight(1.0),
+    "link_seeds": number(1, 50),
+    "max_links_per_entity": number(1, 100),
+    "max_link_df": number(0, 1_000),
+    "diversity": weight(0.9),
+}
+TRAVERSAL = COMMON | {
+    "expand_entities": st.booleans(),
+    "vss_top_k": number(1, 200),
+    "vss_diversity_factor": st.none() | number(0, 50),
+    "derive_subqueries": st.booleans(),
+    "max_subqueries": number(1, 5),
+    "chunk_weight": weight(10.0),
+    "link_rounds": number(0, 2),
+    "max_statements_per_entity": number(1, 1_000),
+    "topic_weight": weight(10.0),
+    "topic_top_k": number(1, 200),
+    "topic_beam_width": number(0, 200),
+    "topic_beam_max_depth": number(0, 5),
+    "topic_statements": number(1, 1_000),
+}
+SEMANTIC = COMMON | {
+    "cosine_top_k": number(1, 1_000),
+    "keyword_top_k": number(1, 1_000),
+    "max_depth": number(0, 8),
+    "beam_width": number(0, 1_000),
+}
+SEARCHES = st.sampled_from(
+    [["ChunkBasedSearch"], ["EntityBasedSearch"], ["TopicBeamSearch"], ["TopicBeamSearch", "EntityBasedSearch"], None]
+)
+EXAMPLES = settings(max_examples=25, deadline=None, derandomize=True, database=None)
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
+    folder = tmp_path_factory.mktemp("parameters")
+    opened = open_laptop(folder / "data")
+    assert not laptop(folder / "data", opened).ingest(write(folder / "files", WORLD.passages)).failures
+    yield opened
+    opened.close()
+
+
+def ask(stores: Stores, name: str, text: str, args: Mapping[str, Any]) -> SearchResults:
+    retriever = make_retriever(name, stores.graph, stores.vectors, embedder=WordEmbedder(), settings=Settings(), **args)
+    return retriever.retrieve(Tenant("default"), Question.of(text))
+
+
+def check(results: SearchResults, args: Mapping[str, Any], default: TraversalArgs | SemanticArgs, graph_calls: int) -> None:
+    used = {**{f.name: getattr(default, f.name) for f in fields(default)}, **args}
+    most = used["max_statements"] if used["reranker"] not in (None, "none") else None
+
+    assert len(results.results) <= (used["max_search_results"] or len(results.results))
+    assert len(results.statements) <= (most or len(results.statements))
+    assert len({s.id for s in results.statements}) == len(results.statements)
+    assert [r.score for r in results.results] == sorted((r.score for r in results.results), reverse=True)
+    for result in results.results:
+        scores = [s.score for s in result.statements]
+        assert 0 < len(scores) <= (used["max_statements_per_topic"] or len(scores))
+        assert scores == sorted(scores, reverse=True)
+        assert result.score == scores[0]
+    for statement in results.statements:
+        assert 0.0 <= statement.score <= 1.0
+        assert sum(statement.parts.values()) == pytest.approx(statement.score, abs=1e-5)
+        assert statement.reason
+        assert all(statement.path)
+        assert used["include_facts"] or not statement.facts
+    assert results.calls["vector"] <= 3
+    assert results.calls["graph"] <= graph_calls
+
+
+def test_every_parameter_takes_part() -> None:
+    assert set(TRAVERSAL) == {f.name for f in fields(TraversalArgs)}
+    assert set(SEMANTIC) == {f.name for f in fields(SemanticArgs)}
+
+
+@EXAMPLES
+@given(text=st.sampled_from(TEXTS), args=st.fixed_dictionaries({}, optional=TRAVERSAL), searches=SEARCHES)
+def test_traversal_gives_sound_results(stores: Stores, text: str, args: dict[str, Any], searches: list[str] | None) -> None:
+    retriever = TraversalBasedRetriever(
+        stores.graph, stores.vectors, embedder=WordEmbedder(), settings=Settings(), retrievers=searches, **args
+    )
+
+    check(retriever.retrieve(Tenant("default"), Question.of(text)), args, TraversalArgs(), graph_calls=4)
+
+
+@EXAMPLES
+@given(text=st.sampled_from(TEXTS), args=st.fixed_dictionaries({}, optional=SEMANTIC))
+def test_semantic_guided_search_gives_sound_results(stores: Stores, text: str, args: dict[str, Any]) -> None:
+    check(ask(stores, "semantic-guided", text, args), args, SemanticArgs(), graph_calls=3)
+
+
+@EXAMPLES
+@given(
+    text=st.sampled_from(TEXTS),
+    name=st.sampled_from(["vector", "bm25", "fused"]),
+    args=st.fixed_dictionaries(
+        {},
+        optional={k: COMMON[k] for k in ("max_search_results", "max_statements_per_topic", "include_facts", "bm25_weight")},
+    ),
+)
+def test_baselines_give_sound_results(stores: Stores, text: str, name: str, args: dict[str, Any]) -> None:
+    check(ask(stores, name, text, args), {**args, "reranker": None}, TraversalArgs(), graph_calls=1)
