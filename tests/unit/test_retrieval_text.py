@@ -1,10 +1,11 @@
 """Words, stems and names: what the pure parts of retrieval compare."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lexigraph.model.normalise import entity_key
-from lexigraph.retrieval.text import longest, names, stems, words
+from lexigraph.retrieval.text import StemFinder, longest, names, stem, stems, words
 
 
 def keys(text: str, **options: bool) -> list[str]:
@@ -52,3 +53,27 @@ def test_the_longest_of_overlapping_names_is_kept_and_repeats_stay():
 def test_the_key_of_a_name_is_the_key_of_the_entity_of_that_name(text: str):
     for name in names(text, capitals=False):
         assert entity_key(name.key) == name.key
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("Countries have borders.", ["countri", "border"]),
+        ("A country", ["countri"]),
+        ("She was dying, lying and tying", ["die", "lie", "tie"]),
+        ("Undying borderline", ["borderlin"]),
+        ("the skies over Aschenbrödel", ["sky", "aschenbrodel"]),
+        ("", []),
+    ],
+)
+def test_stems_are_found_in_a_text_as_if_every_word_were_stemmed(text: str, held: list[str]) -> None:
+    wanted = ("countri", "border", "die", "lie", "tie", "borderlin", "sky", "aschenbrodel", "x")
+    assert [wanted[at] for at in StemFinder(wanted).found_in(text)] == held
+
+
+@given(st.text(max_size=80), st.lists(st.text(min_size=1, max_size=12), max_size=6))
+def test_finding_stems_agrees_with_stemming_whatever_the_text(text: str, asked: list[str]) -> None:
+    wanted = tuple(dict.fromkeys(s for part in asked for s in stems(part)))
+    held = {stem(word) for word in words(" ".join([text, *asked[:2]]))}
+    found = StemFinder(wanted).found_in(" ".join([text, *asked[:2]]))
+    assert {wanted[at] for at in found} == held & set(wanted)

@@ -348,8 +348,7 @@ def bm25(texts: dict[str, str], words: list[str]) -> dict[str, float]:
     return {i: round(s, 6) for i, s in scores.items()}
 
 
-def words(store: SqliteVectorStore, text: str, k: int, **more: Any) -> list[Hit]:
-    index: IndexName = "entity"
+def words(store: SqliteVectorStore, text: str, k: int, index: IndexName = "entity", **more: Any) -> list[Hit]:
     return store.search_many(A, [SearchRequest(index, text=text, k=k, **more)])[0]
 
 
@@ -366,13 +365,15 @@ def test_scores_are_those_of_bm25(opened: Callable[[], SqliteVectorStore]) -> No
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SqliteVectorStore, dict[str, str]]]:
-    """12,000 names: ``half`` in every other, ``third`` in every third, ``rare`` in every hundredth, ``tied`` in all."""
+    """12,000 texts, also names: ``half`` in every other, ``third`` in a third, ``rare`` in a hundredth, ``tied`` in all."""
     store = SqliteVectorStore(f"sqlite:///{tmp_path_factory.mktemp('large')}", label=LABEL, dimension=DIMENSION)
     rng, texts = Random(2), {}
     for n in range(12_000):
         parts = ["tied", f"n{n}", *["half"] * (n % 2 == 0), *["third"] * (n % 3 == 0), *["rare"] * (n % 100 == 0)]
         texts[f"e{n:05}"] = " ".join([*parts, *["filler"] * rng.randrange(4)])
-    store.upsert(A, {"entity": [VectorRecord(i, t) for i, t in texts.items()]})
+    vector = np.eye(1, DIMENSION, dtype=np.float32)[0]
+    records = {"chunk": [VectorRecord(i, t, vector=vector) for i, t in texts.items()]}
+    store.upsert(A, {**records, "entity": [VectorRecord(i, t) for i, t in texts.items()]})
     yield store, texts
     store.close()
 
@@ -382,25 +383,34 @@ def test_in_a_large_index_frequent_words_add_to_the_scores_of_what_rare_words_fi
 ) -> None:
     store, texts = large
     truth = bm25(texts, ["rare", "third", "half", "n7"])
-    hits = words(store, "rare third half n7", 100)
+    hits = words(store, "rare third half n7", 100, "chunk")
     best = sorted(truth.items(), key=lambda found: (-found[1], found[0]))[:100]
     assert [(h.id, pytest.approx(h.score, abs=2e-6)) for h in hits] == best
-    assert scored(words(store, "rare third half n7", 1, ids=tuple(i for i, _ in best))) == scored(hits)
+    assert scored(words(store, "rare third half n7", 1, "chunk", ids=tuple(i for i, _ in best))) == scored(hits)
 
 
 def test_frequent_words_find_something_when_there_are_no_others(large: tuple[SqliteVectorStore, dict[str, str]]) -> None:
     store, texts = large
     for text in ("half", "third half", "tied"):
         best = sorted(bm25(texts, text.split()).items(), key=lambda found: (-found[1], found[0]))[:10]
-        assert [(h.id, pytest.approx(h.score, abs=2e-6)) for h in words(store, text, 10)] == best
-    assert [h.id for h in words(store, "tied nowhere", 10)] == [h.id for h in words(store, "tied", 10)]
+        assert [(h.id, pytest.approx(h.score, abs=2e-6)) for h in words(store, text, 10, "chunk")] == best
+    assert [h.id for h in words(store, "tied nowhere", 10, "chunk")] == [h.id for h in words(store, "tied", 10, "chunk")]
 
 
 def test_a_tie_longer_than_the_list_goes_by_id(large: tuple[SqliteVectorStore, dict[str, str]]) -> None:
     store, texts = large
     truth = bm25(texts, ["rare"])
     best = sorted(truth.items(), key=lambda found: (-found[1], found[0]))[:3]
-    assert [(h.id, pytest.approx(h.score, abs=2e-6)) for h in words(store, "rare", 3)] == best
+    assert [(h.id, pytest.approx(h.score, abs=2e-6)) for h in words(store, "rare", 3, "chunk")] == best
+
+
+def test_a_word_in_very_many_names_finds_none_of_them_and_takes_no_time_from_the_rare_ones(
+    large: tuple[SqliteVectorStore, dict[str, str]],
+) -> None:
+    store, _ = large
+    assert words(store, "half third", 10) == []
+    assert [h.id for h in words(store, "half n8", 10)] == ["e00008"]
+    assert len(words(store, "half rare", 10)) == 10
 
 
 def test_a_filter_in_a_large_index_keeps_to_its_sources(opened: Callable[[], SqliteVectorStore]) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lexigraph.model.graph import Entity, Link
 from lexigraph.model.normalise import entity_key, without_brackets
 from lexigraph.retrieval.args import TraversalArgs
-from lexigraph.retrieval.text import Name, longest, stem, stems, words
+from lexigraph.retrieval.text import Name, StemFinder, longest, stems
 
 Array = NDArray[np.float64]
 
@@ -115,18 +115,6 @@ class Ranked:
     via: Link | None = None
 
 
-class _Places(dict[str, int]):
-    """From a word to the place of its stem among some stems, -1 for others; each word is stemmed once."""
-
-    def __init__(self, wanted: Sequence[str]) -> None:
-        super().__init__()
-        self._wanted = {word: at for at, word in enumerate(wanted)}
-
-    def __missing__(self, word: str) -> int:
-        place = self[word] = self._wanted.get(stem(word), -1)
-        return place
-
-
 class Coverage:
     """The words of the question and its subqueries (as stems), weighted by how few of the texts seen hold them.
 
@@ -138,7 +126,7 @@ class Coverage:
         said = " ".join((question, *(text for text, _ in subqueries)))
         self.words = tuple(dict.fromkeys(stems(said)))
         self._goals = [(np.array([float(word in of) for word in self.words]), weight) for of, weight in goals]
-        self._places = _Places(self.words)
+        self._finder = StemFinder(self.words)
         self.idf: Array = np.ones(len(self.words))
 
     def weigh(self, held: Sequence[Array]) -> None:
@@ -148,9 +136,9 @@ class Coverage:
 
     def held(self, text: str) -> Array:
         """Return 1.0 for each word of the question that the text holds, else 0.0."""
-        row = np.zeros(len(self.words) + 1)
-        row[list({self._places[word] for word in words(text)})] = 1.0
-        return row[:-1]
+        row = np.zeros(len(self.words))
+        row[self._finder.found_in(text)] = 1.0
+        return row
 
     def shares(self, held: Array, of: Array | float = 1.0) -> Array:
         """Return, for each row of ``held``, the weighted share of the words ``of`` (all by default) it holds, 0 to 1."""

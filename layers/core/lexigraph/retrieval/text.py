@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,6 +12,8 @@ from lexigraph.model.normalise import entity_key
 MAX_NAME_WORDS = 8
 _WORD = re.compile(r"\w+")
 _MARKS = re.compile("[\u0300-\u036f]+")
+_MIN_CUT = 3  # letters of a stem that may lack its word's end
+_IRREGULAR = frozenset({"die", "lie", "tie"})
 _NAME_WORD = re.compile(r"[\w+#&.'\u2019-]+")
 
 # Function words and what questions are made of: they carry no content that an answer could share.
@@ -41,17 +43,47 @@ def stem(word: str) -> str:
     return str(_stemmer().stemWord(word))
 
 
+def fold(text: str) -> str:
+    """Return a text in lower case without accents: ``Aschenbrödel`` is asked for as ``aschenbrodel``."""
+    folded = text.casefold()
+    return folded if folded.isascii() else _MARKS.sub("", unicodedata.normalize("NFKD", folded))
+
+
 def words(text: str) -> list[str]:
-    """Return the lower-case words of a text in order, without accents: ``Aschenbrödel`` is asked for as ``aschenbrodel``."""
-    text = text.casefold()
-    if not text.isascii():
-        text = _MARKS.sub("", unicodedata.normalize("NFKD", text))
-    return _WORD.findall(text)
+    """Return the words of a text in order, folded."""
+    return _WORD.findall(fold(text))
 
 
 def stems(text: str) -> list[str]:
     """Return the stems of the content words of a text in order."""
     return [stem(word) for word in words(text) if word not in STOP_WORDS]
+
+
+class StemFinder:
+    """Tells which of some stems a text holds, without taking the text apart: most texts hold few of them.
+
+    A word begins with its stem but for the stem's last letter (``countri``, ``country``), except dying, lying and tying.
+    """
+
+    def __init__(self, wanted: Sequence[str]) -> None:
+        self._sought: list[tuple[int, str, str, re.Pattern[str]]] = []
+        for at, sought in enumerate(wanted):
+            roots = [sought if len(sought) < _MIN_CUT else sought[:-1], *([f"{sought[0]}y"] if sought in _IRREGULAR else [])]
+            self._sought += [(at, sought, root, re.compile(rf"{root}\w*")) for root in roots]
+
+    def found_in(self, text: str) -> list[int]:
+        """Return the places, among the stems, of those that the text holds."""
+        folded = fold(text)
+        return [
+            at
+            for at, sought, root, word in self._sought
+            if root in folded and any(stem(m[0]) == sought for m in word.finditer(folded) if _begins(folded, m.start()))
+        ]
+
+
+def _begins(text: str, at: int) -> bool:
+    before = text[at - 1] if at else " "
+    return not (before.isalnum() or before == "_")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 FTS5 scores every row that holds any of the words, about a microsecond each. In a large partition the rarest words alone
 choose the rows, up to ``_CHOSEN`` of them; the other words only add to their scores. A row with none of the rare words
-could hardly have been among the best. BM25 is that of FTS5: k1 1.2, b 0.75; a word in more than half of the rows counts
-next to nothing.
+could hardly have been among the best. In an index of names a word that is in very many of them chooses none: it is no name.
+BM25 is that of FTS5: k1 1.2, b 0.75; a word in more than half of the rows counts next to nothing.
 """
 
 import json
@@ -11,6 +11,7 @@ import re
 import sqlite3
 from collections.abc import Sequence
 
+from lexigraph.storage.protocols import VECTOR_INDEXES
 from lexigraph.storage.sqlite_filters import Sql
 from lexigraph.storage.vector.partitions import Partition
 
@@ -18,6 +19,7 @@ _WORD = re.compile(r"[^\W_]+")
 _LOOKED_UP = 200  # words of a text, from its beginning
 _USED = 32  # words of a search, rarest first
 _CHOSEN = 4_000  # rows that words may choose
+_CHOSEN_NAMES = 500  # likewise of an index of names, where a word in more of them tells nothing
 _ADDED = 30_000  # rows that further words may score
 # a word in more of the rows than this says little; it is left out unless there is no other
 _FREQUENT_SHARE = 0.2
@@ -97,10 +99,10 @@ def _expressions(connection: sqlite3.Connection, partition: Partition, text: str
         return []
     chosen: list[str] = []
     added: list[str] = []
-    rows = 0
+    rows, most = 0, _CHOSEN if partition.name in VECTOR_INDEXES else _CHOSEN_NAMES
     for count, term in counted[:_USED]:
         rows += count
-        if rows <= _CHOSEN or not chosen:
+        if rows <= most or not chosen:
             chosen.append(term)
         elif rows <= _ADDED:
             added.append(term)
@@ -120,10 +122,11 @@ def _terms(text: str, prefix: bool) -> list[str]:
 
 def _counted(connection: sqlite3.Connection, partition: Partition, terms: list[str]) -> list[tuple[int, str]]:
     """Return the terms that occur with their numbers of rows, rarest first, without the very frequent."""
-    frequent = max(_CHOSEN, int(min(_FREQUENT_ROWS, partition.live * _FREQUENT_SHARE)))
+    names = partition.name not in VECTOR_INDEXES
+    frequent = _CHOSEN_NAMES if names else max(_CHOSEN, int(min(_FREQUENT_ROWS, partition.live * _FREQUENT_SHARE)))
     counted = sorted((_rows_with(connection, partition, term, frequent + 1), term) for term in terms)
     telling = [(count, term) for count, term in counted if 0 < count <= frequent]
-    if telling:
+    if telling or names:
         return telling
     return sorted((_rows_with(connection, partition, term, -1), term) for count, term in counted if count)
 
