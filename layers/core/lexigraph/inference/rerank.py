@@ -48,13 +48,11 @@ class TfidfReranker:
         length = np.sqrt(_sums(owner, weight**2, len(texts)))
         divisor: _Floats = LENGTH * length + (1 - LENGTH) * fsum(length) / len(texts)  # the order of texts plays no part
 
-        def likeness(query: str) -> _Floats:
-            wanted = _query_vector(query, vocabulary, idf)
-            return _sums(owner, weight * wanted[term], len(texts)) / divisor
-
-        scores = likeness(queries[0])
-        if names := [likeness(name) for name in dict.fromkeys(queries[1:])]:
-            scores = scores + NAMES_WEIGHT * np.mean(names, axis=0)
+        # the cosine is linear in the query, so that all queries together cost as much as one
+        wanted = _query_vector(queries[0], vocabulary, idf)
+        if names := [_query_vector(name, vocabulary, idf) for name in dict.fromkeys(queries[1:])]:
+            wanted = wanted + NAMES_WEIGHT * np.mean(names, axis=0)
+        scores = _sums(owner, weight * wanted[term], len(texts)) / divisor
         return [float(score) for score in scores]
 
 
