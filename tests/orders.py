@@ -11,7 +11,7 @@ from lexigraph.evaluation.made import MadePassage, MadeQuestion, make_corpus
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.catalogue import RETRIEVERS, make_retriever
+from lexigraph.retrieval.catalogue import RETRIEVERS, make_retriever, parameters
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Stores
 from tests.models import WordEmbedder
@@ -82,10 +82,13 @@ HISTORIES: dict[str, Callable[[LexicalGraphIndex, Path], None]] = {
 def answers(
     stores: Stores, questions: Sequence[MadeQuestion], names: Sequence[str] = tuple(RETRIEVERS), **args: Any
 ) -> dict[str, Any]:
-    """What every retriever finds: all of the results but times, and the numbers of the documents' versions."""
+    """What every retriever finds with those of ``args`` that it has: all of the results but times, and the numbers of the
+    documents' versions.
+    """
     found = {}
     for name in names:
-        retriever = make_retriever(name, stores.graph, stores.vectors, embedder=WordEmbedder(), settings=Settings(), **args)
+        own = {key: value for key, value in args.items() if key in parameters(name)}
+        retriever = make_retriever(name, stores.graph, stores.vectors, embedder=WordEmbedder(), settings=Settings(), **own)
         for q in questions:
             results = asdict(retriever.retrieve(Tenant("default"), Question.of(q.question)))
             del results["timings"]

@@ -9,7 +9,7 @@ from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SourceVersion
-from tests.worlds import said, settle, show, take_out, version
+from tests.worlds import Said, said, settle, show, take_out, version
 
 A, B = Tenant("a"), Tenant("b")
 
@@ -264,7 +264,12 @@ def test_synonyms_are_replaced_as_a_whole(graph_store: GraphStore) -> None:
     graph_store.set_synonyms(A, [("Warszawa", "Warsaw"), ("Varsovie", "Warsaw")])
     settle(graph_store, A)
     same = graph_store.entities(A, names("Warszawa")).aliases[names("Warszawa")[0]]
+    assert [e.value for e in same] == ["Warsaw"]
+    atlas = version(A, "Atlas", {"Atlas": [said("Varsovie is on page 9.", "Varsovie")]})
+    show(graph_store, A, atlas)
+    same = graph_store.entities(A, names("Warszawa")).aliases[names("Warszawa")[0]]
     assert {e.value for e in same} == {"Varsovie", "Warsaw"}
+    take_out(graph_store, A, atlas.source.id)
 
     graph_store.set_synonyms(A, [])
     settle(graph_store, A)
@@ -472,3 +477,112 @@ def test_ids_of_other_kinds_or_nonsense_find_nothing(graph_store: GraphStore) ->
     assert values(graph_store, A, chunks=nonsense, entities=nonsense, statements=nonsense) == []
     assert graph_store.entities(A, nonsense, connected=3).found == {}
     assert graph_store.neighbourhood(A, nonsense, names={"": nonsense}).links == ()
+
+
+def test_a_source_about_an_entity_is_evidence_though_its_text_never_names_it(graph_store: GraphStore) -> None:
+    parts = {f"Part {n}": [said(f"It has room {n}."), said(f"Room {n} is where Ida sits.", "Ida")] for n in range(4)}
+    show(graph_store, A, version(A, "Heron Team", parts))
+    asked = names("Heron Team")
+    assert values(graph_store, A, entities=asked, per_entity=3) == [
+        "It has room 0.",
+        "Room 0 is where Ida sits.",
+        "It has room 1.",
+    ]
+    assert values(graph_store, A, entities=asked, per_entity=0) == []
+
+    news = [said("The Heron Team won.", "Heron Team"), said("The Heron Team lost.", "Heron Team")]
+    show(graph_store, A, version(A, "News", {"News": news}))
+    got = values(graph_store, A, entities=asked, per_entity=3)
+    assert set(got) == {"The Heron Team won.", "The Heron Team lost.", "It has room 0."}
+    # of the sources about it, too, what names another entity asked for goes first
+    both = values(graph_store, A, entities=names("Heron Team", "Ida"), per_entity=2)
+    assert both and all("Ida" in value for value in both)
+
+
+def test_a_title_that_very_many_sources_bear_brings_none_of_them(graph_store: GraphStore) -> None:
+    minutes = [
+        version(A, "Minutes", {"Minutes": [said(f"Day {n} was dull.")]}, uri=f"file:///minutes-{n}.md") for n in range(101)
+    ]
+    show(graph_store, A, *minutes[:100])
+    assert len(values(graph_store, A, entities=names("Minutes"), per_entity=7)) == 7
+    show(graph_store, A, minutes[100])
+    assert values(graph_store, A, entities=names("Minutes"), per_entity=7) == []
+
+
+def test_evidence_of_an_entity_is_also_that_of_what_means_the_same(graph_store: GraphStore) -> None:
+    show(graph_store, A, version(A, "Heron Team", {"Heron": [said("The Heron Team works here.", "Heron Team")]}))
+    graph_store.set_synonyms(A, [("Blue Birds", "Heron Team")])
+    settle(graph_store, A)
+    (row,) = graph_store.evidence(A, EvidenceRequest(entities=names("Blue Birds")))
+    assert row.value == "The Heron Team works here."
+    assert set(row.entities) == set(names("Blue Birds", "Heron Team"))
+    graph_store.set_synonyms(A, [])
+    assert values(graph_store, A, entities=names("Blue Birds")) == []
+
+
+def test_links_lead_to_preferred_chunks_first_where_an_entity_leads_to_many(graph_store: GraphStore) -> None:
+    almanac = version(A, "Almanac", {f"Part {n}": [said(f"Part {n} names Ida.", "Ida")] for n in range(30)})
+    author = version(A, "Rollo", {"Rollo": [said("Rollo wrote the Almanac with Ida.", "Rollo", "Almanac", "Ida")]})
+    show(graph_store, A, almanac, author)
+    chunks, start = chunks_of(almanac), chunks_of(author)
+
+    def reached(kind: str, *prefer: str, entity: str, **options: int) -> set[int]:
+        found = graph_store.neighbourhood(A, start, prefer=prefer, per_entity=3, **options)
+        of_kind = [x.to_chunk for x in found.links if (x.kind, x.entity_id) == (kind, names(entity)[0])]
+        return {chunks.index(i) for i in of_kind if i in chunks}
+
+    assert reached("about", entity="Almanac") == {0, 1, 2}
+    assert reached("about", chunks[25], entity="Almanac") == {0, 1, 25}
+    assert reached("about", *chunks[20:], entity="Almanac") == {20, 21, 22}
+    assert reached("about", start[0], "nonsense", chunks[1], entity="Almanac") == {0, 1, 2}
+    assert reached("shared", chunks[25], chunks[7], entity="Ida") >= {25, 7}
+    assert len(reached("shared", entity="Ida")) <= 3
+    year = MetadataFilter("year", "==", 1)
+    assert graph_store.neighbourhood(A, start, prefer=chunks[25:], per_entity=3, filters=year).links == ()
+    # a part that is no longer live is not reached
+    shorter = version(A, "Almanac", {f"Part {n}": [said(f"Part {n} names Ida.", "Ida")] for n in range(20)}, number=2)
+    show(graph_store, A, shorter)
+    assert reached("about", chunks[25], entity="Almanac") == {0, 1, 2}
+
+
+def test_an_entity_is_known_within_filters_only_if_an_admitted_source_names_it(graph_store: GraphStore) -> None:
+    plan = {"Plan": [said("Zorblax met Curie.", "Zorblax", "Curie", facts=[("Zorblax", "met", "Curie")])]}
+    secret = version(A, "Secret Plan", plan, aliases=[("ZQ", "Curie")], metadata={"open": False})
+    bare = version(A, "Curie", {"Life": [said("She met Pierre.", "Pierre")]}, metadata={"open": True})
+    note = version(A, "Note", {"Note": [said("A Plan by Curie.", "Curie", "Plan")]}, metadata={"open": True})
+    show(graph_store, A, secret, bare, note)
+    admitted = MetadataFilter("open", "==", True)
+    asked = names("Zorblax", "Secret Plan", "Curie", "Pierre", "ZQ", "Plan")
+
+    everything = graph_store.entities(A, asked, connected=5)
+    assert {e.value for e in everything.found.values()} == {"Zorblax", "Secret Plan", "Curie", "Pierre", "Plan"}
+    assert {asked_id for asked_id, _ in everything.connected} == set(names("Zorblax", "Curie", "ZQ"))
+    within = graph_store.entities(A, asked, connected=5, filters=admitted)
+    # Curie also by its title, Pierre by a text
+    assert {e.value for e in within.found.values()} == {"Curie", "Pierre", "Plan"}
+    assert (within.aliases, within.connected) == ({}, ())
+    assert {e.value for e in graph_store.entities(A, names("Curie"), filters=admitted).found.values()} == {"Curie"}
+
+    (start,) = chunks_of(note)
+    in_text = {start: names("Secret Plan", "Zorblax", "Curie")}
+    assert "Secret Plan" in {e.value for e in graph_store.neighbourhood(A, [start], names=in_text).entities.values()}
+    near = graph_store.neighbourhood(A, [start], names=in_text, filters=admitted)
+    assert {e.value for e in near.entities.values()} == {"Curie", "Plan", "Note"}
+
+
+def test_every_entity_has_its_share_of_those_joined_by_facts_whatever_the_order(graph_store: GraphStore) -> None:
+    def told(person: str, places: int) -> list[Said]:
+        at = [f"{person} Place {n:03}" for n in range(places)]
+        return [said(f"{person} saw {p}.", person, p, facts=[(person, "saw", p)]) for p in at]
+
+    busy = version(A, "Busy", {"Busy": told("Ann", 900)})
+    calm = version(A, "Calm", {"Calm": told("Bea", 3)})
+    again = version(A, "Again", {"Again": [said("Ann Place 000 and Bea Place 001.", "Ann Place 000", "Bea Place 001")]})
+    asked = names("Ann", "Bea")
+    first = [("Ann", f"Ann Place {n:03}") for n in range(1, 900)]
+    rarest = sorted(first, key=lambda pair: names(pair[1])[0])[:2] + [("Bea", f"Bea Place {n:03}") for n in (0, 2)]
+    for order in ((busy, calm, again), (again, calm, busy)):
+        show(graph_store, A, *(replace(v, source=v.source) for v in order))
+        found = graph_store.entities(A, asked, connected=2).connected
+        assert {(dict(zip(asked, ("Ann", "Bea"), strict=True))[i], e.value) for i, e in found} == set(rarest)
+        take_out(graph_store, A, *(v.source.id for v in order))

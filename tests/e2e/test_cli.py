@@ -454,10 +454,16 @@ class TestDatabase:
         found = world.run("retrieve", "Who built Granite Cellar?", "--json", "--retriever", retriever).json
         assert any("Tove Lund" in s for r in found["results"] for s in r["statements"])
 
-    def test_a_parameter_that_a_baseline_does_not_have_is_refused(self, world: World) -> None:
-        told = world.run("query", "Why is Tove?", "--retriever", "bm25", "--vss-top-k", "5")
-        complaint = "error: --vss-top-k has no effect on --retriever bm25: leave it out"
+    @pytest.mark.parametrize(
+        ("retriever", "option"),
+        [("bm25", "--vss-top-k"), ("vector", "--bm25-weight"), ("traversal", "--topic-top-k"), ("chunk", "--max-keywords")],
+    )
+    def test_a_parameter_without_effect_on_the_retriever_is_refused(self, retriever: str, option: str, world: World) -> None:
+        told = world.run("query", "Why is Tove?", "--retriever", retriever, option, "1")
+        complaint = f"error: {option} has no effect on --retriever {retriever}: leave it out"
         assert (told.code, told.complaints) == (ExitCode.INVALID, [complaint])
+
+    def test_what_a_baseline_and_an_answer_have_is_taken(self, world: World) -> None:
         kept = world.run(
             "query", "Who built Granite Cellar?", "--retriever", "bm25", "--quoted-statements", "1", "--include-facts"
         )

@@ -152,9 +152,9 @@ def test_readers_see_only_the_old_version_until_the_new_one_is_whole(index: Lexi
         "The Harbour Office runs Lighthouse.",
         "Lighthouse stores its data in Granite.",
         "Granite was built by Tove Lund.",
+        "Mira Holm leads the Harbour Office.",
     }
-    assert len(seen) == 2
-    assert all(found == old for found in seen)
+    assert seen == [old, old]
     assert "Lighthouse moved its data to Basalt." in statements(index, "Lighthouse")
     assert statements(index, "Granite") == {"Granite was built by Tove Lund."}
 
@@ -321,7 +321,8 @@ def test_synonyms_of_the_file_join_names(folder: Path, tmp_path: Path) -> None:
     index = laptop(tmp_path / "data", synonyms=synonyms)
     index.ingest([folder])
     found = index.stores.graph.entities(DEFAULT, [entity_id(DEFAULT, "The Rock")])
-    assert {e.value for e in found.aliases[entity_id(DEFAULT, "The Rock")]} == {"Granite", "Old Store"}
+    # nothing names the old store
+    assert {e.value for e in found.aliases[entity_id(DEFAULT, "The Rock")]} == {"Granite"}
     synonyms.write_text("Granite\n")
     with pytest.raises(InvalidInput, match="line 1"):
         index.ingest([folder])

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lexigraph.inference.factory import make_llm
+from lexigraph.inference.protocols import LanguageModel
 from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import DEFAULT_TENANT, Tenant
 from lexigraph.retrieval.args import TraversalArgs
-from lexigraph.retrieval.catalogue import make_retriever
+from lexigraph.retrieval.catalogue import RETRIEVERS, make_retriever, parameters
 from lexigraph.retrieval.retrievers import TraversalBasedRetriever
 from lexigraph.retrieval.semantic_args import SemanticArgs
 from lexigraph.settings import Settings
@@ -20,8 +22,21 @@ from lexigraph.storage.protocols import Stores
 from tests.laptop import laptop, open_laptop
 from tests.models import WordEmbedder
 from tests.orders import QUESTIONS, WORLD, write
+from tests.standins.llm_server import ScriptedLLMServer
 
-TEXTS = ["?! who", "the of and", "Zxqv", *(q.question for q in QUESTIONS), *(p.title for p in WORLD.passages[:5])]
+TEXTS = [
+    "?! who",
+    "the of and",
+    "Zxqv",
+    (f"{QUESTIONS[0].question} " * 200)[:4_000].strip(),
+    "Z" * 4_000,
+    "\u041a\u0442\u043e \u0437\u0434\u0435\u0441\u044c \u0433\u043b\u0430\u0432\u043d\u044b\u0439?",
+    "\u8c01\u62e5\u6709\u8fd9\u5bb6\u516c\u53f8\uff1f",
+    "\u0645\u0646 \u064a\u0645\u0644\u0643 \u0627\u0644\u0634\u0631\u0643\u0629\u061f",
+    "\u0915\u0902\u092a\u0928\u0940 \u0915\u093e \u092e\u093e\u0932\u093f\u0915 \u0915\u094c\u0928 \u0939\u0948?",
+    *(q.question for q in QUESTIONS),
+    *(p.title for p in WORLD.passages[:5]),
+]
 
 
 def number(low: int, high: int) -> st.SearchStrategy[int]:
@@ -83,6 +98,13 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
     opened.close()
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
+    opened = open_laptop(tmp_path_factory.mktemp("empty"))
+    yield opened
+    opened.close()
+
+
 def ask(stores: Stores, name: str, text: str, args: Mapping[str, Any]) -> SearchResults:
     retriever = make_retriever(name, stores.graph, stores.vectors, embedder=WordEmbedder(), settings=Settings(), **args)
     return retriever.retrieve(Tenant("default"), Question.of(text))
@@ -119,6 +141,8 @@ def test_every_parameter_takes_part() -> None:
 @EXAMPLES
 @given(text=st.sampled_from(TEXTS), args=st.fixed_dictionaries({}, optional=TRAVERSAL), searches=SEARCHES)
 def test_traversal_gives_sound_results(stores: Stores, text: str, args: dict[str, Any], searches: list[str] | None) -> None:
+    known = TraversalBasedRetriever.parameters(searches).names
+    args = {name: value for name, value in args.items() if name in known}
     retriever = TraversalBasedRetriever(
         stores.graph, stores.vectors, embedder=WordEmbedder(), settings=Settings(), retrievers=searches, **args
     )
@@ -142,4 +166,78 @@ def test_semantic_guided_search_gives_sound_results(stores: Stores, text: str, a
     ),
 )
 def test_baselines_give_sound_results(stores: Stores, text: str, name: str, args: dict[str, Any]) -> None:
+    args = {key: value for key, value in args.items() if key in parameters(name)}
     check(ask(stores, name, text, args), {**args, "reranker": None}, TraversalArgs(), graph_calls=1)
+
+
+@pytest.mark.parametrize("text", TEXTS[:9])
+@pytest.mark.parametrize("name", ["traversal", "semantic-guided", "topic", "fused"])
+def test_where_nothing_is_kept_nothing_is_found(empty: Stores, stores: Stores, name: str, text: str) -> None:
+    assert len(text) <= 4_000
+    found = ask(empty, name, text, {})
+    assert (found.results, found.entities, found.warnings) == ((), (), ())
+    reranker = {} if "reranker" in parameters(name) else {"reranker": None}
+    check(ask(stores, name, text, {}), reranker, TraversalArgs(), graph_calls=4)
+
+
+# ---------------------------------------------------------------- no parameter without effect
+
+PARTS = {"several_entities": True, "subqueries": [q.question for q in QUESTIONS[1:3]], "keywords": ["Zxqv"]}
+# parameter: two values that must give different results to some question, and what else must be set for it to matter
+FLIPS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "max_search_results": (2, 3, {}),
+    "max_statements_per_topic": (1, 2, {}),
+    "include_facts": (False, True, {}),
+    "expand_entities": (False, True, {}),
+    "max_keywords": (1, 10, {}),
+    "vss_top_k": (1, 10, {}),
+    "vss_diversity_factor": (0, 5, {}),
+    "derive_subqueries": (False, True, {}),
+    "max_subqueries": (1, 2, {"derive_subqueries": True}),
+    "reranker": ("none", "tfidf", {}),
+    "max_statements": (2, None, {}),
+    "chunk_weight": (0.1, 1.0, {}),
+    "entity_weight": (0.0, 5.0, {}),
+    "bm25_weight": (0.0, 1.0, {}),
+    "link_rounds": (0, 2, {}),
+    "link_seeds": (1, 5, {}),
+    "max_links_per_entity": (1, 10, {}),
+    "max_link_df": (0, 15, {}),
+    "max_statements_per_entity": (1, 50, {}),
+    "topic_weight": (0.0, 5.0, {}),
+    "topic_top_k": (1, 10, {}),
+    "topic_beam_width": (0, 20, {}),
+    "topic_beam_max_depth": (0, 2, {}),
+    "topic_statements": (1, 25, {}),
+    "diversity": (0.0, 0.9, {}),
+    "cosine_top_k": (1, 50, {}),
+    "keyword_top_k": (1, 50, {}),
+    "max_depth": (0, 2, {}),
+    "beam_width": (0, 100, {}),
+}
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[LanguageModel]:
+    with ScriptedLLMServer(PARTS) as server:
+        llm = make_llm(Settings(llm="openai:any", llm_options={"base_url": server.base_url}))
+        assert llm is not None
+        yield llm
+
+
+@pytest.mark.parametrize(("name", "parameter"), [(name, parameter) for name in RETRIEVERS for parameter in parameters(name)])
+def test_every_parameter_of_every_retriever_changes_what_is_found(
+    stores: Stores, model: LanguageModel, name: str, parameter: str
+) -> None:
+    low, high, others = FLIPS[parameter]
+    models = {"embedder": WordEmbedder(), "llm": model if "subqueries" in parameter else None, "settings": Settings()}
+    a, b = (
+        make_retriever(name, stores.graph, stores.vectors, **models, **{**others, parameter: value})  # type: ignore[arg-type]
+        for value in (low, high)
+    )
+    asked = [Question.of(q.question) for q in QUESTIONS[::5]]
+    assert any(a.retrieve(DEFAULT_TENANT, q).results != b.retrieve(DEFAULT_TENANT, q).results for q in asked)
+
+
+def test_no_flip_is_left_over() -> None:
+    assert {parameter for name in RETRIEVERS for parameter in parameters(name)} == set(FLIPS)

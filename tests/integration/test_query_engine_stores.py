@@ -15,6 +15,7 @@ from lexigraph.answering import prompts
 from lexigraph.inference.llama_index import LlamaIndexLLM
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import MetadataFilter
+from lexigraph.retrieval.catalogue import RETRIEVERS
 from lexigraph.retrieval.retrievers import ChunkBasedSearch
 from lexigraph.settings import Settings
 from tests.laptop import laptop
@@ -97,6 +98,22 @@ def test_store_objects_serve_as_well_as_connection_strings(connection):
     )
     question = "Who owns Tidewater?"
     assert second.query(question).citations == first.query(question).citations
+
+
+@pytest.mark.parametrize("name", RETRIEVERS)
+def test_an_engine_is_made_over_every_retriever_by_its_name(connection, name):
+    options = {"embedder": WordEmbedder(), "tenant": "acme", "settings": Settings(answer_max_tokens=77)}
+    asked = LexicalGraphQueryEngine.for_retriever(
+        name, connection, connection, max_search_results=2, quoted_statements=3, include_facts=True, **options
+    )
+    response = asked.query("Who owns Tidewater?")
+    assert "Tidewater is owned by" in response.response
+    assert len(response.results.results) <= 2
+    assert len(response.citations) <= 3
+    assert (asked.args.max_answer_tokens, asked.args.include_facts) == (77, True)
+    assert any(s.facts for s in response.results.statements)
+    with pytest.raises(InvalidInput, match="colour"):
+        LexicalGraphQueryEngine.for_retriever(name, connection, connection, colour="red", **options)
 
 
 def test_arguments_of_retriever_and_of_answer_are_told_apart(connection):

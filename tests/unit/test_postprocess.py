@@ -1,7 +1,7 @@
 """Post-processors: what they change, what they leave, what happens when their model fails."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from inspect import signature
 from threading import Lock
 from typing import Any
@@ -20,6 +20,7 @@ from lexigraph.retrieval.postprocess import (
     StatementDiversityPostProcessor,
     StatementEnhancementPostProcessor,
     as_post_processors,
+    processed,
 )
 from lexigraph.settings import Settings
 from tests.standins.llm_server import ScriptedLLMServer, refused, said
@@ -249,6 +250,15 @@ def test_a_function_says_what_to_add():
         EnrichSourceDetails("year")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "function", [lambda source: None, lambda source: source.metadata["year"], lambda source: source.metadata["colour"]]
+)
+def test_a_function_that_fails_leaves_the_titles_and_a_warning(function: Any):
+    done = EnrichSourceDetails(function).process(KILN)
+    assert done.results == KILN.results
+    assert [w.type for w in done.warnings] == ["source_details_failed"]
+
+
 # ---------------------------------------------------------------- parameters
 
 ALIKE = found((HANDBOOK, [("The kiln is fired at dawn.", 0.9), ("The kiln is fired at dusk.", 0.8)]))
@@ -285,6 +295,53 @@ def test_they_combine_in_any_order():
             done = processor.process(done)
         assert texts(done)[0] == "The potter fires the kiln."
         assert len(done.statements) == 2
+
+
+class Demanding:
+    """A processor that cannot be made without an argument."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+
+    def process(self, found: SearchResults) -> SearchResults:
+        return found
+
+
+class Doing:
+    """A processor that does what it is told."""
+
+    def __init__(self, do: Callable[[SearchResults], Any]) -> None:
+        self.do = do
+
+    def process(self, found: SearchResults) -> SearchResults:
+        return self.do(found)  # type: ignore[no-any-return]
+
+
+def lost(found: SearchResults) -> Any:
+    raise KeyError(found.statements[0].text)
+
+
+def refusing(found: SearchResults) -> Any:
+    raise InvalidInput("the limit is too low")
+
+
+@pytest.mark.parametrize(
+    ("do", "told"),
+    [(lost, "KeyError"), (refusing, "the limit is too low"), (lambda found: None, "NoneType"), (lambda found: [], "list")],
+)
+def test_a_processor_that_fails_leaves_the_results_and_a_warning(do: Any, told: str):
+    done = processed(KILN, Doing(do))
+    assert done.results == KILN.results
+    assert [(w.type, told in w.detail, "quiet" in w.detail) for w in done.warnings] == [
+        ("post_processing_failed", True, False)
+    ]
+    assert processed(KILN, Doing(lambda found: ALIKE)) is ALIKE
+
+
+def test_a_type_that_needs_arguments_is_refused_with_the_remedy():
+    with pytest.raises(InvalidInput, match=r"Demanding cannot be made without arguments .*: give an instance"):
+        as_post_processors([Demanding])
+    assert len(as_post_processors([Demanding(3)])) == 1
 
 
 @pytest.mark.parametrize("given", [[StatementEnhancementPostProcessor], ["SentenceReranker"], [3], 3])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lexigraph.model.errors import InvalidInput
-from lexigraph.retrieval.catalogue import RETRIEVERS, make_retriever
+from lexigraph.retrieval.catalogue import RETRIEVERS, check_parameters, make_retriever
 from lexigraph.retrieval.retrievers import BaselineRetriever, TraversalBasedRetriever
 from lexigraph.storage.protocols import Stores
 from tests.laptop import open_laptop
@@ -28,7 +28,7 @@ def made(stores: Stores, name: str, **args: Any) -> Any:
 def test_names_stand_for_retrievers_with_their_searches(stores: Stores) -> None:
     assert type(made(stores, "traversal")) is TraversalBasedRetriever
     for name, search in (("chunk", "ChunkBasedSearch"), ("entity", "EntityBasedSearch"), ("topic", "TopicBeamSearch")):
-        assert [kind.__name__ for kind in made(stores, name).searches] == [search]
+        assert [type(one).__name__ for one in made(stores, name).searches] == [search]
     for mode in ("vector", "bm25", "fused"):
         baseline = made(stores, mode)
         assert (type(baseline), baseline.mode) == (BaselineRetriever, mode)
@@ -57,6 +57,25 @@ def test_every_retriever_refuses_a_parameter_that_it_does_not_have(name: str, st
 def test_what_makes_a_retriever_is_no_parameter_of_it(name: str, args: dict[str, Any], stores: Stores) -> None:
     with pytest.raises(InvalidInput, match="unknown parameter"):
         made(stores, name, **args)
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "owner"),
+    [
+        ("traversal", {"topic_top_k": 5}, "TopicBeamSearch"),
+        ("chunk", {"entity_weight": 0.5}, "EntityBasedSearch"),
+        ("entity", {"vss_top_k": 5}, "ChunkBasedSearch"),
+        ("topic", {"max_keywords": 5}, "EntityBasedSearch"),
+        ("vector", {"bm25_weight": 0.5}, "mode fused"),
+        ("bm25", {"bm25_weight": 0.5}, "mode fused"),
+    ],
+)
+def test_a_parameter_without_effect_is_refused_with_what_it_belongs_to(
+    name: str, args: dict[str, Any], owner: str, stores: Stores
+) -> None:
+    for refused in (lambda: made(stores, name, **args), lambda: check_parameters(name, args)):
+        with pytest.raises(InvalidInput, match=f"{next(iter(args))} belongs to {owner}, which takes no part"):
+            refused()
 
 
 def test_a_value_out_of_range_is_refused(stores: Stores) -> None:

@@ -13,6 +13,7 @@ from lexigraph.answering.query_engine import LexicalGraphQueryEngine
 from lexigraph.answering.response import QueryResponse
 from lexigraph.inference.factory import make_llm
 from lexigraph.inference.protocols import FloatArray, LanguageModel
+from lexigraph.inference.rerank import TfidfReranker
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.question import Question
@@ -327,9 +328,17 @@ def test_bounds_are_kept(stores: Stores):
         ({"vss_top_k": 5}, "unknown parameter 'vss_top_k'"),
         ({"bm25_weight": 2}, "bm25_weight must be"),
         ({"reranker": "best"}, "reranker must be one of"),
-        ({"retrievers": []}, "give each search"),
-        ({"retrievers": [COSINE, COSINE()]}, "give each search"),
-        ({"retrievers": [BEAM, RerankingBeamGraphSearch()]}, "one beam once"),
+        ({"retrievers": []}, "give at least one of"),
+        ({"retrievers": [COSINE, COSINE()]}, "are one search: give it once"),
+        ({"retrievers": [BEAM, RerankingBeamGraphSearch()]}, "SemanticBeamGraphSearch and RerankingBeamGraphSearch are one"),
+        ({"retrievers": [RerankingBeamGraphSearch(), BEAM]}, "RerankingBeamGraphSearch and SemanticBeamGraphSearch are one"),
+        ({"retrievers": [COSINE(embedder=WordEmbedder())]}, "embedder belongs to the retriever around it"),
+        ({"retrievers": [COSINE], "max_keywords": 3}, "max_keywords belongs to KeywordRankingSearch, which takes no part"),
+        ({"retrievers": [COSINE], "entity_weight": 3.0}, "entity_weight belongs to KeywordRankingSearch"),
+        ({"retrievers": [KEYWORDS], "cosine_top_k": 3}, "cosine_top_k belongs to StatementCosineSimilaritySearch"),
+        ({"retrievers": [KEYWORDS], "link_seeds": 3}, "link_seeds belongs to SemanticBeamGraphSearch"),
+        ({"reranker": 5}, "5 is no reranker"),
+        ({"reranker": TfidfReranker}, "is no reranker"),
         ({"retrievers": ["ChunkBasedSearch"]}, "'ChunkBasedSearch' is no search"),
         ({"retrievers": [3]}, "3 is no search"),
         ({"post_processors": [3]}, "3 has no method process"),
@@ -338,6 +347,26 @@ def test_bounds_are_kept(stores: Stores):
 def test_what_is_not_allowed_is_refused_with_the_reason(stores: Stores, options: dict[str, Any], message: str):
     with pytest.raises(InvalidInput, match=message):
         retriever(stores, **options)
+
+
+def test_a_beam_alone_starts_from_the_nearest_statements(stores: Stores):
+    few, many = (ask(stores, CHAIN, retrievers=[BEAM], cosine_top_k=k, max_depth=0) for k in (1, 5))
+    assert len(few.statements) < len(many.statements)
+
+
+@pytest.mark.parametrize(
+    ("reranker", "message"),
+    [
+        ("none", "goes by a reranker: give one"),
+        (None, "goes by a reranker: give one"),
+        ("best", "reranker must be one of"),
+        (5, "5 is no reranker"),
+        (object(), "is no reranker"),
+    ],
+)
+def test_the_reranking_beam_needs_a_reranker(reranker: Any, message: str):
+    with pytest.raises(InvalidInput, match=message):
+        RerankingBeamGraphSearch(reranker=reranker)
 
 
 def test_searches_check_their_own_parameters():
@@ -454,6 +483,20 @@ def test_a_failing_reranker_leaves_the_order_without_it_and_a_warning(stores: St
     found = ask(stores, CHAIN, reranker=Refusing())
     assert [w.type for w in found.warnings] == ["rerank_failed"]
     assert [s.id for s in best(found)] == [s.id for s in best(ask(stores, CHAIN, reranker="none", max_statements=None))]
+
+
+class Failing:
+    """A post-processor that has a fault."""
+
+    def process(self, found: SearchResults) -> SearchResults:
+        raise KeyError("colour")
+
+
+def test_a_failing_post_processor_leaves_the_results_and_a_warning_and_the_others_run(stores: Stores):
+    done = StatementDiversityPostProcessor(0.3)
+    found = ask(stores, CHAIN, post_processors=[Failing, done])
+    assert [w.type for w in found.warnings] == ["post_processing_failed"]
+    assert found.results == ask(stores, CHAIN, post_processors=[done]).results
 
 
 # ---------------------------------------------------------------- engine

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lexigraph.inference.protocols import FloatArray
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.document import ChunkText
-from lexigraph.model.errors import ModelUnavailable
+from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.model.extraction import Extraction
 from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.graph import Source, StatementRow
@@ -283,9 +283,15 @@ def test_topics_cost_no_further_call(stores: Stores, searches: tuple[Any, ...], 
     assert calls["graph"] <= 4
 
 
-def test_without_a_search_of_topics_their_parameters_change_nothing(stores: Stores):
-    plain, other = ask(stores), ask(stores, topic_weight=5.0, topic_top_k=1, topic_beam_max_depth=5)
-    assert plain.results == other.results == ask(stores, ChunkBasedSearch, EntityBasedSearch).results
+@pytest.mark.parametrize("name", ["topic_weight", "topic_top_k", "topic_beam_width", "topic_beam_max_depth"])
+def test_without_a_search_of_topics_their_parameters_are_refused(stores: Stores, name: str):
+    with pytest.raises(InvalidInput, match=f"{name} belongs to TopicBeamSearch, which takes no part"):
+        ask(stores, **{name: 1})
+
+
+def test_topics_take_part_only_when_asked_for(stores: Stores):
+    plain = ask(stores)
+    assert plain.results == ask(stores, ChunkBasedSearch, EntityBasedSearch).results
     assert not any("topic" in s.parts for s in plain.statements)
 
 

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from lexigraph.answering import citations, prompts
@@ -25,7 +26,7 @@ from lexigraph.model.filters import Filter, parse_filter
 from lexigraph.model.question import MAX_CHARS, Question
 from lexigraph.model.results import Notice, SearchResults
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.catalogue import Retriever
+from lexigraph.retrieval.catalogue import Retriever, make_retriever
 from lexigraph.settings import EmbeddingModel, Settings, load_settings
 
 if TYPE_CHECKING:
@@ -69,18 +70,6 @@ _LIMITS = {
     "max_question_chars": 100_000,
 }
 _ANSWERING = tuple(f.name for f in fields(AnswerArgs))
-
-
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """What every engine may be made with."""
-
-    embedder: Embedder | None
-    llm: Any
-    tenant: str | None
-    settings: Settings | None
-    filters: Filter | Mapping[str, Any] | None
-    streaming: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +138,9 @@ class LexicalGraphQueryEngine:
         """
         from lexigraph.retrieval.retrievers import TraversalBasedRetriever
 
-        given = _Given(embedder, llm, tenant, settings, filters, streaming)
-        return cls._over(TraversalBasedRetriever, graph_store, vector_store, given, {"retrievers": retrievers, **args})
+        given = {"embedder": embedder, "llm": llm, "tenant": tenant, "settings": settings, "filters": filters}
+        given |= {"streaming": streaming, "retrievers": retrievers, **args}
+        return cls.for_retriever(TraversalBasedRetriever, graph_store, vector_store, **given)
 
     @classmethod
     def for_semantic_guided_search(
@@ -175,28 +165,38 @@ class LexicalGraphQueryEngine:
         """
         from lexigraph.retrieval.retrievers import SemanticGuidedRetriever
 
-        given = _Given(embedder, llm, tenant, settings, filters, streaming)
-        of_search = {"retrievers": retrievers, "post_processors": post_processors, **args}
-        return cls._over(SemanticGuidedRetriever, graph_store, vector_store, given, of_search)
+        given = {"embedder": embedder, "llm": llm, "tenant": tenant, "settings": settings, "filters": filters}
+        given |= {"streaming": streaming, "retrievers": retrievers, "post_processors": post_processors, **args}
+        return cls.for_retriever(SemanticGuidedRetriever, graph_store, vector_store, **given)
 
     @classmethod
-    def _over(
+    def for_retriever(
         cls,
-        kind: Callable[..., Retriever],
+        kind: str | Callable[..., Retriever],
         graph_store: "GraphStore | str",
         vector_store: "VectorStore | str",
-        given: "_Given",
-        args: dict[str, Any],
+        *,
+        embedder: Embedder | None = None,
+        llm: Any = None,
+        tenant: str | None = None,
+        settings: Settings | None = None,
+        filters: Filter | Mapping[str, Any] | None = None,
+        streaming: bool = False,
+        **args: Any,
     ) -> Self:
-        """Return an engine over a retriever of a kind, with stores and models opened."""
+        """Return an engine over a retriever by its name in :data:`lexigraph.retrieval.catalogue.RETRIEVERS`, or of a class.
+
+        All else is as for :meth:`for_traversal_based_search`.
+        """
         from lexigraph.inference.factory import make_embedder
         from lexigraph.storage.factory import GraphStoreFactory, VectorStoreFactory
 
-        settings = given.settings or load_settings()
-        embedder = given.embedder or make_embedder(settings)
-        model = language_model(given.llm, settings)
+        settings = settings or load_settings()
+        embedder = embedder or make_embedder(settings)
+        model = language_model(llm, settings)
         mine = {name: args.pop(name) for name in _ANSWERING if name in args and name != "include_facts"}
-        retriever = kind(
+        make = partial(make_retriever, kind) if isinstance(kind, str) else kind
+        retriever = make(
             GraphStoreFactory.for_graph_store(graph_store),
             VectorStoreFactory.for_vector_store(vector_store, embedding=_embedding_of(embedder)),
             embedder=embedder,
@@ -207,8 +207,8 @@ class LexicalGraphQueryEngine:
         mine.setdefault("max_answer_tokens", settings.answer_max_tokens)
         mine.setdefault("max_question_chars", settings.max_question_chars)
         mine["include_facts"] = args.get("include_facts", False)
-        owner = settings.tenant if given.tenant is None else given.tenant
-        return cls(retriever, model, tenant=owner, filters=given.filters, streaming=given.streaming, **mine)
+        owner = settings.tenant if tenant is None else tenant
+        return cls(retriever, model, tenant=owner, filters=filters, streaming=streaming, **mine)
 
     def retrieve(
         self, question: str, *, tenant: str | None = None, filters: Filter | Mapping[str, Any] | None = None

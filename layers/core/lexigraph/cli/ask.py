@@ -1,9 +1,8 @@
 """``lexigraph query`` and ``lexigraph retrieve``: a question gets a cited answer, or the statements behind one."""
 
-import inspect
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -23,7 +22,6 @@ from lexigraph.retrieval.semantic_args import SemanticArgs
 
 if TYPE_CHECKING:
     from lexigraph.answering.query_engine import LexicalGraphQueryEngine
-    from lexigraph.retrieval.retrievers.baseline import Mode
     from lexigraph.settings import Settings
     from lexigraph.storage.protocols import Stores
 
@@ -143,48 +141,11 @@ def limited(given: dict[str, Any], limit: int | None) -> dict[str, Any]:
 def make_engine(
     stores: "Stores", settings: "Settings", retriever: Retrievers, given: dict[str, Any]
 ) -> "LexicalGraphQueryEngine":
-    """Return an engine with the retriever of that name. Raise ``InvalidInput`` for a parameter that it does not have."""
+    """Return an engine with the retriever of that name. Raise ``InvalidInput`` for a parameter without effect on it."""
     from lexigraph.answering.query_engine import LexicalGraphQueryEngine
-    from lexigraph.retrieval.retrievers import ChunkBasedSearch, EntityBasedSearch, TopicBeamSearch
+    from lexigraph.retrieval.catalogue import parameters
 
-    parts: list[Any] | None = None
-    match retriever:
-        case "vector" | "bm25" | "fused":
-            return _baseline(stores, settings, retriever, given)
-        case "semantic-guided":
-            _refuse_foreign(retriever, given, {f.name for f in fields(SemanticArgs)})
-            return LexicalGraphQueryEngine.for_semantic_guided_search(
-                stores.graph, stores.vectors, settings=settings, **given
-            )
-        case "chunk":
-            parts = [ChunkBasedSearch]
-        case "entity":
-            parts = [EntityBasedSearch]
-        case "topic":
-            parts = [TopicBeamSearch]
-    _refuse_foreign(retriever, given, {f.name for f in fields(TraversalArgs)})
-    return LexicalGraphQueryEngine.for_traversal_based_search(
-        stores.graph, stores.vectors, settings=settings, retrievers=parts, **given
-    )
-
-
-def _refuse_foreign(retriever: Retrievers, given: Collection[str], searching: Collection[str]) -> None:
-    """Raise ``InvalidInput`` for an option that neither the retriever nor the answer knows."""
-    answering = {f.name for f in fields(AnswerArgs)}
-    if foreign := [name for name in given if name not in answering and name not in searching]:
+    known = {*parameters(retriever), *(f.name for f in fields(AnswerArgs))}
+    if foreign := [name for name in given if name not in known]:
         raise InvalidInput(f"--{foreign[0].replace('_', '-')} has no effect on --retriever {retriever}: leave it out")
-
-
-def _baseline(stores: "Stores", settings: "Settings", mode: "Mode", given: dict[str, Any]) -> "LexicalGraphQueryEngine":
-    from lexigraph.answering.query_engine import LexicalGraphQueryEngine
-    from lexigraph.inference.factory import make_llm
-    from lexigraph.retrieval.retrievers import BaselineRetriever
-
-    answering, searching = {f.name for f in fields(AnswerArgs)}, inspect.signature(BaselineRetriever).parameters
-    _refuse_foreign(mode, given, searching)
-    of_search = {name: value for name, value in given.items() if name in searching}
-    of_answer = {name: value for name, value in given.items() if name in answering}
-    of_answer["max_answer_tokens"] = settings.answer_max_tokens
-    of_answer["max_question_chars"] = settings.max_question_chars
-    retriever = BaselineRetriever(stores.graph, stores.vectors, mode, settings=settings, **of_search)
-    return LexicalGraphQueryEngine(retriever, make_llm(settings), tenant=settings.tenant, **of_answer)
+    return LexicalGraphQueryEngine.for_retriever(retriever, stores.graph, stores.vectors, settings=settings, **given)

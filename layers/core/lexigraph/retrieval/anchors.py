@@ -14,6 +14,7 @@ from lexigraph.storage.protocols import Hit, IndexName, SearchRequest
 
 POOL = 50  # chunks looked at by vectors, and as many by BM25, before the best are chosen
 _NAMES_PER_KEYWORD = 5
+_LOOK_PAST = 10  # times as many names are looked up where filters may admit few of them
 _PARTIAL = 0.5  # an entity that shares only some words with a keyword
 _CONNECTED = 0.3  # an entity that only shares a fact with one looked up
 _CONNECTED_EACH = 3
@@ -139,7 +140,8 @@ def find_anchors(
     chunk_requests = anchors.likeness.requests(pool) if pool else []
     topic_requests = anchors.topics.requests(topics)
     keywords = inquiry.keywords if max_entities else ()
-    name_requests = [SearchRequest("entity", text=word, k=_NAMES_PER_KEYWORD, prefix=True) for word in keywords]
+    k = _NAMES_PER_KEYWORD * (_LOOK_PAST if stores.filters else 1)
+    name_requests = [SearchRequest("entity", text=word, k=k, prefix=True) for word in keywords]
     answers = stores.search("anchors", [*name_requests, *topic_requests, *chunk_requests])
     if chunk_requests:
         anchors.likeness.take(answers[-len(chunk_requests) :])
@@ -147,6 +149,7 @@ def find_anchors(
     if max_entities:
         near = dict(zip(keywords, answers, strict=False))
         anchors.entities = _entities(stores, anchors.names, near, max_entities, expand_entities)
+        anchors.names += _further_names(anchors)
     return anchors
 
 
@@ -154,11 +157,12 @@ def _entities(
     stores: BoundStores, found_names: Sequence[Name], near: Mapping[str, Sequence[Hit]], most: int, expand: bool
 ) -> list[AskedEntity]:
     id_of = {name.key: node_id("entity", stores.tenant, name.key) for name in found_names}
+    like = {hit.id for hits in near.values() for hit in hits}
+    lookup = stores.entities("entities", sorted({*id_of.values(), *like}), _CONNECTED_EACH if expand else 0)
     partial: dict[str, float] = {}
     for keyword, hits in near.items():
-        for hit in hits:
+        for hit in [hit for hit in hits if hit.id in lookup.found][:_NAMES_PER_KEYWORD]:
             partial[hit.id] = max(partial.get(hit.id, 0.0), _PARTIAL * overlap(keyword, hit.text))
-    lookup = stores.entities("entities", sorted({*id_of.values(), *partial}), _CONNECTED_EACH if expand else 0)
     known = {*lookup.found, *lookup.aliases}
     exact = {id_of[n.key]: n.form for n in longest(n for n in found_names if id_of[n.key] in known)}
     asked: dict[str, AskedEntity] = {}
@@ -167,7 +171,7 @@ def _entities(
             _offer(asked, AskedEntity(entity, 1.0, (form,)))
     covered = {node_id("entity", stores.tenant, n.key) for n in found_names}
     for entity_id, weight in partial.items():
-        if entity_id in lookup.found and entity_id not in covered:
+        if entity_id not in covered:
             _offer(asked, AskedEntity(lookup.found[entity_id], weight))
     kept = sorted(asked.values(), key=lambda a: (-round(a.worth, 6), a.entity.id))[:most]
     followed = {a.entity.id: a for a in kept}
@@ -176,6 +180,14 @@ def _entities(
         if start and entity.id not in asked:
             _offer(followed, AskedEntity(entity, _CONNECTED * start.weight, (start.entity.value, entity.value)))
     return sorted(followed.values(), key=lambda a: (-round(a.worth, 6), a.entity.id))[: 2 * most]
+
+
+def _further_names(anchors: Anchors) -> list[Name]:
+    """Return the other names of what the question names, as if they stood after it: they may be titles, too."""
+    said, end = {n.key for n in anchors.names}, max((n.last for n in anchors.names), default=0)
+    meant = {entity_key(a.entity.value): a.entity.value for a in anchors.entities if a.weight == 1.0}
+    further = sorted((key, form) for key, form in meant.items() if key not in said)
+    return [Name(key, form, end + at, end + at + 1) for at, (key, form) in enumerate(further)]
 
 
 def _offer(asked: dict[str, AskedEntity], new: AskedEntity) -> None:

@@ -1,6 +1,6 @@
 """Parameters of traversal-based search: one frozen dataclass, checked in one place."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any, Self
@@ -13,6 +13,8 @@ RERANKERS = ("tfidf", "bedrock", "model", "none")
 @dataclass(frozen=True, slots=True)
 class TraversalArgs:
     """Parameters of ``TraversalBasedRetriever``, and of its searches used alone.
+
+    What belongs to one search can be given only where that search takes part.
 
     | parameter | meaning | default |
     |---|---|---|
@@ -27,7 +29,7 @@ followed | 10 |
 source not seen yet. 0 or None: plain ``vss_top_k`` | 5 |
     | ``derive_subqueries`` | break a question of over 25 characters that needs more than one entity into simpler ones \
 (needs an LLM) | False |
-    | ``max_subqueries`` | subqueries at most | 2 |
+    | ``max_subqueries`` | subqueries at most; only with ``derive_subqueries`` | 2 |
     | ``reranker`` | ``tfidf``, ``bedrock``, ``model`` (a cross-encoder), or ``none`` / None | tfidf |
     | ``max_statements`` | statements in all results together at most; only with a reranker. None: all | 100 |
     | ``chunk_weight`` | how much a chunk counts for being like the question (ChunkBasedSearch) | 1.0 |
@@ -37,7 +39,7 @@ source not seen yet. 0 or None: plain ``vss_top_k`` | 5 |
     | ``link_seeds`` | best chunks whose links a hop follows | 5 |
     | ``max_links_per_entity`` | chunks reached through one entity in one hop at most | 10 |
     | ``max_link_df`` | chunks that share an entity are linked when at most so many sources name it | 15 |
-    | ``max_statements_per_entity`` | EntityBasedSearch: statements collected for one entity at most | 50 |
+    | ``max_statements_per_entity`` | EntityBasedSearch: statements collected for one entity at most | 20 |
     | ``topic_weight`` | how much a chunk counts for its topic being like the question (TopicBeamSearch) | 0.6 |
     | ``topic_top_k`` | TopicBeamSearch: topics to start from, those most like the question | 10 |
     | ``topic_beam_width`` | TopicBeamSearch: further topics reached from these at most | 20 |
@@ -65,7 +67,7 @@ with an entity in common) at most: 0 to 5 | 2 |
     link_seeds: int = 5
     max_links_per_entity: int = 10
     max_link_df: int = 15
-    max_statements_per_entity: int = 50
+    max_statements_per_entity: int = 20
     topic_weight: float = 0.6
     topic_top_k: int = 10
     topic_beam_width: int = 20
@@ -98,13 +100,28 @@ with an entity in common) at most: 0 to 5 | 2 |
         return replace(self, **given)
 
 
-def check_names(given: Mapping[str, Any], known: list[str]) -> None:
+def check_names(given: Mapping[str, Any], known: Sequence[str]) -> None:
     """Raise ``InvalidInput`` for a parameter name that is not known, with the nearest and all that are."""
     for name in given:
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise InvalidInput(f"unknown parameter {name!r}{hint} Known: {', '.join(known)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The names of parameters that have an effect on a retriever; ``elsewhere``: what others of its kind belong to."""
+
+    names: tuple[str, ...]
+    elsewhere: Mapping[str, str]
+
+    def check(self, given: Mapping[str, Any]) -> None:
+        """Raise ``InvalidInput`` for a parameter that would have no effect."""
+        for name in given:
+            if name in self.elsewhere:
+                raise InvalidInput(f"{name} belongs to {self.elsewhere[name]}, which takes no part: leave it out")
+        check_names(given, self.names)
 
 
 # name: least, most, whether None is allowed

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from lexigraph.inference.protocols import Reranker
-from lexigraph.model.errors import ModelUnavailable
 from lexigraph.model.graph import Entity, Link
 from lexigraph.retrieval.expansion import Expansion
 from lexigraph.retrieval.ranking import Candidate
+from lexigraph.retrieval.reranking import scored
 from lexigraph.retrieval.semantic_args import SemanticArgs
 from lexigraph.retrieval.statement_anchors import StatementAnchors, StatementLikeness
 from lexigraph.retrieval.trace import BoundStores
@@ -71,16 +71,24 @@ class Beam(Expansion):
             added = [r.id for r in self.rank() if r.id not in direct]
             for i in added[self.semantic.beam_width :]:
                 del self.found.candidates[i], self.found.rows[i]
+        self.seeds.entities = [a for a in self.seeds.entities if a.entity.id in self.ranker.asked]
 
     def score(self, step: str, new: Collection[str] = ()) -> None:
-        """Learn how like the question all statements found are, and so their chunks."""
+        """Learn how like the question all statements found and their chunks are."""
         vector, known, rows = self.measured.goals[0].vector, self.measured.cosines, self.found.rows
         unknown = {i: of_chunk.keys() - known.keys() for i, of_chunk in rows.items() if of_chunk.keys() - known.keys()}
         ids = tuple(sorted(set().union(*unknown.values())))
         known.update(dict.fromkeys(ids, 0.0))
-        if ids and vector is not None:
-            self.measured.know(self.stores.search(step, [SearchRequest("statement", vector=vector, k=1, ids=ids)])[0])
-        self._refresh({*unknown, *new})
+        chunks = tuple(sorted(rows.keys() - self.measured.whole.keys()))
+        if (ids or chunks) and vector is not None:
+            requests = [
+                SearchRequest("statement", vector=vector, ids=ids),
+                SearchRequest("chunk", vector=vector, ids=chunks),
+            ]
+            of_statements, of_chunks = self.stores.search(step, requests)
+            self.measured.know(of_statements)
+            self.measured.know_whole(of_chunks)
+        self._refresh({*unknown, *chunks, *new})
 
     def _liken(self, candidates: Mapping[str, Candidate], changed: Iterable[str]) -> None:
         """Bring up to date what depends on all that was found: a share of the best is another when there is a better."""
@@ -103,35 +111,45 @@ class Beam(Expansion):
         share = self.args.bm25_weight
         likeness = {i: (1 - share) * c.cosine + share * c.bm25 for i, c in self.found.candidates.items()}
         best = sorted(likeness, key=lambda i: (-round(likeness[i], 6), i))[: self.semantic.beam_width]
-        try:
-            with self.stores.trace.step("beam_rerank"):
-                scores = judge.score([self.question], [self.found.candidates[i].text for i in best])
-        except ModelUnavailable as error:
-            detail = f"the reranker {judge.name} failed ({error}); the beam went by likeness"
-            self.stores.trace.warn("beam_rerank_failed", detail)
+        texts, trace = [self.found.candidates[i].text for i in best], self.stores.trace
+        scores = scored(judge, [self.question], texts, trace, instead="the beam went by likeness", step="beam_rerank")
+        if scores is None:
             self.judge = None
             return {}
         low, high = min(scores, default=0.0), max(scores, default=0.0)
         return {i: (s - low) / (high - low) if high > low else 1.0 for i, s in zip(best, scores, strict=True)}
 
     def _weigh_entities(self) -> None:
-        """Weigh the entities of the question by how many sources name them: by the graph, else by what was found."""
+        """Weigh the entities of the question by how many sources name them: by the graph, else by what was found.
+
+        What nothing found names has no weight: the search of names does not see filters, nor whether a name is in use.
+        """
+        self.ranker.asked = {}
         for at, asked in enumerate(self.seeds.entities):
             known = self.found.entities.get(asked.entity.id)
             naming = {c.source for c in self.found.candidates.values() if asked.entity.id in c.entities}
             df = known.df if known else len(naming)
-            self.seeds.entities[at] = replace(asked, entity=replace(asked.entity, df=df))
-        self.ranker.asked = {a.entity.id: a.worth for a in self.seeds.entities}
+            self.seeds.entities[at] = weighed = replace(asked, entity=replace(asked.entity, df=df))
+            if naming:
+                self.ranker.asked[asked.entity.id] = weighed.worth
 
     def _around(self, step: str, starts: Sequence[str], ids: Mapping[str, Sequence[str]]) -> Neighbourhood:
         if len(self.found.hops) < FETCHED:
             return super()._around(step, starts, ids)
         return self._within(starts, ids)
 
+    def _preferred(self) -> Sequence[str]:
+        return sorted(self.found.candidates, key=self._by_likeness)
+
+    def _by_likeness(self, chunk_id: str) -> tuple[float, str]:
+        candidate = self.found.candidates[chunk_id]
+        return -round(candidate.cosine + candidate.bm25, 6), chunk_id
+
     def _within(self, starts: Sequence[str], ids: Mapping[str, Sequence[str]]) -> Neighbourhood:
         """Return the links from some chunks to others found, as the graph would, without asking it."""
         titled, naming = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
-        for i, candidate in sorted(self.found.candidates.items(), key=lambda c: (-round(c[1].cosine + c[1].bm25, 6), c[0])):
+        for i in self._preferred():
+            candidate = self.found.candidates[i]
             for entity in self._title_ids(candidate.title):
                 titled[entity].append(i)
             for entity in self._mentioned(i):

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 from lexigraph.inference.protocols import Embedder, LanguageModel
@@ -11,8 +11,7 @@ from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval import retrievers
-from lexigraph.retrieval.args import TraversalArgs, check_names
-from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.retrieval.args import Known
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 
@@ -26,26 +25,22 @@ class Retriever(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A class of :mod:`lexigraph.retrieval.retrievers`, the dataclass of its parameters (None: its own keyword arguments),
-    and the arguments that make it this retriever.
-    """
+    """A class of :mod:`lexigraph.retrieval.retrievers`, and the arguments that make it this retriever."""
 
     kind: str
-    args: type | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
 
 RETRIEVERS: dict[str, Entry] = {
-    "traversal": Entry("TraversalBasedRetriever", TraversalArgs),
-    "semantic-guided": Entry("SemanticGuidedRetriever", SemanticArgs),
-    "chunk": Entry("TraversalBasedRetriever", TraversalArgs, {"retrievers": ["ChunkBasedSearch"]}),
-    "entity": Entry("TraversalBasedRetriever", TraversalArgs, {"retrievers": ["EntityBasedSearch"]}),
-    "topic": Entry("TraversalBasedRetriever", TraversalArgs, {"retrievers": ["TopicBeamSearch"]}),
-    "vector": Entry("BaselineRetriever", fixed={"mode": "vector"}),
-    "bm25": Entry("BaselineRetriever", fixed={"mode": "bm25"}),
-    "fused": Entry("BaselineRetriever", fixed={"mode": "fused"}),
+    "traversal": Entry("TraversalBasedRetriever"),
+    "semantic-guided": Entry("SemanticGuidedRetriever"),
+    "chunk": Entry("TraversalBasedRetriever", {"retrievers": ["ChunkBasedSearch"]}),
+    "entity": Entry("TraversalBasedRetriever", {"retrievers": ["EntityBasedSearch"]}),
+    "topic": Entry("TraversalBasedRetriever", {"retrievers": ["TopicBeamSearch"]}),
+    "vector": Entry("BaselineRetriever", {"mode": "vector"}),
+    "bm25": Entry("BaselineRetriever", {"mode": "bm25"}),
+    "fused": Entry("BaselineRetriever", {"mode": "fused"}),
 }
-_MODELS = ("embedder", "llm", "settings")
 
 
 def make_retriever(
@@ -72,16 +67,18 @@ def make_retriever(
 
 
 def check_parameters(name: str, args: Mapping[str, Any]) -> None:
-    """Raise ``InvalidInput`` for a retriever that is not known, or a parameter that it does not have."""
-    check_names(args, parameters(name))
+    """Raise ``InvalidInput`` for a retriever that is not known, or a parameter that has no effect on it."""
+    _known(name).check(args)
 
 
 def parameters(name: str) -> list[str]:
     """Return what can be set of the retriever called ``name``. Raise ``InvalidInput`` for a name that is not known."""
+    return list(_known(name).names)
+
+
+def _known(name: str) -> Known:
     if name not in RETRIEVERS:
         raise InvalidInput(f"retriever {name[:80]!r} is unknown: use one of {', '.join(RETRIEVERS)}")
     entry = RETRIEVERS[name]
-    if entry.args is not None:
-        return [f.name for f in fields(entry.args)]
-    own = inspect.signature(getattr(retrievers, entry.kind)).parameters.values()
-    return [p.name for p in own if p.kind is inspect.Parameter.KEYWORD_ONLY and p.name not in _MODELS]
+    known: Known = getattr(retrievers, entry.kind).parameters(**entry.fixed)
+    return known

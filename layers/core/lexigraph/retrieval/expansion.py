@@ -51,6 +51,7 @@ class Expansion:
     ) -> None:
         self.stores, self.anchors, self.args = stores, anchors, args
         self.likeness = anchors.likeness
+        self._pool: list[str] = []
         self.found = Evidence()
         further = [(goal.text, goal.weight) for goal in anchors.likeness.goals[1:]]
         self.ranker = Ranker(Coverage(question, further), {a.entity.id: a.worth for a in anchors.entities}, args, weights)
@@ -124,7 +125,8 @@ class Expansion:
         coverage.weigh([c.held for c in pool.values()])
         self._liken(pool, pool)
         k, factor = self.args.vss_top_k, self.args.vss_diversity_factor
-        ordered = [r.id for r in self.ranker.rank(pool, limit=k * (factor or 1))]
+        self._pool = [r.id for r in self.ranker.rank(pool)]
+        ordered = self._pool[: k * (factor or 1)]
         return spread_over_sources(ordered, self.likeness.sources, k) if factor else ordered
 
     def _add(self, row: StatementRow, reason: str) -> None:
@@ -163,7 +165,12 @@ class Expansion:
     def _around(self, step: str, starts: Sequence[str], ids: Mapping[str, Sequence[str]]) -> Neighbourhood:
         """Return the links out of some chunks; ``ids`` are those of the names in their texts."""
         args = self.args
-        return self.stores.neighbourhood(step, starts, ids, args.max_link_df, args.max_links_per_entity, args.include_facts)
+        most = args.max_link_df, args.max_links_per_entity
+        return self.stores.neighbourhood(step, starts, ids, *most, self._preferred(), args.include_facts)
+
+    def _preferred(self) -> Sequence[str]:
+        """Return the chunks to lead to where links lead to many: those known to be like the question, best first."""
+        return self._pool
 
     def _names_in(self, chunk_id: str) -> list[Name]:
         """Return what may be a name in a chunk's text, without the parts of names that it is known to mention."""

@@ -15,12 +15,14 @@ from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
 from lexigraph.inference.protocols import LanguageModel, Prompt, Reranker
-from lexigraph.model.errors import InvalidInput, ModelUnavailable
+from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailable
 from lexigraph.model.graph import Source
 from lexigraph.model.results import Notice, ScoredStatement, SearchResult, SearchResults
 from lexigraph.retrieval.args import check_number
 from lexigraph.retrieval.prompts import ENHANCE, ENHANCE_SCHEMA, ENHANCE_SYSTEM
+from lexigraph.retrieval.reranking import reranker_name, scored
 from lexigraph.retrieval.text import stem, words
+from lexigraph.retrieval.trace import Trace
 from lexigraph.settings import Settings, load_settings
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -53,18 +55,18 @@ class SentenceReranker:
         from lexigraph.inference.factory import make_reranker
 
         check_number("top_n", top_n, 1, 10_000, True)
+        reranker_name(reranker)
         made = make_reranker(reranker, settings or load_settings()) if isinstance(reranker, str) else reranker
-        if not isinstance(made, Reranker):
+        if made is None:
             raise InvalidInput(f"SentenceReranker: {reranker!r} is no reranker; use model, bedrock, tfidf or a Reranker")
         self.reranker, self.top_n = made, top_n
 
     def process(self, found: SearchResults) -> SearchResults:
         """Return the best statements, rescored; all as they are with a warning (``rerank_failed``) when the model fails."""
-        statements = found.statements
-        try:
-            raw = self.reranker.score([found.question], [s.text for s in statements])
-        except ModelUnavailable as error:
-            return _warned(found, "rerank_failed", f"the reranker {self.reranker.name} failed ({error}); the order is kept")
+        statements, trace = found.statements, Trace()
+        raw = scored(self.reranker, [found.question], [s.text for s in statements], trace, instead="the order is kept")
+        if raw is None:
+            return replace(found, warnings=(*found.warnings, *trace.warnings))
         low, high = min([0.0, *raw]), max([1.0, *raw])
         scores = {s.id: round((r - low) / (high - low), 6) for s, r in zip(statements, raw, strict=True)}
         best = sorted(scores, key=lambda i: (-scores[i], i))[: self.top_n]
@@ -162,8 +164,14 @@ class EnrichSourceDetails:
         self.source_metadata_fn = source_metadata_fn or _metadata
 
     def process(self, found: SearchResults) -> SearchResults:
-        """Return the results with longer titles of sources."""
-        return replace(found, results=tuple(replace(r, source=self._named(r.source)) for r in found.results))
+        """Return the results with longer titles of sources; all as they are with a warning (``source_details_failed``) when
+        the function fails or returns no text.
+        """
+        try:
+            return replace(found, results=tuple(replace(r, source=self._named(r.source)) for r in found.results))
+        except Exception as error:  # noqa: BLE001  # a user's own function
+            detail = f"source_metadata_fn failed ({type(error).__name__}); titles stay as they are"
+            return _warned(found, "source_details_failed", detail)
 
     def _named(self, source: Source) -> Source:
         details = " ".join(self.source_metadata_fn(source).split())
@@ -180,11 +188,35 @@ def as_post_processors(given: Any) -> tuple[PostProcessor, ...]:
     for one in wanted:
         if one is StatementEnhancementPostProcessor:
             raise InvalidInput("StatementEnhancementPostProcessor needs a language model: give an instance of it")
-        processor = one() if isinstance(one, type) else one
+        processor = _made(one) if isinstance(one, type) else one
         if not isinstance(processor, PostProcessor):
-            raise InvalidInput(f"post_processors: {one!r} has no method process(results)")
+            raise InvalidInput(f"post_processors: {one!r:.80} has no method process(results)")
         made.append(processor)
     return tuple(made)
+
+
+def processed(found: SearchResults, processor: PostProcessor) -> SearchResults:
+    """Return what a processor makes of results; as they are with a warning (``post_processing_failed``) when it fails."""
+    try:
+        done = processor.process(found)
+        fault = "" if isinstance(done, SearchResults) else f"it returned {type(done).__name__}"
+    except Exception as error:  # noqa: BLE001  # a user's own; its text may hold that of documents
+        fault = str(error) if isinstance(error, LexigraphError) else type(error).__name__
+    if not fault:
+        return done
+    detail = f"the post-processor {type(processor).__name__} failed ({fault}); the results stay as they were"
+    return _warned(found, "post_processing_failed", detail)
+
+
+def _made(kind: type) -> Any:
+    try:
+        return kind()
+    except LexigraphError:
+        raise
+    except Exception as error:
+        raise InvalidInput(
+            f"post_processors: {kind.__name__} cannot be made without arguments ({type(error).__name__}): give an instance"
+        ) from error
 
 
 # ---------------------------------------------------------------- results

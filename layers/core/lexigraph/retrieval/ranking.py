@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The constants of the ranking, with the reason of each. Chosen together on four public sets, see docs/retrieval.md."""
+    """The constants of the ranking, with the reason of each. How they were chosen: docs/decisions.md."""
 
     # Holding the question's words is an absolute measure, where BM25 and cosine only order: it makes the lexical side count
     # for more the closer a chunk comes to answering alone (chat logs), and for little when no chunk does (multi-hop).
@@ -38,7 +38,7 @@ class Weights:
     # and push down what only a link can find.
     topic_lift: float = 3.0
     # A link's worth: a start for being linked at all, more when few lead there, most for the open words it answers.
-    link: float = 0.6
+    link: float = 0.65
     link_base: float = 0.5
     link_specificity: float = 0.4
     link_coverage: float = 1.0
@@ -51,9 +51,9 @@ class Weights:
     decay: float = 0.8
     # A further chunk of a source that was heard already counts a little less each time, so that others are heard too.
     same_source: float = 0.9
-    # A statement within its chunk: how much of the chunk's worth follows its own fit, and the loss for each one before it.
-    fit: float = 0.0
+    # What the best reranked statement of a chunk adds to it.
     rerank: float = 0.1
+    # The share of its chunk's worth that a statement loses for fitting less than the best of it, and for each before it.
     within: float = 0.5
     repeat: float = 0.9
     # Answers to a subquery count a little less than answers to the question itself.
@@ -67,7 +67,7 @@ class Weights:
     @property
     def bound(self) -> float:
         """The highest score a statement can have; shown scores are divided by it, which keeps them in 0 to 1."""
-        return 1.0 + self.best_link + self.fit + self.rerank
+        return 1.0 + self.best_link + self.rerank
 
 
 WEIGHTS = Weights()

@@ -11,7 +11,10 @@ _TRAVERSAL = TraversalArgs()  # what both kinds of search know has one default
 
 @dataclass(frozen=True, slots=True)
 class SemanticArgs:
-    """Parameters of ``SemanticGuidedRetriever``, and of its searches used alone.
+    """Parameters of ``SemanticGuidedRetriever``.
+
+    What belongs to one search can be given only where that search takes part: ``entity_weight`` with the keywords,
+    ``link_seeds`` and all of links with the beam.
 
     | parameter | meaning | default |
     |---|---|---|

@@ -16,12 +16,13 @@ from lexigraph.storage.protocols import Hit, SearchRequest
 
 _NAMES_PER_KEYWORD = 5
 _PARTIAL = 0.5  # an entity that shares only some words with a keyword
-_FURTHER = tuple(0.5**at for at in range(12))  # what the best statement of a chunk counts, the second best, ...
+_FURTHER = tuple(0.3**at for at in range(12))  # what the best statement of a chunk counts, the second best, ...
 _K1, _B = 1.2, 0.75  # of BM25
 
 
 class StatementLikeness(Likeness):
-    """How like the question chunks are, from their statements: cosines, of which the best counts most, and BM25.
+    """How like the question chunks are: cosines, half of their statements, of which the best counts most, and half of the
+    whole chunk, which knows what its statements leave to each other; and BM25.
 
     BM25 is counted here, over the chunks found: the words of a question are spread over statements, so that no statement's
     own score says how well the chunk answers. A word counts once, so that a chat that repeats a name does not win by it.
@@ -31,12 +32,17 @@ class StatementLikeness(Likeness):
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(inquiry.goals[:1], "statement")
         self.cosines: dict[str, float] = {}
+        self.whole: dict[str, float] = {}
         self._cosine: dict[str, float] = {}
         self._of: dict[str, tuple[float, float]] = {}
 
     def know(self, hits: Iterable[Hit]) -> None:
         """Take in cosines of statements."""
         self.cosines.update((hit.id, max(hit.score, 0.0)) for hit in hits)
+
+    def know_whole(self, hits: Iterable[Hit]) -> None:
+        """Take in cosines of chunks."""
+        self.whole.update((hit.id, max(hit.score, 0.0)) for hit in hits)
 
     def measure(
         self, chunks: Mapping[str, Candidate], statements: Mapping[str, Iterable[str]], changed: Iterable[str]
@@ -45,13 +51,21 @@ class StatementLikeness(Likeness):
         for i in changed:
             best = sorted((self.cosines.get(s, 0.0) for s in statements[i]), reverse=True)
             self._cosine[i] = sum(value * share for value, share in zip(best, _FURTHER, strict=False))
-        found = [np.array([self._cosine[i] for i in chunks]), _bm25(list(chunks.values()))]
-        shares = [values / (values.max(initial=0.0) or 1.0) for values in found]
-        self._of = dict(zip(chunks, zip(*(values.tolist() for values in shares), strict=True), strict=True))
+        by_statement, bm25 = _shares([self._cosine[i] for i in chunks]), _shares(_bm25(list(chunks.values())))
+        by_whole = _shares([self.whole.get(i, 0.0) for i in chunks])
+        cosine = np.where([i in self.whole for i in chunks], (by_statement + by_whole) / 2, by_statement)
+        self._of = dict(zip(chunks, zip(cosine.tolist(), bm25.tolist(), strict=True), strict=True))
 
     def of(self, chunk_id: str) -> tuple[float, float]:
         """Return cosine and BM25 of a chunk, 0 to 1."""
         return self._of.get(chunk_id, (0.0, 0.0))
+
+
+def _shares(values: Sequence[float] | Array) -> Array:
+    """Return each value as a share of the highest."""
+    given = np.asarray(values, np.float64)
+    shares: Array = given / (given.max(initial=0.0) or 1.0)
+    return shares
 
 
 def _bm25(chunks: Sequence[Candidate]) -> Array:

@@ -1,5 +1,6 @@
 """Which statements of the chunks found answer: scored by their own words, by a reranker, and by the link they carry."""
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lexigraph.inference.protocols import Reranker
-from lexigraph.model.errors import ModelUnavailable
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import ScoredStatement
 from lexigraph.retrieval.expansion import Expansion
 from lexigraph.retrieval.ranking import Ranked, Weights
+from lexigraph.retrieval.reranking import scored
 from lexigraph.retrieval.trace import Trace
 
 _READ = 3  # chunks looked at for each result that may be returned
@@ -40,7 +41,7 @@ class Fit:
 def rank_statements(
     expansion: Expansion, queries: Sequence[str], reranker: Reranker | None, trace: Trace
 ) -> list[tuple[ScoredStatement, StatementRow]]:
-    """Return the statements of the best chunks, best first.
+    """Return the statements of the best chunks, best first, each once.
 
     ``queries`` is what the reranker compares with: the question and the names of the entities looked up (G-35).
     """
@@ -56,9 +57,13 @@ def rank_statements(
     placed = [(chunk, *place) for chunk in chosen for place in _within(fits[chunk.id], weights)]
     placed.sort(key=lambda p: (-round(p[0].score * p[2], 6), p[1].id))
     reason = {i: c.reason for i, c in expansion.found.candidates.items()}
-    scored = [(_scored(chunk, row, factor, reason[chunk.id], weights.bound), row) for chunk, row, factor in placed]
+    found = [(_scored(chunk, row, factor, reason[chunk.id], weights.bound), row) for chunk, row, factor in placed]
     # shown parts are rounded, and what is shown is in order
-    return sorted(scored, key=lambda pair: (-pair[0].score, pair[0].id))
+    found.sort(key=lambda pair: (-pair[0].score, pair[0].id, pair[0].chunk_id))
+    first: dict[str, tuple[ScoredStatement, StatementRow]] = {}
+    for pair in found:  # a sentence may stand in several chunks of a topic
+        first.setdefault(pair[0].id, pair)
+    return list(first.values())
 
 
 def _fits(expansion: Expansion, ranked: Sequence[Ranked]) -> dict[str, list[Fit]]:
@@ -75,15 +80,20 @@ def _fits(expansion: Expansion, ranked: Sequence[Ranked]) -> dict[str, list[Fit]
         rows = list(found.rows[chunk.id].values())
         held = np.stack([coverage.held(f"{row.value}\n{row.details}") for row in rows])
         answers = coverage.shares(held, chunk.wanted).tolist()
-        of_chunk = [Fit(row, min(1.0, a + _leads_on(row, leads[chunk.id]))) for row, a in zip(rows, answers, strict=True)]
+        of_chunk = [Fit(row, min(1.0, a + leads_on(row, leads[chunk.id]))) for row, a in zip(rows, answers, strict=True)]
         fits[chunk.id] = sorted(of_chunk, key=lambda f: f.order)
     return fits
 
 
-def _leads_on(row: StatementRow, leads: Sequence[tuple[str, str, float]]) -> float:
+def leads_on(row: StatementRow, leads: Sequence[tuple[str, str, float]]) -> float:
     """Return the worth of the best link that leaves the chunk through an entity which the statement names."""
     text = row.value.casefold() if leads else ""
-    return max((worth for entity, name, worth in leads if entity in row.entities or name in text), default=0.0)
+    return max((worth for entity, name, worth in leads if entity in row.entities or _holds(text, name)), default=0.0)
+
+
+def _holds(text: str, name: str) -> bool:
+    """Tell whether a text holds a name as words of its own: ``Ada`` is not in ``Canada``."""
+    return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
 def _reranked(
@@ -94,11 +104,8 @@ def _reranked(
         return fits
     rows = [fit.row for of_chunk in fits.values() for fit in of_chunk[:_RERANKED]]
     texts = ["\n".join(filter(None, dict.fromkeys((r.source.title, r.topic, r.value, r.details)))) for r in rows]
-    try:
-        with trace.step("rerank"):
-            scores = reranker.score(queries, texts)
-    except ModelUnavailable as error:
-        trace.warn("rerank_failed", f"the reranker {reranker.name} failed ({error}); statements keep the order without it")
+    scores = scored(reranker, queries, texts, trace, instead="statements keep the order without it")
+    if scores is None:
         return fits
     low, high = min(scores, default=0.0), max(scores, default=0.0)
     share = {row.id: (score - low) / (high - low) if high > low else 0.0 for row, score in zip(rows, scores, strict=True)}

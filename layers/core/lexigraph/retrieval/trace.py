@@ -86,6 +86,7 @@ class BoundStores:
         names: Mapping[str, Sequence[str]],
         max_df: int,
         per_entity: int,
+        prefer: Sequence[str] = (),
         facts: bool = True,
     ) -> Neighbourhood:
         """Follow the links out of some chunks."""
@@ -93,5 +94,12 @@ class BoundStores:
             return Neighbourhood()
         with self.trace.step(step, "graph"):
             return self.graph.neighbourhood(
-                self.tenant, chunks, names=names, max_df=max_df, per_entity=per_entity, facts=facts, filters=self.filters
+                self.tenant,
+                chunks,
+                names=names,
+                max_df=max_df,
+                per_entity=per_entity,
+                prefer=prefer,
+                facts=facts,
+                filters=self.filters,
             )

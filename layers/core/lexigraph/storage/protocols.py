@@ -58,10 +58,12 @@ class EvidenceRequest:
     """What one round trip collects.
 
     The statements of ``chunks`` (with those of the same topic in the chunks next to them when ``neighbours``); of
-    ``entities`` the ``per_entity`` statements that name most of the other entities asked for, then those in whose facts
-    the entity stands; and ``statements`` themselves, with ``whole_chunks`` as if the chunks they stand in had been asked for
-    too. An entity named more than 1,000 times gives only statements that name another entity asked for, or that stand in a
-    source about it: alone it is no evidence.
+    ``entities``, and of what means the same, ``per_entity`` statements each: those that name most of the other entities
+    asked for, then those in whose facts the entity stands, then those that name it, then those of the first ``per_entity``
+    chunks of the sources titled by it (of at most 100 such sources: a title that more bear says nothing); and ``statements``
+    themselves, with ``whole_chunks`` as if the chunks they stand in had been asked for too. An entity named more than 1,000
+    times gives only statements that name another entity asked for, or that stand in a source about it: alone it is no
+    evidence. A row that names what means the same as an entity asked for counts that among its ``entities``, too.
 
     Of ``topics`` the ``per_topic`` statements that name most of the entities asked for, then as the source reads; likewise
     of up to 20 topics each in their chunks and the ``topic_reach`` chunks before and after, the nearest first, and of up to
@@ -87,8 +89,9 @@ class EvidenceRequest:
 class EntityLookup:
     """Entities found for ids.
 
-    ``found`` maps the id asked for to its entity; ``aliases`` maps it to other entities that mean the same (also when it
-    is no entity itself); ``connected`` pairs an id asked for with an entity joined to it by a fact, rarest first.
+    ``found`` maps the id asked for to its entity; ``aliases`` maps it to other entities that mean the same (also when no
+    text names it itself); ``connected`` pairs an id asked for with an entity joined to it, or to what means the same, by a
+    fact: for each id the rarest, in this order, none for what is mentioned more than 1,000 times.
     """
 
     found: Mapping[str, Entity] = field(default_factory=dict)
@@ -163,7 +166,11 @@ class GraphStore(Protocol):
     def entities(
         self, tenant: Tenant, entity_ids: Sequence[str], *, connected: int = 0, filters: Filter | None = None
     ) -> EntityLookup:
-        """Return the entities with these ids, aliases followed; ``connected`` more per entity that share a fact with it."""
+        """Return the entities with these ids, aliases followed; ``connected`` more per entity that share a fact with it.
+
+        Only what a text or title of a live source names that the ``filters`` admit, and the aliases that such a source or
+        the synonyms give; ``df`` and ``degree`` count all live sources.
+        """
 
     def evidence(self, tenant: Tenant, request: EvidenceRequest) -> list[StatementRow]:
         """Return live statements with topic, chunk, source and facts; by source, seq and position, each once."""
@@ -176,6 +183,7 @@ class GraphStore(Protocol):
         names: Mapping[str, Sequence[str]] | None = None,
         max_df: int = 15,
         per_entity: int = 10,
+        prefer: Sequence[str] = (),
         facts: bool = True,
         filters: Filter | None = None,
     ) -> Neighbourhood:
@@ -184,7 +192,9 @@ class GraphStore(Protocol):
         ``about``: the chunks, in reading order, of sources titled by an entity that the chunk mentions. ``shared``: chunks
         that mention an entity in common which at most ``max_df`` sources name. ``named``: chunks that mention the entity
         which titles the chunk's own source, when at most ``4 * max_df`` sources name it. ``names`` adds ids of entities
-        found in a chunk's text. Aliases are followed. At most ``per_entity`` target chunks an entity and kind.
+        found in a chunk's text. Aliases are followed. At most ``per_entity`` target chunks an entity and kind: where there
+        are more, those among the chunks to ``prefer``, in that order, then the first (``about``) or those that mention the
+        entity most.
         What is mentioned more than 1,000 times leads only to what is ``about`` it.
         Without ``facts`` the statements come without theirs.
         """

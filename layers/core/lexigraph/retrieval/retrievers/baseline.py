@@ -3,22 +3,23 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from lexigraph.inference.protocols import Embedder, FloatArray
-from lexigraph.model.errors import InvalidInput, ModelUnavailable
+from lexigraph.model.errors import InvalidInput
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.question import Question
 from lexigraph.model.results import ScoredStatement, SearchResults
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.args import TraversalArgs
+from lexigraph.retrieval.args import Known, TraversalArgs
+from lexigraph.retrieval.models import Models
 from lexigraph.retrieval.results import assemble
 from lexigraph.retrieval.trace import BoundStores, Trace
-from lexigraph.settings import Settings, load_settings
+from lexigraph.settings import Settings
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SearchRequest, VectorStore
 
 Mode = Literal["vector", "bm25", "fused"]
+_PARAMETERS = ("max_search_results", "max_statements_per_topic", "include_facts")
 _POOL = 100  # best chunks of each list
 _READ_ON = 0.98  # a statement counts a little less than the one before it in its chunk
 
@@ -29,7 +30,8 @@ class BaselineRetriever:
 
     Results have the shape of every retriever's; the statements of a chunk come in reading order. At most one vector call for
     ``vector`` and ``bm25``, two for ``fused``, and one graph call. When the embedding model fails, ``fused`` goes by BM25
-    with a warning, ``vector`` raises ``ModelUnavailable``.
+    with a warning, ``vector`` raises ``ModelUnavailable``. ``args`` are ``max_search_results``, ``max_statements_per_topic``
+    and ``include_facts`` of :class:`~lexigraph.retrieval.args.TraversalArgs`, with ``fused`` also ``bm25_weight``.
     """
 
     def __init__(
@@ -40,22 +42,20 @@ class BaselineRetriever:
         *,
         embedder: Embedder | None = None,
         settings: Settings | None = None,
-        max_search_results: int | None = 20,
-        max_statements_per_topic: int | None = 10,
-        include_facts: bool = False,
-        bm25_weight: float = 0.3,
+        **args: Any,
     ) -> None:
+        self.graph_store, self.vector_store, self.mode = graph_store, vector_store, mode
+        self.models = Models(embedder, settings)
+        self.parameters(mode).check(args)
+        self.args = TraversalArgs.of({**args, "reranker": None})
+
+    @staticmethod
+    def parameters(mode: Mode) -> Known:
+        """Return the parameters that have an effect in a mode. Raise ``InvalidInput`` for one that is not known."""
         if mode not in get_args(Mode):
             raise InvalidInput(f"mode {mode!r} is unknown: use one of {', '.join(get_args(Mode))}")
-        self.graph_store, self.vector_store, self.mode = graph_store, vector_store, mode
-        self._embedder, self._settings = embedder, settings
-        self.args = TraversalArgs(
-            max_search_results=max_search_results,
-            max_statements_per_topic=max_statements_per_topic,
-            include_facts=include_facts,
-            bm25_weight=bm25_weight,
-            reranker=None,
-        )
+        share = "bm25_weight"
+        return Known((*_PARAMETERS, share), {}) if mode == "fused" else Known(_PARAMETERS, {share: "mode fused"})
 
     def retrieve(self, tenant: Tenant, question: Question) -> SearchResults:
         """Return the statements of the best chunks. Raise ``StoreUnavailable`` when a store is lost."""
@@ -94,24 +94,11 @@ class BaselineRetriever:
         return {i: {"vector": (1 - share) * cosine[i], "bm25": share * bm25[i]} for i in union}
 
     def _vector(self, text: str, trace: Trace) -> FloatArray | None:
-        try:
-            with trace.step("embed"):
-                vector: FloatArray = self.embedder.embed_questions([text])[0]
-                return vector
-        except ModelUnavailable as error:
-            if self.mode == "vector":
-                raise
-            trace.warn("embedding_failed", f"the embedding model failed ({error}); the search went by words only")
-            return None
-
-    @cached_property
-    def embedder(self) -> Embedder:
-        """The embedder given, else that of the settings."""
-        if self._embedder is not None:
-            return self._embedder
-        from lexigraph.inference.factory import make_embedder
-
-        return make_embedder(self._settings or load_settings())
+        if self.mode == "fused":
+            return self.models.vectors([text], trace)[0]
+        with trace.step("embed"):
+            vector: FloatArray = self.models.embedder.embed_questions([text])[0]
+        return vector
 
 
 def _of_ids(requests: Sequence[SearchRequest], ids: tuple[str, ...]) -> list[SearchRequest]:

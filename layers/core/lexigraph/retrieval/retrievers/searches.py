@@ -1,29 +1,34 @@
 """The searches that traversal-based retrieval is made of. Each is also a retriever of its own."""
 
-import asyncio
-from dataclasses import fields
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
+from lexigraph.inference.protocols import Embedder, LanguageModel
 from lexigraph.model.errors import InvalidInput
-from lexigraph.model.question import Question
-from lexigraph.model.results import SearchResults
-from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.args import TraversalArgs, check_names
+from lexigraph.retrieval.args import Known, TraversalArgs
+from lexigraph.retrieval.reranking import reranker_name
+from lexigraph.retrieval.retrievers.parts import Search, as_searches, known_parameters
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 
+# likeness ranks whatever was found, by whichever search
+_EVERYWHERE = ("bm25_weight", "chunk_weight")
 
-class TraversalSearch:
+
+class TraversalSearch(Search):
     """A way to find where to start. Give its type or an instance in ``retrievers`` of ``TraversalBasedRetriever``.
 
-    Inside a composite an instance's own arguments replace those of the composite for this search: the ``OWN`` ones, and
-    ``weight``. Used alone, with stores, it takes every parameter of :class:`~lexigraph.retrieval.args.TraversalArgs`.
+    Inside a composite an instance's own arguments replace those of the composite: the ``OWN`` ones, and ``weight``. Used
+    alone, with stores, it takes every parameter of :class:`~lexigraph.retrieval.args.TraversalArgs` that has an effect on
+    it, ``reranker`` by name or as a ``Reranker``.
     """
 
-    NAME: ClassVar[str]
+    RETRIEVER = "TraversalBasedRetriever"
     WEIGHT: ClassVar[str]
     OWN: ClassVar[tuple[str, ...]]
+
+    def __init_subclass__(cls) -> None:
+        cls.USES = tuple(name for name in (*cls.OWN, cls.WEIGHT) if name not in _EVERYWHERE)
 
     def __init__(
         self,
@@ -33,39 +38,22 @@ class TraversalSearch:
         weight: float | None = None,
         embedder: Embedder | None = None,
         llm: LanguageModel | None = None,
-        reranker: str | Reranker | None = "tfidf",
         settings: Settings | None = None,
         **args: Any,
     ) -> None:
-        """Raise ``InvalidInput`` for an unknown parameter or a value out of range."""
-        self.given = dict(args) if weight is None else {**args, self.WEIGHT: weight}
-        check_names(self.given, [f.name for f in fields(TraversalArgs)])
-        TraversalArgs.of(self.given)
-        self._stores = (graph_store, vector_store)
-        self._models: dict[str, Any] = {"embedder": embedder, "llm": llm, "reranker": reranker, "settings": settings}
+        """Raise ``InvalidInput`` for an unknown parameter, one without effect, or a value out of range."""
+        alone = {"graph_store": graph_store, "vector_store": vector_store}
+        super().__init__(args, {**alone, "embedder": embedder, "llm": llm, "settings": settings})
+        if weight is not None:
+            if self.WEIGHT in args:
+                raise InvalidInput(f"weight and {self.WEIGHT} say the same: give one of them")
+            self.given[self.WEIGHT] = weight
+        traversal_parameters([self]).check(self.given)
+        TraversalArgs.of({n: reranker_name(value) if n == "reranker" else value for n, value in self.given.items()})
 
-    def check_inside(self) -> None:
-        """Raise ``InvalidInput`` for a parameter that would have no effect inside a composite."""
-        for name in self.given:
-            if name not in (*self.OWN, self.WEIGHT):
-                raise InvalidInput(
-                    f"{self.NAME}: {name} belongs to the retriever around it; inside one, {', '.join(self.OWN)} and weight "
-                    "can be given"
-                )
-
-    def retrieve(self, tenant: Tenant, question: Question) -> SearchResults:
-        """Return ranked statements found by this search alone. Raise ``InvalidInput`` when it was made without stores."""
-        from lexigraph.retrieval.retrievers.traversal import TraversalBasedRetriever
-
-        graph, vector = self._stores
-        if graph is None or vector is None:
-            raise InvalidInput(f"{self.NAME} was made without stores: give graph_store and vector_store to use it alone")
-        alone = TraversalBasedRetriever(graph, vector, retrievers=[type(self)], **self._models, **self.given)
-        return alone.retrieve(tenant, question)
-
-    async def aretrieve(self, tenant: Tenant, question: Question) -> SearchResults:
-        """Return the same without blocking the event loop."""
-        return await asyncio.to_thread(self.retrieve, tenant, question)
+    def inside(self) -> tuple[str, ...]:
+        """Return the ``OWN`` parameters and the one that ``weight`` is."""
+        return (*self.OWN, self.WEIGHT)
 
 
 class ChunkBasedSearch(TraversalSearch):
@@ -100,20 +88,11 @@ SEARCHES: dict[str, type[TraversalSearch]] = {s.NAME: s for s in (ChunkBasedSear
 _COMPOSITE = (ChunkBasedSearch, EntityBasedSearch)
 
 
-def as_searches(given: Any) -> list[TraversalSearch]:
-    """Return instances for the types, instances or names in ``given``, by chunks and entities for None (G-14, G-18).
+def traversal_searches(given: Any) -> list[TraversalSearch]:
+    """Return the searches given, by chunks and entities for None. Raise ``InvalidInput`` for what is none."""
+    return as_searches(given, SEARCHES, _COMPOSITE)
 
-    Raise ``InvalidInput`` for anything else, an empty list, or one search given twice.
-    """
-    wanted = list(_COMPOSITE) if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
-    searches: list[TraversalSearch] = []
-    for one in wanted:
-        known = SEARCHES.get(one) if isinstance(one, str) else one
-        search = known() if isinstance(known, type) and issubclass(known, TraversalSearch) else known
-        if not isinstance(search, TraversalSearch):
-            raise InvalidInput(f"retrievers: {one!r} is no search; use types or instances of {', '.join(SEARCHES)}")
-        search.check_inside()
-        searches.append(search)
-    if len({s.NAME for s in searches}) != len(searches) or not searches:
-        raise InvalidInput(f"retrievers: give each search once, and at least one of {', '.join(SEARCHES)}")
-    return searches
+
+def traversal_parameters(searches: Iterable[TraversalSearch]) -> Known:
+    """Return the parameters that have an effect where these searches take part."""
+    return known_parameters(TraversalArgs, SEARCHES.values(), map(type, searches))

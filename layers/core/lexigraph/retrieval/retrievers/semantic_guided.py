@@ -10,10 +10,12 @@ from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.anchors import Goal, Inquiry
+from lexigraph.retrieval.args import Known
 from lexigraph.retrieval.beam import Beam
 from lexigraph.retrieval.keywords import model_keywords, question_keywords
 from lexigraph.retrieval.models import Models
-from lexigraph.retrieval.postprocess import PostProcessor, as_post_processors
+from lexigraph.retrieval.postprocess import PostProcessor, as_post_processors, processed
+from lexigraph.retrieval.reranking import reranker_name
 from lexigraph.retrieval.results import assemble
 from lexigraph.retrieval.retrievers.semantic_searches import (
     KeywordRankingSearch,
@@ -21,7 +23,8 @@ from lexigraph.retrieval.retrievers.semantic_searches import (
     SemanticBeamGraphSearch,
     SemanticSearch,
     StatementCosineSimilaritySearch,
-    as_semantic_searches,
+    semantic_parameters,
+    semantic_searches,
 )
 from lexigraph.retrieval.semantic_args import SemanticArgs
 from lexigraph.retrieval.statement_anchors import StatementAnchors, find_statements
@@ -61,11 +64,16 @@ class SemanticGuidedRetriever:
         self.graph_store, self.vector_store, self.llm = graph_store, vector_store, llm
         self.models = Models(embedder, settings)
         self._reranker = reranker
-        self.searches = as_semantic_searches(retrievers)
+        self.searches = semantic_searches(retrievers)
         self.post_processors = as_post_processors(post_processors)
+        semantic_parameters(self.searches).check(args)
         own = {name: value for s in self.searches for name, value in s.given.items()}
-        named = reranker if reranker is None or isinstance(reranker, str) else "model"
-        self.args = SemanticArgs.of({**args, "reranker": named, **own})
+        self.args = SemanticArgs.of({**args, "reranker": reranker_name(reranker), **own})
+
+    @staticmethod
+    def parameters(retrievers: Any = None) -> Known:
+        """Return the parameters that have an effect with these searches."""
+        return semantic_parameters(semantic_searches(retrievers))
 
     def retrieve(self, tenant: Tenant, question: Question) -> SearchResults:
         """Return ranked statements with their reasons. A failing model is made up for, with a warning (``warnings``).
@@ -80,7 +88,7 @@ class SemanticGuidedRetriever:
         anchors = find_statements(stores, inquiry, args, cosine=by_cosine, keywords=by_keyword)
         beam = self._expand(stores, question.text, anchors)
         with trace.step("rank"):
-            reranker = self.models.reranker(self._reranker, trace)
+            reranker = self.models.reranker(self._reranker)
             queries = [question.text, *(a.entity.value for a in anchors.entities)]
             results = assemble(rank_statements(beam, queries, reranker, trace), args.ranking)
         found = SearchResults(
@@ -94,7 +102,7 @@ class SemanticGuidedRetriever:
         )
         for processor in self.post_processors:
             with trace.step("post_processing"):
-                found = processor.process(found)
+                found = processed(found, processor)
         trace.timings["total"] = round((time.perf_counter() - began) * 1000, 3)
         return found
 
@@ -115,7 +123,7 @@ class SemanticGuidedRetriever:
 
     def _expand(self, stores: BoundStores, text: str, anchors: StatementAnchors) -> Beam:
         judges = [s.reranker for s in self.searches if isinstance(s, RerankingBeamGraphSearch)]
-        judge = self.models.reranker(judges[0], stores.trace) if judges else None
+        judge = self.models.reranker(judges[0]) if judges else None
         beam = Beam(stores, text, anchors, self.args, judge)
         beam.start()
         beam.run(self._has(SemanticBeamGraphSearch))

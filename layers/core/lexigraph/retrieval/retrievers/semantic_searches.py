@@ -1,26 +1,26 @@
 """The searches that semantic-guided retrieval is made of. Each is also a retriever of its own."""
 
-import asyncio
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from lexigraph.inference.protocols import Reranker
+from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
 from lexigraph.model.errors import InvalidInput
-from lexigraph.model.question import Question
-from lexigraph.model.results import SearchResults
-from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.args import check_names
+from lexigraph.retrieval.args import Known, check_names
+from lexigraph.retrieval.reranking import reranker_name
+from lexigraph.retrieval.retrievers.parts import Search, as_searches, known_parameters
 from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 
 
-class SemanticSearch:
+class SemanticSearch(Search):
     """A part of semantic-guided search. Give its type, an instance or its name in ``retrievers``.
 
     An instance's own parameters replace those of the retriever around it. With stores it can be used alone, with the
     ``embedder``, ``llm`` and ``settings`` of ``SemanticGuidedRetriever``.
     """
 
-    NAME: ClassVar[str]
+    RETRIEVER = "SemanticGuidedRetriever"
     PARAMETERS: ClassVar[dict[str, str]]  # own name: name in SemanticArgs
 
     def __init__(
@@ -28,30 +28,17 @@ class SemanticSearch:
         graph_store: GraphStore | None = None,
         vector_store: VectorStore | None = None,
         *,
-        embedder: Any = None,
-        llm: Any = None,
-        settings: Any = None,
+        embedder: Embedder | None = None,
+        llm: LanguageModel | None = None,
+        settings: Settings | None = None,
         **parameters: Any,
     ) -> None:
         """Raise ``InvalidInput`` for an unknown parameter or a value out of range."""
         check_names(parameters, list(self.PARAMETERS))
-        self.given = {self.PARAMETERS[name]: value for name, value in parameters.items()}
-        SemanticArgs.of(self.given)
-        self._stores = (graph_store, vector_store)
-        self._models = {"embedder": embedder, "llm": llm, "settings": settings}
-
-    def retrieve(self, tenant: Tenant, question: Question) -> SearchResults:
-        """Return ranked statements found by this search alone. Raise ``InvalidInput`` when it was made without stores."""
-        from lexigraph.retrieval.retrievers.semantic_guided import SemanticGuidedRetriever
-
-        graph, vector = self._stores
-        if graph is None or vector is None:
-            raise InvalidInput(f"{self.NAME} was made without stores: give graph_store and vector_store to use it alone")
-        return SemanticGuidedRetriever(graph, vector, retrievers=[self], **self._models).retrieve(tenant, question)
-
-    async def aretrieve(self, tenant: Tenant, question: Question) -> SearchResults:
-        """Return the same without blocking the event loop."""
-        return await asyncio.to_thread(self.retrieve, tenant, question)
+        alone = {"graph_store": graph_store, "vector_store": vector_store}
+        given = {self.PARAMETERS[name]: value for name, value in parameters.items()}
+        super().__init__(given, {**alone, "embedder": embedder, "llm": llm, "settings": settings})
+        SemanticArgs.of(given)
 
 
 class StatementCosineSimilaritySearch(SemanticSearch):
@@ -59,6 +46,7 @@ class StatementCosineSimilaritySearch(SemanticSearch):
 
     NAME = "StatementCosineSimilaritySearch"
     PARAMETERS: ClassVar = {"top_k": "cosine_top_k"}
+    USES = ("cosine_top_k",)
 
 
 class KeywordRankingSearch(SemanticSearch):
@@ -68,6 +56,7 @@ class KeywordRankingSearch(SemanticSearch):
 
     NAME = "KeywordRankingSearch"
     PARAMETERS: ClassVar = {"max_keywords": "max_keywords", "top_k": "keyword_top_k"}
+    USES = ("max_keywords", "keyword_top_k", "entity_weight")
 
 
 class SemanticBeamGraphSearch(SemanticSearch):
@@ -77,6 +66,7 @@ class SemanticBeamGraphSearch(SemanticSearch):
 
     NAME = "SemanticBeamGraphSearch"
     PARAMETERS: ClassVar = {"max_depth": "max_depth", "beam_width": "beam_width"}
+    USES = ("max_depth", "beam_width", "link_seeds", "max_links_per_entity", "max_link_df")
 
 
 class RerankingBeamGraphSearch(SemanticBeamGraphSearch):
@@ -94,8 +84,11 @@ class RerankingBeamGraphSearch(SemanticBeamGraphSearch):
         reranker: str | Reranker = "model",
         **parameters: Any,
     ) -> None:
-        """Raise ``InvalidInput`` for an unknown parameter or a value out of range."""
+        """Raise ``InvalidInput`` for an unknown parameter, a value out of range, or no reranker."""
         super().__init__(graph_store, vector_store, **parameters)
+        SemanticArgs.of({"reranker": reranker_name(reranker)})
+        if reranker in (None, "none"):
+            raise InvalidInput(f"{self.NAME} goes by a reranker: give one, or use SemanticBeamGraphSearch")
         self.reranker = reranker
 
 
@@ -106,20 +99,14 @@ SEMANTIC_SEARCHES: dict[str, type[SemanticSearch]] = {
 _COMPOSITE = (StatementCosineSimilaritySearch, KeywordRankingSearch, SemanticBeamGraphSearch)
 
 
-def as_semantic_searches(given: Any) -> list[SemanticSearch]:
-    """Return instances for the types, instances or names in ``given``; cosine, keywords and beam for None.
+def semantic_searches(given: Any) -> list[SemanticSearch]:
+    """Return the searches given; cosine, keywords and beam for None. Raise ``InvalidInput`` for two beams too."""
+    return as_searches(given, SEMANTIC_SEARCHES, _COMPOSITE)
 
-    Raise ``InvalidInput`` for anything else, an empty list, one search given twice, or two beams.
-    """
-    wanted = list(_COMPOSITE) if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
-    searches: list[SemanticSearch] = []
-    for one in wanted:
-        known = SEMANTIC_SEARCHES.get(one) if isinstance(one, str) else one
-        search = known() if isinstance(known, type) and issubclass(known, SemanticSearch) else known
-        if not isinstance(search, SemanticSearch):
-            raise InvalidInput(f"retrievers: {one!r} is no search; use types or instances of {', '.join(SEMANTIC_SEARCHES)}")
-        searches.append(search)
-    kinds = {"beam" if isinstance(s, SemanticBeamGraphSearch) else s.NAME for s in searches}
-    if len(kinds) != len(searches) or not searches:
-        raise InvalidInput(f"retrievers: give each search and one beam once, of {', '.join(SEMANTIC_SEARCHES)}")
-    return searches
+
+def semantic_parameters(searches: Iterable[SemanticSearch]) -> Known:
+    """Return the parameters that have an effect where these searches take part."""
+    used = [type(search) for search in searches]
+    if not any(issubclass(kind, KeywordRankingSearch) for kind in used):
+        used.append(StatementCosineSimilaritySearch)  # a beam needs a place to start
+    return known_parameters(SemanticArgs, SEMANTIC_SEARCHES.values(), used)

@@ -3,30 +3,31 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
-from lexigraph.inference.protocols import Embedder, FloatArray, LanguageModel, Reranker
-from lexigraph.model.errors import ModelUnavailable
+from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
 from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.anchors import POOL, Anchors, Goal, Inquiry, find_anchors
-from lexigraph.retrieval.args import TraversalArgs
+from lexigraph.retrieval.args import Known, TraversalArgs
 from lexigraph.retrieval.expansion import gather
 from lexigraph.retrieval.keywords import model_keywords, question_keywords, subqueries
+from lexigraph.retrieval.models import Models
 from lexigraph.retrieval.ranking import WEIGHTS, Weights
+from lexigraph.retrieval.reranking import reranker_name
 from lexigraph.retrieval.results import assemble
 from lexigraph.retrieval.retrievers.searches import (
     ChunkBasedSearch,
     EntityBasedSearch,
     TopicBeamSearch,
     TraversalSearch,
-    as_searches,
+    traversal_parameters,
+    traversal_searches,
 )
 from lexigraph.retrieval.statements import rank_statements
 from lexigraph.retrieval.trace import BoundStores, Trace
-from lexigraph.settings import Settings, load_settings
+from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 
 
@@ -57,11 +58,17 @@ class TraversalBasedRetriever:
         **args: Any,
     ) -> None:
         self.graph_store, self.vector_store, self.llm = graph_store, vector_store, llm
-        self._embedder, self._reranker, self._settings, self.weights = embedder, reranker, settings, weights
-        self.searches = {type(s): s for s in as_searches(retrievers)}
-        own = {name: value for s in self.searches.values() for name, value in s.given.items()}
-        named = reranker if reranker is None or isinstance(reranker, str) else "model"
-        self.args = TraversalArgs.of({**args, "reranker": named, **own})
+        self._reranker, self.weights = reranker, weights
+        self.models = Models(embedder, settings)
+        self.searches = traversal_searches(retrievers)
+        traversal_parameters(self.searches).check(args)
+        own = {name: value for s in self.searches for name, value in s.given.items()}
+        self.args = TraversalArgs.of({**args, "reranker": reranker_name(reranker), **own})
+
+    @staticmethod
+    def parameters(retrievers: Any = None) -> Known:
+        """Return the parameters that have an effect with these searches."""
+        return traversal_parameters(traversal_searches(retrievers))
 
     def retrieve(self, tenant: Tenant, question: Question) -> SearchResults:
         """Return ranked statements with their reasons. A failing model is made up for, with a warning (``warnings``).
@@ -71,7 +78,7 @@ class TraversalBasedRetriever:
         began = time.perf_counter()
         trace, args = Trace(), self.args
         stores = BoundStores(self.graph_store, self.vector_store, tenant, question.filters, trace)
-        by_chunk, by_entity = ChunkBasedSearch in self.searches, EntityBasedSearch in self.searches
+        by_chunk, by_entity = self._has(ChunkBasedSearch), self._has(EntityBasedSearch)
         inquiry = self._inquire(question, by_entity, trace)
         anchors = find_anchors(
             stores,
@@ -79,11 +86,12 @@ class TraversalBasedRetriever:
             pool=max(POOL, args.vss_top_k * (args.vss_diversity_factor or 1)) if by_chunk else 0,
             max_entities=args.max_keywords if by_entity else 0,
             expand_entities=args.expand_entities,
-            topics=max(POOL, args.topic_top_k) if TopicBeamSearch in self.searches else 0,
+            topics=max(POOL, args.topic_top_k) if self._has(TopicBeamSearch) else 0,
         )
         expansion = gather(stores, question.text, anchors, args, self.weights)
         with trace.step("rank"):
-            ranked = rank_statements(expansion, _queries(inquiry, anchors), self._rerank_by(trace), trace)
+            reranker = self.models.reranker(self._reranker)
+            ranked = rank_statements(expansion, _queries(inquiry, anchors), reranker, trace)
             results = assemble(ranked, args)
         trace.timings["total"] = round((time.perf_counter() - began) * 1000, 3)
         return SearchResults(
@@ -100,6 +108,9 @@ class TraversalBasedRetriever:
         """Return the same without blocking the event loop."""
         return await asyncio.to_thread(self.retrieve, tenant, question)
 
+    def _has(self, kind: type[TraversalSearch]) -> bool:
+        return any(isinstance(search, kind) for search in self.searches)
+
     def _inquire(self, question: Question, by_entity: bool, trace: Trace) -> Inquiry:
         text, args = question.text, self.args
         parts = subqueries(self.llm, text, args.max_subqueries, trace) if args.derive_subqueries else ()
@@ -108,43 +119,9 @@ class TraversalBasedRetriever:
             keywords = model_keywords(self.llm, text, args.max_keywords, trace) if self.llm else ()
             keywords = keywords or question_keywords(text, args.max_keywords)
         weights = [1.0, *(self.weights.subquery for _ in parts)]
-        vectors = self._vectors([text, *parts], trace)
+        vectors = self.models.vectors([text, *parts], trace)
         goals = (Goal(t, v, w) for t, v, w in zip([text, *parts], vectors, weights, strict=True))
         return Inquiry(tuple(goals), keywords)
-
-    def _vectors(self, texts: list[str], trace: Trace) -> Sequence[FloatArray | None]:
-        try:
-            with trace.step("embed"):
-                return list(self.embedder.embed_questions(texts))
-        except ModelUnavailable as error:
-            trace.warn("embedding_failed", f"the embedding model failed ({error}); the search went by words only")
-            return [None] * len(texts)
-
-    @cached_property
-    def settings(self) -> Settings:
-        """The settings given, else those of the environment."""
-        return self._settings or load_settings()
-
-    @cached_property
-    def embedder(self) -> Embedder:
-        """The embedder given, else that of the settings."""
-        if self._embedder is not None:
-            return self._embedder
-        from lexigraph.inference.factory import make_embedder
-
-        return make_embedder(self.settings)
-
-    def _rerank_by(self, trace: Trace) -> Reranker | None:
-        given = self._reranker
-        if given is not None and not isinstance(given, str):
-            return given
-        from lexigraph.inference.factory import make_reranker
-
-        try:
-            return make_reranker(given, self.settings)
-        except ModelUnavailable as error:
-            trace.warn("rerank_failed", f"the reranker {given} cannot be used ({error}); statements keep their order")
-            return None
 
 
 def _queries(inquiry: Inquiry, anchors: Anchors) -> list[str]:

@@ -7,7 +7,7 @@ from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Placement, Source, StatementRow
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.embedded import Database, embedded_path
-from lexigraph.storage.graph import sqlite_derive, sqlite_inspect, sqlite_read, sqlite_write
+from lexigraph.storage.graph import sqlite_derive, sqlite_inspect, sqlite_links, sqlite_read, sqlite_write
 from lexigraph.storage.graph.sqlite_schema import SCHEMA, VERSION
 from lexigraph.storage.protocols import Derived, Doomed, EntityLookup, EvidenceRequest, Neighbourhood, SourceVersion
 
@@ -79,11 +79,14 @@ class SqliteGraphStore:
         names: Mapping[str, Sequence[str]] | None = None,
         max_df: int = 15,
         per_entity: int = 10,
+        prefer: Sequence[str] = (),
         facts: bool = True,
         filters: Filter | None = None,
     ) -> Neighbourhood:
         with self._database.read() as connection:
-            return sqlite_read.neighbourhood(connection, tenant, chunk_ids, names or {}, max_df, per_entity, facts, filters)
+            return sqlite_links.neighbourhood(
+                connection, tenant, chunk_ids, names or {}, max_df, per_entity, prefer, facts, filters
+            )
 
     def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120) -> dict[str, list[dict[str, Any]]]:
         with self._database.read() as connection:

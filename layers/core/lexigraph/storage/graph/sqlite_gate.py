@@ -19,7 +19,7 @@ class Gate:
     """What a reader may see: the condition on a chunk placed as ``p`` in a source ``s``, and its parameters."""
 
     def __init__(self, tenant: int, filters: Filter | None) -> None:
-        self.tenant = tenant
+        self.tenant, self.filtered = tenant, filters is not None
         condition, parameters = filter_sql(filters, "s.filterable") if filters else ("1", [])
         self.sql = f"{LIVE} AND ({condition})"
         self.parameters: tuple[Any, ...] = (tenant, *parameters)
