@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--questions", type=Path, required=True, help="questions: id, question, gold, hops")
     parser.add_argument("--index", type=Path, help="folder where the index is kept and reused (default a temporary one)")
     parser.add_argument("--no-titles", action="store_true", help="leave titles out of text, embedding and links")
-    parser.add_argument("--limit", type=int, help="ask the first so many questions only")
+    parser.add_argument("--limit", type=_positive, metavar="N", help="ask the first N questions only")
     given = parser.parse_args()
     try:
         with ExitStack() as stack:
@@ -83,6 +83,13 @@ def variants(index: CorpusIndex) -> Iterator[tuple[str, Retriever]]:
         yield name, TraversalBasedRetriever(graph, vectors, **models, weights=weights)
     for name in OTHERS:
         yield name, make_retriever(name, graph, vectors, **models)
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number above 0, got {number}")
+    return number
 
 
 if __name__ == "__main__":

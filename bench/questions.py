@@ -12,7 +12,7 @@ from lexigraph.model.errors import InvalidInput
 
 def main() -> None:
     """Parse the command line and write ``corpus.jsonl`` and ``questions.jsonl``."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=500, help="documents, 50 to 3,000 (default 500)")
     parser.add_argument("--questions", type=int, default=100, help="questions of each type (default 100)")
     parser.add_argument("--seed", type=int, default=1, help="the same seed makes the same world (default 1)")

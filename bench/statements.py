@@ -8,6 +8,7 @@ import argparse
 import json
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from lexigraph.settings import load_settings
 
 def main() -> None:
     """Parse the command line, build the index when it is not there, print a line a retriever and type."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="what bench/questions.py wrote; the index is built in it")
     parser.add_argument("--retriever", action="append", choices=RETRIEVERS, help="again for more (default traversal)")
     parser.add_argument("--arg", action="append", default=[], metavar="NAME=JSON", help="a parameter of the retrievers")
@@ -41,7 +42,7 @@ def main() -> None:
         parser.error(str(error))
 
 
-def report(name: str, index: CorpusIndex, evidence: list[Evidence], args: dict[str, object]) -> None:
+def report(name: str, index: CorpusIndex, evidence: list[Evidence], args: dict[str, Any]) -> None:
     """Ask everything of one retriever and print means by type, and the median of milliseconds."""
     retriever = make_retriever(
         name, index.stores.graph, index.stores.vectors, embedder=index.embedder, settings=index.settings, **args

@@ -75,6 +75,13 @@ def test_what_lies_behind_a_bridge_is_found_by_links(world: Measured) -> None:
     assert by_links.recall >= 1.5 * max(without.recall, fused.recall)
 
 
+def test_links_lose_nothing_where_likeness_is_enough(world: Measured) -> None:
+    by_links, fused = world.kept("direct", "traversal"), world.kept("direct", "fused")
+
+    assert by_links.recall >= fused.recall
+    assert by_links.results >= fused.results
+
+
 @pytest.mark.slow
 def test_with_the_shipped_models_nearly_all_evidence_is_kept(tmp_path: Path) -> None:
     with made_world(tmp_path, 40, Settings()) as world:

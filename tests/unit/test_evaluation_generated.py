@@ -1,14 +1,19 @@
 """The made-up corpus for measuring speed, and the two commands that use it."""
 
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lexigraph.cli.exits import ExitCode
+from lexigraph.evaluation.build import TENANT
 from lexigraph.evaluation.generated import STATEMENTS_A_CHUNK, GeneratedCorpus
+from lexigraph.evaluation.sizes import page_bytes, row_bytes
 from lexigraph.evaluation.speed import KINDS, generated_questions
+from lexigraph.storage.vector.partitions import partitions_of
 from tests.e2e.commandline import here
 
 
@@ -85,13 +90,13 @@ def test_questions_are_made_of_the_corpus_and_their_kinds_come_in_turn(corpus: G
 
 
 def test_bench_speed_tells_of_every_part_and_uses_its_index_again(tmp_path: Path) -> None:
-    command = ["bench", "speed", "--statements", "1000", "--questions", "1", "--folder", str(tmp_path / "kept")]
+    command = ["bench", "speed", "--statements", "500", "--questions", "1", "--folder", str(tmp_path / "kept")]
 
     first = here(*command, "--retriever", "traversal", "--retriever", "bm25", "--json", cwd=tmp_path)
 
     assert first.code == ExitCode.OK
     told = first.json
-    assert (told["statements"], told["questions"], told["disk_mb"]["all"] > 1) == (1_000, 4, True)
+    assert (told["statements"], told["questions"], told["disk_mb"]["all"] > 1) == (500, 4, True)
     traversal, bm25 = told["retrievers"]
     assert (traversal["retriever"], bm25["retriever"]) == ("traversal", "bm25")
     assert 0 < traversal["wall_ms"]["graph"] < traversal["wall_ms"]["whole"] <= traversal["p95_ms"]
@@ -101,12 +106,26 @@ def test_bench_speed_tells_of_every_part_and_uses_its_index_again(tmp_path: Path
     assert bm25["calls"] == {"graph": 1, "vector": 1}
     assert bm25["wall_ms"]["bm25"] > 0
     assert traversal["peak_mb"] > 10
-    built = (tmp_path / "kept" / "1000-1" / "built.json").stat().st_mtime_ns
+    for found in (traversal, bm25):
+        *parts, all_ = found["index_mb"].values()
+        assert all_ == pytest.approx(sum(parts), abs=0.3)
+    assert {"graph", "chunk records", "chunk vectors mapped", "entity records", "all"} == traversal["index_mb"].keys()
+    assert {"graph", "chunk records", "all"} == bm25["index_mb"].keys()
+    home = tmp_path / "kept" / "500-1"
+    with closing(sqlite3.connect(home / "vectors.sqlite")) as connection:
+        for partition in partitions_of(connection, TENANT):
+            assert (
+                0 < row_bytes(connection, partition) < page_bytes(connection, partition) < 2 * told["disk_mb"]["all"] * 1e6
+            )
+        all_pages = sum(page_bytes(connection, partition) for partition in partitions_of(connection, TENANT))
+        assert 0.9 <= all_pages / (home / "vectors.sqlite").stat().st_size <= 1
+    built = (tmp_path / "kept" / "500-1" / "built.json").stat().st_mtime_ns
 
     again = here(*command, "--retriever", "bm25", cwd=tmp_path)
 
-    assert (again.code, (tmp_path / "kept" / "1000-1" / "built.json").stat().st_mtime_ns) == (ExitCode.OK, built)
+    assert (again.code, (tmp_path / "kept" / "500-1" / "built.json").stat().st_mtime_ns) == (ExitCode.OK, built)
     assert "p95 ms" in again.out
+    assert "index read: chunk records, MB" in again.out
 
 
 def test_bench_speed_refuses_an_unknown_retriever_and_half_an_index(tmp_path: Path) -> None:
@@ -118,6 +137,27 @@ def test_bench_speed_refuses_an_unknown_retriever_and_half_an_index(tmp_path: Pa
     half = here("bench", "speed", "--statements", "1000", "--folder", tmp_path / "kept", cwd=tmp_path)
     assert half.code == ExitCode.INVALID
     assert "not finished" in half.err
+
+
+@pytest.mark.parametrize("content", [b"{", b"[1]", b'{"statements": 1}', b"\xff"])
+def test_bench_speed_names_the_file_that_says_what_was_built_when_it_cannot_be_read(tmp_path: Path, content: bytes) -> None:
+    note = tmp_path / "kept" / "1000-1" / "built.json"
+    note.parent.mkdir(parents=True)
+    note.write_bytes(content)
+    told = here("bench", "speed", "--statements", "1000", "--folder", "kept", cwd=tmp_path)
+    assert (told.code, told.out, len(told.complaints)) == (ExitCode.INVALID, "", 1)
+    assert "kept/1000-1/built.json cannot be read; remove kept/1000-1" in told.err
+
+
+@pytest.mark.parametrize("command", ["build", "speed"])
+def test_the_folder_of_an_index_is_no_file_and_a_seed_not_below_zero(command: str, tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("mine")
+    file = here("bench", command, "--statements", "200", "--folder", "note.txt", cwd=tmp_path)
+    seed = here("bench", command, "--statements", "200", "--seed", "-1", cwd=tmp_path)
+    assert (file.code, seed.code) == (ExitCode.INVALID, ExitCode.INVALID)
+    assert "--folder note.txt is a file: name a" in file.err
+    assert "--seed" in seed.err
+    assert (tmp_path / "note.txt").read_text() == "mine"
 
 
 def test_bench_build_writes_what_it_counts(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The generator of made-up worlds: repeatable, in the public format, and with questions that have one answer."""
 
+import gzip
 import json
 import random
 import re
@@ -138,13 +139,34 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-def test_questions_without_gold_statements_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"gold_statements": None}, "line 1, field 'gold_statements': must be one text a gold document"),
+        ({"gold_statements": "one"}, "field 'gold_statements': must be one text"),
+        ({"gold_statements": []}, "field 'gold_statements': must be one text"),
+        ({"gold": [...], "gold_statements": [7]}, "field 'gold_statements': must be one text"),
+        ({"gold": [...], "gold_statements": [" "]}, "field 'gold_statements': must be one text"),
+        ({"type": ["direct"]}, "field 'type': must be text"),
+    ],
+)
+def test_questions_without_gold_statements_are_refused(tmp_path: Path, change: dict[str, object], complaint: str) -> None:
     corpus, questions = make_corpus(50, questions=1).save(tmp_path)
+    first = json.loads(corpus.read_text().splitlines()[0])["id"]
+    changed = {**change, **({"gold": [first]} if "gold" in change else {})}
     rows = [json.loads(line) for line in questions.read_text().splitlines()]
-    questions.write_text("".join(json.dumps({**row, "gold_statements": None}) + "\n" for row in rows))
+    questions.write_text("".join(json.dumps({**row, **changed}) + "\n" for row in rows))
 
-    with pytest.raises(InvalidInput, match="gold_statements must be one text a gold document"):
+    with pytest.raises(InvalidInput, match=complaint):
         read_evidence(questions, corpus)
+
+
+def test_packed_questions_with_gold_statements_are_read(tmp_path: Path) -> None:
+    corpus, questions = make_corpus(50, questions=1).save(tmp_path)
+    packed = tmp_path / "questions.jsonl.gz"
+    packed.write_bytes(gzip.compress(questions.read_bytes()))
+
+    assert read_evidence(packed, corpus) == read_evidence(questions, corpus)
 
 
 def test_a_statement_is_kept_when_one_of_the_same_document_holds_it() -> None:

@@ -30,7 +30,7 @@ app.command()(quality)
 def build(
     context: typer.Context,
     statements: Annotated[int, typer.Option(min=100, max=10_000_000, help="About how many are written.")] = 20_000,
-    seed: Annotated[int, typer.Option(help="Of the made-up corpus.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of the made-up corpus.")] = 1,
     folder: Annotated[
         Path | None, typer.Option(help="Where the database is built, and left; default is a temporary one.")
     ] = None,
@@ -39,8 +39,8 @@ def build(
     """Measure the build stage: extractions and embeddings are given, everything is written."""
     from lexigraph.evaluation.build import measure
 
-    if folder is not None and folder.exists() and any(folder.iterdir()):
-        raise InvalidInput(f"--folder {folder} is not empty: name a new one")
+    if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InvalidInput(f"--folder {folder} is {'not empty' if folder.is_dir() else 'a file'}: name a new folder")
     invocation = current(context)
 
     def progress(done: int) -> None:

@@ -52,7 +52,7 @@ def _show(out: Console, figures: "SpeedFigures") -> None:
     for found in figures.retrievers:
         out.print(f"\n{found.retriever}")
         for name, value in _lines(found):
-            out.print(f"  {name:<32}{value:>10,.1f}")
+            out.print(f"  {name:<40}{value:>10,.1f}")
 
 
 def _lines(found: "RetrieverFigures") -> list[tuple[str, float]]:
@@ -64,5 +64,6 @@ def _lines(found: "RetrieverFigures") -> list[tuple[str, float]]:
         *((f"question: {kind}, ms", value) for kind, value in found.kinds_ms.items()),
         *((f"step: {step}, ms", value) for step, value in found.steps_ms.items()),
         *((f"{store} calls at most", count) for store, count in found.calls.items()),
+        *((f"index read: {part}, MB", size) for part, size in found.index_mb.items()),
         ("peak memory, MB", found.peak_mb),
     ]

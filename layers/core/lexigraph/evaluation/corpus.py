@@ -40,7 +40,7 @@ def read_corpus(path: Path) -> list[Passage]:
     Raise ``InvalidInput`` naming file, line and field for what is missing, of another kind, or an id that came before.
     """
     passages: dict[str, Passage] = {}
-    for record in _records(path):
+    for record in records(path):
         passage = Passage(record.id(), record.text("title", ""), record.text("text"))
         if passage.id in passages:
             raise record.wrong("id", f"{passage.id!r} came before: give each passage an id of its own")
@@ -54,7 +54,7 @@ def read_questions(path: Path, known: Container[str], limit: int | None = None) 
     Raise like :func:`read_corpus`, also for a gold passage that is not ``known``.
     """
     questions: dict[str, GoldQuestion] = {}
-    for record in islice(_records(path), limit):
+    for record in islice(records(path), limit):
         question = GoldQuestion(record.id(), record.text("question"), _gold(record, known), record.label("hops"))
         if question.id in questions:
             raise record.wrong("id", f"{question.id!r} came before: give each question an id of its own")
@@ -64,7 +64,7 @@ def read_questions(path: Path, known: Container[str], limit: int | None = None) 
     return list(questions.values())
 
 
-def _gold(record: "_Record", known: Container[str]) -> tuple[str, ...]:
+def _gold(record: "Record", known: Container[str]) -> tuple[str, ...]:
     gold = record.fields.get("gold")
     if not isinstance(gold, list) or not gold or not all(isinstance(i, str) for i in gold):
         raise record.wrong("gold", "must be a list of one or more passage ids")
@@ -75,16 +75,18 @@ def _gold(record: "_Record", known: Container[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Record:
-    """A line of a file."""
+class Record:
+    """A line of a file: ``where`` it stands, and its ``fields``, not checked yet."""
 
     where: str
     fields: Mapping[str, Any]
 
     def wrong(self, field: str, what: str) -> InvalidInput:
+        """Return the error that says what is wrong with a field."""
         return InvalidInput(f"{self.where}, field {field!r}: {what}")
 
     def text(self, field: str, default: str | None = None) -> str:
+        """Return a field that is text; without a default it must be there and not blank."""
         value = self.fields.get(field, default)
         if not isinstance(value, str):
             raise self.wrong(field, "is missing" if value is None else f"must be text, is {type(value).__name__}")
@@ -93,6 +95,7 @@ class _Record:
         return value
 
     def id(self) -> str:
+        """Return the field ``id``, which must read the same after clean-up."""
         value = self.text("id")
         # an id that a reader would clean up could not be told from the cleaned one
         if value != one_line(value) or len(value) > _MAX_ID_CHARS:
@@ -100,13 +103,14 @@ class _Record:
         return value
 
     def label(self, field: str) -> str:
+        """Return a field that is text or a whole number, as text; empty when it is missing."""
         value = self.fields.get(field)
         if value is not None and (not isinstance(value, (str, int)) or isinstance(value, bool)):
             raise self.wrong(field, f"must be text or a whole number, is {type(value).__name__}")
         return "" if value is None else str(value)
 
 
-def _records(path: Path) -> Iterator[_Record]:
+def records(path: Path) -> Iterator[Record]:
     """Yield the lines that are not blank. Raise ``InvalidInput`` for a file without any, or one that cannot be read."""
     number = 0
     try:
@@ -114,7 +118,7 @@ def _records(path: Path) -> Iterator[_Record]:
             for at, line in enumerate(stream, 1):
                 if line.strip():
                     number = at
-                    yield _Record(f"{path}, line {at:,}", _fields(f"{path}, line {at:,}", line))
+                    yield Record(f"{path}, line {at:,}", _fields(f"{path}, line {at:,}", line))
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise InvalidInput(f"{path}: is damaged, it does not unpack") from None
     except OSError as error:

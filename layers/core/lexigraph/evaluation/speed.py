@@ -5,6 +5,7 @@ Everything is warm and the embedding of a question is given, so what is measured
 
 import contextlib
 import json
+import multiprocessing
 import random
 import resource
 import statistics
@@ -12,6 +13,8 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,8 @@ import numpy as np
 
 from lexigraph.evaluation.build import TENANT, BuildFigures, measure, open_folder, size_of
 from lexigraph.evaluation.generated import GeneratedCorpus, WordVectors
-from lexigraph.model.errors import InvalidInput
+from lexigraph.evaluation.sizes import GRAPH, part_sizes, parts_for, read_by
+from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.model.question import Question
 from lexigraph.retrieval.catalogue import RETRIEVERS, make_retriever
 from lexigraph.storage.protocols import SearchRequest, Stores, VectorStore
@@ -38,8 +42,9 @@ class RetrieverFigures:
     ``wall_ms`` and ``processor_ms`` tell of the ``whole``, of what was spent inside the ``graph`` and the ``vector`` store,
     and of the searches by words, ``bm25``, when asked of the latter again alone. On a machine with other work the processor
     time is what a calm one would need at most. ``kinds_ms`` are wholes by kind of question, ``steps_ms`` what the retriever
-    reports. ``calls`` are the most of one question. ``peak_mb`` is the most resident memory of the process while it was
-    asked, mapped files included.
+    reports. ``calls`` are the most of one question. ``index_mb`` are the parts of the index that it read, by
+    :mod:`lexigraph.evaluation.sizes`. ``peak_mb`` is the most resident memory of a process that asks only this retriever,
+    mapped files included.
     """
 
     retriever: str
@@ -50,6 +55,7 @@ class RetrieverFigures:
     kinds_ms: Mapping[str, float]
     steps_ms: Mapping[str, float]
     calls: Mapping[str, int]
+    index_mb: Mapping[str, float]
     peak_mb: float
 
 
@@ -76,26 +82,26 @@ def measure_speed(
     """Ask ``questions`` questions of each kind to each of the ``retrievers``, by name.
 
     The index is built below ``folder`` unless it is there from an earlier run. Raise ``InvalidInput`` for an unknown
-    retriever, or a folder that holds half an index.
+    retriever, or a folder that holds half an index or is none.
     """
     for name in retrievers:
         if name not in RETRIEVERS:
             raise InvalidInput(f"retriever {name!r} is unknown: use one of {', '.join(RETRIEVERS)}")
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInput(f"--folder {folder} is a file: name a folder")
     home = folder / f"{statements}-{seed}"
     built = _built(home, statements, seed, progress)
-    corpus, stores = GeneratedCorpus(statements, seed), open_folder(home)
-    try:
-        asked = generated_questions(corpus, questions, seed)
-        warming = generated_questions(corpus, max(1, int(questions * _WARM)), seed + 1)
-        figures = []
-        for name in retrievers:
-            progress(f"asking {name}")
-            figures.append(_measured(name, stores, corpus.vectors, warming, asked))
-    finally:
-        stores.close()
+    figures = []
+    for name in retrievers:
+        progress(f"asking {name}")
+        figures.append(_apart(home, statements, seed, questions, name))
     disk = {path.name: round(path.stat().st_size / 1e6, 1) for path in sorted(home.iterdir()) if path.is_file()}
     return SpeedFigures(
-        built.statements, built.entities, len(asked), {**disk, "all": round(size_of(home) / 1e6, 1)}, tuple(figures)
+        built.statements,
+        built.entities,
+        len(KINDS) * questions,
+        {**disk, "all": round(size_of(home) / 1e6, 1)},
+        tuple(figures),
     )
 
 
@@ -130,7 +136,10 @@ def _built(home: Path, statements: int, seed: int, progress: Callable[[str], Non
     """Build the index unless it is there, and return what building it measured."""
     note = home / _BUILT
     if note.exists():
-        return BuildFigures(**json.loads(note.read_text("utf-8")))
+        try:
+            return BuildFigures(**json.loads(note.read_text("utf-8")))
+        except (OSError, ValueError, TypeError):
+            raise InvalidInput(f"--folder: {note} cannot be read; remove {home}, or name another folder") from None
     if home.exists() and any(home.iterdir()):
         raise InvalidInput(f"--folder: {home} holds an index that was not finished; remove it, or name another folder")
     figures = measure(home, statements, seed=seed, progress=lambda done: progress(f"built {done:,} statements"))
@@ -138,8 +147,31 @@ def _built(home: Path, statements: int, seed: int, progress: Callable[[str], Non
     return figures
 
 
+def _apart(home: Path, statements: int, seed: int, questions: int, name: str) -> RetrieverFigures:
+    """Ask one retriever in a process of its own, so that its memory is its own."""
+    try:
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+            return pool.submit(_ask_in_this_process, home, statements, seed, questions, name).result()
+    except BrokenProcessPool:
+        raise StoreUnavailable(f"the process that asked {name} was ended: has the machine enough memory?") from None
+
+
+def _ask_in_this_process(home: Path, statements: int, seed: int, questions: int, name: str) -> RetrieverFigures:
+    corpus, stores = GeneratedCorpus(statements, seed), open_folder(home)
+    try:
+        warming = generated_questions(corpus, max(1, int(questions * _WARM)), seed + 1)
+        return _measured(name, home, stores, corpus.vectors, warming, generated_questions(corpus, questions, seed))
+    finally:
+        stores.close()
+
+
 def _measured(
-    name: str, stores: Stores, embedder: WordVectors, warming: Iterable[tuple[str, str]], asked: Sequence[tuple[str, str]]
+    name: str,
+    home: Path,
+    stores: Stores,
+    embedder: WordVectors,
+    warming: Iterable[tuple[str, str]],
+    asked: Sequence[tuple[str, str]],
 ) -> RetrieverFigures:
     graph, vectors = _Clocked(stores.graph), _Clocked(stores.vectors)
     retriever = make_retriever(name, graph, vectors, embedder=embedder)
@@ -150,6 +182,7 @@ def _measured(
     steps: dict[str, list[float]] = defaultdict(list)
     kinds: dict[str, list[float]] = defaultdict(list)
     calls = {"graph": 0, "vector": 0}
+    read = {GRAPH}
     for kind, text in asked:
         graph.begin()
         vectors.begin()
@@ -157,6 +190,7 @@ def _measured(
             found = retriever.retrieve(TENANT, Question.of(text))
         with _clock() as by_words:
             _ask_by_words(stores.vectors, vectors.requests)
+        read.update(part for requests in vectors.requests for request in requests for part in parts_for(request))
         parts = {"whole": whole, "graph": graph.took, "vector": vectors.took, "bm25": by_words}
         for part, value in parts.items():
             took[part].append(value)
@@ -164,6 +198,7 @@ def _measured(
         for step, milliseconds in found.timings.items():
             steps[step].append(milliseconds)
         calls = {"graph": max(calls["graph"], graph.calls), "vector": max(calls["vector"], vectors.calls)}
+    peak_mb = _peak_mb()
     return RetrieverFigures(
         retriever=name,
         p50_ms=_median([t.wall for t in took["whole"]]),
@@ -173,7 +208,8 @@ def _measured(
         kinds_ms={kind: _median(values) for kind, values in kinds.items()},
         steps_ms={step: _median(values) for step, values in steps.items()},
         calls=calls,
-        peak_mb=_peak_mb(),
+        index_mb=read_by(part_sizes(home, TENANT), read),
+        peak_mb=peak_mb,
     )
 
 

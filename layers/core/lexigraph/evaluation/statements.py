@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from lexigraph.answering.context import build_context
-from lexigraph.evaluation.corpus import read_corpus, read_questions
+from lexigraph.evaluation.corpus import read_corpus, read_questions, records
 from lexigraph.evaluation.quality import ranked_documents
-from lexigraph.ingestion.readers.records import parse_json
-from lexigraph.model.errors import InvalidInput
 from lexigraph.model.results import SearchResults
 
 Said = tuple[str, str]  # document id, text
@@ -44,15 +42,15 @@ def read_evidence(questions: Path, corpus: Path) -> list[Evidence]:
     known = {passage.id for passage in read_corpus(corpus)}
     checked = read_questions(questions, known)
     found = []
-    with questions.open("rb") as lines:
-        for gold, line in zip(checked, filter(bytes.strip, lines), strict=True):
-            fields: dict[str, Any] = parse_json(line)
-            statements = fields.get("gold_statements")
-            if not isinstance(statements, list) or len(statements) != len(gold.gold):
-                raise InvalidInput(f"{questions}, question {gold.id}: gold_statements must be one text a gold document")
-            found.append(
-                Evidence(gold.id, gold.text, str(fields.get("type", "")), tuple(zip(gold.gold, statements, strict=True)))
-            )
+    for gold, record in zip(checked, records(questions), strict=True):
+        said = record.fields.get("gold_statements")
+        if (
+            not isinstance(said, list)
+            or len(said) != len(gold.gold)
+            or not all(isinstance(s, str) and s.strip() for s in said)
+        ):
+            raise record.wrong("gold_statements", "must be one text a gold document")
+        found.append(Evidence(gold.id, gold.text, record.label("type"), tuple(zip(gold.gold, said, strict=True))))
     return found
 
 
