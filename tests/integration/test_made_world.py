@@ -90,4 +90,4 @@ def test_with_the_shipped_models_nearly_all_evidence_is_kept(tmp_path: Path) -> 
 
     assert kept["direct"] >= 0.95
     assert kept["multi"] >= 0.95
-    assert kept["bridge"] >= max(0.8, fused + 0.2)
+    assert kept["bridge"] >= max(0.75, fused + 0.2)
