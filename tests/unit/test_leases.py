@@ -76,10 +76,13 @@ def test_kill_9_frees_the_leases_at_once(registry: SqliteRegistry) -> None:
 def test_kill_9_frees_the_leases_although_children_of_the_holder_live_on(registry: SqliteRegistry) -> None:
     body = """
 with registry.lease(A, ["x"]):
+    reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
+        os.write(writing, b"!")
         time.sleep(60)
         os._exit(0)
+    os.read(reading, 1)  # the child has begun, and let go of what it inherited
     print("ready", flush=True)
     print(child, flush=True)
     time.sleep(60)
