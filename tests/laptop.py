@@ -1,6 +1,8 @@
 """A whole laptop installation in a folder, with the light models of tests/models.py."""
 
 import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,23 @@ def laptop(folder: Path, stores: Stores | None = None, **settings: Any) -> Lexic
         extractor=SentenceExtractor(),
         settings=Settings(data=folder, **settings),
     )
+
+
+def write_pages(folder: Path, documents: Mapping[str, str]) -> Path:
+    """Write each text below its title as a page of its own, and return the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for title, text in documents.items():
+        (folder / f"{title}.md").write_text(f"# {title}\n\n{text}", encoding="utf-8")
+    return folder
+
+
+@contextmanager
+def laptop_with(folder: Path, documents: Mapping[str, str]) -> Iterator[Stores]:
+    """Open stores that hold a page for each title and text."""
+    opened = open_laptop(folder / "data")
+    assert not laptop(folder / "data", opened).ingest([write_pages(folder / "corpus", documents)]).failures
+    yield opened
+    opened.close()
 
 
 def content(stores: Stores, tenant: str = "default") -> dict[str, Any]:

@@ -13,7 +13,7 @@ from lexigraph.model.tenant import DEFAULT_TENANT, Tenant
 from lexigraph.retrieval.retrievers import BaselineRetriever
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import SearchRequest, Stores
-from tests.laptop import laptop, open_laptop
+from tests.laptop import laptop_with
 from tests.models import WordEmbedder
 
 DOCUMENTS = {
@@ -28,14 +28,8 @@ QUESTION = "When is the kiln fired at dawn?"
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
-    folder = tmp_path_factory.mktemp("baseline")
-    (folder / "corpus").mkdir()
-    for title, text in DOCUMENTS.items():
-        (folder / "corpus" / f"{title}.md").write_text(f"# {title}\n\n{text}", encoding="utf-8")
-    opened = open_laptop(folder / "data")
-    assert not laptop(folder / "data", opened).ingest([folder / "corpus"]).failures
-    yield opened
-    opened.close()
+    with laptop_with(tmp_path_factory.mktemp("baseline"), DOCUMENTS) as opened:
+        yield opened
 
 
 def baseline(stores: Stores, mode: str = "fused", **options: object) -> BaselineRetriever:

@@ -25,7 +25,7 @@ from lexigraph.retrieval.retrievers import (
 from lexigraph.retrieval.trace import Trace
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Stores
-from tests.laptop import laptop, open_laptop
+from tests.laptop import laptop_with
 from tests.models import WordEmbedder
 
 DOCUMENTS = {
@@ -38,14 +38,8 @@ QUESTION = "In which city does the team that owns Tidewater work?"
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
-    folder = tmp_path_factory.mktemp("models")
-    (folder / "corpus").mkdir()
-    for title, text in DOCUMENTS.items():
-        (folder / "corpus" / f"{title}.md").write_text(f"# {title}\n\n{text}", encoding="utf-8")
-    opened = open_laptop(folder / "data")
-    assert not laptop(folder / "data", opened).ingest([folder / "corpus"]).failures
-    yield opened
-    opened.close()
+    with laptop_with(tmp_path_factory.mktemp("models"), DOCUMENTS) as opened:
+        yield opened
 
 
 def ask(retriever: Any) -> SearchResults:

@@ -28,7 +28,7 @@ from lexigraph.retrieval.retrievers import (
 from lexigraph.retrieval.retrievers.searches import SEARCHES, TraversalSearch
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Stores
-from tests.laptop import laptop, open_laptop
+from tests.laptop import laptop, laptop_with
 from tests.models import WordEmbedder
 from tests.standins.llm_server import ScriptedLLMServer, refused, said
 
@@ -53,14 +53,8 @@ DOCUMENTS = {
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
-    folder = tmp_path_factory.mktemp("traversal")
-    (folder / "corpus").mkdir()
-    for title, text in DOCUMENTS.items():
-        (folder / "corpus" / f"{title}.md").write_text(f"# {title}\n\n{text}", encoding="utf-8")
-    opened = open_laptop(folder / "data")
-    assert not laptop(folder / "data", opened).ingest([folder / "corpus"]).failures
-    yield opened
-    opened.close()
+    with laptop_with(tmp_path_factory.mktemp("traversal"), DOCUMENTS) as opened:
+        yield opened
 
 
 def retriever(stores: Stores, **options: Any) -> TraversalBasedRetriever:

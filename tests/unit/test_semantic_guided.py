@@ -31,7 +31,7 @@ from lexigraph.retrieval.retrievers.semantic_searches import SEMANTIC_SEARCHES, 
 from lexigraph.retrieval.semantic_args import SemanticArgs
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Stores
-from tests.laptop import laptop, open_laptop
+from tests.laptop import laptop, laptop_with, open_laptop
 from tests.models import WordEmbedder
 from tests.standins.llm_server import ScriptedLLMServer, refused, said
 
@@ -57,19 +57,13 @@ ONE_SEED = {"retrievers": [COSINE, BEAM], "cosine_top_k": 1}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("semantic")
-    (folder / "corpus").mkdir()
-    for title, text in DOCUMENTS.items():
-        (folder / "corpus" / f"{title}.md").write_text(f"# {title}\n\n{text}", encoding="utf-8")
-    return folder
+    return tmp_path_factory.mktemp("semantic")
 
 
 @pytest.fixture(scope="module")
 def stores(folder: Path) -> Iterator[Stores]:
-    opened = open_laptop(folder / "data")
-    assert not laptop(folder / "data", opened).ingest([folder / "corpus"]).failures
-    yield opened
-    opened.close()
+    with laptop_with(folder, DOCUMENTS) as opened:
+        yield opened
 
 
 def retriever(stores: Stores, **options: Any) -> SemanticGuidedRetriever:

@@ -61,6 +61,12 @@ def _distinct(phrases: Iterable[str], limit: int) -> tuple[str, ...]:
     return tuple(kept.values())[:limit]
 
 
+def keywords(llm: LanguageModel | None, text: str, limit: int, trace: Trace) -> tuple[str, ...]:
+    """Return up to ``limit`` keywords: from the model when there is one, else or failing that from the question itself."""
+    named = model_keywords(llm, text, limit, trace) if llm else ()
+    return named or question_keywords(text, limit)
+
+
 def model_keywords(llm: LanguageModel, text: str, limit: int, trace: Trace) -> tuple[str, ...]:
     """Return up to ``limit`` keywords from the model; empty with a warning when it fails or answers nonsense (G-25)."""
     reply = _ask(llm, KEYWORDS_SYSTEM.format(limit=limit), text, KEYWORDS_SCHEMA, "keywords", trace)

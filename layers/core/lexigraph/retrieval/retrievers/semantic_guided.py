@@ -12,7 +12,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.anchors import Goal, Inquiry
 from lexigraph.retrieval.args import Known
 from lexigraph.retrieval.beam import Beam
-from lexigraph.retrieval.keywords import model_keywords, question_keywords
+from lexigraph.retrieval.keywords import keywords
 from lexigraph.retrieval.models import Models
 from lexigraph.retrieval.postprocess import PostProcessor, as_post_processors, processed
 from lexigraph.retrieval.reranking import reranker_name
@@ -114,12 +114,9 @@ class SemanticGuidedRetriever:
         return any(isinstance(search, kind) for search in self.searches)
 
     def _inquire(self, question: Question, by_keyword: bool, trace: Trace) -> Inquiry:
-        text, most = question.text, self.args.max_keywords
-        keywords: tuple[str, ...] = ()
-        if by_keyword:
-            keywords = model_keywords(self.llm, text, most, trace) if self.llm else ()
-            keywords = keywords or question_keywords(text, most)
-        return Inquiry((Goal(text, self.models.vectors([text], trace)[0]),), keywords)
+        text = question.text
+        words = keywords(self.llm, text, self.args.max_keywords, trace) if by_keyword else ()
+        return Inquiry((Goal(text, self.models.vectors([text], trace)[0]),), words)
 
     def _expand(self, stores: BoundStores, text: str, anchors: StatementAnchors) -> Beam:
         judges = [s.reranker for s in self.searches if isinstance(s, RerankingBeamGraphSearch)]

@@ -12,7 +12,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.anchors import POOL, Anchors, Goal, Inquiry, find_anchors
 from lexigraph.retrieval.args import Known, TraversalArgs
 from lexigraph.retrieval.expansion import gather
-from lexigraph.retrieval.keywords import model_keywords, question_keywords, subqueries
+from lexigraph.retrieval.keywords import keywords, subqueries
 from lexigraph.retrieval.models import Models
 from lexigraph.retrieval.ranking import WEIGHTS, Weights
 from lexigraph.retrieval.reranking import reranker_name
@@ -114,14 +114,11 @@ class TraversalBasedRetriever:
     def _inquire(self, question: Question, by_entity: bool, trace: Trace) -> Inquiry:
         text, args = question.text, self.args
         parts = subqueries(self.llm, text, args.max_subqueries, trace) if args.derive_subqueries else ()
-        keywords: tuple[str, ...] = ()
-        if by_entity:
-            keywords = model_keywords(self.llm, text, args.max_keywords, trace) if self.llm else ()
-            keywords = keywords or question_keywords(text, args.max_keywords)
+        words = keywords(self.llm, text, args.max_keywords, trace) if by_entity else ()
         weights = [1.0, *(self.weights.subquery for _ in parts)]
         vectors = self.models.vectors([text, *parts], trace)
         goals = (Goal(t, v, w) for t, v, w in zip([text, *parts], vectors, weights, strict=True))
-        return Inquiry(tuple(goals), keywords)
+        return Inquiry(tuple(goals), words)
 
 
 def _queries(inquiry: Inquiry, anchors: Anchors) -> list[str]:
