@@ -17,11 +17,13 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.embedded import Database, embedded_path
 from lexigraph.storage.protocols import DocumentRecord, DocumentState, JobEvent, JobRecord, JobStatus
 from lexigraph.storage.registry.holders import Holder
+from lexigraph.storage.registry.sqlite_access import TABLES, SqliteAccess, add_tables, bump
 
-VERSION = 1
+VERSION = 2
 
 # `record` holds, as JSON, the fields of a document that no query asks for
-SCHEMA = """
+SCHEMA = (
+    """
 CREATE TABLE documents (
     k INTEGER PRIMARY KEY, tenant TEXT NOT NULL, source_id TEXT NOT NULL, uri TEXT NOT NULL, namespace TEXT NOT NULL,
     state TEXT NOT NULL, fingerprint TEXT NOT NULL, updated_at TEXT NOT NULL, record TEXT NOT NULL,
@@ -45,6 +47,8 @@ CREATE TABLE leases (
 ) WITHOUT ROWID;
 CREATE INDEX leases_holder ON leases (holder);
 """
+    + TABLES
+)
 
 _COLUMNS = ("source_id", "uri", "namespace", "state", "fingerprint", "updated_at")
 _REST = tuple(f.name for f in fields(DocumentRecord) if f.name not in _COLUMNS)
@@ -76,7 +80,7 @@ SELECT :job, coalesce(max(seq), 0) + 1, :stage, :at, :data FROM events WHERE job
 _DROP_DEAD = "DELETE FROM leases WHERE holder NOT IN (SELECT value FROM json_each(?))"
 
 
-class SqliteRegistry:
+class SqliteRegistry(SqliteAccess):
     """A :class:`~lexigraph.storage.protocols.Registry` in the folder of ``sqlite:///FOLDER``, which is made when missing.
 
     Safe between threads, processes and forked children.
@@ -85,7 +89,7 @@ class SqliteRegistry:
     def __init__(self, connection: str) -> None:
         """Open the registry. Raise ``InvalidInput`` for a connection or file that is refused."""
         self.path = embedded_path(connection, "registry.sqlite")
-        self._database = Database(self.path, SCHEMA, version=VERSION)
+        self._database = Database(self.path, SCHEMA, version=VERSION, migrations={1: add_tables})
 
     # -- documents
 
@@ -124,10 +128,12 @@ class SqliteRegistry:
         ]
         with self._database.write() as c:
             c.executemany(_SAVE, rows)
+            bump(c, tenant)
 
     def forget(self, tenant: Tenant, source_ids: Sequence[str]) -> None:
         with self._database.write() as c:
             c.execute(_FORGET, (tenant, json.dumps(list(source_ids))))
+            bump(c, tenant)
 
     # -- leases
 

@@ -1,0 +1,91 @@
+"""What the product asks of its stores, at the level of the domain. A store is learnt here; back ends repeat none of it.
+
+Every method takes the tenant first and touches nothing of another. All methods raise ``StoreUnavailable`` when the
+store cannot be reached, read or written. Writes are idempotent: repeating a call changes nothing. Objects are safe to
+share between threads. A method call is one round trip, however much it carries.
+
+The order that keeps readers right: the graph is written first (a version that is not live is invisible), then vectors,
+then :meth:`GraphStore.publish` shows the version. Removal runs backwards: hidden, then vectors, then the graph. So a
+vector always has its graph node, and whatever is interrupted can be finished from the graph alone.
+"""
+
+from dataclasses import dataclass
+
+from lexigraph.storage.protocols.cache import ContentCache
+from lexigraph.storage.protocols.documents import DocumentStore
+from lexigraph.storage.protocols.graph import (
+    Derived,
+    Doomed,
+    EntityLookup,
+    EvidenceRequest,
+    GraphStore,
+    Neighbourhood,
+    SourceVersion,
+)
+from lexigraph.storage.protocols.registry import (
+    SCOPES,
+    ApiKey,
+    DocumentRecord,
+    DocumentState,
+    JobEvent,
+    JobRecord,
+    JobStatus,
+    Registry,
+    Scope,
+    Session,
+)
+from lexigraph.storage.protocols.vectors import (
+    VECTOR_INDEXES,
+    FloatArray,
+    Hit,
+    IndexName,
+    SearchRequest,
+    VectorRecord,
+    VectorStore,
+)
+
+__all__ = [
+    "SCOPES",
+    "VECTOR_INDEXES",
+    "ApiKey",
+    "ContentCache",
+    "Derived",
+    "DocumentRecord",
+    "DocumentState",
+    "DocumentStore",
+    "Doomed",
+    "EntityLookup",
+    "EvidenceRequest",
+    "FloatArray",
+    "GraphStore",
+    "Hit",
+    "IndexName",
+    "JobEvent",
+    "JobRecord",
+    "JobStatus",
+    "Neighbourhood",
+    "Registry",
+    "Scope",
+    "SearchRequest",
+    "Session",
+    "SourceVersion",
+    "Stores",
+    "VectorRecord",
+    "VectorStore",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The five stores of one deployment."""
+
+    graph: GraphStore
+    vectors: VectorStore
+    documents: DocumentStore
+    registry: Registry
+    cache: ContentCache
+
+    def close(self) -> None:
+        """Release them all."""
+        for store in (self.graph, self.vectors, self.registry, self.cache):
+            store.close()

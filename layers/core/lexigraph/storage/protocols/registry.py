@@ -1,0 +1,177 @@
+"""What is known of documents and runs, and who is at work on what."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from lexigraph.model.graph import Metadata
+from lexigraph.model.tenant import Tenant
+
+DocumentState = Literal["BUILDING", "READY", "REMOVING", "FAILED"]
+JobStatus = Literal["RUNNING", "SUCCEEDED", "FAILED"]
+Scope = Literal["read", "ingest", "admin"]
+SCOPES: tuple[Scope, ...] = ("read", "ingest", "admin")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRecord:
+    """A document as the registry knows it.
+
+    ``version`` is the version readers see (0 before the first). ``fingerprint`` is what it was made from and with:
+    content, chunking, extractor, embedding. ``intended`` lists the chunk ids of the version being built or shown.
+    ``extractions`` maps the content of each chunk to a hash of what it yielded to ``extractor``.
+    """
+
+    source_id: str
+    uri: str
+    namespace: str
+    title: str
+    state: DocumentState
+    version: int = 0
+    fingerprint: str = ""
+    metadata: Metadata = field(default_factory=dict)
+    intended: tuple[str, ...] = ()
+    extractions: Mapping[str, str] = field(default_factory=dict)
+    extractor: str = ""
+    chunks: int = 0
+    characters: int = 0
+    failed_chunks: int = 0
+    reason: str = ""
+    updated_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """A run: what was asked for, how it stands, and its result when it is over."""
+
+    id: str
+    kind: str
+    status: JobStatus
+    created_at: str
+    updated_at: str
+    request: Mapping[str, Any] = field(default_factory=dict)
+    result: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobEvent:
+    """A step of a job; ``seq`` counts from 1 within the job."""
+
+    seq: int
+    stage: str
+    at: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key of the HTTP API: never the secret itself, only its SHA-256 as hex.
+
+    ``id`` is its public name. ``databases`` are the labels it may name (empty: any), ``rate`` the requests it may make a
+    minute (0: as the settings say). A key with ``revoked_at`` opens nothing.
+    """
+
+    id: str
+    digest: str
+    tenant: str
+    scopes: tuple[Scope, ...]
+    name: str = ""
+    databases: tuple[str, ...] = ()
+    rate: int = 0
+    created_at: str = ""
+    revoked_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a session of recalls has touched: how often it asked, and when (seconds since the epoch) it last saw a node."""
+
+    recalls: int = 0
+    seen: Mapping[str, float] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Registry(Protocol):
+    """Documents, jobs, events, leases, API keys and sessions."""
+
+    def document(self, tenant: Tenant, source_id: str) -> DocumentRecord | None:
+        """Return the record of a document."""
+
+    def documents(
+        self, tenant: Tenant, *, namespace: str | None = None, after: str = "", limit: int = 1_000
+    ) -> list[DocumentRecord]:
+        """Return records ordered by uri then id; ``after`` is the uri after which to go on.
+
+        A page may be longer than ``limit``: documents of one uri are never parted. A ``limit`` below 1 is ``InvalidInput``.
+        """
+
+    def fingerprints(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, tuple[DocumentState, str]]:
+        """Return state and fingerprint of the documents that exist: one round trip for a whole scan."""
+
+    def save(self, tenant: Tenant, records: Sequence[DocumentRecord]) -> None:
+        """Write records whole. ``updated_at`` is set here. Atomic."""
+
+    def forget(self, tenant: Tenant, source_ids: Sequence[str]) -> None:
+        """Delete records."""
+
+    def lease(self, tenant: Tenant, keys: Sequence[str]) -> AbstractContextManager[frozenset[str]]:
+        """Take the leases that are free, without waiting; the value says which. A dead holder's lease is free.
+
+        Given back at the end, also on errors. A forked child does not hold its parent's; whoever holds a key cannot take
+        it again.
+        """
+
+    def start_job(self, tenant: Tenant, kind: str, request: Mapping[str, Any]) -> JobRecord:
+        """Create a running job."""
+
+    def job(self, tenant: Tenant, job_id: str) -> JobRecord:
+        """Return a job. Raise ``NotFound``."""
+
+    def jobs(self, tenant: Tenant, *, limit: int = 50) -> list[JobRecord]:
+        """Return jobs, newest first."""
+
+    def add_events(self, tenant: Tenant, job_id: str, events: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        """Append (stage, data) pairs in order. Raise ``NotFound`` for an unknown job."""
+
+    def events(self, tenant: Tenant, job_id: str, *, after: int = 0) -> list[JobEvent]:
+        """Return events with ``seq`` over ``after``; none for an unknown job."""
+
+    def finish_job(
+        self, tenant: Tenant, job_id: str, status: JobStatus, result: Mapping[str, Any], reason: str = ""
+    ) -> None:
+        """Close a job. Raise ``NotFound``."""
+
+    def revision(self, tenant: Tenant) -> int:
+        """Return a number that grows with every change of the tenant's documents: what was answered before is stale."""
+
+    def ordinals(self, tenant: Tenant, namespace: str, source_ids: Sequence[str]) -> dict[str, int]:
+        """Return the place of each source in its namespace, from 0; given once, in the order asked, and kept. Atomic."""
+
+    def add_key(self, key: ApiKey) -> None:
+        """Keep a new key; ``created_at`` is set here. Raise ``Conflict`` for an id or digest that exists."""
+
+    def key(self, digest: str) -> ApiKey | None:
+        """Return the key with this digest, whoever's it is; None when there is none or it was revoked."""
+
+    def keys(self, tenant: Tenant) -> list[ApiKey]:
+        """Return the tenant's keys, revoked ones too, oldest first."""
+
+    def revoke_key(self, tenant: Tenant, key_id: str) -> ApiKey:
+        """Revoke a key; at once for whoever asks the registry. Raise ``NotFound``."""
+
+    def session(self, tenant: Tenant, session_id: str) -> Session:
+        """Return what a session has touched; an empty one when nobody has heard of it, or it was forgotten."""
+
+    def touch(self, tenant: Tenant, session_id: str, nodes: Sequence[str], at: float, *, keep_seconds: float) -> None:
+        """Note one more recall, at this time, that returned these nodes. Atomic.
+
+        What the tenant's sessions last saw more than ``keep_seconds`` before is forgotten.
+        """
+
+    def stats(self, tenant: Tenant) -> dict[str, int]:
+        """Return the number of documents by state (all four, also zero) and of ``jobs``."""
+
+    def close(self) -> None:
+        """Release connections."""

@@ -1,0 +1,99 @@
+"""Vectors and full text: records by index, and searches that travel together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexigraph.model.filters import Filter
+from lexigraph.model.graph import Source
+from lexigraph.model.tenant import Tenant
+
+FloatArray = NDArray[np.float32]
+IndexName = Literal["chunk", "statement", "topic", "entity", "relation"]
+VECTOR_INDEXES: tuple[IndexName, ...] = ("chunk", "statement", "topic")
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRecord:
+    """An entry of an index; ``vector`` is L2-normalised float32, None in text-only indexes (entity, relation)."""
+
+    id: str
+    text: str
+    source_id: str = ""
+    chunk_id: str = ""
+    vector: FloatArray | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """One search: by cosine when ``vector`` is given, else by BM25 over the words of ``text``.
+
+    ``ids``: score exactly these (``k`` is ignored; ids without a score are left out). ``prefix``: the last word of
+    ``text`` may be the beginning of a word. Scores are rounded to 6 digits, ties go by id.
+    """
+
+    index: IndexName
+    vector: FloatArray | None = None
+    text: str = ""
+    k: int = 10
+    ids: tuple[str, ...] | None = None
+    prefix: bool = False
+    filters: Filter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A record found, best first in its list. Cosine -1..1, or BM25 >= 0."""
+
+    id: str
+    score: float
+    text: str
+    source_id: str
+    chunk_id: str
+
+
+@runtime_checkable
+class VectorStore(Protocol):
+    """Vectors and full text. Made for one embedding (``label`` like ``minilm-384``), which names its vector indexes."""
+
+    label: str
+    dimension: int
+
+    def upsert(self, tenant: Tenant, records: Mapping[IndexName, Sequence[VectorRecord]]) -> None:
+        """Add or replace records. Atomic over all indexes given."""
+
+    def tag(self, tenant: Tenant, sources: Sequence[Source]) -> None:
+        """Note what filters see of the sources in this version; earlier versions still match until untagged."""
+
+    def untag(self, tenant: Tenant, source_ids: Sequence[str], *, keep: Mapping[str, int] | None = None) -> None:
+        """Forget the sources' tags but those of version ``keep[source_id]``."""
+
+    def delete(self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]]) -> None:
+        """Delete records; unknown ids are passed over. Atomic."""
+
+    def search_many(self, tenant: Tenant, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
+        """Answer all requests in one round trip.
+
+        Raise ``InvalidInput`` when the store holds vectors of another embedding only.
+        """
+
+    def fetch(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> dict[str, VectorRecord]:
+        """Return the records that exist, with their vectors."""
+
+    def visible(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> bool:
+        """Tell whether searches see all of these records yet."""
+
+    def ids(self, tenant: Tenant, index: IndexName, source_id: str | None = None) -> list[str]:
+        """Return the ids in an index, of one source or of all, sorted."""
+
+    def stats(self, tenant: Tenant) -> dict[str, int]:
+        """Return the number of records by index."""
+
+    def dump(self, tenant: Tenant) -> dict[str, list[tuple[Any, ...]]]:
+        """Return every record (id, source, chunk, text, vector as tuple rounded to 4 digits) and tag, sorted."""
+
+    def close(self) -> None:
+        """Release connections and mapped files."""

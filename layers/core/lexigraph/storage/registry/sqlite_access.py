@@ -1,0 +1,141 @@
+"""The part of the embedded registry that the HTTP API needs: keys, sessions, places in namespaces, and the revision."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from lexigraph.model.errors import Conflict, NotFound
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.embedded import Database
+from lexigraph.storage.protocols import ApiKey, Session
+
+TABLES = """
+CREATE TABLE keys (
+    k INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, digest TEXT NOT NULL UNIQUE, tenant TEXT NOT NULL,
+    scopes TEXT NOT NULL, name TEXT NOT NULL, databases TEXT NOT NULL, rate INTEGER NOT NULL, created_at TEXT NOT NULL,
+    revoked_at TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX keys_tenant ON keys (tenant);
+CREATE TABLE sessions (
+    tenant TEXT NOT NULL, id TEXT NOT NULL, recalls INTEGER NOT NULL, at REAL NOT NULL, PRIMARY KEY (tenant, id)
+) WITHOUT ROWID;
+CREATE TABLE seen (
+    tenant TEXT NOT NULL, session TEXT NOT NULL, node TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (tenant, session, node)
+) WITHOUT ROWID;
+CREATE INDEX seen_at ON seen (tenant, at);
+CREATE TABLE ordinals (
+    tenant TEXT NOT NULL, namespace TEXT NOT NULL, source TEXT NOT NULL, ordinal INTEGER NOT NULL,
+    PRIMARY KEY (tenant, namespace, source)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX ordinals_place ON ordinals (tenant, namespace, ordinal);
+CREATE TABLE revisions (tenant TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+_KEY = "SELECT id, digest, tenant, scopes, name, databases, rate, created_at, revoked_at FROM keys"
+_ADD_KEY = """
+INSERT INTO keys (id, digest, tenant, scopes, name, databases, rate, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_ADD_RECALL = """
+INSERT INTO sessions (tenant, id, recalls, at) VALUES (?, ?, 1, ?)
+ON CONFLICT (tenant, id) DO UPDATE SET recalls = recalls + 1, at = max(at, excluded.at)
+"""
+_SEE = """
+INSERT INTO seen (tenant, session, node, at) VALUES (?, ?, ?, ?)
+ON CONFLICT (tenant, session, node) DO UPDATE SET at = max(at, excluded.at)
+"""
+_PLACE = """
+INSERT OR IGNORE INTO ordinals (tenant, namespace, source, ordinal)
+SELECT :tenant, :namespace, :source, coalesce(max(ordinal), -1) + 1
+FROM ordinals WHERE tenant = :tenant AND namespace = :namespace
+"""
+_PLACES = """
+SELECT source, ordinal FROM ordinals
+WHERE tenant = ? AND namespace = ? AND source IN (SELECT value FROM json_each(?))
+"""
+_BUMP = """
+INSERT INTO revisions (tenant, number) VALUES (?, 1) ON CONFLICT (tenant) DO UPDATE SET number = number + 1
+"""
+
+
+class SqliteAccess:
+    """Keys, sessions, ordinals and the revision, over the registry's ``_database``."""
+
+    _database: Database
+
+    def revision(self, tenant: Tenant) -> int:
+        with self._database.read() as c:
+            found = c.execute("SELECT number FROM revisions WHERE tenant = ?", (tenant,)).fetchone()
+        return found[0] if found else 0
+
+    def ordinals(self, tenant: Tenant, namespace: str, source_ids: Sequence[str]) -> dict[str, int]:
+        wanted = (tenant, namespace, json.dumps(list(source_ids)))
+        with self._database.read() as c:
+            found = dict(c.execute(_PLACES, wanted))
+        new = [i for i in dict.fromkeys(source_ids) if i not in found]
+        if new:
+            with self._database.write() as c:
+                c.executemany(_PLACE, [{"tenant": tenant, "namespace": namespace, "source": i} for i in new])
+                found = dict(c.execute(_PLACES, wanted))
+        return {i: found[i] for i in source_ids}
+
+    def add_key(self, key: ApiKey) -> None:
+        values = (key.id, key.digest, key.tenant, json.dumps(key.scopes), key.name, json.dumps(key.databases), key.rate)
+        with self._database.write() as c:
+            try:
+                c.execute(_ADD_KEY, (*values, _now()))
+            except sqlite3.IntegrityError:
+                raise Conflict(f"key {key.id!r} exists already: make another one") from None
+
+    def key(self, digest: str) -> ApiKey | None:
+        with self._database.read() as c:
+            row = c.execute(f"{_KEY} WHERE digest = ? AND revoked_at = ''", (digest,)).fetchone()
+        return _api_key(row) if row else None
+
+    def keys(self, tenant: Tenant) -> list[ApiKey]:
+        with self._database.read() as c:
+            return [_api_key(row) for row in c.execute(f"{_KEY} WHERE tenant = ? ORDER BY k", (tenant,))]
+
+    def revoke_key(self, tenant: Tenant, key_id: str) -> ApiKey:
+        with self._database.write() as c:
+            found = "tenant = ? AND id = ?"
+            c.execute(f"UPDATE keys SET revoked_at = ? WHERE {found} AND revoked_at = ''", (_now(), tenant, key_id))
+            row = c.execute(f"{_KEY} WHERE {found}", (tenant, key_id)).fetchone()
+        if row is None:
+            raise NotFound(f"key {key_id[:80]!r} does not exist; `lexigraph keys list` shows all")
+        return _api_key(row)
+
+    def session(self, tenant: Tenant, session_id: str) -> Session:
+        with self._database.read() as c:
+            found = c.execute("SELECT recalls FROM sessions WHERE tenant = ? AND id = ?", (tenant, session_id)).fetchone()
+            seen = dict(c.execute("SELECT node, at FROM seen WHERE tenant = ? AND session = ?", (tenant, session_id)))
+        return Session(found[0] if found else 0, seen)
+
+    def touch(self, tenant: Tenant, session_id: str, nodes: Sequence[str], at: float, *, keep_seconds: float) -> None:
+        with self._database.write() as c:
+            c.execute("DELETE FROM seen WHERE tenant = ? AND at < ?", (tenant, at - keep_seconds))
+            c.execute("DELETE FROM sessions WHERE tenant = ? AND at < ?", (tenant, at - keep_seconds))
+            c.execute(_ADD_RECALL, (tenant, session_id, at))
+            c.executemany(_SEE, [(tenant, session_id, node, at) for node in nodes])
+
+
+def bump(connection: sqlite3.Connection, tenant: Tenant) -> None:
+    """Let the tenant's revision grow, inside the write transaction of the change."""
+    connection.execute(_BUMP, (tenant,))
+
+
+def add_tables(connection: sqlite3.Connection) -> None:
+    """Bring a registry of format 1 to format 2."""
+    for statement in filter(str.strip, TABLES.split(";")):
+        connection.execute(statement)
+
+
+def _api_key(row: tuple[str, str, str, str, str, str, int, str, str]) -> ApiKey:
+    id_, digest, tenant, scopes, name, databases, rate, created_at, revoked_at = row
+    return ApiKey(
+        id_, digest, tenant, tuple(json.loads(scopes)), name, tuple(json.loads(databases)), rate, created_at, revoked_at
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,133 @@
+"""What every registry promises of keys, sessions, places in a namespace, and the revision."""
+
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lexigraph.model.errors import Conflict, NotFound
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.embedded import APPLICATION_ID
+from lexigraph.storage.protocols import ApiKey, Registry, Session
+from lexigraph.storage.registry.sqlite import SqliteRegistry
+from tests.contract.test_registry import record
+
+A, B = Tenant("a"), Tenant("b")
+READER = ApiKey("lxk_reader", "ab" * 32, "a", ("read",), "reader of the shop", ("fractal_db",), 60)
+WRITER = ApiKey("lxk_writer", "cd" * 32, "a", ("read", "ingest"))
+
+
+def test_a_key_is_found_by_its_digest_alone(registry: Registry) -> None:
+    registry.add_key(READER)
+    found = registry.key(READER.digest)
+    assert found is not None
+    assert found.created_at
+    assert replace(found, created_at="") == READER
+    assert registry.key("ef" * 32) is None
+
+
+def test_keys_are_those_of_a_tenant_oldest_first(registry: Registry) -> None:
+    registry.add_key(WRITER)
+    registry.add_key(READER)
+    registry.add_key(ApiKey("lxk_other", "01" * 32, "b", ("admin",)))
+    assert [key.id for key in registry.keys(A)] == ["lxk_writer", "lxk_reader"]
+    assert [key.id for key in registry.keys(B)] == ["lxk_other"]
+
+
+def test_a_revoked_key_opens_nothing_and_is_still_listed(open_registry: Callable[[], Registry]) -> None:
+    registry, other = open_registry(), open_registry()
+    registry.add_key(READER)
+    revoked = registry.revoke_key(A, READER.id)
+    assert revoked.revoked_at
+    assert other.key(READER.digest) is None
+    assert other.keys(A) == [revoked]
+    assert other.revoke_key(A, READER.id) == revoked, "revoking again changes nothing"
+
+
+def test_a_key_of_another_tenant_cannot_be_revoked(registry: Registry) -> None:
+    registry.add_key(READER)
+    with pytest.raises(NotFound, match="lxk_reader"):
+        registry.revoke_key(B, READER.id)
+    assert registry.key(READER.digest)
+
+
+@pytest.mark.parametrize("twin", [replace(WRITER, id=READER.id), replace(WRITER, digest=READER.digest)])
+def test_two_keys_share_neither_id_nor_digest(registry: Registry, twin: ApiKey) -> None:
+    registry.add_key(READER)
+    with pytest.raises(Conflict):
+        registry.add_key(twin)
+    assert [key.id for key in registry.keys(A)] == [READER.id]
+
+
+def test_a_session_counts_its_recalls_and_knows_when_it_saw_a_node_last(registry: Registry) -> None:
+    assert registry.session(A, "s") == Session()
+    registry.touch(A, "s", ["x", "y"], 100.0, keep_seconds=1_000)
+    registry.touch(A, "s", ["y", "z"], 160.5, keep_seconds=1_000)
+    assert registry.session(A, "s") == Session(2, {"x": 100.0, "y": 160.5, "z": 160.5})
+    assert registry.session(A, "t") == registry.session(B, "s") == Session()
+
+
+def test_a_recall_that_returned_nothing_counts(registry: Registry) -> None:
+    registry.touch(A, "s", [], 100.0, keep_seconds=1_000)
+    assert registry.session(A, "s") == Session(1, {})
+
+
+def test_what_was_seen_long_ago_is_forgotten_for_the_whole_tenant(registry: Registry) -> None:
+    registry.touch(A, "old", ["x"], 100.0, keep_seconds=1_000)
+    registry.touch(B, "old", ["x"], 100.0, keep_seconds=1_000)
+    registry.touch(A, "s", ["x"], 600.0, keep_seconds=1_000)
+    registry.touch(A, "s", [], 700.0, keep_seconds=1_000)
+    registry.touch(A, "s", ["y"], 1_601.0, keep_seconds=1_000)
+    assert registry.session(A, "old") == Session()
+    assert registry.session(A, "s") == Session(3, {"y": 1_601.0})
+    assert registry.session(B, "old") == Session(1, {"x": 100.0})
+
+
+def test_a_place_in_a_namespace_is_given_once_and_kept(open_registry: Callable[[], Registry]) -> None:
+    registry, other = open_registry(), open_registry()
+    assert registry.ordinals(A, "n", ["s2", "s1"]) == {"s2": 0, "s1": 1}
+    assert other.ordinals(A, "n", ["s3", "s1"]) == {"s3": 2, "s1": 1}
+    assert other.ordinals(A, "m", ["s1"]) == other.ordinals(B, "n", ["s1"]) == {"s1": 0}
+    assert registry.ordinals(A, "n", []) == {}
+
+
+def test_clients_that_ask_at_the_same_time_are_given_different_places(open_registry: Callable[[], Registry]) -> None:
+    clients = [open_registry(), open_registry()]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda n: clients[n % 2].ordinals(A, "n", [f"s{n}", "shared"]), range(12), timeout=60))
+    assert len({places["shared"] for places in found}) == 1
+    every = {source: place for places in found for source, place in places.items()}
+    assert sorted(every.values()) == list(range(13))
+
+
+def test_the_revision_grows_with_every_change_of_a_tenant_s_documents(registry: Registry) -> None:
+    assert registry.revision(A) == 0
+    registry.save(A, [record("a.md")])
+    first = registry.revision(A)
+    registry.save(A, [record("a.md", title="again")])
+    second = registry.revision(A)
+    registry.forget(A, [record("a.md").source_id])
+    assert 0 < first < second < registry.revision(A)
+    assert registry.revision(B) == 0
+
+
+def test_a_registry_of_the_first_format_is_brought_up_to_date(tmp_path: Path) -> None:
+    fresh = SqliteRegistry(f"sqlite:///{tmp_path}")
+    fresh.save(A, [record("a.md")])
+    fresh.close()
+    with sqlite3.connect(fresh.path) as c:
+        for table in ("keys", "sessions", "seen", "ordinals", "revisions"):
+            c.execute(f"DROP TABLE {table}")
+        c.execute("PRAGMA user_version = 1")
+        assert c.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+    c.close()
+
+    opened = SqliteRegistry(f"sqlite:///{tmp_path}")
+
+    assert [d.uri for d in opened.documents(A)] == ["a.md"]
+    opened.add_key(READER)
+    assert opened.key(READER.digest)
+    opened.close()
