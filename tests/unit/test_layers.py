@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "retrieval": {"model", "settings", "storage", "inference", "retrieval"},
     "answering": {"model", "settings", "storage", "inference", "retrieval", "answering"},
     "evaluation": {"model", "settings", "storage", "inference", "ingestion", "retrieval", "answering", "evaluation"},
+    "api": {"model", "settings", "storage", "inference", "ingestion", "retrieval", "answering", "api"},
     "cli": {
         "model",
         "settings",
@@ -31,6 +32,7 @@ MAY_IMPORT = {
         "retrieval",
         "answering",
         "evaluation",
+        "api",
         "cli",
     },
 }

@@ -92,6 +92,12 @@ class Settings(BaseSettings):
     synonyms: Path | None = Field(None, description="file with lines 'name = other name, other name'")
     batch_documents: int = Field(64, ge=1, le=1_000, description="documents written together")
 
+    # the HTTP API
+    api_auth: Literal["key", "open"] = Field("key", description="open asks for no key: for loopback only")
+    api_rate: int = Field(600, ge=0, le=1_000_000, description="requests a minute and key; 0 is no limit")
+    api_deadline: float = Field(60.0, gt=0, le=900, description="seconds until a request is answered with 503")
+    ingest_roots: list[Path] = Field([Path()], description="folders whose files /ingest may take in (JSON list)")
+
     # asking
     max_question_chars: int = Field(MAX_CHARS, ge=1, le=100_000, description="longest question")
 

@@ -15,6 +15,11 @@ class Lazy(Generic[T]):
         self._lock = Lock()
         self._made: tuple[T] | None = None
 
+    @property
+    def is_made(self) -> bool:
+        """Whether the value exists already."""
+        return self._made is not None
+
     def __call__(self) -> T:
         """Return the value."""
         if self._made is None:

@@ -1,0 +1,51 @@
+"""The application: ``create_app`` puts middleware, routes and documentation together."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import import_module
+
+from fastapi import FastAPI
+
+from lexigraph import __version__
+from lexigraph.api.auth import Principals
+from lexigraph.api.errors import handle_errors
+from lexigraph.api.limits import Requests
+from lexigraph.api.openapi import describe
+from lexigraph.api.service import Service
+from lexigraph.settings import Settings, load_settings
+
+# in the order of the documentation
+ROUTES = ("health",)
+_MULTIPART_OVERHEAD = 100_000
+
+
+def create_app(settings: Settings | None = None, service: Service | None = None, *, open_: bool | None = None) -> FastAPI:
+    """Return the application over the stores and models of the settings.
+
+    ``open_`` lets everybody in without a key, as the default tenant: for loopback only; default as the settings say
+    (``api_auth``). The service's stores are opened when first needed, so that making the app costs nothing.
+    """
+    settings = settings or load_settings()
+    service = service or Service(settings)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.close()
+
+    app = FastAPI(title="Lexigraph", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app.state.service = service
+    handle_errors(app)
+    for name in ROUTES:
+        app.include_router(import_module(f"lexigraph.api.routes.{name}").router)
+    describe(app)
+    app.add_middleware(
+        Principals,
+        registry=lambda: service.stores.registry,
+        tenant=settings.tenant,
+        open_=settings.api_auth == "open" if open_ is None else open_,
+        rate=settings.api_rate,
+    )
+    # the last one added is the outermost
+    app.add_middleware(Requests, max_upload_bytes=settings.max_file_bytes + _MULTIPART_OVERHEAD)
+    return app

@@ -1,0 +1,176 @@
+"""Who asks: a principal for every request, from one middleware. Keys are known by their SHA-256 only.
+
+``key``: the caller sends ``X-API-Key``. ``open``: no key is asked for, everybody is the default tenant with every scope;
+for a server on loopback, which then answers only requests that name a loopback host and come from no other site.
+Headers by which a gateway would say who asks are dropped: nobody but the gateway's own adapter may.
+"""
+
+import hashlib
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from anyio import to_thread
+from fastapi import Depends, Request
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from lexigraph.api.errors import ApiError, as_api_error, respond
+from lexigraph.model.errors import InvalidInput
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import SCOPES, ApiKey, Registry
+from lexigraph.storage.protocols import Scope as KeyScope
+
+HEADER = "X-API-Key"
+PUBLIC = frozenset({"/health", "/docs", "/openapi.json", "/"})
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_PREFIX = "lxk_"
+_LONGEST_KEY = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who asks, and what they may. ``databases`` are the labels they may name, any when empty."""
+
+    tenant: Tenant
+    scopes: frozenset[str]
+    key_id: str = ""
+    databases: tuple[str, ...] = ()
+    rate: int = 0
+
+
+def new_key(tenant: str, scopes: Iterable[str], *, name: str = "", **limits: Any) -> tuple[str, ApiKey]:
+    """Return a secret, which nobody can see again, and the key to keep. Raise ``InvalidInput`` for an unknown scope."""
+    wanted = set(scopes)
+    granted = tuple(scope for scope in SCOPES if scope in wanted)
+    if unknown := sorted(wanted - set(granted)):
+        raise InvalidInput(f"scope {unknown[0][:40]!r} is unknown: use {', '.join(SCOPES)}")
+    if not granted:
+        raise InvalidInput(f"scopes: give at least one of {', '.join(SCOPES)}")
+    key_id = f"{_PREFIX}{secrets.token_hex(4)}"
+    secret = f"{key_id}_{secrets.token_urlsafe(32)}"
+    return secret, ApiKey(key_id, digest(secret), Tenant(tenant), granted, name, **limits)
+
+
+def digest(secret: str) -> str:
+    """Return what is kept of a key. Its 256 random bits need no slow hash."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class RateLimit:
+    """A token bucket a key: ``rate`` requests a minute, as many at once."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._buckets: dict[str, tuple[float, float]] = {}
+        self._lock = Lock()
+
+    def wait(self, key: str, rate: int) -> float:
+        """Take a token; return 0.0, or the seconds until there is one. A ``rate`` of 0 has no limit."""
+        if rate <= 0:
+            return 0.0
+        now, each = self._clock(), rate / 60
+        with self._lock:
+            if len(self._buckets) > 10_000:
+                self._buckets = {k: b for k, b in self._buckets.items() if now - b[1] < 60}
+            left, since = self._buckets.get(key, (float(rate), now))
+            left = min(float(rate), left + (now - since) * each)
+            self._buckets[key] = (left - 1 if left >= 1 else left, now)
+            return 0.0 if left >= 1 else (1 - left) / each
+
+
+class Principals:
+    """The middleware: finds the principal of a request, or answers 401, 403 or 429 instead of the application."""
+
+    def __init__(self, app: ASGIApp, *, registry: Callable[[], Registry], tenant: str, open_: bool, rate: int) -> None:
+        self._app, self._registry, self._rate = app, registry, rate
+        self._open = Principal(Tenant(tenant), frozenset(SCOPES)) if open_ else None
+        self._limit = RateLimit()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope = {**scope, "headers": _without_context(scope["headers"])}
+        try:
+            scope["lexigraph.principal"] = await self._principal(scope)
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is told in the one shape
+            await respond(Request(scope), as_api_error(error))(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    async def _principal(self, scope: Scope) -> Principal | None:
+        headers = Headers(scope=scope)
+        if self._open:
+            _check_local(headers)
+            return self._limited(self._open)
+        if scope["path"] in PUBLIC or scope["path"].startswith("/static-offline-docs/"):
+            return None
+        given = headers.get(HEADER, "")
+        key = None
+        if given.startswith(_PREFIX) and len(given) <= _LONGEST_KEY:
+            key = await to_thread.run_sync(self._registry().key, digest(given))
+        if key is None:
+            raise ApiError(
+                401,
+                f"{HEADER} is missing or not valid",
+                hint=f"send a key in the header {HEADER}; `lexigraph keys create` makes one",
+                headers={"WWW-Authenticate": "ApiKey"},
+            )
+        return self._limited(Principal(Tenant(key.tenant), frozenset(key.scopes), key.id, key.databases, key.rate))
+
+    def _limited(self, principal: Principal) -> Principal:
+        rate = principal.rate or self._rate
+        if seconds := self._limit.wait(principal.key_id, rate):
+            wait = str(max(1, round(seconds + 0.5)))
+            raise ApiError(429, f"more than {rate} requests a minute", hint=f"wait {wait} s", headers={"Retry-After": wait})
+        return principal
+
+
+def principal(request: Request) -> Principal:
+    """Return who asks. Raise ``ApiError`` 401 on a route that is open to all."""
+    found = request.scope.get("lexigraph.principal")
+    if not isinstance(found, Principal):
+        raise ApiError(401, f"{HEADER} is missing")
+    return found
+
+
+def _with_scope(scope: KeyScope) -> Callable[[Request], Principal]:
+    def check(request: Request) -> Principal:
+        who = principal(request)
+        if scope not in who.scopes:
+            raise ApiError(403, f"the key lacks the scope {scope!r}", hint=f"use a key with the scope {scope!r}")
+        return who
+
+    return check
+
+
+Reader = Annotated[Principal, Depends(_with_scope("read"))]
+Writer = Annotated[Principal, Depends(_with_scope("ingest"))]
+Admin = Annotated[Principal, Depends(_with_scope("admin"))]
+
+
+def check_database(who: Principal, name: str) -> None:
+    """Raise ``ApiError`` 403 for a database label that the key may not name (H-03)."""
+    if who.databases and name not in who.databases:
+        raise ApiError(403, "db_name: the key may not read this database", hint="ask for a key that names it")
+
+
+def _check_local(headers: Mapping[str, str]) -> None:
+    """Refuse what a page of another site, or a name that points here, makes a browser send to an open server."""
+    for header in ("host", "origin"):
+        value = headers.get(header, "")
+        if value and urlsplit(value if "//" in value else f"//{value}").hostname not in LOOPBACK:
+            raise ApiError(403, f"this server runs without keys and answers {header}s of this machine only")
+
+
+def _without_context(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    kept = MutableHeaders(raw=list(headers))
+    for name in {key for key in kept if key.startswith(("x-lexigraph-", "x-amzn-request-context", "x-amzn-lambda-context"))}:
+        del kept[name]
+    return kept.raw

@@ -1,0 +1,72 @@
+"""What a process remembers: vectors of questions and whole answers, by tenant, bounded and short-lived."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from lexigraph.inference.protocols import Embedder, FloatArray
+
+T = TypeVar("T")
+Key = tuple[str, ...]
+
+
+class Remembered(Generic[T]):
+    """The ``most`` values used last, each for at most ``seconds``. A key begins with the tenant. Safe between threads."""
+
+    def __init__(self, most: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._seconds, self._clock = most, seconds, clock
+        self._kept: OrderedDict[Key, tuple[float, str, T]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Key) -> T | None:
+        """Return the value, None when it is not known any more."""
+        with self._lock:
+            found = self._kept.get(key)
+            if found is None or found[0] < self._clock():
+                self._kept.pop(key, None)
+                return None
+            self._kept.move_to_end(key)
+            return found[2]
+
+    def put(self, key: Key, value: T, shown: str) -> None:
+        """Remember a value; ``shown`` is what its key is called to the tenant."""
+        with self._lock:
+            self._kept[key] = (self._clock() + self._seconds, shown, value)
+            self._kept.move_to_end(key)
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+
+    def names(self, tenant: str) -> list[str]:
+        """Return what is remembered for a tenant, the oldest first."""
+        with self._lock:
+            return [shown for key, (until, shown, _) in self._kept.items() if key[0] == tenant and until >= self._clock()]
+
+    def clear(self, tenant: str) -> None:
+        """Forget all that belongs to a tenant."""
+        with self._lock:
+            self._kept = OrderedDict((key, kept) for key, kept in self._kept.items() if key[0] != tenant)
+
+
+class RememberingEmbedder:
+    """An embedder for one tenant that does not embed the same question twice."""
+
+    def __init__(self, embedder: Embedder, tenant: str, known: Remembered[FloatArray]) -> None:
+        self._embedder, self._tenant, self._known = embedder, tenant, known
+        self.label, self.dimension = embedder.label, embedder.dimension
+
+    def embed_passages(self, texts: Sequence[str]) -> FloatArray:
+        """Return the vectors of passages, which are not remembered."""
+        return self._embedder.embed_passages(texts)
+
+    def embed_questions(self, texts: Sequence[str]) -> FloatArray:
+        """Return the vectors of questions."""
+        found: dict[str, Any] = {text: self._known.get((self._tenant, self.label, text)) for text in texts}
+        if new := [text for text, vector in found.items() if vector is None]:
+            for text, vector in zip(new, self._embedder.embed_questions(new), strict=True):
+                self._known.put((self._tenant, self.label, text), vector, f"question:{text[:80]}")
+                found[text] = vector
+        return np.stack([found[text] for text in texts]) if texts else np.zeros((0, self.dimension), np.float32)

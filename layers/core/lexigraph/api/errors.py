@@ -1,0 +1,134 @@
+"""One error shape for every route and status: ``{"error", "message", "request_id", "hint"?}``.
+
+A message names the field, the limit and the remedy. Nothing of a stack trace, a path of this machine or the text of a
+question leaves: what the caller cannot mend is logged under the request id and answered in general words.
+"""
+
+import logging
+from typing import Any, cast
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from lexigraph.model.errors import (
+    Conflict,
+    InvalidInput,
+    LexigraphError,
+    ModelUnavailable,
+    NotFound,
+    StoreUnavailable,
+)
+
+log = logging.getLogger(__name__)
+
+_RETRY_SECONDS = 5
+CODES = {
+    400: "bad_request",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    408: "timeout",
+    413: "too_large",
+    415: "unsupported_media_type",
+    421: "misdirected_request",
+    422: "invalid_input",
+    429: "rate_limited",
+    503: "unavailable",
+}
+_GENERAL = {
+    StoreUnavailable: "a store cannot be reached, read or written",
+    ModelUnavailable: "a model cannot be loaded or reached, or gave no usable reply",
+}
+
+
+class ApiError(HTTPException):
+    """An answer that is no success, made by the API itself."""
+
+    def __init__(
+        self, status: int, message: str, *, code: str = "", hint: str = "", headers: dict[str, str] | None = None
+    ) -> None:
+        # the framework lets its own kind of exception pass wherever it arises, also while a body is read
+        super().__init__(status, message, headers or {})
+        self.code, self.hint = code or CODES[status], hint
+
+
+def error_body(code: str, message: str, request_id: str, hint: str = "") -> dict[str, str]:
+    """Return the one shape."""
+    return {"error": code, "message": message, "request_id": request_id, **({"hint": hint} if hint else {})}
+
+
+def as_api_error(error: BaseException) -> ApiError:
+    """Return what the caller is told of an error of the core, or of any other."""
+    if isinstance(error, ApiError):
+        return error
+    if isinstance(error, NotFound):
+        return ApiError(404, str(error))
+    if isinstance(error, Conflict):
+        return ApiError(409, str(error), code="conflict")
+    if isinstance(error, (StoreUnavailable, ModelUnavailable)):
+        kind = StoreUnavailable if isinstance(error, StoreUnavailable) else ModelUnavailable
+        retry = {"Retry-After": str(_RETRY_SECONDS)}
+        return ApiError(503, _GENERAL[kind], code=kind.code, hint="try again in a few seconds", headers=retry)
+    if isinstance(error, InvalidInput):
+        return ApiError(422, str(error))
+    code = error.code if isinstance(error, LexigraphError) else "internal_error"
+    return ApiError(500, "something went wrong here; the request id finds it in the log", code=code)
+
+
+def respond(request: Request, error: ApiError) -> JSONResponse:
+    """Return the response for an error."""
+    body = error_body(error.code, error.detail, request_id(request), error.hint)
+    return JSONResponse(body, error.status_code, headers=error.headers)
+
+
+def request_id(request: Request) -> str:
+    """Return the id under which a request is logged."""
+    found: str = request.scope.get("lexigraph.request_id", "")
+    return found
+
+
+def handle_errors(app: FastAPI) -> None:
+    """Let the application answer every error in the one shape."""
+
+    def of_core(request: Request, error: Exception) -> JSONResponse:
+        told = as_api_error(error)
+        if told.status_code >= 500:
+            # the message of an unknown error may hold text of documents: only its kind is logged, with where it arose
+            log.error("request %s: %s", request_id(request), _where(error))
+        return respond(request, told)
+
+    def of_framework(request: Request, error: Exception) -> JSONResponse:
+        error = cast(HTTPException, error)
+        code = CODES.get(error.status_code, "error")
+        return respond(request, ApiError(error.status_code, error.detail, code=code, headers=dict(error.headers or {})))
+
+    def of_validation(request: Request, error: Exception) -> JSONResponse:
+        return respond(request, ApiError(422, _first_problem(cast(RequestValidationError, error))))
+
+    app.add_exception_handler(LexigraphError, of_core)
+    app.add_exception_handler(ApiError, of_core)
+    app.add_exception_handler(HTTPException, of_framework)
+    app.add_exception_handler(RequestValidationError, of_validation)
+    app.add_exception_handler(Exception, of_core)
+
+
+def _first_problem(error: RequestValidationError) -> str:
+    """Return what is wrong with the first field that is, without what was given for it."""
+    first: dict[str, Any] = dict(error.errors()[0])
+    place = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path", "header"))
+    said = str(first["msg"]).removeprefix("Value error, ")
+    if first["type"] == "json_invalid":
+        return f"the body is no JSON: {(first.get('ctx') or {}).get('error', said)}"
+    return f"{place or 'the body'}: {said}"
+
+
+def _where(error: BaseException) -> str:
+    steps, trace = [], error.__traceback__
+    while trace:
+        steps.append(f"{trace.tb_frame.f_globals.get('__name__', '?')}:{trace.tb_lineno}")
+        trace = trace.tb_next
+    kept = str(error) if isinstance(error, LexigraphError) else type(error).__name__
+    return f"{type(error).__name__} at {' < '.join(reversed(steps[-6:]))} ({kept})"

@@ -1,0 +1,112 @@
+"""What a request may be: how long its body, how deep its JSON, and which text."""
+
+import secrets
+from typing import Annotated, Any
+
+from fastapi import Request
+from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lexigraph.api.errors import ApiError, respond
+
+MAX_BODY_BYTES = 1_000_000
+MAX_DEPTH = 16
+MAX_VALUES = 20_000
+
+
+class Body(BaseModel):
+    """Base of what clients send: unknown fields are refused, so that a misspelt one is not silently without effect."""
+
+    model_config = ConfigDict(extra="forbid", str_max_length=100_000)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_reasonable(cls, given: Any) -> Any:
+        return checked(given)
+
+
+class Reply(BaseModel):
+    """Base of what is answered."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+
+def checked(given: Any) -> Any:
+    """Return JSON data as it is. Raise ``ValueError`` when it is nested too deeply, too long, or holds half characters."""
+    left = MAX_VALUES
+    waiting = [(given, 0)]
+    while waiting:
+        value, depth = waiting.pop()
+        left -= 1
+        if depth > MAX_DEPTH:
+            raise ValueError(f"nested more than {MAX_DEPTH} deep: send flatter JSON")
+        if left < 0:
+            raise ValueError(f"more than {MAX_VALUES:,} values: send less at once")
+        if isinstance(value, dict):
+            waiting += [(part, depth + 1) for pair in value.items() for part in pair]
+        elif isinstance(value, (list, tuple)):
+            waiting += [(part, depth + 1) for part in value]
+        elif isinstance(value, str):
+            whole(value)
+    return given
+
+
+def whole(text: str) -> str:
+    """Return a text as it is. Raise ``ValueError`` when it cannot be UTF-8: half a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("text holds half of a surrogate pair: send whole characters") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(whole)]
+
+
+class Requests:
+    """The outermost middleware: gives each request an id, and refuses bodies over the limit while they arrive."""
+
+    def __init__(self, app: ASGIApp, *, max_upload_bytes: int) -> None:
+        self._app, self._upload = app, max_upload_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope["lexigraph.request_id"] = name = secrets.token_hex(8)
+        headers = dict(scope["headers"])
+        upload = headers.get(b"content-type", b"").startswith(b"multipart/form-data")
+        limit = self._upload if upload else MAX_BODY_BYTES
+        took = 0
+        begun = False
+
+        async def count() -> Message:
+            nonlocal took
+            message = await receive()
+            took += len(message.get("body", b""))
+            if took > limit:
+                raise _too_large(limit)
+            return message
+
+        async def note(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                message["headers"] = [*message.get("headers", []), (b"x-request-id", name.encode())]
+            await send(message)
+
+        try:
+            length = headers.get(b"content-length", b"0")
+            if length.isdigit() and int(length) > limit:
+                raise _too_large(limit)
+            await self._app(scope, count, note)
+        except ApiError as error:
+            if begun:
+                raise
+            await respond(Request(scope), error)(scope, receive, note)
+
+
+def _too_large(limit: int) -> ApiError:
+    hint = "upload a file as multipart/form-data, or send less at once"
+    return ApiError(413, f"the body has more than {limit:,} bytes", hint=hint, headers={"Connection": "close"})

@@ -1,0 +1,77 @@
+"""The OpenAPI document and its page, which works without a network."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.docs import get_swagger_ui_html
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import HTMLResponse
+from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel, Field
+
+from lexigraph.api.auth import HEADER, PUBLIC
+from lexigraph.api.errors import CODES
+from lexigraph.model.errors import InvalidInput
+
+_STATIC = "/static-offline-docs"
+_ABOUT = """
+GraphRAG as a service: documents become a lexical graph, questions become ranked statements and cited answers.
+
+Every route but `/health` asks for a key in the header `X-API-Key`. Every error has one shape: `error`, `message`,
+`request_id` and, where there is one, a `hint`. Changes are additive; clients should pass over fields they do not know.
+"""
+
+
+class ErrorReply(BaseModel):
+    """What every status but 2xx answers."""
+
+    error: str = Field(description="stable and machine readable", examples=["invalid_input"])
+    message: str = Field(description="the field, the limit and the remedy", examples=["max_results: at most 50"])
+    request_id: str = Field(description="finds the request in the log", examples=["9f86d081884c7d65"])
+    hint: str | None = Field(None, description="what to do", examples=["send at most 50"])
+
+
+def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return what a route documents for these statuses, beside those that every route has."""
+    every = sorted({*statuses, 400, 401, 403, 413, 422, 429, 500, 503})
+    return {status: {"model": ErrorReply, "description": CODES.get(status, "internal error")} for status in every}
+
+
+def describe(app: FastAPI) -> None:
+    """Give the application its document at ``/openapi.json`` and its page at ``/docs``."""
+
+    def document() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            made = get_openapi(title=app.title, version=app.version, description=_ABOUT.strip(), routes=app.routes)
+            made.setdefault("components", {})["securitySchemes"] = {
+                "key": {"type": "apiKey", "in": "header", "name": HEADER, "description": "`lexigraph keys create` makes one"}
+            }
+            for path, methods in made["paths"].items():
+                for operation in methods.values():
+                    operation["security"] = [] if path in PUBLIC else [{"key": []}]
+            app.openapi_schema = made
+        return app.openapi_schema
+
+    app.openapi = document  # type: ignore[method-assign]  # the framework's own way to replace it
+
+    @app.get("/docs", include_in_schema=False)
+    def docs() -> HTMLResponse:
+        return get_swagger_ui_html(
+            openapi_url="/openapi.json",
+            title=app.title,
+            swagger_js_url=f"{_STATIC}/swagger-ui-bundle.js",
+            swagger_css_url=f"{_STATIC}/swagger-ui.css",
+            swagger_favicon_url=f"{_STATIC}/favicon.png",
+        )
+
+    app.mount(_STATIC, StaticFiles(directory=_static_files()), name="static")
+
+
+def _static_files() -> Path:
+    found = find_spec("fastapi_offline")
+    if found is None or found.origin is None:
+        raise InvalidInput("fastapi-offline is not installed: install the extra `api`")
+    # importing it would load a second application class
+    return Path(found.origin).parent / "static"

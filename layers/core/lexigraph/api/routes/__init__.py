@@ -1,0 +1,1 @@
+"""One module a contract, each with a ``router``."""

@@ -1,0 +1,131 @@
+"""What all routes share: stores opened once, models made once, retrievers and engines by their parameters, and memory."""
+
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+from fastapi import Depends, Request
+
+from lexigraph.answering.query_engine import LexicalGraphQueryEngine
+from lexigraph.api.caches import Remembered, RememberingEmbedder
+from lexigraph.api.errors import ApiError
+from lexigraph.inference.factory import make_embedder, make_llm
+from lexigraph.inference.lazy import Lazy
+from lexigraph.inference.protocols import Embedder, FloatArray, LanguageModel
+from lexigraph.model.tenant import Tenant
+from lexigraph.retrieval.catalogue import Retriever, make_retriever
+from lexigraph.settings import Settings
+from lexigraph.storage.factory import open_stores
+from lexigraph.storage.protocols import Stores
+
+if TYPE_CHECKING:
+    from lexigraph.ingestion.pipeline import LexicalGraphIndex
+
+T = TypeVar("T")
+_THREADS = 40  # requests worked on at the same time; more wait
+_ENGINES = 256
+_EMBEDDINGS, _EMBEDDING_SECONDS = 2_048, 3_600.0
+_ANSWERS, _ANSWER_SECONDS = 512, 900.0
+
+
+class Service:
+    """One per application. Stores and models default to what the settings name; all is opened when first used."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        stores: Stores | None = None,
+        embedder: Embedder | None = None,
+        llm: LanguageModel | None = None,
+    ) -> None:
+        self.settings = settings
+        self._owns_stores = stores is None
+        self._stores = Lazy(lambda: stores or open_stores(settings))
+        self._embedder = Lazy(lambda: embedder or make_embedder(settings))
+        self._llm = Lazy(lambda: llm or make_llm(settings))
+        self._index = Lazy(self._make_index)
+        self._engines: Remembered[LexicalGraphQueryEngine] = Remembered(_ENGINES, float("inf"))
+        self._making = Lock()
+        self.embeddings: Remembered[FloatArray] = Remembered(_EMBEDDINGS, _EMBEDDING_SECONDS)
+        self.answers: Remembered[Any] = Remembered(_ANSWERS, _ANSWER_SECONDS)
+        self._limiter: CapacityLimiter | None = None
+
+    @property
+    def stores(self) -> Stores:
+        """The five stores. Raise ``StoreUnavailable`` or ``InvalidInput`` when one cannot be opened."""
+        return self._stores()
+
+    @property
+    def index(self) -> "LexicalGraphIndex":
+        """What takes documents in."""
+        return self._index()
+
+    @property
+    def llm(self) -> LanguageModel | None:
+        """The language model, None when there is none."""
+        return self._llm()
+
+    def embedder(self, tenant: Tenant) -> Embedder:
+        """Return the embedder, which remembers the tenant's questions."""
+        return RememberingEmbedder(self._embedder(), tenant, self.embeddings)
+
+    def retriever(self, tenant: Tenant, name: str, args: Mapping[str, Any]) -> Retriever:
+        """Return a retriever by name. Raise ``InvalidInput`` for a parameter it does not have or allow."""
+        return self.engine(tenant, name, args).retriever
+
+    def engine(self, tenant: Tenant, name: str, args: Mapping[str, Any]) -> LexicalGraphQueryEngine:
+        """Return a query engine over a retriever, always the same one for the same parameters."""
+        key = (tenant, name, json.dumps(args, sort_keys=True, default=str))
+        with self._making:
+            engine = self._engines.get(key)
+            if engine is None:
+                stores, embedder = self.stores, self.embedder(tenant)
+                made = partial(make_retriever, name, stores.graph, stores.vectors, settings=self.settings)
+                engine = LexicalGraphQueryEngine(
+                    made(embedder=embedder, llm=self.llm, **args),
+                    self.llm,
+                    tenant=tenant,
+                    max_answer_tokens=self.settings.answer_max_tokens,
+                    max_question_chars=self.settings.max_question_chars,
+                    include_facts=bool(args.get("include_facts", False)),
+                )
+                self._engines.put(key, engine, name)
+        return engine
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Run ``work`` in a thread and return its value; ``ApiError`` 503 when it takes longer than the deadline."""
+        if self._limiter is None:
+            self._limiter = CapacityLimiter(_THREADS)
+        with anyio.move_on_after(self.settings.api_deadline):
+            return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
+        seconds = f"{self.settings.api_deadline:g} s"
+        raise ApiError(
+            503,
+            f"no answer within {seconds}",
+            code="deadline_exceeded",
+            hint="ask again, or for less",
+            headers={"Retry-After": "5"},
+        )
+
+    def close(self) -> None:
+        """Release what was opened here."""
+        if self._owns_stores and self._stores.is_made:
+            self._stores().close()
+
+    def _make_index(self) -> "LexicalGraphIndex":
+        from lexigraph.ingestion.pipeline import LexicalGraphIndex
+
+        return LexicalGraphIndex(self.stores, embedder=self._embedder(), settings=self.settings)
+
+
+def _service(request: Request) -> Service:
+    found: Service = request.app.state.service
+    return found
+
+
+TheService = Annotated[Service, Depends(_service)]

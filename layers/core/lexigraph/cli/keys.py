@@ -1,0 +1,88 @@
+"""``lexigraph keys``: who may use the HTTP API."""
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from lexigraph.cli.exits import ExitCode
+from lexigraph.cli.invocation import current
+from lexigraph.cli.output import one_line, print_json
+from lexigraph.model.tenant import Tenant
+from lexigraph.settings import Settings
+from lexigraph.storage.protocols import ApiKey, Registry
+
+app = typer.Typer(help="Make, list and revoke the keys of the HTTP API.")
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command()
+def create(
+    context: typer.Context,
+    name: Annotated[str, typer.Option(help="What the key is for.")] = "",
+    scope: Annotated[
+        list[str] | None, typer.Option(help="What it may do: read, ingest or admin; may be repeated. [default: read]")
+    ] = None,
+    database: Annotated[list[str] | None, typer.Option(help="A db_name it may ask for; default any.")] = None,
+    rate: Annotated[int, typer.Option(min=0, max=1_000_000, help="Requests a minute; 0 is as the settings say.")] = 0,
+    json_: JsonOption = False,
+) -> int:
+    """Make a key for the tenant and print it: this once, for only its hash is kept."""
+    from lexigraph.api.auth import new_key
+
+    settings = current(context).settings()
+    secret, key = new_key(
+        settings.tenant, tuple(dict.fromkeys(scope or ["read"])), name=name, databases=tuple(database or ()), rate=rate
+    )
+    registry = _registry(settings)
+    registry.add_key(key)
+    registry.close()
+    if json_:
+        print_json({"key": secret, **_plain(key)})
+    else:
+        typer.echo(secret)
+    return ExitCode.OK
+
+
+@app.command(name="list")
+def list_keys(context: typer.Context, json_: JsonOption = False) -> int:
+    """List the tenant's keys, revoked ones too."""
+    invocation = current(context)
+    settings = invocation.settings()
+    registry = _registry(settings)
+    keys = registry.keys(Tenant(settings.tenant))
+    registry.close()
+    if json_:
+        print_json({"keys": [_plain(key) for key in keys]})
+        return ExitCode.OK
+    table = Table("key", "name", "scopes", "made", "revoked", box=None, pad_edge=False)
+    for key in keys:
+        table.add_row(key.id, one_line(key.name, 40), ", ".join(key.scopes), key.created_at[:19], key.revoked_at[:19])
+    if keys:
+        invocation.out.print(table)
+    else:
+        invocation.err.print("no keys; `lexigraph keys create` makes one")
+    return ExitCode.OK
+
+
+@app.command()
+def revoke(context: typer.Context, key: Annotated[str, typer.Argument(help="Its id, as `keys list` shows it.")]) -> int:
+    """Revoke a key: it opens nothing from now on."""
+    settings = current(context).settings()
+    registry = _registry(settings)
+    # a whole key is as good a name as its id
+    revoked = registry.revoke_key(Tenant(settings.tenant), "_".join(key.split("_")[:2]))
+    registry.close()
+    typer.echo(f"revoked {revoked.id}")
+    return ExitCode.OK
+
+
+def _registry(settings: Settings) -> Registry:
+    from lexigraph.storage.factory import RegistryFactory
+
+    return RegistryFactory.for_registry(settings.connections["registry"])
+
+
+def _plain(key: ApiKey) -> dict[str, Any]:
+    return {name: value for name, value in asdict(key).items() if name != "digest"}
