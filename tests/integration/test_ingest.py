@@ -270,7 +270,7 @@ def test_a_run_is_a_job_with_events_in_order(index: LexicalGraphIndex, folder: P
     report = index.ingest([folder])
     stages = [e.stage for e in index.stores.registry.events(DEFAULT, report.job_id)]
 
-    order = ["scan_input", "hash_computed", "entity_extraction", "embedding", "build", "existing_scan", "result", "done"]
+    order = ["scan_input", "hash_computed", "existing_scan", "entity_extraction", "embedding", "build", "result", "done"]
     assert [s for s in dict.fromkeys(stages) if s in order] == order
     assert stages[-2:] == ["result", "done"]
 

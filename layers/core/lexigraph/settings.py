@@ -89,6 +89,12 @@ class Settings(BaseSettings):
     max_pages: int = Field(5_000, ge=1, description="pages of a PDF")
     max_archive_bytes: int = Field(500_000_000, ge=1, description="unpacked size of a docx or xlsx")
     max_archive_ratio: int = Field(200, ge=2, description="unpacked to packed size of a docx or xlsx")
+    relations: bool = Field(True, description="let the language model, if there is one, relate neighbouring chunks")
+    relation_window: int = Field(2, ge=1, le=10, description="chunks after a chunk that may be related to it")
+    relation_truncate: int = Field(400, ge=50, le=10_000, description="characters of each chunk that the model is shown")
+    relation_temperature: float = Field(0.0, ge=0, le=2, description="temperature of the model that relates chunks")
+    entity_min_length: int = Field(2, ge=1, le=50, description="entities with shorter names relate nothing")
+    cooccur_min_count: int = Field(2, ge=1, le=50, description="chunks in which two entities must stand together")
     synonyms: Path | None = Field(None, description="file with lines 'name = other name, other name'")
     batch_documents: int = Field(64, ge=1, le=1_000, description="documents written together")
 

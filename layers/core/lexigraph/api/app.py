@@ -15,7 +15,7 @@ from lexigraph.api.service import Service
 from lexigraph.settings import Settings, load_settings
 
 # in the order of the documentation
-ROUTES = ("health",)
+ROUTES = ("health", "ingest", "unstructured", "documents", "jobs")
 _MULTIPART_OVERHEAD = 100_000
 
 
@@ -30,6 +30,8 @@ def create_app(settings: Settings | None = None, service: Service | None = None,
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        if service.resumes:
+            await service.run(service.jobs.resume)
         yield
         service.close()
 

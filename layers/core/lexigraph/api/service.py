@@ -23,6 +23,7 @@ from lexigraph.storage.factory import open_stores
 from lexigraph.storage.protocols import Stores
 
 if TYPE_CHECKING:
+    from lexigraph.api.jobs import Jobs
     from lexigraph.ingestion.pipeline import LexicalGraphIndex
 
 T = TypeVar("T")
@@ -49,6 +50,7 @@ class Service:
         self._embedder = Lazy(lambda: embedder or make_embedder(settings))
         self._llm = Lazy(lambda: llm or make_llm(settings))
         self._index = Lazy(self._make_index)
+        self._jobs = Lazy(self._make_jobs)
         self._engines: Remembered[LexicalGraphQueryEngine] = Remembered(_ENGINES, float("inf"))
         self._making = Lock()
         self.embeddings: Remembered[FloatArray] = Remembered(_EMBEDDINGS, _EMBEDDING_SECONDS)
@@ -64,6 +66,16 @@ class Service:
     def index(self) -> "LexicalGraphIndex":
         """What takes documents in."""
         return self._index()
+
+    @property
+    def resumes(self) -> bool:
+        """Whether there are jobs that another server left unfinished."""
+        return bool(self.stores.registry.unfinished())
+
+    @property
+    def jobs(self) -> "Jobs":
+        """The ingests of this server."""
+        return self._jobs()
 
     @property
     def llm(self) -> LanguageModel | None:
@@ -114,8 +126,17 @@ class Service:
 
     def close(self) -> None:
         """Release what was opened here."""
+        if self._jobs.is_made:
+            self.jobs.close()
         if self._owns_stores and self._stores.is_made:
             self._stores().close()
+
+    def _make_jobs(self) -> "Jobs":
+        from lexigraph.api.jobs import Jobs, ProcessWorker, ThreadWorker
+
+        in_process = self.settings.ingest_in == "process"
+        worker = ProcessWorker(self.settings) if in_process else ThreadWorker(lambda: self.index)
+        return Jobs(self.stores.registry, worker, self.settings.data.expanduser().resolve() / "uploads")
 
     def _make_index(self) -> "LexicalGraphIndex":
         from lexigraph.ingestion.pipeline import LexicalGraphIndex

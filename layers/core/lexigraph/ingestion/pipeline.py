@@ -24,7 +24,7 @@ from lexigraph.model.ids import content_hash, source_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings, load_settings
 from lexigraph.storage.factory import open_stores
-from lexigraph.storage.protocols import DocumentRecord, SearchRequest, Stores
+from lexigraph.storage.protocols import DocumentRecord, JobRecord, SearchRequest, Stores
 
 _GROUP_CHARS = 500_000  # documents written together hold at most about this much text
 _WAIT_SECONDS = 600.0
@@ -76,10 +76,12 @@ class LexicalGraphIndex:
         namespace: str = "default",
         incremental: bool = True,
         on_event: Listener = lambda _: None,
+        job: JobRecord | None = None,
     ) -> IngestReport:
         """Take in files and folders; return what was done. What cannot be read is reported and the rest goes on.
 
-        A file given as a ``FileItem`` has the URI that the item says, wherever it lies.
+        A file given as a ``FileItem`` has the URI that the item says, wherever it lies. ``job`` is one that was started
+        for this before and whose lease (:func:`job_lease`) the caller holds; by default one is started.
         ``incremental`` skips what has not changed; otherwise everything is extracted and embedded anew, and written with
         the same ids. Raise ``InvalidInput`` for a bad tenant or namespace, or a database of another embedding model,
         ``StoreUnavailable`` and ``ModelUnavailable`` when the run cannot go on: run it again, it continues.
@@ -87,12 +89,14 @@ class LexicalGraphIndex:
         owner, namespace = Tenant(tenant), _checked_namespace(namespace)
         began = time.perf_counter()
         self._refuse_other_embedding(owner)
-        named = [p.uri if isinstance(p, FileItem) else str(p) for p in paths]
-        job = self.stores.registry.start_job(owner, "ingest", {"paths": named, "namespace": namespace})
+        given = job
+        if job is None:
+            named = [p.uri if isinstance(p, FileItem) else str(p) for p in paths]
+            job = self.stores.registry.start_job(owner, "ingest", {"paths": named, "namespace": namespace})
         report = IngestReport(job_id=job.id, incremental=incremental)
         run = _Run(self, owner, namespace, report, _recording(self.stores, owner, job.id, on_event))
         try:
-            with self.stores.registry.lease(owner, [_job_lease(job.id)]):
+            with self.stores.registry.lease(owner, [] if given else [job_lease(job.id)]):
                 self._close_dead_jobs(owner)
                 run.take_in([p if isinstance(p, FileItem) else Path(p) for p in paths])
         except BaseException as error:
@@ -117,11 +121,12 @@ class LexicalGraphIndex:
         self.stores.vectors.search_many(tenant, [SearchRequest("chunk", vector=probe, k=1)])
 
     def _close_dead_jobs(self, tenant: Tenant) -> None:
-        """Close the jobs of processes that were killed: a job at work holds a lease."""
-        running = [job.id for job in self.stores.registry.jobs(tenant, limit=1_000) if job.status == "RUNNING"]
-        with self.stores.registry.lease(tenant, [_job_lease(i) for i in running]) as free:
+        """Close the jobs of processes that were killed: a job at work holds a lease. Resumable ones wait for their server."""
+        jobs = self.stores.registry.jobs(tenant, limit=1_000)
+        running = [job.id for job in jobs if job.status == "RUNNING" and not job.request.get("resumable")]
+        with self.stores.registry.lease(tenant, [job_lease(i) for i in running]) as free:
             for job_id in running:
-                if _job_lease(job_id) in free:
+                if job_lease(job_id) in free:
                     self.stores.registry.finish_job(tenant, job_id, "FAILED", {}, "interrupted; a later run went on")
 
     # ------------------------------------------------------------ documents
@@ -272,6 +277,7 @@ class _Run:
             # between the look above and the lease another process may have done the work
             held = held if self.fresh else self._changed(held, count=False)
             self._resume_removals(held)
+            self.tell(Event("existing_scan", {"documents": len(ids), "changed": len(held)}))
             plans = [
                 versions.plan(
                     self.stores,
@@ -287,7 +293,6 @@ class _Run:
             ]
             if plans:
                 self._build(plans)
-        self.tell(Event("existing_scan", {"documents": len(ids)}))
         return [one for one in group if one[1].id not in mine]
 
     def _changed(self, group: Sequence[Loaded], *, count: bool = True) -> list[Loaded]:
@@ -350,7 +355,8 @@ def _pause(needed: bool, deadline: float) -> None:
         time.sleep(0.1)
 
 
-def _job_lease(job_id: str) -> str:
+def job_lease(job_id: str) -> str:
+    """Return the lease that whoever works on a job holds: a running job without a holder was interrupted."""
     return f"job:{job_id}"
 
 

@@ -20,7 +20,8 @@ class DocumentRecord:
 
     ``version`` is the version readers see (0 before the first). ``fingerprint`` is what it was made from and with:
     content, chunking, extractor, embedding. ``intended`` lists the chunk ids of the version being built or shown.
-    ``extractions`` maps the content of each chunk to a hash of what it yielded to ``extractor``.
+    ``extractions`` maps the content of each chunk to a hash of what it yielded to ``extractor``. ``words`` are those of the
+    whole parsed text; 0 in a record that was written before they were counted.
     """
 
     source_id: str
@@ -36,6 +37,7 @@ class DocumentRecord:
     extractor: str = ""
     chunks: int = 0
     characters: int = 0
+    words: int = 0
     failed_chunks: int = 0
     reason: str = ""
     updated_at: str = ""
@@ -107,6 +109,9 @@ class Registry(Protocol):
         A page may be longer than ``limit``: documents of one uri are never parted. A ``limit`` below 1 is ``InvalidInput``.
         """
 
+    def records(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, DocumentRecord]:
+        """Return the records of the documents that exist: one round trip for all."""
+
     def fingerprints(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, tuple[DocumentState, str]]:
         """Return state and fingerprint of the documents that exist: one round trip for a whole scan."""
 
@@ -131,6 +136,9 @@ class Registry(Protocol):
 
     def jobs(self, tenant: Tenant, *, limit: int = 50) -> list[JobRecord]:
         """Return jobs, newest first."""
+
+    def unfinished(self) -> list[tuple[Tenant, JobRecord]]:
+        """Return the running jobs of all tenants, oldest first, at work or interrupted."""
 
     def add_events(self, tenant: Tenant, job_id: str, events: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         """Append (stage, data) pairs in order. Raise ``NotFound`` for an unknown job."""

@@ -63,8 +63,13 @@ ON CONFLICT (tenant, source_id) DO UPDATE SET uri = excluded.uri, namespace = ex
 _FINGERPRINTS = """
 SELECT source_id, state, fingerprint FROM documents WHERE tenant = ? AND source_id IN (SELECT value FROM json_each(?))
 """
+_RECORDS = f"{_DOCUMENT} AND source_id IN (SELECT value FROM json_each(:ids))"
 _FORGET = "DELETE FROM documents WHERE tenant = ? AND source_id IN (SELECT value FROM json_each(?))"
 _JOB = "SELECT id, kind, status, created_at, updated_at, request, result, reason FROM jobs WHERE tenant = ?"
+_UNFINISHED = """
+SELECT tenant, id, kind, status, created_at, updated_at, request, result, reason FROM jobs
+WHERE status = 'RUNNING' ORDER BY k
+"""
 _START_JOB = """
 INSERT INTO jobs (tenant, id, kind, status, created_at, updated_at, request) VALUES (?, ?, ?, 'RUNNING', ?, ?, ?)
 """
@@ -111,6 +116,11 @@ class SqliteRegistry(SqliteAccess):
                 values |= {"id": rows[-1][0], "uri": rows[-1][1]}
                 rows += c.execute(f"{query} AND uri = :uri AND source_id > :id ORDER BY source_id", values)
         return [_document(row) for row in rows]
+
+    def records(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, DocumentRecord]:
+        with self._database.read() as c:
+            rows = c.execute(_RECORDS, {"tenant": tenant, "ids": json.dumps(list(source_ids))})
+            return {row[0]: _document(row) for row in rows}
 
     def fingerprints(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, tuple[DocumentState, str]]:
         with self._database.read() as c:
@@ -178,6 +188,11 @@ class SqliteRegistry(SqliteAccess):
         with self._database.read() as c:
             return [_job(row) for row in c.execute(f"{_JOB} ORDER BY k DESC LIMIT ?", (tenant, limit))]
 
+    def unfinished(self) -> list[tuple[Tenant, JobRecord]]:
+        with self._database.read() as c:
+            rows = c.execute(_UNFINISHED).fetchall()
+        return [(Tenant(tenant), _job(row)) for tenant, *row in rows]
+
     def add_events(self, tenant: Tenant, job_id: str, events: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         prepared = [{"stage": stage, "data": _json(data, f"event {stage!r}")} for stage, data in events]
         with self._database.write() as c:
@@ -218,7 +233,7 @@ def _document(row: tuple[Any, ...]) -> DocumentRecord:
     return DocumentRecord(**dict(zip(_COLUMNS, row, strict=False)), **rest)
 
 
-def _job(row: tuple[Any, ...]) -> JobRecord:
+def _job(row: Sequence[Any]) -> JobRecord:
     job_id, kind, status, created_at, updated_at, request, result, reason = row
     return JobRecord(job_id, kind, status, created_at, updated_at, json.loads(request), json.loads(result), reason)
 

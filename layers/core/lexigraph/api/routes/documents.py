@@ -1,0 +1,91 @@
+"""Documents: which there are, sending one, removing one."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, File, Form, Path, Query, Response, UploadFile
+
+from lexigraph.api.auth import Reader, Writer
+from lexigraph.api.errors import ApiError
+from lexigraph.api.limits import Text
+from lexigraph.api.openapi import errors
+from lexigraph.api.schemas.documents import DocumentJob, DocumentList, DocumentReply, Removed
+from lexigraph.api.service import TheService
+from lexigraph.api.uploads import begin_upload, check_taken
+from lexigraph.model.ids import source_id
+from lexigraph.storage.protocols import DocumentRecord, JobRecord
+
+router = APIRouter(prefix="/documents", tags=["documents"])
+DocumentId = Annotated[str, Path(pattern="^source:[0-9a-f]{32}$", description="as the list shows it")]
+
+
+@router.get("", operation_id="list_documents", summary="List documents", responses=errors())
+async def list_documents(
+    who: Reader,
+    service: TheService,
+    namespace: Annotated[Text | None, Query(min_length=1, max_length=128, description="those of one namespace")] = None,
+    after: Annotated[Text, Query(max_length=4_096, description="`next` of the page before")] = "",
+    limit: Annotated[int, Query(ge=1, le=1_000, description="at most so many")] = 100,
+) -> DocumentList:
+    """Return a page of documents, by uri."""
+
+    def work() -> list[DocumentRecord]:
+        # the mark of a page is a document's id: its uri may say where on the server it lies
+        start = service.stores.registry.document(who.tenant, after) if after else None
+        if after and start is None:
+            raise ApiError(422, "after: no such page; begin again without it")
+        uri = start.uri if start else ""
+        return service.stores.registry.documents(who.tenant, namespace=namespace, after=uri, limit=limit)
+
+    found = await service.run(work)
+    more = found[-1].source_id if len(found) >= limit else None
+    return DocumentList(documents=[DocumentReply.of(d) for d in found], next=more)
+
+
+@router.post(
+    "",
+    operation_id="send_document",
+    summary="Send a document",
+    responses={202: {"model": DocumentJob, "description": "still at work: ask for the job"}, **errors()},
+)
+async def send_document(
+    who: Writer,
+    service: TheService,
+    response: Response,
+    file: Annotated[UploadFile, File(description="txt, md, html, pdf, docx, json, jsonl, csv or xlsx")],
+    namespace: Annotated[Text, Form(min_length=1, max_length=128, description="what it is filed under")] = "default",
+    wait: Annotated[float, Query(ge=0, le=600, description="seconds to wait for the end; then 202")] = 20.0,
+) -> DocumentJob:
+    """Take a document in. A file of the same name in the same namespace is replaced, at once and whole."""
+    wait = min(wait, service.settings.api_deadline - 1)
+
+    def work() -> tuple[JobRecord, DocumentRecord | None]:
+        job = begin_upload(service, who.tenant, file, namespace)
+        job = service.jobs.wait(who.tenant, job.id, wait)
+        taken = source_id(who.tenant, namespace, job.request["upload"]["uri"])
+        return job, service.stores.registry.document(who.tenant, taken)
+
+    job, record = await service.run(work)
+    check_taken(job)
+    running = job.status == "RUNNING"
+    response.status_code = 202 if running else 200
+    return DocumentJob(
+        job_id=job.id,
+        status="RUNNING" if running else "SUCCEEDED",
+        status_url=f"/jobs/{job.id}",
+        document=DocumentReply.of(record) if record and not running else None,
+    )
+
+
+@router.get("/{document_id}", operation_id="get_document", summary="Show a document", responses=errors(404))
+async def get_document(who: Reader, service: TheService, document_id: DocumentId) -> DocumentReply:
+    """Return what is known of a document."""
+    found = await service.run(lambda: service.stores.registry.document(who.tenant, document_id))
+    if found is None:
+        raise ApiError(404, "no such document")
+    return DocumentReply.of(found)
+
+
+@router.delete("/{document_id}", operation_id="remove_document", summary="Remove a document", responses=errors(404))
+async def remove_document(who: Writer, service: TheService, document_id: DocumentId) -> Removed:
+    """Remove a document with all that only it supports; questions no longer see it when this answers."""
+    return Removed(removed=await service.run(lambda: service.index.remove([document_id], tenant=who.tenant)))

@@ -1,0 +1,143 @@
+"""Taking in what is on the server: at once, or with its steps as events (E-04 to E-34)."""
+
+from collections.abc import Mapping
+from pathlib import Path as FilePath
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import StreamingResponse
+
+from lexigraph.api import sse
+from lexigraph.api.auth import Writer
+from lexigraph.api.errors import ApiError
+from lexigraph.api.limits import Text
+from lexigraph.api.openapi import errors
+from lexigraph.api.schemas.ingest import IngestReply, IngestRequest
+from lexigraph.api.service import Service, TheService
+from lexigraph.ingestion.jobs import ingest_request, inside
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import JobRecord
+
+router = APIRouter(tags=["ingest"])
+Incremental = Annotated[bool, Query(description="skip chunks whose text has not changed (E-05)")]
+Refresh = Annotated[bool, Query(description="extract everything anew (E-06)")]
+RefreshRelations = Annotated[bool, Query(description="with refresh, find relations between chunks anew (E-07)")]
+Wait = Annotated[float, Query(ge=0, le=600, description="seconds to wait for the end; then 202 and a job to ask for")]
+Where = Annotated[Text, Query(min_length=1, max_length=4_096, description="a file or folder of the server")]
+Namespace = Annotated[Text, Query(min_length=1, max_length=128, description="what the documents are filed under")]
+
+
+@router.post(
+    "/ingest",
+    operation_id="ingest",
+    summary="Take in a file or folder",
+    responses={202: {"model": IngestReply, "description": "still at work: ask for the job"}, **errors(404)},
+)
+async def ingest(
+    who: Writer,
+    service: TheService,
+    response: Response,
+    body: IngestRequest,
+    incremental: Incremental = False,
+    refresh: Refresh = False,
+    refresh_relations: RefreshRelations = True,
+    wait: Wait = 20.0,
+) -> IngestReply:
+    """Take in what lies at ``path``, inside the folders that the settings allow, and answer when it is done.
+
+    A run that was interrupted goes on where it stopped.
+    """
+    wait = min(wait, service.settings.api_deadline - 1)
+
+    def work() -> JobRecord:
+        job = begin(service, who.tenant, body.path, body.namespace, incremental and not refresh, refresh_relations)
+        return service.jobs.wait(who.tenant, job.id, wait)
+
+    job = await service.run(work)
+    if job.status == "FAILED":
+        raise ApiError(500, f"the job {job.id} failed: {job.reason}", code="ingest_failed")
+    response.status_code = 202 if job.status == "RUNNING" else 200
+    return IngestReply.of(job)
+
+
+@router.get(
+    "/ingest/stream",
+    operation_id="ingest_stream",
+    summary="Take in a file or folder, and tell every step",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {}}, "description": "the steps, then result and done"}, **errors(404)},
+)
+async def ingest_stream(
+    who: Writer,
+    service: TheService,
+    path: Where,
+    namespace: Namespace = "default",
+    incremental: Incremental = False,
+    refresh: Refresh = False,
+    refresh_relations: RefreshRelations = True,
+    checkpoint: Annotated[bool, Query(description="go on where an interrupted run stopped (E-32)")] = True,
+) -> StreamingResponse:
+    """Begin a job and replay its events from the first: ``start``, the stages, ``result``, ``done``.
+
+    A client that goes away stops nothing: the job goes on, and ``/jobs/{id}/events`` tells the rest.
+    """
+    job = await service.run(
+        lambda: begin(
+            service, who.tenant, path, namespace, incremental and not refresh, refresh_relations, checkpoint=checkpoint
+        )
+    )
+    return sse.stream(lambda tell: _tell(service, who.tenant, job, tell), _error_event)
+
+
+def begin(
+    service: Service,
+    tenant: Tenant,
+    path: str,
+    namespace: str,
+    incremental: bool,
+    relations: bool,
+    *,
+    checkpoint: bool = True,
+) -> JobRecord:
+    """Start a job for a path. Raise ``InvalidInput`` outside the roots, ``ApiError`` 404 when nothing is there."""
+    found = inside(service.settings.ingest_roots[0] / path, service.settings.ingest_roots)
+    if not _exists(found):
+        raise ApiError(404, "path: no such file or folder")
+    request = {**ingest_request([str(found)], namespace, incremental=incremental), "relations": relations}
+    if checkpoint and not incremental and _interrupted(service, tenant, request):
+        request["incremental"] = True
+    return service.jobs.begin(tenant, request)
+
+
+def _exists(path: FilePath) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name too long for this system
+        return False
+
+
+def _interrupted(service: Service, tenant: Tenant, request: Mapping[str, Any]) -> bool:
+    """Tell whether the last job for the same path failed: what it finished is not done again (E-32)."""
+    same = ("paths", "namespace")
+    for job in service.stores.registry.jobs(tenant, limit=100):
+        if all(job.request.get(name) == request[name] for name in same):
+            return job.status == "FAILED"
+    return False
+
+
+def _tell(service: Service, tenant: Tenant, job: JobRecord, tell: sse.Tell) -> None:
+    tell(sse.ServerEvent({}, name="start"))
+    for event in service.jobs.events(tenant, job.id):
+        if event.stage not in ("result", "done"):
+            tell(sse.ServerEvent({"stage": event.stage, **event.data}, id=str(event.seq)))
+    over = service.stores.registry.job(tenant, job.id)
+    if over.status == "FAILED":
+        tell(sse.ServerEvent({"stage": "error", "error": over.reason}))
+        return
+    result = IngestReply.of(over).model_dump()
+    tell(sse.ServerEvent({"stage": "result", "result": result}, name="result"))
+    tell(sse.ServerEvent({"stage": "done"}))
+
+
+def _error_event(told: Mapping[str, str]) -> sse.ServerEvent:
+    return sse.ServerEvent({"stage": "error", "error": told["message"]})

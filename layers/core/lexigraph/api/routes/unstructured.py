@@ -1,0 +1,55 @@
+"""Documents that clients send, each in a namespace of its own, and multi-hop questions in one (H)."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, File, Form, Query, Response, UploadFile
+
+from lexigraph.api.auth import Writer, check_database
+from lexigraph.api.limits import Text
+from lexigraph.api.openapi import errors
+from lexigraph.api.schemas.ingest import UploadReply
+from lexigraph.api.service import TheService
+from lexigraph.api.uploads import begin_upload, check_taken, new_namespace
+from lexigraph.storage.protocols import JobRecord
+
+router = APIRouter(tags=["unstructured"])
+DATABASE = "fractal_db"
+
+
+@router.post("/unstructured/upload_document", include_in_schema=False)
+@router.post(
+    "/unstructured/upload_document/",
+    operation_id="upload_document",
+    summary="Send a document",
+    responses={202: {"model": UploadReply, "description": "still at work: ask for the job"}, **errors()},
+)
+async def upload_document(
+    who: Writer,
+    service: TheService,
+    response: Response,
+    file: Annotated[UploadFile, File(description="txt, md, html, pdf, docx, json, jsonl, csv or xlsx")],
+    db_name: Annotated[Text, Form(min_length=1, max_length=128, description="label of the database")] = DATABASE,
+    wait: Annotated[float, Query(ge=0, le=600, description="seconds to wait for the end; then 202")] = 20.0,
+) -> UploadReply:
+    """Take a document in; the reply names the namespace made for it (H-26)."""
+    check_database(who, db_name)
+    namespace = new_namespace()
+    wait = min(wait, service.settings.api_deadline - 1)
+
+    def work() -> tuple[JobRecord, int]:
+        job = begin_upload(service, who.tenant, file, namespace)
+        job = service.jobs.wait(who.tenant, job.id, wait)
+        records = service.stores.registry.documents(who.tenant, namespace=namespace)
+        return job, sum(record.chunks for record in records)
+
+    job, cells = await service.run(work)
+    check_taken(job)
+    response.status_code = 202 if job.status == "RUNNING" else 200
+    return UploadReply(
+        status="accepted" if job.status == "RUNNING" else "success",
+        namespace=namespace,
+        db_name=db_name,
+        total_cells=cells,
+        job_id=job.id,
+        status_url=f"/jobs/{job.id}",
+    )

@@ -1,0 +1,35 @@
+"""A process that takes documents in, so that readers keep their processor: ``python -m lexigraph.api.worker``.
+
+It reads ``{"tenant", "job", "resumed"}`` lines from its input and answers each with a line when the job is over. When the
+input ends, its server is gone: it stops where it is, and the next server goes on from there.
+"""
+
+import json
+import os
+import sys
+from threading import Thread
+
+from lexigraph.ingestion.jobs import run_job
+from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.model.tenant import Tenant
+from lexigraph.settings import Settings
+
+
+def main() -> None:
+    """Work until the input ends."""
+    index = LexicalGraphIndex(settings=Settings.model_validate_json(sys.stdin.readline()))
+
+    def work(line: str) -> None:
+        asked = json.loads(line)
+        tenant = Tenant(asked["tenant"])
+        run_job(index, tenant, index.stores.registry.job(tenant, asked["job"]), resumed=asked["resumed"])
+        print("done", flush=True)  # noqa: T201  # the answer to the server
+
+    for line in sys.stdin:
+        # beside the reading, so that the end of the input is seen at once
+        Thread(target=work, args=(line,), daemon=True).start()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Ingests that were asked for and are done elsewhere, by whoever holds the job's lease; interrupted, they are done again.
+
+A job's ``request`` says all that is needed: ``paths`` on this machine, or the ``upload`` that was put aside, with the
+``namespace``. What was finished before an interruption is not done again.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from lexigraph.ingestion.events import Failure, IngestReport
+from lexigraph.ingestion.load import FILE_TYPES, FileItem, Rejected, scan
+from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.model.errors import InvalidInput, LexigraphError, NotFound
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import JobRecord
+
+KIND = "ingest"
+OUTSIDE = "lies outside the folders that may be taken in (ingest_roots)"
+
+
+def ingest_request(
+    paths: Sequence[str], namespace: str, *, incremental: bool, upload: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return the request of a job. ``upload`` has ``path`` where the file was put aside, and its ``uri``."""
+    asked = {"paths": list(paths), "namespace": namespace, "incremental": incremental, "resumable": True}
+    return {**asked, "upload": dict(upload)} if upload else asked
+
+
+def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed: bool = False) -> None:
+    """Do what a job asks for; its record and events say how it went. The caller holds the job's lease.
+
+    ``resumed``: it was begun before, so that what it finished is skipped even when it asks for everything anew.
+    """
+    request = job.request
+    try:
+        items, outside = _items(index, request)
+        report = index.ingest(
+            items,
+            tenant=tenant,
+            namespace=request["namespace"],
+            incremental=bool(request.get("incremental", True)) or resumed,
+            job=job,
+        )
+        _add_failures(index, tenant, job, report, outside)
+    except LexigraphError as error:
+        _fail(index, tenant, job, str(error))
+    except Exception as error:  # noqa: BLE001  # a job must not stay open for ever; its text may be that of a document
+        _fail(index, tenant, job, type(error).__name__)
+
+
+def inside(path: Path, roots: Sequence[Path]) -> Path:
+    """Return the path with its links followed. Raise ``InvalidInput`` when it leaves the ``roots``, there or not."""
+    try:
+        found = path.expanduser().resolve()
+    except (OSError, ValueError, RuntimeError):
+        raise InvalidInput(f"path: {OUTSIDE}") from None
+    if not any(found.is_relative_to(root.expanduser().resolve()) for root in roots):
+        raise InvalidInput(f"path: {OUTSIDE}")
+    return found
+
+
+def file_type(name: str) -> str:
+    """Return the type of a file by its name. Raise ``InvalidInput`` for one that is not known."""
+    lower = name.lower()
+    found = FILE_TYPES.get(".jsonl.gz" if lower.endswith(".jsonl.gz") else Path(lower).suffix, "")
+    if not found:
+        raise InvalidInput(f"file: of no known type; use one of {', '.join(ending[1:] for ending in FILE_TYPES)}")
+    return found
+
+
+def _items(index: LexicalGraphIndex, request: Mapping[str, Any]) -> tuple[list[FileItem | Path], list[Rejected]]:
+    if upload := request.get("upload"):
+        path = Path(upload["path"])
+        if not path.is_file():
+            raise NotFound("the uploaded file is gone: upload it again")
+        return [FileItem(path, upload["uri"], file_type(path.name))], []
+    roots = index.settings.ingest_roots
+    items: list[FileItem | Path] = []
+    outside: list[Rejected] = []
+    for found in scan([inside(Path(p), roots) for p in request["paths"]]):
+        if isinstance(found, Rejected):
+            outside.append(found)
+            continue
+        try:
+            inside(found.path, roots)
+        except InvalidInput:
+            outside.append(Rejected(found.path.name, OUTSIDE))
+        else:
+            items.append(found)
+    return items, outside
+
+
+def _add_failures(
+    index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, report: IngestReport, outside: Sequence[Rejected]
+) -> None:
+    if outside:
+        report.failures += [Failure(r.path, r.reason) for r in outside]
+        index.stores.registry.finish_job(tenant, job.id, "SUCCEEDED", report.to_dict())
+
+
+def _fail(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, reason: str) -> None:
+    with suppress(LexigraphError):
+        if index.stores.registry.job(tenant, job.id).status == "RUNNING":
+            index.stores.registry.finish_job(tenant, job.id, "FAILED", {}, reason)

@@ -1,0 +1,236 @@
+"""Taking documents in over HTTP: at once, as events, by upload; and what is there afterwards."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.laptop import write_pages
+from tests.server import Api, laptop_api
+
+FLOW = {
+    "Flow": "The approval flow begins at the desk of Tove Lund.\n\nMira Holm signs what Tove Lund approves.",
+    "Archive": "The archive keeps every form for ten years.",
+}
+APPEALS = b"# Appeals\n\nAppeals must be submitted in writing within 14 days.\n\nThe review board convenes monthly.\n"
+STAGES = ["scan_input", "hash_computed", "existing_scan", "entity_extraction", "embedding", "build", "result", "done"]
+
+
+@pytest.fixture
+def api(tmp_path: Path) -> Iterator[Api]:
+    write_pages(tmp_path / "corpus", FLOW)
+    with laptop_api(tmp_path, ingest_in="thread") as served:
+        yield served
+
+
+def events(reply: httpx.Response) -> list[tuple[str, Any]]:
+    """The (name, data) of each event of a stream."""
+    found = []
+    for block in reply.text.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line and not line.startswith(":"))
+        if "data" in fields:
+            found.append((fields.get("event", ""), json.loads(fields["data"])))
+    return found
+
+
+@pytest.mark.requirement("E-04", "E-08", "E-09")
+def test_a_folder_is_taken_in_and_the_reply_says_what_was_done(api: Api) -> None:
+    reply = api.client().post("/ingest", json={"path": "corpus"})
+    assert reply.status_code == 200, reply.text
+    told = reply.json()
+    assert told["status"] == "SUCCEEDED"
+    assert told["files_processed"] == told["documents_new"] == 2
+    assert told["chunks_new"] == told["chunks_total"] > 0
+    assert told["entities_created"] > 0
+    assert told["relations_created"] > 0
+    assert told["elapsed_sec"] > 0
+    assert {"cooccur_edges", "llm_rel_edges", "chunks_skipped"} <= told.keys()
+    assert told["incremental"] is False
+
+
+@pytest.mark.requirement("E-05", "E-67")
+def test_an_incremental_ingest_skips_what_has_not_changed(api: Api) -> None:
+    client = api.client()
+    client.post("/ingest", json={"path": "corpus"})
+    again = client.post("/ingest", params={"incremental": True}, json={"path": "corpus"}).json()
+    assert (again["documents_unchanged"], again["chunks_embedded"], again["incremental"]) == (2, 0, True)
+    anew = client.post("/ingest", params={"incremental": True, "refresh": True}, json={"path": "corpus"}).json()
+    assert (anew["documents_updated"], anew["incremental"]) == (2, False)
+
+
+@pytest.mark.requirement("E-11", "E-12", "E-13", "E-14", "E-15", "E-16", "E-18")
+def test_the_stream_tells_start_then_the_stages_then_result_and_done(api: Api) -> None:
+    reply = api.client().get("/ingest/stream", params={"path": "corpus", "checkpoint": True})
+    assert reply.headers["content-type"].startswith("text/event-stream")
+    told = events(reply)
+    assert told[0] == ("start", {})
+    assert told[-1] == ("", {"stage": "done"})
+    name, last = told[-2]
+    assert (name, last["stage"]) == ("result", "result")
+    assert last["result"]["chunks_total"] == last["result"]["chunks_embedded"] > 0
+    seen = [data["stage"] for _, data in told[1:]]
+    assert [stage for stage in dict.fromkeys(seen) if stage in STAGES] == STAGES
+
+
+@pytest.mark.requirement("E-17")
+def test_a_job_that_fails_ends_the_stream_with_an_error_event(api: Api, tmp_path: Path) -> None:
+    (tmp_path / "long").mkdir()
+    reply = api.client().get("/ingest/stream", params={"path": "long", "namespace": "a\nb"})
+    told = events(reply)
+    assert told[-1][1]["stage"] == "error"
+    assert "namespace" in told[-1][1]["error"]
+    assert [name for name, _ in told].count("result") == 0
+
+
+def test_a_client_that_goes_away_stops_nothing(api: Api) -> None:
+    client = api.client()
+    with client.stream("GET", "/ingest/stream", params={"path": "corpus"}) as reply:
+        next(reply.iter_raw())
+    deadline = time.monotonic() + 30
+    while client.get("/jobs").json()["jobs"][0]["status"] == "RUNNING":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert len(client.get("/documents").json()["documents"]) == 2
+
+
+@pytest.mark.parametrize(
+    "path", ["../../../etc/passwd", "/etc", "corpus/../../..", "~root", "//etc/passwd", "corpus/\x00", "x" * 4_000]
+)
+def test_a_path_outside_the_roots_is_refused_in_the_same_words_there_or_not(api: Api, path: str) -> None:
+    client = api.client()
+    for reply in (
+        client.post("/ingest", json={"path": path}),
+        client.get("/ingest/stream", params={"path": path}),
+    ):
+        assert reply.status_code in (404, 422), reply.text
+        assert "path" in reply.json()["message"]
+        assert path not in reply.text
+    assert client.get("/documents").json()["documents"] == []
+
+
+def test_links_that_lead_outside_the_roots_are_not_followed(api: Api, tmp_path: Path, tmp_path_factory: Any) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "secret.md"
+    outside.write_text("# Secret\n\nThe password is in here.")
+    (tmp_path / "corpus" / "link.md").symlink_to(outside)
+    told = api.client().post("/ingest", json={"path": "corpus"}).json()
+    assert told["documents_new"] == 2
+    assert [f["uri"] for f in told["failures"]] == ["link.md"]
+    assert "ingest_roots" in told["failures"][0]["reason"]
+    assert api.client().post("/ingest", json={"path": "corpus/link.md"}).status_code == 422
+
+
+@pytest.mark.requirement("H-26")
+@pytest.mark.parametrize("path", ["/unstructured/upload_document/", "/unstructured/upload_document"])
+def test_an_uploaded_document_gets_a_namespace_of_its_own(api: Api, path: str, tmp_path: Path) -> None:
+    client = api.client()
+    reply = client.post(path, files={"file": ("appeals.md", APPEALS)})
+    assert reply.status_code == 200, reply.text
+    told = reply.json()
+    assert told["status"] == "success"
+    assert told["namespace"].startswith("document_upload_")
+    assert told["db_name"] == "fractal_db"
+    assert told["total_cells"] > 0
+    documents = client.get("/documents", params={"namespace": told["namespace"]}).json()["documents"]
+    assert [d["title"] for d in documents] == ["Appeals"]
+    other = client.post(path, files={"file": ("appeals.md", APPEALS)}).json()
+    assert other["namespace"] != told["namespace"]
+    assert not any((tmp_path / "data" / "uploads").iterdir()), "nothing is left aside"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("notes.xyz", b"x", "no known type"),
+        ("empty.md", b"", "empty"),
+        (".md", b"x", "full stop"),
+        ("broken.pdf", b"no pdf", "file: "),
+    ],
+)
+def test_a_file_that_cannot_be_taken_in_is_refused_with_the_reason(
+    api: Api, name: str, data: bytes, message: str, tmp_path: Path
+) -> None:
+    reply = api.client().post("/unstructured/upload_document/", files={"file": (name, data)})
+    assert reply.status_code == 422, reply.text
+    assert reply.json()["error"] == "invalid_input"
+    assert message in reply.json()["message"]
+    assert not list((tmp_path / "data" / "uploads").rglob("*.*"))
+
+
+def test_a_document_over_the_limit_is_refused(tmp_path: Path) -> None:
+    with laptop_api(tmp_path, ingest_in="thread", max_file_bytes=1_000) as api:
+        reply = api.client().post("/documents", files={"file": ("a.txt", b"x" * 2_000)})
+        assert (reply.status_code, reply.json()["error"]) == (413, "too_large")
+        assert "1,000" in reply.json()["message"]
+        assert api.client().post("/documents", files={"file": ("a.txt", b"x" * 300_000)}).status_code == 413
+
+
+def test_a_document_is_sent_shown_replaced_and_removed(api: Api) -> None:
+    client = api.client()
+    sent = client.post("/documents", files={"file": ("../appeals.md", APPEALS)}, data={"namespace": "court"}).json()
+    assert sent["document"]["uri"] == "upload://court/appeals.md"
+    path = f"/documents/{sent['document']['id']}"
+    assert client.get(path).json() == sent["document"]
+    again = client.post("/documents", files={"file": ("appeals.md", APPEALS + b"\nMore.")}, data={"namespace": "court"})
+    assert again.json()["document"]["id"] == sent["document"]["id"]
+    assert again.json()["document"]["version"] == 2
+    assert client.delete(path).json() == {"removed": 1}
+    assert client.get(path).status_code == client.delete(path).status_code == 404
+    assert client.get("/documents").json() == {"documents": [], "next": None}
+
+
+def test_documents_come_in_pages(api: Api, tmp_path: Path) -> None:
+    write_pages(tmp_path / "many", {f"Page {n}": f"Text number {n}." for n in range(5)})
+    client = api.client()
+    client.post("/ingest", json={"path": "many"})
+    titles: list[str] = []
+    after = ""
+    for _ in range(5):
+        page = client.get("/documents", params={"limit": 2, "after": after}).json()
+        titles += [d["title"] for d in page["documents"]]
+        after = page["next"]
+        if after is None:
+            break
+    assert titles == [f"Page {n}" for n in range(5)]
+
+
+def test_a_job_and_its_events_can_be_asked_for_afterwards(api: Api) -> None:
+    client = api.client()
+    job_id = client.post("/ingest", json={"path": "corpus"}).json()["job_id"]
+    job = client.get(f"/jobs/{job_id}").json()
+    assert (job["status"], job["result"]["documents_new"]) == ("SUCCEEDED", 2)
+    told = client.get(f"/jobs/{job_id}/events").json()["events"]
+    assert [e["seq"] for e in told] == list(range(1, len(told) + 1))
+    assert told[-1]["stage"] == "done"
+    rest = client.get(f"/jobs/{job_id}/events", params={"after": told[-2]["seq"]}).json()["events"]
+    assert rest == told[-1:]
+    assert client.get("/jobs/" + "0" * 32).status_code == client.get(f"/jobs/{'0' * 32}/events").status_code == 404
+
+
+def test_an_ingest_that_takes_longer_than_one_waits_answers_202_and_a_job(api: Api) -> None:
+    client = api.client()
+    reply = client.post("/ingest", params={"wait": 0}, json={"path": "corpus"})
+    assert reply.status_code in (200, 202)
+    told = reply.json()
+    assert told["status_url"] == f"/jobs/{told['job_id']}"
+    deadline = time.monotonic() + 30
+    while client.get(told["status_url"]).json()["status"] == "RUNNING":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert client.get(told["status_url"]).json()["status"] == "SUCCEEDED"
+
+
+def test_taking_in_needs_the_scope_for_it(api: Api) -> None:
+    reader = api.client("default", "read")
+    for reply in (
+        reader.post("/ingest", json={"path": "corpus"}),
+        reader.get("/ingest/stream", params={"path": "corpus"}),
+        reader.post("/documents", files={"file": ("a.md", APPEALS)}),
+        reader.post("/unstructured/upload_document/", files={"file": ("a.md", APPEALS)}),
+        reader.delete("/documents/source:" + "0" * 32),
+    ):
+        assert (reply.status_code, reply.json()["error"]) == (403, "forbidden")
+        assert "ingest" in reply.json()["message"]
