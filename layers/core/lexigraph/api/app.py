@@ -15,7 +15,7 @@ from lexigraph.api.service import Service
 from lexigraph.settings import Settings, load_settings
 
 # in the order of the documentation
-ROUTES = ("health", "ingest", "unstructured", "documents", "jobs")
+ROUTES = ("health", "cache", "ingest", "estimate", "unstructured", "documents", "jobs", "graph")
 _MULTIPART_OVERHEAD = 100_000
 
 

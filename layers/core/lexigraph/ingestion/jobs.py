@@ -4,6 +4,7 @@ A job's ``request`` says all that is needed: ``paths`` on this machine, or the `
 ``namespace``. What was finished before an interruption is not done again.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -61,25 +62,17 @@ def inside(path: Path, roots: Sequence[Path]) -> Path:
     return found
 
 
-def file_type(name: str) -> str:
-    """Return the type of a file by its name. Raise ``InvalidInput`` for one that is not known."""
-    lower = name.lower()
-    found = FILE_TYPES.get(".jsonl.gz" if lower.endswith(".jsonl.gz") else Path(lower).suffix, "")
-    if not found:
-        raise InvalidInput(f"file: of no known type; use one of {', '.join(ending[1:] for ending in FILE_TYPES)}")
-    return found
+def files_inside(paths: Sequence[str], roots: Sequence[Path]) -> tuple[list[FileItem], list[Rejected]]:
+    """Return the files at and below ``paths``, relative ones in the first root, and those that may or can not be read.
 
-
-def _items(index: LexicalGraphIndex, request: Mapping[str, Any]) -> tuple[list[FileItem | Path], list[Rejected]]:
-    if upload := request.get("upload"):
-        path = Path(upload["path"])
-        if not path.is_file():
-            raise NotFound("the uploaded file is gone: upload it again")
-        return [FileItem(path, upload["uri"], file_type(path.name))], []
-    roots = index.settings.ingest_roots
-    items: list[FileItem | Path] = []
+    Raise ``InvalidInput`` for a path outside the ``roots``, ``NotFound`` when nothing is there.
+    """
+    items: list[FileItem] = []
     outside: list[Rejected] = []
-    for found in scan([inside(Path(p), roots) for p in request["paths"]]):
+    named = [inside(roots[0] / path, roots) for path in paths]
+    if not all(map(os.path.exists, named)):  # also False for what no file can be called
+        raise NotFound("path: no such file or folder")
+    for found in scan(named):
         if isinstance(found, Rejected):
             outside.append(found)
             continue
@@ -90,6 +83,24 @@ def _items(index: LexicalGraphIndex, request: Mapping[str, Any]) -> tuple[list[F
         else:
             items.append(found)
     return items, outside
+
+
+def file_type(name: str) -> str:
+    """Return the type of a file by its name. Raise ``InvalidInput`` for one that is not known."""
+    lower = name.lower()
+    found = FILE_TYPES.get(".jsonl.gz" if lower.endswith(".jsonl.gz") else Path(lower).suffix, "")
+    if not found:
+        raise InvalidInput(f"file: of no known type; use one of {', '.join(ending[1:] for ending in FILE_TYPES)}")
+    return found
+
+
+def _items(index: LexicalGraphIndex, request: Mapping[str, Any]) -> tuple[list[FileItem], list[Rejected]]:
+    if upload := request.get("upload"):
+        path = Path(upload["path"])
+        if not path.is_file():
+            raise NotFound("the uploaded file is gone: upload it again")
+        return [FileItem(path, upload["uri"], file_type(path.name))], []
+    return files_inside(request["paths"], index.settings.ingest_roots)
 
 
 def _add_failures(

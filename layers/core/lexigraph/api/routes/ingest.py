@@ -1,7 +1,7 @@
 """Taking in what is on the server: at once, or with its steps as events (E-04 to E-34)."""
 
+import os
 from collections.abc import Mapping
-from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
@@ -15,6 +15,7 @@ from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.ingest import IngestReply, IngestRequest
 from lexigraph.api.service import Service, TheService
 from lexigraph.ingestion.jobs import ingest_request, inside
+from lexigraph.model.errors import NotFound
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import JobRecord
 
@@ -99,21 +100,15 @@ def begin(
     *,
     checkpoint: bool = True,
 ) -> JobRecord:
-    """Start a job for a path. Raise ``InvalidInput`` outside the roots, ``ApiError`` 404 when nothing is there."""
-    found = inside(service.settings.ingest_roots[0] / path, service.settings.ingest_roots)
-    if not _exists(found):
-        raise ApiError(404, "path: no such file or folder")
+    """Start a job for a path. Raise ``InvalidInput`` outside the roots, ``NotFound`` when nothing is there."""
+    roots = service.settings.ingest_roots
+    found = inside(roots[0] / path, roots)
+    if not os.path.exists(found):  # noqa: PTH110  # Path.exists fails on a name too long for this system
+        raise NotFound("path: no such file or folder")
     request = {**ingest_request([str(found)], namespace, incremental=incremental), "relations": relations}
     if checkpoint and not incremental and _interrupted(service, tenant, request):
         request["incremental"] = True
     return service.jobs.begin(tenant, request)
-
-
-def _exists(path: FilePath) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # a name too long for this system
-        return False
 
 
 def _interrupted(service: Service, tenant: Tenant, request: Mapping[str, Any]) -> bool:

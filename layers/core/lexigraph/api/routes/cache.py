@@ -1,0 +1,30 @@
+"""What the server remembers for a tenant (E-57, E-58)."""
+
+from fastapi import APIRouter
+
+from lexigraph.api.auth import Admin, Reader
+from lexigraph.api.openapi import errors
+from lexigraph.api.schemas.cache import CacheStats, Cleared
+from lexigraph.api.service import TheService
+
+router = APIRouter(prefix="/cache", tags=["service"])
+
+
+@router.get("/stats", operation_id="cache_stats", summary="Show what is remembered", responses=errors())
+async def cache_stats(who: Reader, service: TheService) -> CacheStats:
+    """Return the questions whose vectors, and those whose answers, are remembered: the tenant's own."""
+    embeddings, answers = service.embeddings.names(who.tenant), service.answers.names(who.tenant)
+    return CacheStats(
+        embedding_cache_size=len(embeddings),
+        answer_cache_size=len(answers),
+        embedding_cache_keys=embeddings,
+        answer_cache_keys=answers,
+    )
+
+
+@router.post("/clear", operation_id="clear_cache", summary="Forget what is remembered", responses=errors())
+async def clear_cache(who: Admin, service: TheService) -> Cleared:
+    """Forget the tenant's vectors of questions and answers."""
+    service.embeddings.clear(who.tenant)
+    service.answers.clear(who.tenant)
+    return Cleared()

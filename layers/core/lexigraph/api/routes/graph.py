@@ -1,0 +1,29 @@
+"""What is around a node of the graph: for a picture of it."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from lexigraph.api.auth import Reader
+from lexigraph.api.limits import Text
+from lexigraph.api.openapi import errors
+from lexigraph.api.schemas.graph import Egonet
+from lexigraph.api.service import TheService
+
+router = APIRouter(prefix="/graph", tags=["graph"])
+
+
+@router.get("/egonet", operation_id="egonet", summary="Show what is around a node", responses=errors(404))
+async def egonet(
+    who: Reader,
+    service: TheService,
+    node: Annotated[
+        Text,
+        Query(alias="id", min_length=1, max_length=100, description="a source, chunk, topic, statement, fact or entity"),
+    ],
+    depth: Annotated[int, Query(ge=1, le=3, description="steps from the node")] = 1,
+    limit: Annotated[int, Query(ge=1, le=500, description="at most so many nodes")] = 120,
+) -> Egonet:
+    """Return the nodes within ``depth`` steps of a node, and the edges between them."""
+    graph = service.stores.graph
+    return Egonet.model_validate(await service.run(lambda: graph.egonet(who.tenant, node, depth=depth, limit=limit)))
