@@ -45,7 +45,7 @@ ci: lint types test  ## all that CI runs
 	@$(BIN)/pytest -m "slow" -n 2 $(TESTS)
 
 soak: $(VENV)/dev  ## full counts of kills, cases and clients; long
-	@$(BIN)/pytest -m "soak" $(TESTS)
+	@$(BIN)/pytest -m "soak" -o faulthandler_timeout=7200 $(TESTS)
 
 lock: $(VENV)/uv  ## resolve requirements/*.lock anew
 	@set -e; C="$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links"; \

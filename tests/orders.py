@@ -1,4 +1,7 @@
-"""One set of documents by several histories, and everything that is found in it: ``python -m tests.orders FOLDER DATA``."""
+"""One set of documents by several histories, and everything that is found in it: ``python -m tests.orders FOLDER DATA``.
+
+The process takes in the files that are in FOLDER and writes none: several may read one folder at the same time.
+"""
 
 import json
 import sys
@@ -22,12 +25,22 @@ OTHERS = make_corpus(50, seed=6, questions=1).passages[:20]
 QUESTIONS = sorted(WORLD.questions, key=lambda q: (q.type, q.id))
 
 
+def paths_of(folder: Path, passages: Sequence[MadePassage], prefix: str = "") -> list[Path]:
+    return [folder / f"{prefix}{p.id}.md" for p in passages]
+
+
 def write(folder: Path, passages: Sequence[MadePassage], prefix: str = "") -> list[Path]:
     folder.mkdir(exist_ok=True)
-    paths = [folder / f"{prefix}{p.id}.md" for p in passages]
+    paths = paths_of(folder, passages, prefix)
     for path, p in zip(paths, passages, strict=True):
         path.write_text(f"# {p.title}\n\n{p.text}\n", encoding="utf-8")
     return paths
+
+
+def ingest(index: LexicalGraphIndex, paths: Sequence[Path]) -> None:
+    """Take in all of the files; one left out would be another set of documents."""
+    failures = index.ingest(paths).failures
+    assert not failures, failures
 
 
 def remove(index: LexicalGraphIndex, paths: Sequence[Path]) -> None:
@@ -38,14 +51,14 @@ def remove(index: LexicalGraphIndex, paths: Sequence[Path]) -> None:
 
 
 def at_once(index: LexicalGraphIndex, folder: Path) -> None:
-    index.ingest(write(folder, WORLD.passages))
+    ingest(index, write(folder, WORLD.passages))
 
 
 def backwards(index: LexicalGraphIndex, folder: Path) -> None:
     """In reverse, a few at a time."""
     paths = write(folder, WORLD.passages)[::-1]
     for at in range(0, len(paths), 7):
-        index.ingest(paths[at : at + 7])
+        ingest(index, paths[at : at + 7])
 
 
 def replaced(index: LexicalGraphIndex, folder: Path) -> None:
@@ -54,20 +67,20 @@ def replaced(index: LexicalGraphIndex, folder: Path) -> None:
     write(folder, WORLD.passages)
     write(folder, texts[::2])
     others = write(folder, OTHERS, "other-")
-    index.ingest([folder])
+    ingest(index, [folder])
     remove(index, others[::2])
-    index.ingest(write(folder, WORLD.passages))
+    ingest(index, write(folder, WORLD.passages))
     remove(index, others[1::2])
 
 
 def removed(index: LexicalGraphIndex, folder: Path) -> None:
     """With documents that go and come back, after others came between."""
     paths = write(folder, WORLD.passages)
-    index.ingest(paths[20:])
+    ingest(index, paths[20:])
     remove(index, paths[30:45])
     others = write(folder, OTHERS, "other-")
-    index.ingest(others)
-    index.ingest(write(folder, WORLD.passages))
+    ingest(index, others)
+    ingest(index, write(folder, WORLD.passages))
     remove(index, others)
 
 
@@ -103,5 +116,5 @@ if __name__ == "__main__":
 
     folder, data = map(Path, sys.argv[1:])
     opened = open_laptop(data)
-    at_once(laptop(data, opened), folder)
+    ingest(laptop(data, opened), paths_of(folder, WORLD.passages))
     print(json.dumps(answers(opened, QUESTIONS[::16])))

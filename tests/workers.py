@@ -1,6 +1,7 @@
 """Processes that tests start, disturb and kill: ``python -m tests.workers COMMAND DATA ARGUMENT...``."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,7 @@ def write_corpus(folder: Path, count: int, tag: str, edition: int = 1) -> None:
 
 
 def main() -> None:
+    signal.alarm(240)  # who waits for a word of ours waits no longer
     command, data, *arguments = sys.argv[1:]
     index = laptop(Path(data), batch_documents=4)
     tenant = Tenant("default")

@@ -129,10 +129,12 @@ def test_readers_see_the_old_bytes_or_the_new(document_store: DocumentStore) -> 
 
     with ThreadPoolExecutor(2) as pool:
         readers = [pool.submit(read) for _ in range(2)]
-        for n in range(100):
-            document_store.put(A, ONE, "text-1.txt", texts[n % 2])
-        over.set()
-        assert all(reader.result() <= set(texts) for reader in readers)
+        try:
+            for n in range(100):
+                document_store.put(A, ONE, "text-1.txt", texts[n % 2])
+        finally:
+            over.set()
+        assert all(reader.result(60) <= set(texts) for reader in readers)
     assert document_store.names(A, ONE) == ["text-1.txt"]
 
 

@@ -297,9 +297,9 @@ def test_of_many_who_ask_at_once_exactly_one_gets_each_lease(open_registry: Open
     asked, done = Barrier(4), Barrier(4)
 
     def ask(n: int) -> list[str]:
-        asked.wait()
+        asked.wait(60)
         with clients[n % 2].lease(A, keys[n:] + keys[:n]) as taken:
-            done.wait()
+            done.wait(60)
             return list(taken)
 
     with ThreadPoolExecutor(4) as pool:

@@ -75,6 +75,33 @@ def test_the_nearest_vectors_come_first_with_their_cosine(vector_store: VectorSt
     assert hits[1] == Hit("near", 0.707107, "near text", "s1", "c1")
 
 
+def test_hits_bring_their_vectors_in_place_of_their_texts_when_asked_to(vector_store: VectorStore) -> None:
+    vectors = random_units(9, seed=8)
+    rows = [record(f"r{n}", "word", vectors[n]) for n in range(9)]
+    vector_store.upsert(A, {"chunk": rows, "entity": [VectorRecord("e", "word")]})
+    ids = ("r1", "r4", "missing")
+    ways: list[dict[str, Any]] = [
+        {"vector": vectors[4], "k": 3},
+        {"vector": vectors[4], "ids": ids},
+        {"text": "word", "k": 3},
+        {"text": "word", "ids": ids},
+    ]
+    plain = vector_store.search_many(A, [SearchRequest("chunk", **way) for way in ways])
+    asked = vector_store.search_many(A, [SearchRequest("chunk", **way, vectors=True) for way in ways])
+    for without, hits in zip(plain, asked, strict=True):
+        assert len(hits) >= 2
+        assert [(h.id, h.score, h.source_id, h.chunk_id) for h in hits] == [
+            (h.id, h.score, h.source_id, h.chunk_id) for h in without
+        ]
+        assert {h.text for h in without} == {"word"} and {h.text for h in hits} == {""}
+        assert all(h.vector is None for h in without)
+        for hit in hits:
+            assert hit.vector is not None
+            assert np.allclose(hit.vector, vectors[int(hit.id[1:])], atol=1e-6)
+    (names,) = vector_store.search_many(A, [SearchRequest("entity", text="word", vectors=True)])
+    assert [(h.id, h.vector) for h in names] == [("e", None)]
+
+
 def test_more_results_than_records_are_no_error(vector_store: VectorStore) -> None:
     vector_store.upsert(A, {"chunk": [record("a", "one"), record("b", "one")]})
     assert ids(by_vector(vector_store, k=1_000)) == ["a", "b"]
@@ -585,7 +612,7 @@ def test_processes_that_write_and_read_at_once_lose_nothing_and_see_whole_writes
         look(store, documents)
     assert [worker.wait(timeout=120) for worker in workers] == [0, 0, 0]
     for worker in workers:
-        worker.communicate()
+        worker.communicate(timeout=60)
     assert store.stats(TENANT)["chunk"] == store.stats(TENANT)["statement"] == 2 * SIZE
     word, vector = edition_of(25)
     found, worded = store.search_many(
@@ -608,7 +635,7 @@ def test_a_writer_killed_at_any_moment_leaves_what_it_had_written(open_vector_st
             said = int(worker.stdout.readline())
             look(reader, ["gamma"])
         worker.send_signal(signal.SIGKILL)
-        said = max([said, *map(int, worker.communicate()[0].split())])
+        said = max([said, *map(int, worker.communicate(timeout=60)[0].split())])
         for store in (reader, open_vector_store()):
             look(store, ["gamma"])
             hits = store.search_many(TENANT, [SearchRequest("chunk", text="gamma", k=100)])[0]

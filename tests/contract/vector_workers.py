@@ -3,6 +3,7 @@
 A document is ``SIZE`` records that always carry the same edition; an edition is a word, and a direction.
 """
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +61,7 @@ def look(store: VectorStore, documents: list[str]) -> None:
 
 
 def main() -> None:
+    signal.alarm(240)  # who waits for a word of ours waits no longer
     back_end, place, command, *arguments = sys.argv[1:]
     store = VECTOR_STORES[back_end](Path(place), LABEL, DIMENSION)
     if command == "write":

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from typer.testing import CliRunner
@@ -48,13 +49,22 @@ def here(*arguments: str | Path, cwd: Path | str = ".", stdin: str = "", env: di
 def apart(*arguments: str | Path, cwd: Path, stdin: str = "", **options: Any) -> Outcome:
     """Run a command in a process of its own, with ``cwd`` as its current folder."""
     with begin(*arguments, cwd=cwd, stdin=subprocess.PIPE, **options) as process:
-        out, err = process.communicate(stdin, timeout=300)
+        out, err = process.communicate(stdin, timeout=200)
     return Outcome(process.returncode, out, err)
 
 
-def begin(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, **options: Any) -> "subprocess.Popen[str]":
+class Command(subprocess.Popen[str]):
+    """A command at work; a block that fails kills it, where that of its base waits for its end."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind:
+            self.kill()
+        super().__exit__(kind, error, trace)
+
+
+def begin(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, **options: Any) -> Command:
     """Start a command in a process of its own."""
-    return subprocess.Popen(
+    return Command(
         [LEXIGRAPH, *map(str, arguments)],
         cwd=cwd,
         stdout=subprocess.PIPE,

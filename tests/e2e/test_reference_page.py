@@ -64,7 +64,12 @@ def printed(example_index: ExampleIndex) -> str:
     # in a process of its own, as a reader would run it, and because nest_asyncio changes asyncio for good
     code = SAMPLE + CHUNK_BASED + REPORT + TEN_RESULTS + REPORT
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=example_index.data.parent, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        cwd=example_index.data.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -61,7 +61,7 @@ class LoopbackServer:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join()
+        self._thread.join(30)
         if self.errors and kind is None:
             raise self.errors[0]
 

@@ -167,7 +167,7 @@ from lexigraph.model.document import Block, LoadedDocument
 text = "A sentence. " * 500
 print(len(chunk(LoadedDocument("u", "t", text, (Block(0, len(text)),), "f"))) > 3, "llama_index" in sys.modules)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.split() == ["True", "False"]
 
 

@@ -63,7 +63,7 @@ while True:
     store.put(Tenant("a"), {SOURCE!r}, "text-1.txt", b"x" * 20_000_000)
 """
     for _ in range(20):
-        subprocess.run([sys.executable, "-c", body, f"file:///{folder}"], check=False)
+        subprocess.run([sys.executable, "-c", body, f"file:///{folder}"], check=False, timeout=60)
         if any("/." in name for name in files(folder)):
             break
     else:

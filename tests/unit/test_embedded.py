@@ -24,7 +24,8 @@ CREATE TABLE counter (value INTEGER NOT NULL);
 INSERT INTO counter VALUES (0);
 """
 OPEN = f"""
-import os, sys, time
+import os, signal, sys, time
+signal.alarm(120)  # who waits for a word of ours waits no longer
 from pathlib import Path
 from lexigraph.storage.embedded import Database
 database = Database(Path(sys.argv[1]), {SCHEMA!r})
@@ -80,7 +81,7 @@ def test_a_reader_sees_one_moment_while_others_write(database: Database) -> None
     add(database, 1)
     with database.read() as c, ThreadPoolExecutor(1) as pool:
         assert c.execute("SELECT count(*) FROM numbers").fetchone() == (1,)
-        pool.submit(add, database, 2).result()
+        pool.submit(add, database, 2).result(60)
         assert numbers(database) == [1]
     assert numbers(database) == [1, 2]
 
@@ -102,7 +103,7 @@ def test_the_connection_of_a_thread_ends_with_the_thread(database: Database) -> 
     for _ in range(20):
         thread = threading.Thread(target=use)
         thread.start()
-        thread.join()
+        thread.join(60)
     assert len(numbers(database)) == 20
     assert descriptors() <= before + 5
 
@@ -134,6 +135,20 @@ def test_a_migration_runs_once_whoever_opens_the_file(path: Path) -> None:
         opened = list(pool.map(lambda _: migrated(path, count_up, count_up), range(4)))
     assert [counter(d) for d in opened] == [2] * 4
     assert counter(migrated(path, count_up, count_up)) == 2
+
+
+def test_a_file_made_by_another_while_it_is_looked_at_is_not_taken_for_a_foreign_one(path: Path) -> None:
+    others: list[threading.Thread] = []
+
+    def make_it_too(statement: str) -> None:
+        if statement == "PRAGMA user_version" and not others:
+            others.append(threading.Thread(target=Database, args=(path, SCHEMA)))
+            others[0].start()
+            others[0].join(0.5)  # it may have to wait for us
+
+    opened = Database(path, SCHEMA, on_open=lambda c: c.set_trace_callback(make_it_too))
+    others[0].join(60)
+    assert counter(opened) == 0
 
 
 def test_a_migration_that_fails_changes_nothing_and_can_be_repeated(path: Path) -> None:
@@ -255,7 +270,8 @@ def test_a_used_up_quota_is_reported_and_keeps_what_is_there(path: Path) -> None
 def test_a_full_disk_is_reported_and_keeps_what_is_there(tmp_path: Path) -> None:
     # a disk of 1 MB that only this process sees
     mounted = ["unshare", "-Urm", "sh", "-c", 'mount -t tmpfs -o size=1m none "$0" && exec "$@"', str(tmp_path)]
-    if not shutil.which("unshare") or subprocess.run([*mounted, "true"], capture_output=True, check=False).returncode:
+    trial = [*mounted, "true"]
+    if not shutil.which("unshare") or subprocess.run(trial, capture_output=True, check=False, timeout=60).returncode:
         pytest.skip("this system lets nobody mount a small disk")
     body = """
 def add(size):
@@ -271,7 +287,7 @@ with database.read() as c:
     print([size for (size,) in c.execute("SELECT length(twin) FROM numbers")])
 """
     run = [*mounted, sys.executable, "-c", OPEN + body, str(tmp_path / "test.sqlite")]
-    said = subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()
+    said = subprocess.run(run, capture_output=True, text=True, check=True, timeout=120).stdout.splitlines()
     assert said[0].startswith("StoreUnavailable") and "disk is full: free some space" in said[0]
     assert said[1] == "[10, 10]"
 
@@ -354,6 +370,7 @@ add(1)
 ours, theirs = os.pipe()
 child = os.fork()
 if child == 0:
+    signal.alarm(60)  # that of the parent is not inherited
     add(2)
     os.write(theirs, b"2")
     while os.getppid() == parent:
@@ -361,7 +378,8 @@ if child == 0:
     add(4)
     print("done", flush=True)
     os._exit(0)
-os.read(ours, 1)
+os.close(theirs)  # or a child that dies would be waited for
+assert os.read(ours, 1) == b"2"
 add(3)
 database.close()
 """
@@ -378,6 +396,7 @@ with database.write() as c:
     c.execute("INSERT INTO numbers VALUES (1, 0)")
     child = os.fork()
     if child == 0:
+        signal.alarm(60)  # that of the parent is not inherited
         for again in (lambda: database, lambda: Database(Path(sys.argv[1]), "")):
             try:
                 with again().read():
@@ -391,6 +410,37 @@ with database.write() as c:
 """
     assert script(body, path).wait(60) == 0
     assert numbers(database) == [1, 2]
+
+
+def test_a_child_forked_beside_threads_at_work_has_no_connection_of_theirs_and_does_not_hang(path: Path) -> None:
+    # it may use the file when nobody did at that moment, else it is refused
+    body = """
+import threading
+from lexigraph.model.errors import StoreUnavailable
+sys.setswitchinterval(1e-5)
+def work():
+    while True:
+        with database.read() as c:
+            c.execute("SELECT count(*) FROM numbers").fetchone()
+        time.sleep(0.0002)
+def look():
+    signal.alarm(20)
+    files = [os.readlink(f"/dev/fd/{n}") for n in range(3, 64) if os.path.lexists(f"/dev/fd/{n}")]
+    try:
+        with database.read():
+            return 1 if any("test.sqlite" in file for file in files) else 0
+    except StoreUnavailable:
+        return 0
+for _ in range(2):
+    threading.Thread(target=work, daemon=True).start()
+for n in range(80):
+    child = os.fork()
+    if child == 0:
+        os._exit(look())
+    assert os.waitpid(child, 0)[1] == 0, n
+os._exit(0)
+"""
+    assert script(body, path).wait(120) == 0
 
 
 # -- connection strings

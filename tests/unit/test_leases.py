@@ -15,7 +15,8 @@ from lexigraph.storage.registry.sqlite import SqliteRegistry
 
 A = Tenant("a")
 OPEN = """
-import os, sys, time
+import os, signal, sys, time
+signal.alarm(120)  # who waits for a word of ours waits no longer
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.registry.sqlite import SqliteRegistry
 registry, A = SqliteRegistry(sys.argv[1]), Tenant("a")
@@ -61,7 +62,7 @@ def test_another_process_cannot_take_a_lease_and_gets_it_afterwards(registry: Sq
     with process(registry, HOLD) as holder:
         assert taken(registry, "x", "z") == {"z"}
         assert taken(registry, "x") == set()
-        holder.communicate("go on\n")
+        holder.communicate("go on\n", timeout=60)
     assert taken(registry, "x", "y") == {"x", "y"}
 
 
@@ -69,7 +70,7 @@ def test_kill_9_frees_the_leases_at_once(registry: SqliteRegistry) -> None:
     with process(registry, HOLD) as holder:
         assert taken(registry, "x") == set()
         holder.send_signal(signal.SIGKILL)
-        holder.wait()
+        holder.wait(60)
         assert taken(registry, "x", "y") == {"x", "y"}
 
 
@@ -82,7 +83,8 @@ with registry.lease(A, ["x"]):
         os.write(writing, b"!")
         time.sleep(60)
         os._exit(0)
-    os.read(reading, 1)  # the child has begun, and let go of what it inherited
+    os.close(writing)  # or a child that dies would be waited for
+    assert os.read(reading, 1) == b"!"  # the child has begun, and let go of what it inherited
     print("ready", flush=True)
     print(child, flush=True)
     time.sleep(60)
@@ -93,7 +95,7 @@ with registry.lease(A, ["x"]):
         try:
             assert taken(registry, "x") == set()
             holder.send_signal(signal.SIGKILL)
-            holder.wait()
+            holder.wait(60)
             assert taken(registry, "x") == {"x"}
             os.kill(child, 0)  # it does live on
         finally:
@@ -106,6 +108,7 @@ try:
     with registry.lease(A, ["x"]):
         child = os.fork()
         if child == 0:
+            signal.alarm(60)  # that of the parent is not inherited
             with registry.lease(A, ["x", "y"]) as mine:
                 assert mine == {"y"}, mine
             sys.exit(7)  # leaves the parent's block
@@ -117,7 +120,7 @@ finally:
 """
     with process(registry, body) as holder:
         assert taken(registry, "x", "y") == {"y"}
-        holder.communicate("go on\n")
+        holder.communicate("go on\n", timeout=60)
         assert holder.returncode == 0
     assert taken(registry, "x") == {"x"}
 

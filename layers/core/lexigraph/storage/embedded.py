@@ -107,8 +107,9 @@ class Database:
             yield handle
 
     def _prepare(self, handle: "_Handle") -> None:
-        if self._format(handle.connect()) == self._version:
-            return
+        with self.read() as connection:  # of one moment: another thread or process may be making the same file
+            if self._format(connection) == self._version:
+                return
         handle.execute_when_free("PRAGMA journal_mode=WAL")
         with handle.transaction() as connection:
             found = self._format(connection)
@@ -236,6 +237,7 @@ _REGISTER = threading.Lock()
 _DATABASES: weakref.WeakSet[Database] = weakref.WeakSet()
 _IN_USE_AT_FORK: set[tuple[int, int] | None] = set()
 _inherited: list[_Handle] = []
+_idle: list[_Handle] = []  # locked while the process forks: no thread is to connect between the look and the fork
 
 
 def _before_fork() -> None:
@@ -246,15 +248,17 @@ def _before_fork() -> None:
             if not handle.lock.acquire(blocking=False):
                 _inherited.append(handle)
                 continue
+            _idle.append(handle)
             if handle.in_transaction:
                 _inherited.append(handle)
             else:
                 handle.close()
-            handle.lock.release()
 
 
 def _after_fork_in_parent() -> None:
     _inherited.clear()
+    while _idle:
+        _idle.pop().lock.release()
     for database in _DATABASES:
         database._lock.release()
     _REGISTER.release()
@@ -265,6 +269,8 @@ def _after_fork_in_child() -> None:
         _IN_USE_AT_FORK.add(_identity(handle.path))
         handle.leave_queue()
     _IN_USE_AT_FORK.discard(None)
+    while _idle:
+        _idle.pop().lock.release()
     for database in _DATABASES:
         database._reset()
     _REGISTER.release()
