@@ -11,11 +11,26 @@ from lexigraph.api.auth import Principals
 from lexigraph.api.errors import handle_errors
 from lexigraph.api.limits import Requests
 from lexigraph.api.openapi import describe
+from lexigraph.api.routes.mcp import add_mcp
 from lexigraph.api.service import Service
 from lexigraph.settings import Settings, load_settings
 
 # in the order of the documentation
-ROUTES = ("health", "cache", "ingest", "estimate", "unstructured", "documents", "jobs", "graph")
+ROUTES = (
+    "health",
+    "diagnostics",
+    "query",
+    "multidoc",
+    "retrieve",
+    "recall",
+    "unstructured",
+    "ingest",
+    "estimate",
+    "documents",
+    "jobs",
+    "graph",
+    "cache",
+)
 _MULTIPART_OVERHEAD = 100_000
 
 
@@ -33,6 +48,7 @@ def create_app(settings: Settings | None = None, service: Service | None = None,
         if service.resumes:
             await service.run(service.jobs.resume)
         yield
+        await tools.close()
         service.close()
 
     app = FastAPI(title="Lexigraph", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
@@ -41,6 +57,7 @@ def create_app(settings: Settings | None = None, service: Service | None = None,
     for name in ROUTES:
         app.include_router(import_module(f"lexigraph.api.routes.{name}").router)
     describe(app)
+    tools = add_mcp(app, service)
     app.add_middleware(
         Principals,
         registry=lambda: service.stores.registry,

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
+from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -13,11 +14,14 @@ from fastapi import Depends, Request
 from lexigraph.answering.query_engine import LexicalGraphQueryEngine
 from lexigraph.api.caches import Remembered, RememberingEmbedder
 from lexigraph.api.errors import ApiError
+from lexigraph.api.watch import WatchedModel
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.protocols import Embedder, FloatArray, LanguageModel
+from lexigraph.model.relations import RelationCounts
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.catalogue import Retriever, make_retriever
+from lexigraph.retrieval.retrievers.recall import RecallRetriever
 from lexigraph.settings import Settings
 from lexigraph.storage.factory import open_stores
 from lexigraph.storage.protocols import Stores
@@ -47,13 +51,14 @@ class Service:
         self.settings = settings
         self._owns_stores = stores is None
         self._stores = Lazy(lambda: stores or open_stores(settings))
-        self._embedder = Lazy(lambda: embedder or make_embedder(settings))
-        self._llm = Lazy(lambda: llm or make_llm(settings))
+        self._embedder = Lazy(lambda: embedder or make_embedder(_in_time(settings)))
+        self._llm = Lazy(lambda: _watched(llm or make_llm(_in_time(settings))))
         self._index = Lazy(self._make_index)
         self._jobs = Lazy(self._make_jobs)
         self._engines: Remembered[LexicalGraphQueryEngine] = Remembered(_ENGINES, float("inf"))
         self._making = Lock()
         self.embeddings: Remembered[FloatArray] = Remembered(_EMBEDDINGS, _EMBEDDING_SECONDS)
+        self.counts: Remembered[RelationCounts] = Remembered(_ENGINES, float("inf"))
         self.answers: Remembered[Any] = Remembered(_ANSWERS, _ANSWER_SECONDS)
         self._limiter: CapacityLimiter | None = None
 
@@ -78,7 +83,7 @@ class Service:
         return self._jobs()
 
     @property
-    def llm(self) -> LanguageModel | None:
+    def llm(self) -> WatchedModel | None:
         """The language model, None when there is none."""
         return self._llm()
 
@@ -108,6 +113,19 @@ class Service:
                 )
                 self._engines.put(key, engine, name)
         return engine
+
+    def recall(self, tenant: Tenant) -> RecallRetriever:
+        """Return the retriever of memories."""
+        stores = self.stores
+        return RecallRetriever(
+            stores.graph, stores.vectors, stores.registry, embedder=self.embedder(tenant), settings=self.settings
+        )
+
+    def answer_key(self, tenant: Tenant, kind: str, asked: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return under what an answer is remembered: tenant, all that was asked, the models, and the documents' revision."""
+        models = (self.settings.llm, self._embedder().label)
+        digest = blake2b(json.dumps([kind, asked, models], sort_keys=True, default=str).encode()).hexdigest()
+        return tenant, str(self.stores.registry.revision(tenant)), digest
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run ``work`` in a thread and return its value; ``ApiError`` 503 when it takes longer than the deadline."""
@@ -142,6 +160,16 @@ class Service:
         from lexigraph.ingestion.pipeline import LexicalGraphIndex
 
         return LexicalGraphIndex(self.stores, embedder=self._embedder(), settings=self.settings)
+
+
+def _watched(llm: LanguageModel | None) -> WatchedModel | None:
+    return None if llm is None else WatchedModel(llm)
+
+
+def _in_time(settings: Settings) -> Settings:
+    """Return the settings with models given up early enough to say so within the deadline."""
+    seconds = min(settings.model_timeout, settings.api_deadline / 3)
+    return settings.model_copy(update={"model_timeout": seconds, "model_attempts": min(settings.model_attempts, 2)})
 
 
 def _service(request: Request) -> Service:

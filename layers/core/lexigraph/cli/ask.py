@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,7 @@ from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import Filter, MetadataFilters, parse_expression
 from lexigraph.model.question import Question
 from lexigraph.retrieval.args import TraversalArgs
+from lexigraph.retrieval.catalogue import RetrieverName
 from lexigraph.retrieval.semantic_args import SemanticArgs
 
 if TYPE_CHECKING:
@@ -26,15 +27,16 @@ if TYPE_CHECKING:
     from lexigraph.storage.protocols import Stores
 
 _MOST_READ = 1_000_000  # bytes of a question on stdin; how many characters are allowed is a setting
-Retrievers = Literal["traversal", "chunk", "entity", "topic", "semantic-guided", "vector", "bm25", "fused"]
 
 QuestionArgument = Annotated[str, typer.Argument(help="The question; - reads it from stdin.", show_default=False)]
 RetrieverOption = Annotated[
-    Retrievers,
+    RetrieverName,
     typer.Option(
         help="traversal is chunk-based and entity-based search together, chunk and entity one of them; "
         "topic searches long documents by what their sections are about; "
         "semantic-guided starts from single statements; "
+        "hybrid explains chunk by chunk how vectors, words and relations count; "
+        "multihop walks hop by hop, multidoc draws on several documents evenly; "
         "vector, bm25 and fused are baselines that rank chunks by likeness alone."
     ),
 ]
@@ -139,7 +141,7 @@ def limited(given: dict[str, Any], limit: int | None) -> dict[str, Any]:
 
 
 def make_engine(
-    stores: "Stores", settings: "Settings", retriever: Retrievers, given: dict[str, Any]
+    stores: "Stores", settings: "Settings", retriever: RetrieverName, given: dict[str, Any]
 ) -> "LexicalGraphQueryEngine":
     """Return an engine with the retriever of that name. Raise ``InvalidInput`` for a parameter without effect on it."""
     from lexigraph.answering.query_engine import LexicalGraphQueryEngine

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lexigraph import __version__
-from lexigraph.cli import ask, bench, demo, doctor, documents, ingest, keys, serve, stats
+from lexigraph.cli import ask, bench, demo, doctor, documents, ingest, keys, mcp, recall, serve, stats
 from lexigraph.cli.exits import MEANINGS
 from lexigraph.cli.group import Commands
 from lexigraph.cli.invocation import Invocation, assignments, start_logging
@@ -40,11 +40,13 @@ app = typer.Typer(
 app.command()(ingest.ingest)
 app.command()(ask.query)
 app.command()(ask.retrieve)
+app.command()(recall.recall)
 app.add_typer(documents.app, name="documents")
 app.command()(stats.stats)
 app.command()(doctor.doctor)
 app.command()(demo.demo)
 app.command()(serve.serve)
+app.command()(mcp.mcp)
 app.add_typer(keys.app, name="keys")
 app.add_typer(bench.app, name="bench")
 

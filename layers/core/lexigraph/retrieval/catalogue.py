@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 from lexigraph.inference.protocols import Embedder, LanguageModel
 from lexigraph.model.errors import InvalidInput
@@ -31,12 +31,30 @@ class Entry:
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
 
-RETRIEVERS: dict[str, Entry] = {
+RetrieverName = Literal[
+    "traversal",
+    "semantic-guided",
+    "hybrid",
+    "chunk",
+    "entity",
+    "topic",
+    "multihop",
+    "multidoc",
+    "recall",
+    "vector",
+    "bm25",
+    "fused",
+]
+RETRIEVERS: dict[RetrieverName, Entry] = {
     "traversal": Entry("TraversalBasedRetriever"),
     "semantic-guided": Entry("SemanticGuidedRetriever"),
+    "hybrid": Entry("HybridRetriever"),
     "chunk": Entry("TraversalBasedRetriever", {"retrievers": ["ChunkBasedSearch"]}),
     "entity": Entry("TraversalBasedRetriever", {"retrievers": ["EntityBasedSearch"]}),
     "topic": Entry("TraversalBasedRetriever", {"retrievers": ["TopicBeamSearch"]}),
+    "multihop": Entry("MultihopRetriever"),
+    "multidoc": Entry("MultidocRetriever"),
+    "recall": Entry("RecallSearch"),
     "vector": Entry("BaselineRetriever", {"mode": "vector"}),
     "bm25": Entry("BaselineRetriever", {"mode": "bm25"}),
     "fused": Entry("BaselineRetriever", {"mode": "fused"}),
@@ -58,7 +76,7 @@ def make_retriever(
     ``args`` are its :func:`parameters`. Raise ``InvalidInput`` for another name, or a parameter it does not have or allow.
     """
     check_parameters(name, args)
-    entry = RETRIEVERS[name]
+    entry = RETRIEVERS[cast(RetrieverName, name)]
     kind = getattr(retrievers, entry.kind)
     models = {"embedder": embedder, "llm": llm, "settings": settings}
     taken = inspect.signature(kind).parameters

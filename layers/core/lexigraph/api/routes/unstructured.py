@@ -1,15 +1,19 @@
 """Documents that clients send, each in a namespace of its own, and multi-hop questions in one (H)."""
 
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, File, Form, Query, Response, UploadFile
 
-from lexigraph.api.auth import Writer, check_database
+from lexigraph.api.auth import Reader, Writer, check_database
 from lexigraph.api.limits import Text
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.ingest import UploadReply
+from lexigraph.api.schemas.multihop import MultihopReply, MultihopRequest
 from lexigraph.api.service import TheService
 from lexigraph.api.uploads import begin_upload, check_taken, new_namespace
+from lexigraph.model.filters import parse_filter
+from lexigraph.model.question import Question
+from lexigraph.retrieval.retrievers.multihop import MultihopRetriever
 from lexigraph.storage.protocols import JobRecord
 
 router = APIRouter(tags=["unstructured"])
@@ -53,3 +57,24 @@ async def upload_document(
         job_id=job.id,
         status_url=f"/jobs/{job.id}",
     )
+
+
+@router.post("/unstructured/multihop_query", include_in_schema=False, response_model=MultihopReply)
+@router.post(
+    "/unstructured/multihop_query/",
+    operation_id="multihop_query",
+    summary="Answer hop by hop",
+    response_model=MultihopReply,
+    responses=errors(404),
+)
+async def multihop_query(who: Reader, service: TheService, body: MultihopRequest) -> dict[str, Any]:
+    """Walk from the chunks most like the query through the namespace, hop by hop, and rank what was reached (H)."""
+    check_database(who, body.db_name)
+
+    def work() -> dict[str, Any]:
+        args = body.model_dump(exclude={"query", "db_name", "namespace", "filters"})
+        retriever = cast(MultihopRetriever, service.retriever(who.tenant, "multihop", args))
+        question = Question.of(body.query, parse_filter(body.filters), max_chars=service.settings.max_question_chars)
+        return retriever.query(who.tenant, question, body.namespace, service.stores.registry).to_dict()
+
+    return await service.run(work)

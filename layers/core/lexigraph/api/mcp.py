@@ -1,0 +1,168 @@
+"""Retrievers, answers and recall as tools of the Model Context Protocol: over stdio, and over HTTP at ``/mcp``.
+
+Over HTTP the principal is that of the request, found by the same middleware as for every route; over stdio it is whoever
+runs the command. The SDK is loaded when the first tool is asked for.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Annotated, Any
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types import ToolAnnotations
+from pydantic import Field
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from lexigraph import __version__
+from lexigraph.api.answers import Answers
+from lexigraph.api.auth import Principal
+from lexigraph.api.errors import ApiError, as_api_error
+from lexigraph.api.schemas.query import QueryRequest
+from lexigraph.api.service import Service
+from lexigraph.model.filters import parse_filter
+from lexigraph.model.question import Question
+from lexigraph.retrieval.catalogue import RETRIEVERS
+from lexigraph.retrieval.recall_args import recall_query
+
+_ABOUT = """Documents as a lexical graph: `query` answers with citations, the search tools return ranked statements with
+their reasons, `hm_recall` finds entities, statements and topics near to what the session was about."""
+_TOOLS = {
+    "traversal": "Find statements by search and by following the graph: the default for questions over several documents.",
+    "semantic-guided": "Find single statements by meaning and keywords, with a beam over the graph.",
+    "hybrid": "Find chunks by vectors, words and relations, with explained scores.",
+    "multihop": "Walk hop by hop from what is most like the question.",
+    "multidoc": "Find the best sections of several documents, evenly.",
+    "topic": "Find sections of long documents by what they are about.",
+}
+Question_ = Annotated[str, Field(min_length=1, max_length=4_000, description="in natural language")]
+Most = Annotated[int, Field(ge=1, le=100, description="results at most")]
+Filters = Annotated[dict[str, Any] | None, Field(description="on metadata: {key, operator, value}")]
+WhoAsks = Callable[[Context[Any, Any]], Principal]
+
+
+def make_server(service: Service, who: WhoAsks) -> MCPServer[Any]:
+    """Return an MCP server with the tools; ``who`` tells the principal of a call."""
+    server: MCPServer[Any] = MCPServer("lexigraph", version=__version__, instructions=_ABOUT, log_level="WARNING")
+    for name, about in _TOOLS.items():
+        _add(server, _search(service, who, name), name.replace("-", "_"), about)
+    _add(server, _query(service, who), "query", "Answer a question from the documents, with citations.")
+    _add(server, _recall(service, who), "hm_recall", "Recall entities, statements and topics for words or a pattern.")
+    return server
+
+
+def _add(server: MCPServer[Any], tool: Callable[..., Any], name: str, about: str) -> None:
+    server.add_tool(tool, name=name, description=about, annotations=ToolAnnotations(read_only_hint=True))
+
+
+def _search(service: Service, who: WhoAsks, name: str) -> Callable[..., Any]:
+    if name not in RETRIEVERS:
+        raise KeyError(name)
+
+    async def search(
+        ctx: Context[Any, Any], question: Question_, max_search_results: Most = 10, filters: Filters = None
+    ) -> dict[str, Any]:
+        def work() -> dict[str, Any]:
+            asks = _reader(who(ctx))
+            engine = service.engine(asks.tenant, name, {"max_search_results": max_search_results})
+            return engine.retrieve(question, filters=filters).to_dict()
+
+        return await _told(service, work)
+
+    return search
+
+
+def _query(service: Service, who: WhoAsks) -> Callable[..., Any]:
+    async def query(ctx: Context[Any, Any], question: Question_, filters: Filters = None) -> dict[str, Any]:
+        def work() -> dict[str, Any]:
+            body = QueryRequest(question=question, filters=filters)
+            return Answers(service, _reader(who(ctx)).tenant, body).whole()
+
+        return await _told(service, work)
+
+    return query
+
+
+def _recall(service: Service, who: WhoAsks) -> Callable[..., Any]:
+    async def hm_recall(
+        ctx: Context[Any, Any],
+        query: Annotated[str, Field(min_length=1, max_length=4_000, description="words or a regular expression")],
+        session_id: Annotated[str, Field(min_length=1, max_length=128)] = "default",
+        max_results: Annotated[int, Field(ge=1, le=50)] = 10,
+        force_regex: bool = False,
+    ) -> dict[str, Any]:
+        def work() -> dict[str, Any]:
+            asks = _reader(who(ctx))
+            text = recall_query(query, force_regex=force_regex)
+            found = service.recall(asks.tenant).retrieve(
+                asks.tenant,
+                Question(text, parse_filter(None)),
+                session_id=session_id,
+                max_results=max_results,
+                force_regex=force_regex,
+            )
+            return found.to_dict()
+
+        return await _told(service, work)
+
+    return hm_recall
+
+
+def _reader(who: Principal) -> Principal:
+    if "read" not in who.scopes:
+        raise ApiError(403, "the key lacks the scope 'read'")
+    return who
+
+
+async def _told(service: Service, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return what ``work`` returns; every error becomes one that says no more than the HTTP API would."""
+    try:
+        return await service.run(work)
+    except Exception as error:  # noqa: BLE001  # the SDK would tell its text
+        told = as_api_error(error)
+        raise ToolError(f"{told.code}: {told.detail}") from None
+
+
+class McpApp:
+    """``/mcp``: stateless, a request at a time, so that any server of several can answer it."""
+
+    def __init__(self, service: Service) -> None:
+        # who may ask, and from where, the application's own middleware has decided
+        security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        self._app = make_server(service, _of_request).streamable_http_app(
+            json_response=True, stateless_http=True, transport_security=security
+        )
+        self._ready, self._stop = asyncio.Event(), asyncio.Event()
+        self._task = asyncio.ensure_future(self._run())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        await self._ready.wait()
+        await self._app({**scope, "path": "/mcp", "root_path": ""}, receive, send)
+
+    async def close(self) -> None:
+        """End what is under way."""
+        self._stop.set()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+    async def _run(self) -> None:
+        async with self._app.router.lifespan_context(self._app):
+            self._ready.set()
+            await self._stop.wait()
+
+
+async def serve_stdio(service: Service, who: Principal) -> None:
+    """Answer over stdin and stdout until they end."""
+    await make_server(service, lambda _: who).run_stdio_async()
+
+
+def _of_request(ctx: Context[Any, Any]) -> Principal:
+    request = ctx.request_context.request
+    found = request.scope.get("lexigraph.principal") if isinstance(request, Request) else None
+    if not isinstance(found, Principal):
+        raise ApiError(401, "the request has no principal")
+    return found

@@ -1,0 +1,74 @@
+"""Cited answers, whole or as they are written, and the ranking behind them (E-35 to E-47, E-59 to E-64)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Response
+from fastapi.responses import JSONResponse
+
+from lexigraph.api import sse
+from lexigraph.api.answers import Answers
+from lexigraph.api.auth import Reader
+from lexigraph.api.openapi import errors
+from lexigraph.api.schemas.query import PreviewReply, PreviewRequest, QueryReply, QueryRequest
+from lexigraph.api.service import TheService
+from lexigraph.retrieval.hybrid_results import HybridResults
+
+router = APIRouter(tags=["query"])
+
+
+@router.post(
+    "/query",
+    operation_id="query",
+    summary="Answer a question",
+    response_model=QueryReply,
+    responses={
+        200: {
+            "content": {"text/event-stream": {}},
+            "description": "the answer; with `stream` as events token, sources, done",
+        },
+        **errors(),
+    },
+)
+async def query(who: Reader, service: TheService, body: QueryRequest) -> Response:
+    """Answer from the documents, and say where each part of the answer stands.
+
+    With ``stream`` the reply is server-sent events: ``token`` with a piece of the answer, then ``sources``, then ``done``
+    with the rest; ``error`` when it breaks off.
+    """
+    answers = Answers(service, who.tenant, body)
+    if not body.stream:
+        return JSONResponse(await service.run(answers.whole))
+    # what can be refused is refused before the stream begins
+    pieces = await service.run(answers.begin)
+
+    def work(tell: sse.Tell) -> None:
+        for piece in pieces:
+            tell(sse.ServerEvent({"text": piece}, name="token"))
+        reply = answers.finish(pieces)
+        tell(sse.ServerEvent(reply.pop("sources"), name="sources"))
+        tell(sse.ServerEvent(reply, name="done"))
+
+    return sse.stream(work, _error_event)
+
+
+@router.post(
+    "/ranking/preview",
+    operation_id="ranking_preview",
+    summary="Explain a ranking",
+    response_model=PreviewReply,
+    response_model_exclude_unset=True,
+    responses=errors(),
+)
+async def preview(who: Reader, service: TheService, body: PreviewRequest) -> dict[str, Any]:
+    """Return the chunks that ``/query`` would draw on, in its order, with the parts of their scores and no answer."""
+
+    def work() -> dict[str, Any]:
+        found = service.engine(who.tenant, "hybrid", body.parameters).retrieve(body.question, filters=body.filters)
+        return found.preview() if isinstance(found, HybridResults) else {}
+
+    return await service.run(work)
+
+
+def _error_event(told: Mapping[str, str]) -> sse.ServerEvent:
+    return sse.ServerEvent(dict(told), name="error")

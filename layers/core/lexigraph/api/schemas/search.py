@@ -1,0 +1,100 @@
+"""Questions for statements, and the one envelope of every retriever (G-09, G-20)."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from lexigraph.api.limits import Body, Reply
+
+QuestionText = Annotated[
+    str,
+    Field(min_length=1, max_length=100_000, description="in natural language", examples=["Who signs the approval?"]),
+]
+Filters = Annotated[
+    dict[str, Any] | None,
+    Field(
+        description="on metadata: {key, operator, value}, or {condition: and | or | not, filters: [...]}",
+        examples=[{"key": "year", "operator": ">=", "value": 2020}],
+    ),
+]
+Value = bool | int | float | str | None
+Parameters = Annotated[
+    dict[str, Value],
+    Field(max_length=50, description="of the retriever, by name", examples=[{"max_search_results": 10}]),
+]
+
+
+class RetrieveRequest(Body):
+    """A question for ranked statements."""
+
+    question: QuestionText
+    filters: Filters = None
+    parameters: Parameters = Field(default_factory=dict)
+
+
+class NoticeReply(Reply):
+    """Something went less well than it should; ``type`` is stable."""
+
+    type: str = Field(examples=["rerank_failed"])
+    detail: str = Field(examples=["the reranker failed; statements keep the order without it"])
+
+
+class StatementReply(Reply):
+    """A statement, why it was found, and where it stands."""
+
+    id: str = Field(examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"])
+    text: str = Field(examples=["Mira Holm signs what Tove Lund approves."])
+    score: float = Field(examples=[0.5274])
+    reason: str = Field(description="how it was found", examples=["chunk"])
+    chunk_id: str = Field(examples=["chunk:3c067f04242ced37302a063b8b72672e"])
+    start: int = Field(description="offset in the parsed document", examples=[127])
+    end: int = Field(examples=[168])
+    facts: list[str] = Field(examples=[["Mira Holm | signs | approval"]])
+    path: list[str] = Field(description="names that led to it", examples=[["Approval", "Mira Holm"]])
+    parts: dict[str, float] = Field(description="what the score is made of", examples=[{"vector": 0.1558, "link": 0.1258}])
+
+
+class ResultReply(Reply):
+    """Statements of one topic of one source (G-20)."""
+
+    source: str = Field(description="uri of the document", examples=["upload://default/flow.md"])
+    topic: str = Field(examples=["Approval"])
+    statements: list[str] = Field(examples=[["Mira Holm signs what Tove Lund approves."]])
+    score: float = Field(examples=[0.5274])
+    metadata: dict[str, Any] = Field(examples=[{"title": "The approval flow", "namespace": "default"}])
+    details: list[StatementReply]
+
+
+class ItemReply(Reply):
+    """A chunk that hybrid search ranked, and why (E-60)."""
+
+    id: str = Field(examples=["chunk:3c067f04242ced37302a063b8b72672e"])
+    reason: Literal[
+        "vector", "bm25", "entity", "relates", "cooccur", "llm_rel", "subgraph", "subgraph_rel", "first", "warning"
+    ] = Field(examples=["vector"])
+    score_raw: float | None = Field(description="cosine with the question", examples=[0.83])
+    base_norm: float = Field(description="min-max of the cosines in this set (E-61)", examples=[0.72])
+    bonus: float = Field(description="words, relations and centrality (E-62)", examples=[0.13])
+    composite_score: float = Field(description="base_norm + bonus (E-63)", examples=[0.85])
+    final_score: float = Field(description="after reranking (E-64)", examples=[0.85])
+    rel_type: str | None = Field(examples=[None])
+    rel_conf: float | None = Field(examples=[None])
+    evidence: str = Field(description="words of the relation", examples=[""])
+    path: list[str] = Field(description="names that led to it", examples=[["Mira Holm"]])
+    parts: dict[str, float] = Field(description="what the bonus is made of", examples=[{"bm25": 0.1}])
+    uri: str = Field(examples=["upload://default/flow.md"])
+    title: str = Field(examples=["The approval flow"])
+
+
+class RetrieveReply(Reply):
+    """The one envelope of every retriever. ``degraded`` and ``items`` come from hybrid search only."""
+
+    question: str = Field(examples=["Who signs the approval?"])
+    results: list[ResultReply]
+    entities: list[str] = Field(description="looked up for the question", examples=[["Mira Holm"]])
+    keywords: list[str] = Field(examples=[["approval"]])
+    warnings: list[NoticeReply]
+    timings: dict[str, float] = Field(description="milliseconds by step", examples=[{"total": 12.5}])
+    calls: dict[str, int] = Field(description="store calls", examples=[{"vector": 3, "graph": 4}])
+    degraded: bool | None = Field(None, description="a search that should have taken part failed", examples=[False])
+    items: list[ItemReply] | None = Field(None, description="the chunks that were ranked")

@@ -1,0 +1,109 @@
+"""The tools of the Model Context Protocol, by the official client: over HTTP with a key, and over stdio."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from lexigraph.api.auth import HEADER
+from tests.laptop import write_pages
+from tests.server import Api, laptop_api
+
+PAGES = {
+    "Tidewater": "Tidewater is owned by the Heron Team.",
+    "Heron Team": "The Heron Team is led by Ines Calloway.",
+}
+TOOLS = {"traversal", "semantic_guided", "hybrid", "multihop", "multidoc", "topic", "query", "hm_recall"}
+SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    folder = tmp_path_factory.mktemp("mcp")
+    write_pages(folder / "corpus", PAGES)
+    with laptop_api(folder, ingest_in="thread") as served:
+        assert served.client().post("/ingest", json={"path": "corpus"}).status_code == 200
+        yield served
+
+
+def over_http(api: Api, key: str, *calls: tuple[str, dict[str, Any]]) -> tuple[set[str], list[Any]]:
+    """The names of the tools, and the results of calls."""
+
+    async def ask() -> tuple[set[str], list[Any]]:
+        with anyio.fail_after(SECONDS):
+            async with (
+                httpx.AsyncClient(headers={HEADER: key}) as client,
+                streamable_http_client(f"{api.url}/mcp", http_client=client) as streams,
+                ClientSession(streams[0], streams[1]) as session,
+            ):
+                await session.initialize()
+                tools = {tool.name for tool in (await session.list_tools()).tools}
+                return tools, [await session.call_tool(name, arguments) for name, arguments in calls]
+
+    return anyio.run(ask)
+
+
+@pytest.mark.requirement("M-23")
+def test_the_retrievers_and_recall_are_tools(api: Api) -> None:
+    question = {"question": "Who leads the Heron Team?"}
+    asked = [(name, question) for name in sorted(TOOLS - {"hm_recall"})]
+    tools, results = over_http(api, api.key("default", "read"), *asked, ("hm_recall", {"query": "Heron Team"}))
+    assert tools == TOOLS
+    assert not [r for r in results if r.is_error]
+    for (name, _), result in zip(asked, results, strict=False):
+        assert "Ines Calloway" in json.dumps(result.structured_content), name
+    assert results[-1].structured_content["nodes"]
+
+
+def test_another_tenant_s_tools_find_nothing(api: Api) -> None:
+    question = {"question": "Who leads the Heron Team?"}
+    calls = [(name, question) for name in sorted(TOOLS - {"hm_recall"})]
+    _, results = over_http(api, api.key("other", "read"), *calls, ("hm_recall", {"query": "Heron Team"}))
+    for result in results:
+        assert "Ines" not in json.dumps(result.structured_content or {}) + str(result.content)
+
+
+def test_bad_arguments_and_a_missing_scope_are_told_in_a_line(api: Api) -> None:
+    _, (empty, long) = over_http(
+        api, api.key(), ("traversal", {"question": "?!"}), ("hm_recall", {"query": "(a", "force_regex": True})
+    )
+    for result in (empty, long):
+        assert result.is_error
+        assert "invalid_input" in str(result.content)
+        assert "Traceback" not in str(result.content)
+    _, (refused,) = over_http(api, api.key("default", "ingest"), ("query", {"question": "Who?"}))
+    assert refused.is_error
+    assert "scope" in str(refused.content)
+
+
+def test_without_a_key_there_are_no_tools(api: Api) -> None:
+    reply = httpx.post(f"{api.url}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    assert (reply.status_code, reply.json()["error"]) == (401, "unauthorized")
+
+
+@pytest.mark.slow
+def test_the_command_serves_the_tools_over_stdio(tmp_path: Path) -> None:
+    import subprocess
+
+    lexigraph = str(Path(sys.executable).with_name("lexigraph"))
+    corpus, data = write_pages(tmp_path / "corpus", PAGES), tmp_path / "data"
+    subprocess.run([lexigraph, "--data", str(data), "ingest", str(corpus)], check=True, capture_output=True, timeout=120)
+
+    async def ask() -> Any:
+        with anyio.fail_after(SECONDS):
+            command = StdioServerParameters(command=lexigraph, args=["--data", str(data), "mcp"])
+            async with stdio_client(command) as (reading, writing), ClientSession(reading, writing) as session:
+                await session.initialize()
+                return await session.call_tool("traversal", {"question": "Who leads the Heron Team?"})
+
+    result = anyio.run(ask)
+    assert not result.is_error
+    assert "Ines Calloway" in json.dumps(result.structured_content)
