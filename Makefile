@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TESTS ?=
 
-.PHONY: help setup demo test ci soak lint types format lock bench clean
+.PHONY: help setup demo test ci soak lint types format lock bench clean requirements
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -46,6 +46,9 @@ ci: lint types test  ## all that CI runs
 
 soak: $(VENV)/dev  ## full counts of kills, cases and clients; long
 	@$(BIN)/pytest -m "soak" -o faulthandler_timeout=7200 $(TESTS)
+
+requirements: $(VENV)/dev  ## which test shows which requirement; fails when one is missing
+	@$(BIN)/python -m tests.requirements
 
 lock: $(VENV)/uv  ## resolve requirements/*.lock anew
 	@set -e; C="$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links"; \
