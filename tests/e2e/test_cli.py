@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 import pytest
 from rich.console import Console
 
-from lexigraph.cli.ask import Retrievers
+from lexigraph.retrieval.catalogue import RetrieverName
 from lexigraph.cli.checks import without_secrets
 from lexigraph.cli.demo import QUESTIONS
 from lexigraph.cli.doctor import check_variables, setting_rows
@@ -451,7 +451,7 @@ class TestDatabase:
         ).json
         assert {r["metadata"]["year"] for r in found["results"]} == {2019, 2020}
 
-    @pytest.mark.parametrize("retriever", get_args(Retrievers))
+    @pytest.mark.parametrize("retriever", get_args(RetrieverName))
     def test_every_retriever_finds_the_answer(self, retriever: str, world: World) -> None:
         found = world.run("retrieve", "Who built Granite Cellar?", "--json", "--retriever", retriever).json
         assert any("Tove Lund" in s for r in found["results"] for s in r["statements"])

@@ -211,9 +211,9 @@ def test_a_search_without_news_reads_no_log(opened: Callable[[], SqliteVectorSto
         connection.set_trace_callback(queries.append)
     search(store, k=3)
     asked = [q.split("WHERE")[0].strip() for q in queries if q.startswith("SELECT")]
-    assert len(asked) == 3
+    assert len(asked) == 2
     assert asked[0].endswith("FROM partitions")
-    assert asked[1:] == ["SELECT key, vector FROM record_1", "SELECT key, id, source, chunk, text FROM record_1"]
+    assert asked[1] == "SELECT key, id, source, chunk, text, vector FROM record_1"
 
 
 def test_a_transaction_older_than_the_copy_is_repeated(opened: Callable[[], SqliteVectorStore], folder: Path) -> None:
@@ -422,3 +422,75 @@ def test_a_filter_in_a_large_index_keeps_to_its_sources(opened: Callable[[], Sql
     assert {h.source_id for h in hits} == {"s3"}
     assert [h for h in hits if "rare" in h.text] == hits[: len([n for n in range(0, 9_000, 50) if n % 7 == 3])]
     assert words(store, "common rare", 10, filters=parse_expression("n == 6")) == []
+
+
+# -- what is remembered of searches by words
+
+
+def test_the_calls_of_one_question_have_its_rows_scored_once(large: tuple[SqliteVectorStore, dict[str, str]]) -> None:
+    store, _ = large
+    ids = tuple(f"e{n:05}" for n in range(0, 2_000, 50))
+    queries: list[str] = []
+    with store._database.read() as connection:
+        connection.set_trace_callback(queries.append)
+    first = words(store, "rare third n50", 1_000, "chunk")
+    assert sum("bm25" in query for query in queries) == 2
+    queries.clear()
+    given = words(store, "rare third n50", 1, "chunk", ids=ids)
+    with store._database.read() as connection:
+        connection.set_trace_callback(None)
+    assert not [query for query in queries if "MATCH" in query]
+    assert {h.id: h.score for h in given} == {h.id: h.score for h in first if h.id in ids} != {}
+
+
+def test_nothing_that_was_remembered_outlives_a_write_of_any_client(opened: Callable[[], SqliteVectorStore]) -> None:
+    rng, store, writer, indexes = Random(6), opened(), opened(), ("chunk", "entity")
+    asked = [SearchRequest(i, text=t, k=7, prefix=p) for i in indexes for t in ("w1 w2", "w3") for p in (False, True)]
+    asked += [SearchRequest(i, text="w1 w2", ids=("r1", "r2", "r3")) for i in indexes]
+    for step in range(40):
+        chosen = rng.sample(range(COUNT), 4)
+        if step % 4 == 3:
+            writer.delete(A, {index: [f"r{n}" for n in chosen] for index in indexes})
+        elif step != 20:
+            texts = [f"w{rng.randrange(5)} w{rng.randrange(20)}" for _ in chosen]
+            rows = [VectorRecord(f"r{n}", t, vector=VECTORS[n]) for n, t in zip(chosen, texts, strict=True)]
+            names = [VectorRecord(row.id, row.text) for row in rows]
+            writer.upsert(A, {"chunk": rows, "entity": names})
+        else:
+            # the partitions go, and others come
+            writer.delete(A, {"chunk": store.ids(A, "chunk"), "entity": store.ids(A, "entity")})
+        fresh = opened()
+        assert store.search_many(A, asked) == store.search_many(A, asked) == fresh.search_many(A, asked)
+        fresh.close()
+
+
+def test_what_is_remembered_of_searches_is_bounded(opened: Callable[[], SqliteVectorStore]) -> None:
+    store = opened()
+    tenants = [Tenant(f"t{n}") for n in range(40)]
+    for tenant in tenants:
+        store.upsert(tenant, {"entity": [VectorRecord("e", "name")]})
+        store.search_many(tenant, [SearchRequest("entity", text=f"name word{n}") for n in range(3)])
+    for first in range(0, 5_000, 100):
+        text = " ".join(f"word{n}" for n in range(first, first + 100))
+        store.search_many(tenants[0], [SearchRequest("entity", text=text)])
+    recent = store._recent
+    assert len(recent._texts) <= 32
+    assert len(recent._counts) <= 32
+    assert max(len(counts) for _, counts in recent._counts.values()) <= 2_100
+
+
+def test_of_hundreds_of_equal_names_the_first_by_id_are_read(opened: Callable[[], SqliteVectorStore]) -> None:
+    store = opened()
+    ids = [f"e{n}" for n in range(400)]
+    Random(4).shuffle(ids)
+    names = [VectorRecord(i, f"same x{i}" if i != "e77" else "same") for i in ids]
+    store.upsert(A, {"entity": [*names, *(VectorRecord(f"o{n}", f"other o{n}") for n in range(900))]})
+    queries: list[str] = []
+    with store._database.read() as connection:
+        connection.set_trace_callback(queries.append)
+    hits = words(store, "same", 6, prefix=True)
+    with store._database.read() as connection:
+        connection.set_trace_callback(None)
+    assert [h.id for h in hits] == ["e77", *[i for i in sorted(ids) if i != "e77"][:5]]
+    (read,) = [query for query in queries if query.startswith("SELECT key, id")]
+    assert read.count(",") < 12

@@ -1,7 +1,7 @@
 """Vectors and full text: records by index, and searches that travel together."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,6 +12,7 @@ from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
 
 FloatArray = NDArray[np.float32]
+# of text only: entity (names) and relation (the labels of the facts that a chunk tells, under the id of the chunk)
 IndexName = Literal["chunk", "statement", "topic", "entity", "relation"]
 VECTOR_INDEXES: tuple[IndexName, ...] = ("chunk", "statement", "topic")
 
@@ -32,7 +33,8 @@ class SearchRequest:
     """One search: by cosine when ``vector`` is given, else by BM25 over the words of ``text``.
 
     ``ids``: score exactly these (``k`` is ignored; ids without a score are left out). ``prefix``: the last word of
-    ``text`` may be the beginning of a word. Scores are rounded to 6 digits, ties go by id.
+    ``text`` may be the beginning of a word. ``vectors``: hits bring their vectors, where they have any, in place of their
+    texts. Scores are rounded to 6 digits, ties go by id.
     """
 
     index: IndexName
@@ -42,17 +44,22 @@ class SearchRequest:
     ids: tuple[str, ...] | None = None
     prefix: bool = False
     filters: Filter | None = None
+    vectors: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A record found, best first in its list. Cosine -1..1, or BM25 >= 0."""
+    """A record found, best first in its list. Cosine -1..1, or BM25 >= 0.
+
+    ``vector`` is there only when asked for in place of ``text``.
+    """
 
     id: str
     score: float
     text: str
     source_id: str
     chunk_id: str
+    vector: FloatArray | None = field(default=None, compare=False, repr=False)
 
 
 @runtime_checkable

@@ -9,11 +9,13 @@ BM25 is that of FTS5: k1 1.2, b 0.75; a word in more than half of the rows count
 import json
 import re
 import sqlite3
-from collections.abc import Sequence
 
-from lexigraph.storage.protocols import VECTOR_INDEXES
+import numpy as np
+from numpy.typing import NDArray
+
 from lexigraph.storage.sqlite_filters import Sql
 from lexigraph.storage.vector.partitions import Partition
+from lexigraph.storage.vector.recent import Recent, Scored
 
 _WORD = re.compile(r"[^\W_]+")
 _LOOKED_UP = 200  # words of a text, from its beginning
@@ -24,6 +26,7 @@ _ADDED = 30_000  # rows that further words may score
 # a word in more of the rows than this says little; it is left out unless there is no other
 _FREQUENT_SHARE = 0.2
 _FREQUENT_ROWS = 20_000
+_ROW = np.dtype([("key", np.int64), ("score", np.float64)])
 
 _STOP_TEXT = (
     "a about above after again against all also am an and any are as at be because been before being below "
@@ -42,64 +45,55 @@ def score_words(
     connection: sqlite3.Connection,
     partition: Partition,
     text: str,
-    k: int,
+    recent: Recent,
     *,
     prefix: bool = False,
-    keys: Sequence[int] | None = None,
     tagged: Sql | None = None,
-) -> list[tuple[int, float]]:
-    """Return keys with their BM25 scores, rounded to 6 digits: the ``k`` best and all that tie with the last of them.
+) -> Scored:
+    """Return the rows that a text finds, with their BM25 scores.
 
-    ``keys``: score exactly these, whatever ``k``. ``tagged``: a condition on the ``tags`` of a record's source.
-    ``prefix``: the last word may be the beginning of one. Any text is harmless.
+    ``prefix``: the last word may be the beginning of one. ``tagged``: a condition on the ``tags`` of a record's source. Any
+    text is harmless.
     """
-    where = ""
-    parameters: list[object] = []
-    if keys is not None:
+    known = recent.scored(partition, text, prefix) if tagged is None else None
+    if known is not None:
+        return known
+    scored = Scored(np.zeros(0, np.int64), np.zeros(0))
+    for expression in _expressions(connection, partition, _terms(text, prefix), recent):
+        scored = scored.joined(_scored(connection, partition, expression, scored.keys, tagged))
+    if tagged is None:
+        recent.keep(partition, text, prefix, scored)
+    return scored
+
+
+def _scored(
+    connection: sqlite3.Connection, partition: Partition, expression: str, known: NDArray[np.int64], tagged: Sql | None
+) -> Scored:
+    """Return the rows that match and are not known yet."""
+    where: str = ""
+    parameters: list[object] = [expression]
+    if len(known):
         # the plus keeps SQLite from running the whole search once a key
-        where += f" AND +{partition.words}.rowid IN (SELECT value FROM json_each(?))"
-        parameters.append(json.dumps(list(keys)))
-        k = -1
+        where += f" AND +{partition.words}.rowid NOT IN (SELECT value FROM json_each(?))"
+        parameters.append(json.dumps(known.tolist()))
     if tagged is not None:
         # asked of the rows found: there are fewer of them than of sources that pass
         where += f" AND EXISTS (SELECT 1 FROM {partition.records} AS r JOIN tags ON tags.source = r.source"
         where += f" WHERE r.key = {partition.words}.rowid AND {tagged[0]})"
         parameters += tagged[1]
-    best: dict[int, float] = {}
-    for expression in _expressions(connection, partition, text, prefix):
-        for key, score in _scored(connection, partition, expression, where, parameters, k):
-            best[key] = max(score, best.get(key, 0.0))
-    return list(best.items())
+    query = f"SELECT rowid, bm25({partition.words}) FROM {partition.words} WHERE {partition.words} MATCH ?{where}"
+    rows = np.fromiter(connection.execute(query, parameters), _ROW)
+    return Scored(rows["key"], np.round(np.maximum(0.0, -rows["score"]), 6))
 
 
-def _scored(
-    connection: sqlite3.Connection, partition: Partition, expression: str, where: str, parameters: Sequence[object], k: int
-) -> list[tuple[int, float]]:
-    # ORDER BY rank, which FTS5 would do itself, takes longer
-    query = (
-        f"SELECT rowid, bm25({partition.words}) AS score FROM {partition.words} "
-        f"WHERE {partition.words} MATCH ?{where} ORDER BY score LIMIT ?"
-    )
-    limit = 2 * k + 10 if k >= 0 else -1
-    while True:
-        rows = connection.execute(query, (expression, *parameters, limit)).fetchall()
-        scored = [(key, round(max(0.0, -score), 6)) for key, score in rows]
-        if len(scored) != limit:
-            return scored
-        last = scored[k - 1][1]
-        if scored[-1][1] < last:
-            return [found for found in scored if found[1] >= last]
-        limit = -1  # a tie that is longer than expected
-
-
-def _expressions(connection: sqlite3.Connection, partition: Partition, text: str, prefix: bool) -> list[str]:
-    """Return the FTS5 queries whose scores together, the higher one counting, are those of the text."""
-    counted = _counted(connection, partition, _terms(text, prefix))
+def _expressions(connection: sqlite3.Connection, partition: Partition, terms: list[str], recent: Recent) -> list[str]:
+    """Return FTS5 queries: the score of a row is what the first of them that finds it says."""
+    counted = _counted(connection, partition, terms, recent)
     if not counted:
         return []
     chosen: list[str] = []
     added: list[str] = []
-    rows, most = 0, _CHOSEN if partition.name in VECTOR_INDEXES else _CHOSEN_NAMES
+    rows, most = 0, _CHOSEN_NAMES if partition.name == "entity" else _CHOSEN
     for count, term in counted[:_USED]:
         rows += count
         if rows <= most or not chosen:
@@ -107,7 +101,7 @@ def _expressions(connection: sqlite3.Connection, partition: Partition, text: str
         elif rows <= _ADDED:
             added.append(term)
     any_chosen = " OR ".join(chosen)
-    return [any_chosen, f"({any_chosen}) AND ({' OR '.join(added)})"] if added else [any_chosen]
+    return [f"({any_chosen}) AND ({' OR '.join(added)})", any_chosen] if added else [any_chosen]
 
 
 def _terms(text: str, prefix: bool) -> list[str]:
@@ -120,18 +114,23 @@ def _terms(text: str, prefix: bool) -> list[str]:
     return [*(f'"{word}"' for word in dict.fromkeys(telling)), *last]
 
 
-def _counted(connection: sqlite3.Connection, partition: Partition, terms: list[str]) -> list[tuple[int, str]]:
+def _counted(
+    connection: sqlite3.Connection, partition: Partition, terms: list[str], recent: Recent
+) -> list[tuple[int, str]]:
     """Return the terms that occur with their numbers of rows, rarest first, without the very frequent."""
-    names = partition.name not in VECTOR_INDEXES
+    known = recent.counts(partition)
+
+    def rows_with(term: str, limit: int) -> int:
+        count = known.get((term, limit))
+        if count is None:
+            query = f"SELECT count(*) FROM (SELECT 1 FROM {partition.words} WHERE {partition.words} MATCH ? LIMIT ?)"
+            count = known[term, limit] = int(connection.execute(query, (term, limit)).fetchone()[0])
+        return count
+
+    names = partition.name == "entity"
     frequent = _CHOSEN_NAMES if names else max(_CHOSEN, int(min(_FREQUENT_ROWS, partition.live * _FREQUENT_SHARE)))
-    counted = sorted((_rows_with(connection, partition, term, frequent + 1), term) for term in terms)
+    counted = sorted((rows_with(term, frequent + 1), term) for term in terms)
     telling = [(count, term) for count, term in counted if 0 < count <= frequent]
     if telling or names:
         return telling
-    return sorted((_rows_with(connection, partition, term, -1), term) for count, term in counted if count)
-
-
-def _rows_with(connection: sqlite3.Connection, partition: Partition, term: str, limit: int) -> int:
-    query = f"SELECT count(*) FROM (SELECT 1 FROM {partition.words} WHERE {partition.words} MATCH ? LIMIT ?)"
-    count: int = connection.execute(query, (term, limit)).fetchone()[0]
-    return count
+    return sorted((rows_with(term, -1), term) for count, term in counted if count)

@@ -1,7 +1,9 @@
 """Searches in the partitions of one tenant, all within one read transaction."""
 
+import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +14,11 @@ from lexigraph.storage.protocols import FloatArray, Hit, IndexName, SearchReques
 from lexigraph.storage.sqlite_filters import Sql, filter_sql
 from lexigraph.storage.vector.fulltext import score_words
 from lexigraph.storage.vector.partitions import Partition
+from lexigraph.storage.vector.recent import Recent
 from lexigraph.storage.vector.sidecar import Moved, Sidecars, View
 
 Scores = list[tuple[int, float]]
-_Record = tuple[str, str, str, str]
+_Row = tuple[Any, ...]
 
 _AT_ONCE = 8  # vectors multiplied together: enough to read the matrix seldom, few enough for a small result
 _MARGIN = 2e-5  # more than float32 sums of the same products differ with their order
@@ -28,16 +31,17 @@ class Search:
         self,
         connection: sqlite3.Connection,
         sidecars: Sidecars,
+        recent: Recent,
         tenant: str,
         partitions: Mapping[IndexName, Partition],
         *,
         patient: bool = True,
     ) -> None:
-        self._connection, self._sidecars, self._tenant = connection, sidecars, tenant
+        self._connection, self._sidecars, self._recent, self._tenant = connection, sidecars, recent, tenant
         self._partitions, self._patient = partitions, patient
         self._passing: dict[str, frozenset[str]] = {}
-        # id, source, chunk and text by partition and key: several requests ask for the same records
-        self._records: dict[int, dict[int, _Record]] = {}
+        # key, id, source, chunk, text and, where it was needed, vector, by partition and key: requests ask for the same
+        self._records: dict[int, dict[int, _Row]] = {}
         self._asked: dict[tuple[int, tuple[str, ...]], list[int]] = {}
 
     def answer(self, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
@@ -62,17 +66,15 @@ class Search:
 
     def _given(self, partition: Partition, request: SearchRequest) -> list[Hit]:
         """Answer a request for given ids, or by words."""
-        ids, k = request.ids, (request.k if request.ids is None else None)
-        keys = None if ids is None else self._keys(partition, ids, request.filters)
-        if request.vector is not None:
-            query = np.asarray(request.vector, np.float32)
-            return self._hits(partition, [found[:2] for found in self._exact(partition, keys or [], query)], k)
+        ids, filters = request.ids, request.filters
+        if ids is not None:
+            keys = self._keys(partition, ids, filters, with_vectors=request.vector is not None)
+            if request.vector is not None:
+                return self._hits(partition, request, self._exact(partition, keys, np.asarray(request.vector, np.float32)))
         # keys have passed already
-        tagged = self._tagged(request.filters) if request.filters is not None and keys is None else None
-        scores = score_words(
-            self._connection, partition, request.text, request.k, prefix=request.prefix, keys=keys, tagged=tagged
-        )
-        return self._hits(partition, scores, k)
+        tagged = self._tagged(filters) if filters is not None and ids is None else None
+        found = score_words(self._connection, partition, request.text, self._recent, prefix=request.prefix, tagged=tagged)
+        return self._hits(partition, request, found.best(request.k) if ids is None else found.of(keys))
 
     def _nearest(self, partition: Partition, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
         view = self._sidecars.view(self._connection, partition, patient=self._patient)
@@ -84,67 +86,86 @@ class Search:
             if request.filters is not None:
                 row[~view.of_sources(self._sources_passing(request.filters))] = -np.inf
             scores = self._checked(partition, view, _best(row, request.k), queries[len(hits)])
-            hits.append(self._hits(partition, scores, request.k, request.filters))
+            if request.filters is not None:
+                # slots know sources by a hash only
+                allowed, records = self._sources_passing(request.filters), self._records[partition.number]
+                scores = [found for found in scores if records[found[0]][2] in allowed]
+            hits.append(self._hits(partition, request, scores))
         return hits
 
     def _checked(self, partition: Partition, view: View, slots: NDArray[np.intp], query: FloatArray) -> Scores:
         """Score slots from the database, where the same vectors must be."""
-        at = {int(key): slot for key, slot in zip(view.keys[slots], slots, strict=True)}
-        found = self._exact(partition, list(at), query)
-        if len(found) < len(at) or any(view.vectors[at[key]].tobytes() != raw for key, _, raw in found):
+        keys = view.keys[slots].tolist()
+        scores = self._exact(partition, keys, query)
+        records = self._records[partition.number]
+        if len(scores) < len(keys) or b"".join([records[key][5] for key in keys]) != view.vectors[slots].tobytes():
             self._sidecars.distrust(partition)
             raise Moved
-        return [(key, score) for key, score, _ in found]
+        return scores
 
-    def _exact(self, partition: Partition, keys: list[int], query: FloatArray) -> list[tuple[int, float, bytes]]:
-        """Return key, cosine and vector of records; the cosine in double precision, rounded, from the database."""
-        found: list[tuple[int, float, bytes]] = []
-        for batch in in_batches(keys):
-            rows = self._connection.execute(
-                f"SELECT key, vector FROM {partition.records} WHERE key IN ({marks(len(batch))})", batch
-            ).fetchall()
-            vectors = np.frombuffer(b"".join(raw for _, raw in rows), "<f4").reshape(-1, partition.dimension)
-            cosines = (vectors.astype(np.float64) * query.astype(np.float64)).sum(axis=1)
-            # adding zero turns -0.0 into 0.0
-            found += [(key, round(float(c), 6) + 0.0, raw) for (key, raw), c in zip(rows, cosines, strict=True)]
-        return found
+    def _exact(self, partition: Partition, keys: list[int], query: FloatArray) -> Scores:
+        """Return key and cosine of the records there are: in double precision, rounded, from the database."""
+        records = self._known(partition, keys, with_vectors=True)
+        keys = [key for key in keys if key in records]
+        vectors = np.frombuffer(b"".join([records[key][5] for key in keys]), "<f4").reshape(-1, partition.dimension)
+        cosines = np.einsum("ij,j->i", vectors.astype(np.float64), query.astype(np.float64))
+        # adding zero turns -0.0 into 0.0
+        return list(zip(keys, (np.round(cosines, 6) + 0.0).tolist(), strict=True))
 
-    def _hits(self, partition: Partition, scores: Scores, k: int | None, filters: Filter | None = None) -> list[Hit]:
-        """Return the best ``k`` (None: all) as hits, best first, ties by id."""
-        if k is not None and len(scores) > k:
-            edge = sorted((score for _, score in scores), reverse=True)[k - 1]
-            scores = [found for found in scores if found[1] >= edge]
-        of = dict(scores)
-        # slots know sources by a hash only
-        allowed = None if filters is None else self._sources_passing(filters)
-        records = self._records.setdefault(partition.number, {})
-        self._read(partition, "key", [key for key in of if key not in records])
-        hits = [
-            Hit(id_, of[key], text, source, chunk)
-            for key in of
-            for id_, source, chunk, text in (records[key],)
-            if allowed is None or source in allowed
-        ]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]
+    def _hits(self, partition: Partition, request: SearchRequest, scores: Scores) -> list[Hit]:
+        """Return the best ``k`` of the request, or all of given ids, as hits: best first, ties by id."""
+        if request.ids is None and len(scores) > request.k:
+            scores = self._first(partition, scores, request.k)
+        bring = request.vectors and partition.dimension > 0
+        records = self._known(partition, [key for key, _ in scores], with_vectors=bring)
+        hits = []
+        for negative, id_, (_, _, source, chunk, text, *vector) in sorted(
+            [(-score, records[key][1], records[key]) for key, score in scores]
+        ):
+            if bring:
+                hits.append(Hit(id_, -negative, "", source, chunk, np.frombuffer(vector[0], "<f4")))
+            else:
+                hits.append(Hit(id_, -negative, text, source, chunk))
+        return hits
 
-    def _keys(self, partition: Partition, ids: Iterable[str], filters: Filter | None) -> list[int]:
+    def _first(self, partition: Partition, scores: Scores, k: int) -> Scores:
+        """Return the ``k`` best, of those that tie with the last, which may be hundreds, the first by id."""
+        edge = sorted([score for _, score in scores], reverse=True)[k - 1]
+        above = [found for found in scores if found[1] > edge]
+        tied = [key for key, score in scores if score == edge]
+        if len(above) + len(tied) > k:
+            query = f"SELECT key FROM {partition.records} WHERE key IN (SELECT value FROM json_each(?)) ORDER BY +id LIMIT ?"
+            tied = [key for (key,) in self._connection.execute(query, (json.dumps(tied), k - len(above)))]
+        return above + [(key, edge) for key in tied]
+
+    def _keys(self, partition: Partition, ids: Iterable[str], filters: Filter | None, *, with_vectors: bool) -> list[int]:
         unique = tuple(dict.fromkeys(ids))
         if (partition.number, unique) not in self._asked:
-            self._asked[partition.number, unique] = self._read(partition, "id", list(unique))
-        keys, records = self._asked[partition.number, unique], self._records.get(partition.number, {})
+            self._asked[partition.number, unique] = self._read(partition, "id", list(unique), with_vectors=with_vectors)
+        keys = self._asked[partition.number, unique]
         if filters is None:
             return keys
-        allowed = self._sources_passing(filters)
-        return [key for key in keys if records[key][1] in allowed]
+        allowed, records = self._sources_passing(filters), self._records[partition.number]
+        return [key for key in keys if records[key][2] in allowed]
 
-    def _read(self, partition: Partition, by: str, values: list[str] | list[int]) -> list[int]:
+    def _known(self, partition: Partition, keys: list[int], *, with_vectors: bool) -> dict[int, _Row]:
+        """Return the records read so far, these among them if there are such."""
+        records = self._records.setdefault(partition.number, {})
+        columns = 6 if with_vectors else 5
+        missing = [key for key in keys if len(records.get(key, ())) < columns]
+        self._read(partition, "key", missing, with_vectors=with_vectors)
+        return records
+
+    def _read(self, partition: Partition, by: str, values: list[str] | list[int], *, with_vectors: bool) -> list[int]:
         """Read records by ``id`` or ``key``, to be found in ``_records``; return the keys of those that exist."""
-        records, found = self._records.setdefault(partition.number, {}), []
+        records = self._records.setdefault(partition.number, {})
+        found: list[int] = []
+        columns = "key, id, source, chunk, text" + ", vector" * with_vectors
         for batch in in_batches(values):
-            query = f"SELECT key, id, source, chunk, text FROM {partition.records} WHERE {by} IN ({marks(len(batch))})"
-            rows = self._connection.execute(query, batch).fetchall()
-            records.update({row[0]: row[1:] for row in rows})
-            found += [row[0] for row in rows]
+            query = f"SELECT {columns} FROM {partition.records} WHERE {by} IN ({marks(len(batch))})"
+            rows = {row[0]: row for row in self._connection.execute(query, batch)}
+            records.update(rows)
+            found += rows
         return found
 
     def _tagged(self, filters: Filter) -> Sql:

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from lexigraph.model.errors import InvalidInput
+from lexigraph.model.errors import InvalidInput, Misconfigured
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.embedded import Database, embedded_path, in_batches, marks
@@ -18,6 +18,7 @@ from lexigraph.storage.protocols import VECTOR_INDEXES, FloatArray, Hit, IndexNa
 from lexigraph.storage.sqlite_filters import filterable_json
 from lexigraph.storage.vector import partitions
 from lexigraph.storage.vector.partitions import Partition
+from lexigraph.storage.vector.recent import Recent
 from lexigraph.storage.vector.search import Search
 from lexigraph.storage.vector.sidecar import Moved, Sidecars
 
@@ -37,6 +38,7 @@ class SqliteVectorStore:
         path = embedded_path(connection, "vectors.sqlite")
         self._database = Database(path, partitions.SCHEMA)
         self._sidecars = Sidecars(path.parent)
+        self._recent = Recent()
         self._sweep()
 
     # ------------------------------------------------------------ writing
@@ -151,7 +153,7 @@ class SqliteVectorStore:
             own = self._own(known)
             for index in {request.index for request in requests} - own.keys():
                 self._refuse_other_embedding(known, index)
-            return Search(connection, self._sidecars, tenant, own, patient=patient).answer(requests)
+            return Search(connection, self._sidecars, self._recent, tenant, own, patient=patient).answer(requests)
 
     def _rows(
         self, connection: sqlite3.Connection, tenant: Tenant, index: IndexName, columns: str, ids: Iterable[str]
@@ -171,7 +173,7 @@ class SqliteVectorStore:
     def _refuse_other_embedding(self, known: Sequence[Partition], index: IndexName) -> None:
         labels = {p.label for p in known if p.label}
         if index in VECTOR_INDEXES and labels and self.label not in labels:
-            raise InvalidInput(
+            raise Misconfigured(
                 f"{self._database.path}: holds vectors of {' and '.join(sorted(labels))}, not of {self.label}: set "
                 "LEXIGRAPH_EMBEDDING_MODEL to the model they were made with, or ingest into a new folder"
             )

@@ -1,0 +1,73 @@
+"""What the last searches by words found: the calls of one question ask for the same text, questions for the same words.
+
+A partition, as its row describes it, changes with every write: what was found in it holds for as long as it is the same.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lexigraph.storage.vector.partitions import Partition
+
+_TEXTS = 32
+_ROWS = 20_000  # of a text that is remembered: 320 kB
+_LENGTH = 10_000  # of such a text, and of the words counted, in characters
+_PARTITIONS = 32
+_COUNTS = 2_000  # of a partition
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Rows that words find: one entry a row in ``keys`` and in ``scores``, rounded to 6 digits."""
+
+    keys: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+    def joined(self, other: "Scored") -> "Scored":
+        """Return the rows of both, which have none in common."""
+        return Scored(np.concatenate([self.keys, other.keys]), np.concatenate([self.scores, other.scores]))
+
+    def best(self, k: int) -> list[tuple[int, float]]:
+        """Return key and score of the ``k`` best, and of all that tie with the last of them."""
+        if k >= len(self.keys):
+            return list(zip(self.keys.tolist(), self.scores.tolist(), strict=True))
+        return self._where(self.scores >= np.partition(self.scores, len(self.scores) - k)[len(self.scores) - k])
+
+    def of(self, keys: Sequence[int]) -> list[tuple[int, float]]:
+        """Return key and score of the rows that have one of these keys."""
+        return self._where(np.isin(self.keys, np.asarray(keys, np.int64)))
+
+    def _where(self, chosen: NDArray[np.bool_]) -> list[tuple[int, float]]:
+        return list(zip(self.keys[chosen].tolist(), self.scores[chosen].tolist(), strict=True))
+
+
+class Recent:
+    """Scores of the last texts, and numbers of rows by word. Threads may share one; what it holds is bounded."""
+
+    def __init__(self) -> None:
+        # replaced, never changed
+        self._texts: tuple[tuple[str, bool, Partition, Scored], ...] = ()
+        self._counts: dict[int, tuple[Partition, dict[tuple[str, int], int]]] = {}
+
+    def scored(self, partition: Partition, text: str, prefix: bool) -> Scored | None:
+        """Return the rows that a text finds; None when they are not known."""
+        for text_then, prefix_then, partition_then, scored in self._texts:
+            if (text_then, prefix_then, partition_then) == (text, prefix, partition):
+                return scored
+        return None
+
+    def keep(self, partition: Partition, text: str, prefix: bool, scored: Scored) -> None:
+        """Remember the rows that a text finds, unless there are very many of them."""
+        if len(scored.keys) <= _ROWS and len(text) <= _LENGTH:
+            self._texts = ((text, prefix, partition, scored), *self._texts[: _TEXTS - 1])
+
+    def counts(self, partition: Partition) -> dict[tuple[str, int], int]:
+        """Return the known numbers of rows, counted up to a limit, by FTS5 term and limit: to be read, and added to."""
+        known = self._counts.get(partition.number)
+        if known is None or known[0] != partition or len(known[1]) > _COUNTS:
+            if len(self._counts) >= _PARTITIONS:
+                self._counts = {}
+            known = self._counts[partition.number] = partition, {}
+        return known[1]
