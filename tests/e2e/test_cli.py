@@ -16,7 +16,6 @@ from typing import Any, Literal, get_args
 import pytest
 from rich.console import Console
 
-from lexigraph.retrieval.catalogue import RetrieverName
 from lexigraph.cli.checks import without_secrets
 from lexigraph.cli.demo import QUESTIONS
 from lexigraph.cli.doctor import check_variables, setting_rows
@@ -29,6 +28,7 @@ from lexigraph.cli.progress import Progression, telling
 from lexigraph.ingestion.events import Event
 from lexigraph.model import errors
 from lexigraph.retrieval.args import TraversalArgs
+from lexigraph.retrieval.catalogue import RetrieverName
 from lexigraph.settings import Settings
 from tests.e2e.commandline import Outcome, apart, begin, here
 from tests.standins.llm_server import ScriptedLLMServer
