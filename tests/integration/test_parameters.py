@@ -1,7 +1,9 @@
 """Whatever the parameters and the question, a result is well-formed and stays within its budgets."""
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from lexigraph.inference.factory import make_llm
 from lexigraph.inference.protocols import LanguageModel
 from lexigraph.model.question import Question
+from lexigraph.model.relations import ChunkRelation, PairObservation
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import DEFAULT_TENANT, Tenant
 from lexigraph.retrieval.args import TraversalArgs
@@ -94,6 +97,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
     folder = tmp_path_factory.mktemp("parameters")
     opened = open_laptop(folder / "data")
     assert not laptop(folder / "data", opened).ingest(write(folder / "files", WORLD.passages)).failures
+    relate_pages(opened)
     yield opened
     opened.close()
 
@@ -103,6 +107,14 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
     opened = open_laptop(tmp_path_factory.mktemp("empty"))
     yield opened
     opened.close()
+
+
+def relate_pages(stores: Stores) -> None:
+    """Let every page cause the next one, so that observed relations take part, too."""
+    ids = stores.graph.source_ids(DEFAULT_TENANT)
+    chunks = [next(iter(stores.graph.chunk_ids(DEFAULT_TENANT, i))) for i in ids]
+    seen = [PairObservation(a, b, "tests", "", (ChunkRelation(a, b, "CAUSES", 0.6),)) for a, b in pairwise(chunks)]
+    stores.graph.relate(DEFAULT_TENANT, seen)
 
 
 def ask(stores: Stores, name: str, text: str, args: Mapping[str, Any]) -> SearchResults:
@@ -182,6 +194,17 @@ def test_where_nothing_is_kept_nothing_is_found(empty: Stores, stores: Stores, n
 
 # ---------------------------------------------------------------- no parameter without effect
 
+
+class Slow:
+    """A reranker that takes longer than it is given."""
+
+    name = "slow"
+
+    def score(self, queries: Sequence[str], texts: Sequence[str]) -> list[float]:
+        time.sleep(0.1)
+        return [float(at) for at in range(len(texts))]
+
+
 PARTS = {"several_entities": True, "subqueries": [q.question for q in QUESTIONS[1:3]], "keywords": ["Zxqv"]}
 # parameter: two values that must give different results to some question, and what else must be set for it to matter
 FLIPS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
@@ -214,6 +237,33 @@ FLIPS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "keyword_top_k": (1, 50, {}),
     "max_depth": (0, 2, {}),
     "beam_width": (0, 100, {}),
+    "top_k": (1, 8, {}),
+    "vector": (False, True, {}),
+    "bm25": (False, True, {}),
+    "expand_hops": (0, 2, {"subgraph_depth": 0}),
+    "subgraph_depth": (0, 2, {"top_k": 1}),
+    "relation_bonus": (False, True, {}),
+    "path_weight": (0.0, 5.0, {}),
+    "graph_rank": ("none", "degree", {}),
+    "graph_rank_weight": (0.1, 5.0, {"graph_rank": "pagerank"}),
+    "max_entities": (1, 20, {"top_k": 1}),
+    "min_rel_confidence": (0.0, 0.9, {}),
+    "entity_min_length": (1, 50, {}),
+    "cooccur_min_count": (1, 50, {}),
+    "max_contexts": (2, 24, {}),
+    "rerank_alpha": (0.0, 1.0, {}),
+    "rerank_timeout": (0.01, 15.0, {"reranker": Slow()}),
+    "role": (None, "table", {}),
+    "use_symbolic": (False, True, {}),
+    "num_hops": (1, 3, {"top_k_per_hop": 2}),
+    "top_k_per_hop": (1, 15, {}),
+    "final_top_k": (1, 10, {}),
+    "hop_decay": (0.5, 1.0, {"top_k_per_hop": 2}),
+    "context_expansion_ratio": (0.1, 1.0, {"top_k_per_hop": 3}),
+    "num_docs": (1, 5, {}),
+    "max_sections": (1, 5, {}),
+    "min_relevance": (0.5, 0.9, {}),
+    "preset": ("factual", "comprehensive", {"min_relevance": 0.5}),
 }
 
 

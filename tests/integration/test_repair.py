@@ -34,6 +34,14 @@ def lose_vectors(index: LexicalGraphIndex, source: str) -> None:
     index.stores.vectors.delete(DEFAULT, {"statement": index.stores.graph.node_ids(DEFAULT, source).statements[:1]})
 
 
+def lose_labels(index: LexicalGraphIndex, source: str) -> None:
+    index.stores.vectors.delete(DEFAULT, {"relation": index.stores.graph.node_ids(DEFAULT, source).chunks})
+
+
+def leave_labels(index: LexicalGraphIndex, source: str) -> None:
+    index.stores.vectors.upsert(DEFAULT, {"relation": [VectorRecord("chunk:" + "9" * 32, "built by", source)]})
+
+
 def lose_text(index: LexicalGraphIndex, source: str) -> None:
     index.stores.documents.delete(DEFAULT, source)
 
@@ -69,6 +77,8 @@ def forget_in_the_registry(index: LexicalGraphIndex, source: str) -> None:
 
 DAMAGE: list[tuple[Callable[[LexicalGraphIndex, str], None], str, bool]] = [
     (lose_vectors, "vectors are missing", True),
+    (lose_labels, "vectors are missing", True),
+    (leave_labels, "leftovers", True),
     (lose_text, "text is missing", True),
     (leave_a_vector, "leftovers", True),
     (leave_a_text, "leftovers", True),

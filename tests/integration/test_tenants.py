@@ -11,6 +11,7 @@ from lexigraph.answering.query_engine import LexicalGraphQueryEngine
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.errors import LexigraphError
 from lexigraph.model.ids import content_hash, entity_id
+from lexigraph.model.relations import ChunkRelation, PairObservation, RelationCounts
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import (
     ContentCache,
@@ -18,6 +19,7 @@ from lexigraph.storage.protocols import (
     EvidenceRequest,
     GraphStore,
     Registry,
+    RelatedRequest,
     SearchRequest,
     Stores,
     VectorStore,
@@ -58,6 +60,11 @@ def calls(index: LexicalGraphIndex) -> dict[str, Callable[[], Any]]:
         "graph.entities": lambda: s.graph.entities(THEIRS, entities, connected=9).found,
         "graph.evidence": lambda: s.graph.evidence(THEIRS, wanted),
         "graph.neighbourhood": lambda: s.graph.neighbourhood(THEIRS, chunks, names={chunks[0]: entities}).statements,
+        "graph.nodes": lambda: s.graph.nodes(THEIRS, entities, near=entities),
+        "graph.surroundings": lambda: s.graph.surroundings(THEIRS, entities).nodes,
+        "graph.related": lambda: s.graph.related(THEIRS, RelatedRequest(chunks, names={"": entities}, first=9)),
+        "graph.observed": lambda: s.graph.observed(THEIRS, chunks, "observer", "how"),
+        "graph.relation_counts": lambda: s.graph.relation_counts(THEIRS) != RelationCounts(),
         "graph.egonet": lambda: s.graph.egonet(THEIRS, entities[0]),
         "graph.stats": lambda: any(s.graph.stats(THEIRS).values()),
         "graph.dump": lambda: any(s.graph.dump(THEIRS).values()),
@@ -100,6 +107,8 @@ def _keys(index: LexicalGraphIndex) -> list[str]:
 
 
 def test_no_reading_call_gives_the_other_tenant_anything(index: LexicalGraphIndex) -> None:
+    ends = index.documents(tenant=OURS)[0].intended[:1] * 2
+    index.stores.graph.relate(OURS, [PairObservation(*ends, "observer", "how", (ChunkRelation(*ends, "CAUSES", 0.8),))])
     before = content(index.stores, OURS)
     leaks = {}
     for name, call in calls(index).items():
@@ -117,6 +126,7 @@ def test_every_reading_call_of_the_protocols_is_tried(index: LexicalGraphIndex) 
     writes = {
         *("write", "publish", "withdraw", "set_synonyms", "collect", "settle", "upsert", "tag", "untag", "delete", "put"),
         *("save", "forget", "lease", "start_job", "add_events", "finish_job", "put_many", "own", "disown", "close"),
+        "relate",
     }
     tried = set(calls(index))
     for prefix, protocol in (

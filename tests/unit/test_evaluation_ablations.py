@@ -56,7 +56,12 @@ def test_every_variant_is_measured_against_the_shipped_one(
 def test_a_limit_is_a_number_above_zero(limit: str, tmp_path: Path) -> None:
     files = ["--corpus", str(tmp_path / "c.jsonl"), "--questions", str(tmp_path / "q.jsonl")]
     done = subprocess.run(
-        [sys.executable, SCRIPT, *files, f"--limit={limit}"], capture_output=True, text=True, check=False, cwd=tmp_path
+        [sys.executable, SCRIPT, *files, f"--limit={limit}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        timeout=120,
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert "argument --limit:" in done.stderr

@@ -482,10 +482,10 @@ def test_without_usable_propositions_the_passage_must_do():
 
 def test_chunks_are_asked_for_side_by_side_within_the_limit_and_come_back_in_order():
     chunks = [a_chunk(f"Chunk {i}.") for i in range(12)]
-    together = threading.Barrier(3, timeout=20)
+    together = threading.Barrier(3)
 
     def script(prompt: Prompt) -> Any:
-        together.wait()  # passes only when three are asked at the same time
+        together.wait(20)  # passes only when three are asked at the same time
         number = int(prompt.user.split("Chunk ")[1].split(".")[0])
         time.sleep(0.01 * (number % 3 == 0))
         return saying(f"Statement {number}.")

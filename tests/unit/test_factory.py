@@ -182,7 +182,7 @@ import sys
 from lexigraph.storage import CacheFactory, DocumentStoreFactory, GraphStoreFactory, RegistryFactory, VectorStoreFactory
 print([m for m in sys.modules if m in ("sqlite3", "boto3", "spacy", "onnxruntime", "llama_index") or m.endswith(".sqlite")])
 """
-    out = subprocess.run([sys.executable, "-c", body], check=True, capture_output=True, text=True).stdout
+    out = subprocess.run([sys.executable, "-c", body], check=True, capture_output=True, text=True, timeout=120).stdout
     assert out == "[]\n"
 
 

@@ -85,13 +85,13 @@ def test_nothing_imports_upwards(layer: str) -> None:
 )
 def test_importing_a_module_loads_nothing_heavy(module: str) -> None:
     code = f"import sys, {module}; print(*sorted({{m.split('.')[0] for m in sys.modules}} & set({HEAVY!r})))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.strip() == ""
 
 
 def test_importing_the_package_loads_only_its_own_front_door() -> None:
     code = "import sys, lexigraph; print(*[m for m in sys.modules if m.startswith(('lexigraph', 'numpy', 'pydantic'))])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.split() == ["lexigraph"]
 
 

@@ -133,7 +133,9 @@ assert chunk(document)[0].text == "Some text."
 heavy = {"bs4", "markdown_it", "pypdf", "docx", "openpyxl", "lxml", "defusedxml", "llama_index", "nltk", "spacy"}
 print(sorted(heavy & set(sys.modules)))
 """
-    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True, timeout=120
+    )
     assert done.stdout.strip() == "[]"
 
 

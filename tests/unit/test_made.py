@@ -120,7 +120,7 @@ def test_the_command_writes_what_the_evaluation_reads(tmp_path: Path) -> None:
         "--out",
         tmp_path,
     ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
 
     files = [Path(line) for line in done.stdout.split()]
     assert files == [tmp_path / "corpus.jsonl", tmp_path / "questions.jsonl"]
@@ -133,7 +133,7 @@ def test_the_command_writes_what_the_evaluation_reads(tmp_path: Path) -> None:
 
 def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     command = [sys.executable, "bench/questions.py", "--documents", "5", "--out", str(tmp_path / "new")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
 
     assert (done.returncode, "documents must be 50 to 3,000, got 5" in done.stderr) == (2, True)
     assert not (tmp_path / "new").exists()

@@ -357,11 +357,11 @@ def test_async_twins_answer_like_the_others():
 
 
 def test_questions_run_side_by_side():
-    meeting = threading.Barrier(3, timeout=30)
+    meeting = threading.Barrier(3)
 
     class Meeting(Shelf):
         def retrieve(self, tenant, question):
-            meeting.wait()
+            meeting.wait(30)
             return super().retrieve(tenant, question)
 
     async def three():
@@ -383,7 +383,7 @@ def test_it_works_inside_a_running_loop_under_nest_asyncio():
         "async def main(): return asyncio.run(engine.aquery('What?')).response + engine.query('What?').response\n"
         "print(asyncio.run(main()))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
     assert done.stdout.strip() == prompts.NOTHING_FOUND * 2, done.stderr
 
 
@@ -528,5 +528,5 @@ def test_the_package_and_its_query_engine_load_nothing_heavy():
         "import sys; from lexigraph import LexicalGraphQueryEngine; "
         f"print([m for m in {heavy} if m in sys.modules], LexicalGraphQueryEngine.__name__)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.strip() == "[] LexicalGraphQueryEngine"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lexigraph.model.graph import Entity, Link
 from lexigraph.retrieval.args import TraversalArgs
-from lexigraph.retrieval.ranking import WEIGHTS, Candidate, Coverage, Ranked, Ranker, Weights, title_matches
+from lexigraph.retrieval.ranking import WEIGHTS, Candidate, Coverage, Ranked, Ranker, Ranking, Weights, title_matches
 from lexigraph.retrieval.text import names
 
 QUESTION = "When did the mother of Lothair die?"
@@ -29,7 +29,7 @@ class World:
     def chunk(
         self, id_: str, text: str, likeness: float = 0.2, *, title: str = "", source: str = "", **known: object
     ) -> None:
-        held = self.coverage.held(f"{title}\n{text}")
+        (held,) = self.coverage.held([f"{title}\n{text}"])
         self.candidates[id_] = Candidate(id_, source or id_, title, text, held, likeness, likeness, **known)  # type: ignore[arg-type]
 
     def link(self, from_: str, entity: str, to: str, kind: str = "about", df: int = 1) -> None:
@@ -41,20 +41,35 @@ class World:
         return Ranker(self.coverage, self.asked, self.args, self.weights)
 
     def rank(self, *hops: list[str]) -> list[Ranked]:
-        return self.ranker().rank(self.candidates, self.links, self.entities, hops)
+        return self.ranking(*hops).best()
 
     def order(self, *hops: list[str]) -> list[str]:
-        return [r.id for r in self.rank(*hops)]
+        return self.ranking(*hops).ids
+
+    def ranking(self, *hops: list[str]) -> Ranking:
+        return self.ranker().rank(self.candidates, self.links, self.entities, hops)
 
 
 def test_a_text_that_holds_all_words_of_a_subquery_counts_as_much_as_that_subquery_does():
     coverage = Coverage("Who leads the Heron Team and who wrote Silverbirch?", [("Who wrote Silverbirch?", 0.9)])
-    held = np.stack([coverage.held(text) for text in ("Silverbirch: he wrote it.", "The Heron Team.", "Nothing.")])
+    held = coverage.held(["Silverbirch: he wrote it.", "The Heron Team.", "Nothing."])
     whole, part, nothing = coverage.best_shares(held).tolist()
     assert (whole, nothing) == (0.9, 0.0)
     assert part == pytest.approx(2 / 5)
     alone = Coverage("Who wrote Silverbirch?")
-    assert alone.best_shares(alone.held("Silverbirch")[np.newaxis]).tolist() == [0.5]
+    assert alone.best_shares(alone.held(["Silverbirch"])).tolist() == [0.5]
+
+
+def test_words_held_are_told_text_by_text_though_all_are_searched_at_once():
+    coverage = Coverage("Who leads the Heron Team?")
+    texts = ["The team", "leads", "", "Heron, heron", "steam and therons", "The team"]
+    apart = [coverage.held([text])[0].tolist() for text in texts]
+    assert Coverage("Who leads the Heron Team?").held(texts).tolist() == apart
+    assert [dict(zip(coverage.words, row, strict=True)) for row in apart[:2]] == [
+        {"lead": 0.0, "heron": 0.0, "team": 1.0},
+        {"lead": 1.0, "heron": 0.0, "team": 0.0},
+    ]
+    assert coverage.held([]).shape == (0, 3)
 
 
 def lothair() -> World:
@@ -88,6 +103,12 @@ def test_a_result_says_which_names_led_to_it_and_through_which_link():
     assert found.path == ("Lothair", "Ermengarde")
     assert found.via == Link("lothair", "Ermengarde", "ermengarde", "about")
     assert next(r for r in world.rank(["lothair"]) if r.id == "lothair").path == ()
+
+
+def test_the_best_of_a_ranking_are_the_first_of_all():
+    ranking = lothair().ranking()
+    assert [r.id for r in ranking.best(2)] == ranking.ids[:2]
+    assert [r.id for r in ranking.best()] == ranking.ids
 
 
 def test_links_of_chunks_that_were_not_followed_bring_nothing():
@@ -190,8 +211,8 @@ def test_bm25_and_cosine_share_likeness_by_their_weight():
 
 def test_naming_the_entities_of_the_question_counts_by_their_weight():
     world = World(args=TraversalArgs(entity_weight=1.0))
-    world.chunk("both", "x", entities=frozenset({"e1", "e2"}))
-    world.chunk("one", "x", entities=frozenset({"e1"}))
+    world.chunk("both", "x", entities={"e1", "e2"})
+    world.chunk("one", "x", entities={"e1"})
     world.chunk("none", "x", 0.3)
     world.asked = {"e1": 1.0, "e2": 0.5}
     assert world.order() == ["both", "one", "none"]
@@ -242,7 +263,7 @@ def test_a_title_inside_a_longer_title_that_is_named_does_not_count():
 
 def test_nothing_found_is_nothing_ranked():
     world = World()
-    assert world.rank() == []
+    assert world.rank() == world.order() == []
     assert world.ranker().diversify([], {}) == []
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -146,4 +145,4 @@ def test_a_name_within_another_word_is_not_named():
     row = StatementRow("s", "They moved to Canada.", "", "t", "", "c", 0, 0, 0, 0, 0, Source("source", "file:///x"))
     assert leads_on(row, [("entity:x", "ada", 0.5)]) == 0.0
     assert leads_on(row, [("entity:x", "canada", 0.5), ("entity:y", "they", 0.3)]) == 0.5
-    assert leads_on(replace(row, entities=("entity:x",)), [("entity:x", "ada", 0.5)]) == 0.5
+    assert leads_on(row._replace(entities=("entity:x",)), [("entity:x", "ada", 0.5)]) == 0.5

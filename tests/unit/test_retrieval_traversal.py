@@ -567,5 +567,6 @@ sys.exit(f"loaded: {heavy}" if heavy else 0)
         text=True,
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr

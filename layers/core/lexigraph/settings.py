@@ -102,6 +102,7 @@ class Settings(BaseSettings):
     api_auth: Literal["key", "open"] = Field("key", description="open asks for no key: for loopback only")
     api_rate: int = Field(600, ge=0, le=1_000_000, description="requests a minute and key; 0 is no limit")
     api_deadline: float = Field(60.0, gt=0, le=900, description="seconds until a request is answered with 503")
+    ingest_in: Literal["process", "thread"] = Field("process", description="where the server takes documents in")
     ingest_roots: list[Path] = Field([Path()], description="folders whose files /ingest may take in (JSON list)")
 
     # asking

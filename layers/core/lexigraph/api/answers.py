@@ -39,7 +39,7 @@ class Answers:
         engine = self._service.engine(self._tenant, body.retriever, body.parameters)
         return engine.stream(
             body.question,
-            filters=body.filters,
+            filters=body.where(),
             history=[(turn.role, turn.content) for turn in body.history],
             context=[c if isinstance(c, str) else {"id": c.id, "text": c.text} for c in body.context],
         )

@@ -7,18 +7,21 @@ question leaves: what the caller cannot mend is logged under the request id and 
 import logging
 from typing import Any, cast
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, params
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from lexigraph.model.errors import (
     Conflict,
     InvalidInput,
     LexigraphError,
+    Misconfigured,
     ModelUnavailable,
     NotFound,
     StoreUnavailable,
+    in_general,
 )
 
 log = logging.getLogger(__name__)
@@ -37,10 +40,6 @@ CODES = {
     422: "invalid_input",
     429: "rate_limited",
     503: "unavailable",
-}
-_GENERAL = {
-    StoreUnavailable: "a store cannot be reached, read or written",
-    ModelUnavailable: "a model cannot be loaded or reached, or gave no usable reply",
 }
 
 
@@ -69,9 +68,11 @@ def as_api_error(error: BaseException) -> ApiError:
     if isinstance(error, Conflict):
         return ApiError(409, str(error), code="conflict")
     if isinstance(error, (StoreUnavailable, ModelUnavailable)):
-        kind = StoreUnavailable if isinstance(error, StoreUnavailable) else ModelUnavailable
+        code = StoreUnavailable.code if isinstance(error, StoreUnavailable) else ModelUnavailable.code
         retry = {"Retry-After": str(_RETRY_SECONDS)}
-        return ApiError(503, _GENERAL[kind], code=kind.code, hint="try again in a few seconds", headers=retry)
+        return ApiError(503, in_general(error), code=code, hint="try again in a few seconds", headers=retry)
+    if isinstance(error, Misconfigured):
+        return ApiError(503, in_general(error), code="misconfigured", hint="whoever runs it finds the reason in its log")
     if isinstance(error, InvalidInput):
         return ApiError(422, str(error))
     code = error.code if isinstance(error, LexigraphError) else "internal_error"
@@ -102,17 +103,43 @@ def handle_errors(app: FastAPI) -> None:
 
     def of_framework(request: Request, error: Exception) -> JSONResponse:
         error = cast(HTTPException, error)
-        code = CODES.get(error.status_code, "error")
-        return respond(request, ApiError(error.status_code, error.detail, code=code, headers=dict(error.headers or {})))
+        code, headers = CODES.get(error.status_code, "error"), dict(error.headers or {})
+        if error.status_code == 405:
+            headers["Allow"] = ", ".join(_methods(request))
+        return respond(request, ApiError(error.status_code, error.detail, code=code, headers=headers))
 
     def of_validation(request: Request, error: Exception) -> JSONResponse:
-        return respond(request, ApiError(422, _first_problem(cast(RequestValidationError, error))))
+        error = cast(RequestValidationError, error)
+        if wanted := _other_type(request, error):
+            return respond(request, ApiError(415, f"content-type: must be {wanted}"))
+        return respond(request, ApiError(422, _first_problem(error)))
 
     app.add_exception_handler(LexigraphError, of_core)
     app.add_exception_handler(ApiError, of_core)
     app.add_exception_handler(HTTPException, of_framework)
     app.add_exception_handler(RequestValidationError, of_validation)
     app.add_exception_handler(Exception, of_core)
+
+
+def _methods(request: Request) -> list[str]:
+    """Return the methods of a path; the framework names those of the first route only."""
+
+    def allowed(method: str) -> bool:
+        scope = {**request.scope, "method": method}
+        return any(route.matches(scope)[0] == Match.FULL for route in request.app.routes)
+
+    return [method for method in ("DELETE", "GET", "PATCH", "POST", "PUT") if allowed(method)]
+
+
+def _other_type(request: Request, error: RequestValidationError) -> str:
+    """Return the content type that the route reads, when the body was sent as another; else nothing."""
+    body = getattr(request.scope.get("route"), "body_field", None)
+    if body is None or not any(problem["loc"][0] == "body" for problem in error.errors()):
+        return ""
+    sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    wanted = "multipart/form-data" if isinstance(body.field_info, (params.Form, params.File)) else "application/json"
+    right = sent == wanted or (wanted == "application/json" and sent.endswith("+json"))
+    return "" if right or not sent else wanted
 
 
 def _first_problem(error: RequestValidationError) -> str:
@@ -122,7 +149,8 @@ def _first_problem(error: RequestValidationError) -> str:
     said = str(first["msg"]).removeprefix("Value error, ")
     if first["type"] == "json_invalid":
         return f"the body is no JSON: {(first.get('ctx') or {}).get('error', said)}"
-    return f"{place or 'the body'}: {said}"
+    # an error of the core names its field itself
+    return said if place and said.startswith(place) else f"{place or 'the body'}: {said}"
 
 
 def _where(error: BaseException) -> str:

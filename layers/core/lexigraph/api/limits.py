@@ -1,10 +1,12 @@
 """What a request may be: how long its body, how deep its JSON, and which text."""
 
+import re
 import secrets
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import Request
-from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lexigraph.api.errors import ApiError, respond
@@ -15,9 +17,12 @@ MAX_VALUES = 20_000
 
 
 class Body(BaseModel):
-    """Base of what clients send: unknown fields are refused, so that a misspelt one is not silently without effect."""
+    """Base of what clients send: unknown fields are refused, so that a misspelt one is not silently without effect.
 
-    model_config = ConfigDict(extra="forbid", str_max_length=100_000)
+    A value has the type that the schema names: ``"5"`` and ``true`` are no numbers.
+    """
+
+    model_config = ConfigDict(extra="forbid", str_max_length=100_000, strict=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -60,7 +65,21 @@ def whole(text: str) -> str:
     return text
 
 
+def _written(pattern: str, what: str) -> Callable[[Any], Any]:
+    """Return what lets a query parameter pass in one spelling only, where the framework would take many."""
+
+    def check(given: Any) -> Any:
+        if isinstance(given, str) and not re.fullmatch(pattern, given):
+            raise ValueError(f"must be {what}")
+        return given
+
+    return check
+
+
 Text = Annotated[str, AfterValidator(whole)]
+Flag = Annotated[bool, BeforeValidator(_written("true|false", "true or false"))]
+Whole = Annotated[int, BeforeValidator(_written("-?[0-9]{1,18}", "a whole number"))]
+Number = Annotated[float, BeforeValidator(_written(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9]{1,2})?", "a number"))]
 
 
 class Requests:

@@ -18,8 +18,8 @@ from lexigraph.model.errors import ModelUnavailable
 NAMES_WEIGHT = 0.25  # of the mean likeness to the names, beside the question's
 RARITY = 1.5  # power of idf
 LENGTH = 0.5  # share of a text's own length in what it is divided by; the rest is the mean length
-_BITS = 21  # of a code point
-_Ints = NDArray[np.int64]
+_LEAST = 1e-12  # instead of the length 0 of what shares no trigram
+_Ints = NDArray[np.signedinteger[Any]]
 _Floats = NDArray[np.float64]
 
 
@@ -36,23 +36,24 @@ class TfidfReranker:
         """Return one score a text, 0 when it shares no trigram with a query."""
         if not queries or not texts:
             return [0.0] * len(texts)
-        grams, owner = _trigrams(texts)
-        vocabulary, term = np.unique(grams, return_inverse=True)
-        if not len(vocabulary):
-            return [0.0] * len(texts)
-        pair, count = np.unique(owner * len(vocabulary) + term, return_counts=True)
-        owner, term = np.divmod(pair, len(vocabulary))
-        held_by = np.bincount(term, minlength=len(vocabulary))
+        asked = [queries[0], *dict.fromkeys(queries[1:])]
+        owner, term, count = _terms([*asked, *texts])
+        of_text, terms = owner >= len(asked), int(term.max(initial=0)) + 1
+        held_by = np.bincount(term[of_text], minlength=terms)
         idf = (np.log((1 + len(texts)) / (1 + held_by)) + 1) ** RARITY
         weight = (1 + np.log(count)) * idf[term]
-        length = np.sqrt(_sums(owner, weight**2, len(texts)))
-        divisor: _Floats = LENGTH * length + (1 - LENGTH) * fsum(length) / len(texts)  # the order of texts plays no part
 
         # the cosine is linear in the query, so that all queries together cost as much as one
-        wanted = _query_vector(queries[0], vocabulary, idf)
-        if names := [_query_vector(name, vocabulary, idf) for name in dict.fromkeys(queries[1:])]:
-            wanted = wanted + NAMES_WEIGHT * np.mean(names, axis=0)
-        scores = _sums(owner, weight * wanted[term], len(texts)) / divisor
+        of_query = ~of_text & (held_by[term] > 0)
+        query, its = owner[of_query], weight[of_query]
+        share = np.full(len(asked), NAMES_WEIGHT / max(len(asked) - 1, 1))
+        share[0] = 1.0
+        wanted = _sums(term[of_query], its * (share / np.maximum(_lengths(query, its, len(asked)), _LEAST))[query], terms)
+
+        owner, term, weight = owner[of_text] - len(asked), term[of_text], weight[of_text]
+        length = _lengths(owner, weight, len(texts))
+        divisor: _Floats = LENGTH * length + (1 - LENGTH) * fsum(length) / len(texts)  # the order of texts plays no part
+        scores = _sums(owner, weight * wanted[term], len(texts)) / np.maximum(divisor, _LEAST)
         return [float(score) for score in scores]
 
 
@@ -77,7 +78,7 @@ class CrossEncoderReranker:
         try:
             scores = encoder.predict([(query, text) for text in texts], activation_fn=_sigmoid, show_progress_bar=False)
         except (RuntimeError, ValueError) as error:
-            raise ModelUnavailable(f"reranker model {self.model}: {error}") from error
+            raise ModelUnavailable(f"reranker model {self.model} failed ({type(error).__name__})") from error
         return [float(score) for score in np.asarray(scores).reshape(len(texts))]
 
     def _load(self) -> Any:
@@ -91,7 +92,7 @@ class CrossEncoderReranker:
             return CrossEncoder(self.model)
         except (OSError, RuntimeError, ValueError) as error:
             raise ModelUnavailable(
-                f"reranker model {self.model} cannot be loaded: {error}; set LEXIGRAPH_RERANK_MODEL"
+                f"reranker model {self.model} cannot be loaded ({type(error).__name__}); set LEXIGRAPH_RERANK_MODEL"
             ) from error
 
 
@@ -100,20 +101,36 @@ def _sigmoid(scores: Any) -> Any:
     return scores.sigmoid()
 
 
-def _trigrams(texts: Sequence[str]) -> tuple[_Ints, _Ints]:
-    """Return the trigrams of all texts as numbers (three code points side by side) and the text each stands in."""
+def _terms(texts: Sequence[str]) -> tuple[_Ints, _Ints, _Ints]:
+    """Return which text holds which trigram how often; trigrams are numbered from 0 as they sort."""
     joined = " \0 ".join(text.replace("\0", " ") for text in texts)
     folded = unicodedata.normalize("NFKC", f" {joined} ").casefold()
-    points = np.frombuffer(folded.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)
-    blank = [ord(c) for c in set(folded) if not (c.isalnum() or c == "\0" or unicodedata.category(c)[0] == "M")]
-    space = np.isin(points, blank)
-    again = np.concatenate(([False], space[:-1] & space[1:]))
-    points = np.where(space, ord(" "), points)[~again]
-    owner = np.cumsum(points == 0)
+    points = _letters(folded)
+    space = points == 1
+    points = points[~np.concatenate(([False], space[:-1] & space[1:]))]
+    letter, text = int(points.max()).bit_length(), len(texts).bit_length()
+    points = points.astype(np.int32 if 3 * letter + text < 32 else np.int64)  # the narrower, the sooner sorted
+    owner = np.cumsum(points == 0, dtype=points.dtype)
     first, second, third = points[:-2], points[1:-1], points[2:]
     inside = (first != 0) & (second != 0) & (third != 0)
-    grams = (first << 2 * _BITS) | (second << _BITS) | third
-    return grams[inside], owner[1:-1][inside]
+    gram = (first << 2 * letter) | (second << letter) | third
+    pair = np.sort((gram << text | owner[1:-1])[inside])  # sorted once, equal pairs and equal trigrams stand together
+    start = np.flatnonzero(np.diff(pair, prepend=-1))
+    count, pair = np.diff(start, append=len(pair)), pair[start]
+    term = np.cumsum(np.diff(pair >> text, prepend=-1) > 0) - 1
+    return pair & ((1 << text) - 1), term, count
+
+
+def _letters(text: str) -> _Ints:
+    """Return the characters of a text as numbers in the order of their code points: 0 parts texts, 1 is what parts words."""
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    number = np.zeros(int(points.max()) + 1, np.int64)
+    number[points] = 1
+    present = [chr(point) for point in np.flatnonzero(number)]
+    in_words = [ord(c) for c in present if c.isalnum() or unicodedata.category(c)[0] == "M"]
+    number[in_words] = np.arange(2, len(in_words) + 2)
+    number[0] = 0
+    return number[points]
 
 
 def _sums(group: _Ints, values: _Floats, groups: int) -> _Floats:
@@ -121,12 +138,6 @@ def _sums(group: _Ints, values: _Floats, groups: int) -> _Floats:
     return sums
 
 
-def _query_vector(query: str, vocabulary: _Ints, idf: _Floats) -> _Floats:
-    """Return the query's unit vector over the vocabulary; trigrams that no text holds are left out."""
-    grams, count = np.unique(_trigrams([query])[0], return_counts=True)
-    place = np.minimum(np.searchsorted(vocabulary, grams), len(vocabulary) - 1)
-    known = vocabulary[place] == grams
-    vector = np.zeros(len(vocabulary))
-    vector[place[known]] = (1 + np.log(count[known])) * idf[place[known]]
-    length = np.linalg.norm(vector)
-    return vector / length if length else vector
+def _lengths(group: _Ints, values: _Floats, groups: int) -> _Floats:
+    lengths: _Floats = np.sqrt(_sums(group, values**2, groups))
+    return lengths

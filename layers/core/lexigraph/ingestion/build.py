@@ -118,7 +118,8 @@ def records(source: str, chunk: IdentifiedChunk, graph: ChunkGraph) -> dict[Inde
     """Return the index records of a chunk, their vectors still open.
 
     A statement is indexed under the title of its document, since it seldom repeats it; a topic likewise.
-    Several chunks may hold one statement, so only the chunk's own record names a chunk.
+    Several chunks may hold one statement, so only the chunk's own records name a chunk: its text, and the labels of the
+    relations that it tells, which have its id and so live and die with it.
     """
     title = chunk.chunk.title
     head = f"{title}: " if title else ""
@@ -128,4 +129,5 @@ def records(source: str, chunk: IdentifiedChunk, graph: ChunkGraph) -> dict[Inde
         "topic": [
             VectorRecord(t.id, t.value if t.value == text_key(title) else f"{head}{t.value}", source) for t in graph.topics
         ],
+        "relation": [VectorRecord(chunk.id, "\n".join(dict.fromkeys(f.predicate for f in graph.facts)), source, chunk.id)],
     }

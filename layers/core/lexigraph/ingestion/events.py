@@ -4,6 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import Stores
+
+# steps within a step: of these only the last is kept
+_FLEETING = frozenset(
+    ("entity_extraction", "embedding_progress", "hash_computed", "relation_extraction", "relation_incremental_progress")
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -16,6 +24,18 @@ class Event:
 
 
 Listener = Callable[[Event], None]
+
+
+def recording(stores: Stores, tenant: Tenant, job_id: str, on_event: Listener) -> Listener:
+    """Return a listener that keeps events for the job and passes them on; steps within a step are only passed on."""
+
+    def tell(event: Event) -> None:
+        if event.stage not in _FLEETING or event.current == event.total:
+            counts = {"current": event.current, "total": event.total} if event.current or event.total else {}
+            stores.registry.add_events(tenant, job_id, [(event.stage, {**event.detail, **counts})])
+        on_event(event)
+
+    return tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +51,9 @@ class IngestReport:
     """The sum of a run.
 
     Entities and relations (facts) are those that the graph has more than before. ``extracted`` and ``embedded`` count the
-    chunks and texts that models were given, not those found in the cache.
+    chunks and texts that models were given, not those found in the cache. ``cooccur_edges`` are pairs of entities that the
+    new chunks name together often enough, ``llm_rel_edges`` relations between chunks that were not known before,
+    ``pairs_failed`` pairs of chunks that the next run asks about again.
     """
 
     job_id: str = ""
@@ -48,6 +70,9 @@ class IngestReport:
     extracted: int = 0
     embedded: int = 0
     dropped: int = 0
+    cooccur_edges: int = 0
+    llm_rel_edges: int = 0
+    pairs_failed: int = 0
     elapsed_sec: float = 0.0
     incremental: bool = True
     failures: list[Failure] = field(default_factory=list)

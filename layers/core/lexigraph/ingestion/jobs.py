@@ -4,6 +4,7 @@ A job's ``request`` says all that is needed: ``paths`` on this machine, or the `
 ``namespace``. What was finished before an interruption is not done again.
 """
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -13,9 +14,11 @@ from typing import Any
 from lexigraph.ingestion.events import Failure, IngestReport
 from lexigraph.ingestion.load import FILE_TYPES, FileItem, Rejected, scan
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
-from lexigraph.model.errors import InvalidInput, LexigraphError, NotFound
+from lexigraph.model.errors import InvalidInput, LexigraphError, NotFound, in_general
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import JobRecord
+
+_LOG = logging.getLogger(__name__)
 
 KIND = "ingest"
 OUTSIDE = "lies outside the folders that may be taken in (ingest_roots)"
@@ -46,9 +49,10 @@ def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed
         )
         _add_failures(index, tenant, job, report, outside)
     except LexigraphError as error:
-        _fail(index, tenant, job, str(error))
+        _LOG.warning("job %s failed: %s", job.id, error)
+        _fail(index, tenant, job, in_general(error))
     except Exception as error:  # noqa: BLE001  # a job must not stay open for ever; its text may be that of a document
-        _fail(index, tenant, job, type(error).__name__)
+        _fail(index, tenant, job, in_general(error))
 
 
 def inside(path: Path, roots: Sequence[Path]) -> Path:

@@ -5,20 +5,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from lexigraph.inference.factory import make_embedder, make_llm
-from lexigraph.inference.protocols import Embedder
-from lexigraph.ingestion import remove, repair, versions
-from lexigraph.ingestion.events import Event, Failure, IngestReport, Listener
+from lexigraph.inference.protocols import Embedder, LanguageModel
+from lexigraph.ingestion import relations, remove, repair, versions
+from lexigraph.ingestion.events import Event, Failure, IngestReport, Listener, recording
 from lexigraph.ingestion.extract import Extractor, make_extractor
 from lexigraph.ingestion.load import FileItem, Rejected, fingerprint, load, scan
 from lexigraph.ingestion.models import CachedModels
 from lexigraph.ingestion.synonyms import read_synonyms
 from lexigraph.model.document import LoadedDocument
-from lexigraph.model.errors import Conflict, InvalidInput, LexigraphError, NotFound
+from lexigraph.model.errors import Conflict, InvalidInput, NotFound, in_general
 from lexigraph.model.graph import Source
 from lexigraph.model.ids import content_hash, source_id
 from lexigraph.model.tenant import Tenant
@@ -48,15 +48,17 @@ class LexicalGraphIndex:
         *,
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
+        llm: LanguageModel | None = None,
         settings: Settings | None = None,
     ) -> None:
         self.settings = settings or load_settings()
         self.stores = stores or open_stores(self.settings)
         self._owns_stores = stores is None
         embedder = embedder or make_embedder(self.settings)
-        if extractor is None:
-            llm = make_llm(self.settings) if self.settings.extraction == "llm" else None
-            extractor = make_extractor(self.settings, llm)
+        if llm is None and (self.settings.extraction == "llm" or self.settings.relations):
+            llm = make_llm(self.settings)
+        self.llm = llm
+        extractor = extractor or make_extractor(self.settings, llm)
         self.models = CachedModels(extractor, embedder, self.stores.cache)
 
     def __enter__(self) -> Self:
@@ -75,6 +77,7 @@ class LexicalGraphIndex:
         tenant: str = "default",
         namespace: str = "default",
         incremental: bool = True,
+        refresh_relations: bool = True,
         on_event: Listener = lambda _: None,
         job: JobRecord | None = None,
     ) -> IngestReport:
@@ -83,8 +86,9 @@ class LexicalGraphIndex:
         A file given as a ``FileItem`` has the URI that the item says, wherever it lies. ``job`` is one that was started
         for this before and whose lease (:func:`job_lease`) the caller holds; by default one is started.
         ``incremental`` skips what has not changed; otherwise everything is extracted and embedded anew, and written with
-        the same ids. Raise ``InvalidInput`` for a bad tenant or namespace, or a database of another embedding model,
-        ``StoreUnavailable`` and ``ModelUnavailable`` when the run cannot go on: run it again, it continues.
+        the same ids, and neighbouring chunks are related anew but for ``refresh_relations=False``. Raise ``InvalidInput``
+        for a bad tenant or namespace, or a database of another embedding model, ``StoreUnavailable`` and
+        ``ModelUnavailable`` when the run cannot go on: run it again, it continues.
         """
         owner, namespace = Tenant(tenant), _checked_namespace(namespace)
         began = time.perf_counter()
@@ -94,14 +98,15 @@ class LexicalGraphIndex:
             named = [p.uri if isinstance(p, FileItem) else str(p) for p in paths]
             job = self.stores.registry.start_job(owner, "ingest", {"paths": named, "namespace": namespace})
         report = IngestReport(job_id=job.id, incremental=incremental)
-        run = _Run(self, owner, namespace, report, _recording(self.stores, owner, job.id, on_event))
+        run = _Run(self, owner, namespace, report, recording(self.stores, owner, job.id, on_event))
+        run.again = run.fresh and refresh_relations
         try:
             with self.stores.registry.lease(owner, [] if given else [job_lease(job.id)]):
                 self._close_dead_jobs(owner)
                 run.take_in([p if isinstance(p, FileItem) else Path(p) for p in paths])
         except BaseException as error:
             report.elapsed_sec = round(time.perf_counter() - began, 3)
-            reason = str(error) if isinstance(error, LexigraphError) else type(error).__name__
+            reason = in_general(error)
             self.stores.registry.finish_job(owner, job.id, "FAILED", report.to_dict(), reason)
             raise
         report.elapsed_sec = round(time.perf_counter() - began, 3)
@@ -161,6 +166,26 @@ class LexicalGraphIndex:
         data = self.stores.documents.get(Tenant(tenant), document.source_id, versions.text_name(document.version))
         return data.decode("utf-8")
 
+    def relate(
+        self,
+        name: str,
+        what: relations.NewChunks,
+        *,
+        tenant: str = "default",
+        on_event: Listener = lambda _: None,
+        job: JobRecord | None = None,
+    ) -> dict[str, Any]:
+        """Let the language model relate the new chunks of a document to others; nothing else is done (E-19 to E-30).
+
+        ``name`` is one that :meth:`document` knows, ``job`` as for :meth:`ingest`; the result is that of E-27. Raise
+        ``NotFound``, ``InvalidInput`` (also without a model), ``Conflict`` while another process works on the document.
+        """
+        owner, record, checked = Tenant(tenant), self.document(name, tenant=tenant), what.checked(self.settings)
+        extractor = relations.for_new_chunks(self.settings, self.llm, checked)
+        made = job or self.stores.registry.start_job(owner, "relate", {"source_id": record.source_id})
+        with self.stores.registry.lease(owner, [] if job else [job_lease(made.id)]):
+            return relations.relate_document(self.stores, owner, record, extractor, checked, made.id, on_event)
+
     def remove(self, source_ids: Sequence[str], *, tenant: str = "default") -> int:
         """Remove documents with all that only they support; wait for those in work elsewhere. Return how many."""
         owner, left = Tenant(tenant), list(dict.fromkeys(source_ids))
@@ -194,7 +219,11 @@ class _Run:
         made_with = (CHUNKS, str(self.settings.chunk_tokens), str(self.settings.chunk_overlap))
         self._before: dict[str, int] = {}
         self._settling = versions.Settling(self.stores, self.tenant)
-        self.made_with = (*made_with, self.models.extractor.name, self.models.embedder.label)
+        self.again = self.fresh  # relate also what was related before
+        self._relations = relations.relation_extractor(self.settings, index.llm)
+        self._together = relations.Together(self.settings.cooccur_min_count, self.settings.entity_min_length)
+        related_with = relations.made_with(self.settings, self._relations)
+        self.made_with = (*made_with, self.models.extractor.name, self.models.embedder.label, *related_with)
 
     def take_in(self, paths: Sequence[Path | FileItem]) -> None:
         if self.settings.synonyms:
@@ -209,6 +238,7 @@ class _Run:
             _pause(True, deadline)
             waiting = [one for group in _groups(waiting, self.settings.batch_documents) for one in self._process(group)]
         versions.settle_entities(self.stores, self.tenant)
+        self.report.cooccur_edges = self._together.pairs()
         if self._before:
             after = self.stores.graph.stats(self.tenant)
             self.report.entities_created = max(0, after["entities"] - self._before["entities"])
@@ -315,6 +345,10 @@ class _Run:
         versions.extract(plans, self.models, self.tenant, self.report, self.tell, fresh=self.fresh)
         versions.write(plans, self.stores, self.models, self.tenant, self.report, self.tell, fresh=self.fresh)
         self.tell(Event("build", {"documents": len(plans), "chunks": sum(len(p.new) for p in plans)}))
+        relations.relate_plans(
+            plans, self.stores, self.tenant, self._relations, self.settings, self.report, self.tell, again=self.again
+        )
+        self._together.add(plans)
         versions.finish(plans, self.stores, self.tenant)
         self._settling.when_due()
         self.report.documents_new += new
@@ -364,16 +398,3 @@ def _checked_namespace(namespace: str) -> str:
     if not isinstance(namespace, str) or not 1 <= len(namespace) <= 128 or not namespace.isprintable():
         raise InvalidInput(f"namespace {str(namespace)[:40]!r}: use 1 to 128 printable characters")
     return namespace
-
-
-def _recording(stores: Stores, tenant: Tenant, job_id: str, on_event: Listener) -> Listener:
-    """Return a listener that keeps events for the job and passes them on; steps within a step are only passed on."""
-    fleeting = {"entity_extraction", "embedding_progress", "hash_computed"}
-
-    def tell(event: Event) -> None:
-        if event.stage not in fleeting or event.current == event.total:
-            counts = {"current": event.current, "total": event.total} if event.current or event.total else {}
-            stores.registry.add_events(tenant, job_id, [(event.stage, {**event.detail, **counts})])
-        on_event(event)
-
-    return tell

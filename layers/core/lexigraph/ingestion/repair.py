@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from lexigraph.ingestion.remove import remove_held
 from lexigraph.ingestion.versions import collect, settle_entities, text_name
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import VECTOR_INDEXES, DocumentRecord, IndexName, SourceVersion, Stores
+from lexigraph.storage.protocols import DocumentRecord, IndexName, SourceVersion, Stores
 
 _PAGE = 500
 
@@ -93,10 +93,11 @@ def _vector_differences(stores: Stores, tenant: Tenant, source_id: str) -> tuple
         "chunk": set(nodes.chunks),
         "statement": set(nodes.statements),
         "topic": set(nodes.topics),
+        "relation": set(nodes.chunks),
     }
-    have = {index: set(stores.vectors.ids(tenant, index, source_id)) for index in VECTOR_INDEXES}
-    lost = sum(len(expected[index] - have[index]) for index in VECTOR_INDEXES)
-    return lost, {index: sorted(have[index] - expected[index]) for index in VECTOR_INDEXES}
+    have = {index: set(stores.vectors.ids(tenant, index, source_id)) for index in expected}
+    lost = sum(len(expected[index] - have[index]) for index in expected)
+    return lost, {index: sorted(have[index] - expected[index]) for index in expected}
 
 
 def _repair(stores: Stores, tenant: Tenant, finding: Finding) -> None:

@@ -18,7 +18,15 @@ from lexigraph.model.extraction import Extraction
 from lexigraph.model.graph import ChunkGraph, Placement, Source
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
-from lexigraph.storage.protocols import DocumentRecord, DocumentState, IndexName, SourceVersion, Stores, VectorRecord
+from lexigraph.storage.protocols import (
+    VECTOR_INDEXES,
+    DocumentRecord,
+    DocumentState,
+    IndexName,
+    SourceVersion,
+    Stores,
+    VectorRecord,
+)
 
 _VISIBLE_SECONDS = 120.0
 
@@ -35,6 +43,7 @@ class Plan:
     chunks: list[IdentifiedChunk]
     new: list[IdentifiedChunk]
     graphs: list[ChunkGraph] = field(default_factory=list)
+    failed_pairs: int = 0  # neighbouring chunks that could not be related
     kept: int = 0  # chunks whose new extraction failed, so that what they yielded before stays
 
     @property
@@ -139,7 +148,7 @@ def write(
     fresh: bool,
 ) -> None:
     """Write the versions: registry, cache ownership, text, graph, then vectors. Readers see none of it yet."""
-    made: dict[IndexName, list[VectorRecord]] = {"chunk": [], "statement": [], "topic": []}
+    made: dict[IndexName, list[VectorRecord]] = {"chunk": [], "statement": [], "topic": [], "relation": []}
     uses: dict[str, list[Use]] = {}
     for p in plans:
         for c, graph in zip(p.new, p.graphs, strict=True):
@@ -147,8 +156,9 @@ def write(
             uses[c.id] = [extraction_use(models.extractor, c.chunk)]
             for index, rows in of_chunk.items():
                 made[index] += rows
-                uses[c.id] += [embedding_use(models.embedder, row.text) for row in rows]
-    texts = list(dict.fromkeys(row.text for rows in made.values() for row in rows))
+                if index in VECTOR_INDEXES:
+                    uses[c.id] += [embedding_use(models.embedder, row.text) for row in rows]
+    texts = list(dict.fromkeys(row.text for index in VECTOR_INDEXES for row in made[index]))
     tell(Event("embedding", {}, 0, len(texts)))
     vectors, asked = models.embed(
         tenant, texts, fresh=fresh, advance=lambda done, total: tell(Event("embedding_progress", {}, done, total))
@@ -162,10 +172,10 @@ def write(
     # owners are in the graph by now, so that whatever removes them finds what they own
     stores.cache.own(tenant, uses)
     unique = {index: list({row.id: row for row in rows}.values()) for index, rows in made.items()}
+    for index in VECTOR_INDEXES:
+        unique[index] = [replace(row, vector=vectors[at[row.text]]) for row in unique[index]]
     stores.vectors.tag(tenant, [p.source for p in plans])
-    stores.vectors.upsert(
-        tenant, {index: [replace(row, vector=vectors[at[row.text]]) for row in rows] for index, rows in unique.items()}
-    )
+    stores.vectors.upsert(tenant, unique)
     report.chunks_new += sum(len(p.new) for p in plans)
     report.chunks_skipped += sum(len(p.chunks) - len(p.new) for p in plans)
     report.statements_created += sum(len(g.statements) for p in plans for g in p.graphs)
@@ -182,13 +192,14 @@ def _record(p: Plan, state: DocumentState) -> DocumentRecord:
         state=state,
         version=p.source.version if ready else p.source.version - 1,
         # without a fingerprint the next run looks at the document again
-        fingerprint=p.fingerprint if ready and not failed else "",
+        fingerprint=p.fingerprint if ready and not (failed or p.failed_pairs) else "",
         metadata=p.source.metadata,
         intended=tuple(c.id for c in p.chunks),
         extractions={c.key: c.yielded for c in p.chunks} if ready else (p.record.extractions if p.record else {}),
         extractor=p.extractor if ready or not p.record else p.record.extractor,
         chunks=len(p.chunks),
         characters=len(p.document.text),
+        words=len(p.document.text.split()),
         failed_chunks=failed,
     )
 
@@ -213,6 +224,7 @@ def collect(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> None:
             "chunk": doomed.chunks,
             "statement": doomed.statements,
             "topic": doomed.topics,
+            "relation": doomed.chunks,
         }
         stores.vectors.delete(tenant, gone)
         stores.cache.disown(tenant, doomed.chunks)

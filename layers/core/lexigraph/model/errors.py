@@ -2,6 +2,7 @@
 
 LexigraphError
 ├── InvalidInput       the caller can fix it: a value, a file, a limit
+│   └── Misconfigured  who runs the system can fix it: settings, files, which model a store is for
 ├── NotFound           no such document, job, namespace or index
 ├── Conflict           somebody else holds it, or it changed meanwhile: try again
 ├── StoreUnavailable   a database or disk cannot be reached, read or written
@@ -19,6 +20,10 @@ class InvalidInput(LexigraphError, ValueError):
     """The input breaks a rule; the message names the field, the limit and the remedy."""
 
     code = "invalid_input"
+
+
+class Misconfigured(InvalidInput):
+    """Settings and stores do not fit each other. Whoever runs the system can fix it; the message may name its files."""
 
 
 class NotFound(LexigraphError, LookupError):
@@ -43,3 +48,21 @@ class ModelUnavailable(LexigraphError):
     """A model cannot be loaded or reached, or its reply cannot be used."""
 
     code = "model_unavailable"
+
+
+_IN_GENERAL: dict[type[LexigraphError], str] = {
+    Misconfigured: "settings and stores of this system do not fit each other",
+    StoreUnavailable: "a store cannot be reached, read or written",
+    ModelUnavailable: "a model cannot be loaded or reached, or gave no usable reply",
+}
+
+
+def in_general(error: BaseException) -> str:
+    """Return what may be told of an error to somebody on another machine: nothing of this one, nor of a document.
+
+    The full message of what they cannot fix belongs into the log.
+    """
+    for kind, words in _IN_GENERAL.items():
+        if isinstance(error, kind):
+            return words
+    return str(error) if isinstance(error, LexigraphError) else type(error).__name__

@@ -6,6 +6,7 @@ Frozen, without I/O. The writing side (:class:`ChunkGraph`) is what one chunk co
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 Scalar = str | int | float | bool
 Metadata = Mapping[str, Scalar]
@@ -135,9 +136,8 @@ class FactRow:
         return f"{self.subject} {self.predicate} {self.object}"
 
 
-@dataclass(frozen=True, slots=True)
-class StatementRow:
-    """A live statement with its topic, chunk, source and facts.
+class StatementRow(NamedTuple):
+    """A live statement with its topic, chunk, source and facts; a tuple, since a question reads a thousand and more.
 
     ``start``/``end`` are offsets in the chunk's text, ``chunk_start`` the chunk's offset in the document, so that
     ``chunk_start + start`` is the statement's place in the document. ``entities`` are the ids of the entities it names.

@@ -63,8 +63,9 @@ class Likeness:
         self.goals, self.index, self.absolute = goals, index, absolute
         self.texts: dict[str, str] = {}
         self.sources: dict[str, str] = {}
-        self._known: list[dict[str, float]] = [{} for _ in range(2 * len(goals))]
-        self._best: list[float] | None = None
+        self._cosines: list[dict[str, float]] = [{} for _ in goals]
+        self._bm25s: list[dict[str, float]] = [{} for _ in goals]
+        self._best: list[float] = []
         self._settled: set[str] = set()
 
     def requests(self, k: int, ids: tuple[str, ...] | None = None) -> list[SearchRequest]:
@@ -78,29 +79,33 @@ class Likeness:
 
     def take(self, answers: Sequence[Sequence[Hit]], ids: Iterable[str] = ()) -> None:
         """Take in the answers to :meth:`requests`, in the same order, made with the same ``ids``."""
-        kinds = [2 * at + kind for at, goal in enumerate(self.goals) for kind in (0, 1) if kind or goal.vector is not None]
-        for kind, hits in zip(kinds, answers, strict=True):
+        if not self._best:
+            self._best = [max((hit.score for hit in hits), default=0.0) for hits in answers]
+        for (goal, known, is_cosine), best, hits in zip(self._searched(), self._best, answers, strict=True):
+            top = 1.0 if self.absolute and is_cosine else best
             for hit in hits:
-                self._known[kind][hit.id] = max(hit.score, 0.0)
+                known[hit.id] = min(max(hit.score, 0.0) / top, 1.0) * goal.weight if top > 0 else 0.0
                 self.texts[hit.id], self.sources[hit.id] = hit.text, hit.source_id
         self._settled.update(ids)
-        if self._best is None:
-            self._best = [max(known.values(), default=0.0) for known in self._known]
-            self._best[::2] = [1.0] * len(self.goals) if self.absolute else self._best[::2]
 
     def of(self, chunk_id: str) -> tuple[float, float]:
         """Return cosine and BM25 of a chunk, 0 to 1, for the goal it is most like."""
-        values = [
-            min(known.get(chunk_id, 0.0) / best, 1.0) * self.goals[at // 2].weight if best else 0.0
-            for at, (known, best) in enumerate(zip(self._known, self._best or [0.0] * len(self._known), strict=True))
-        ]
-        return max(values[::2], default=0.0), max(values[1::2], default=0.0)
+        cosines = [known.get(chunk_id, 0.0) for known in self._cosines]
+        bm25s = [known.get(chunk_id, 0.0) for known in self._bm25s]
+        return max(cosines, default=0.0), max(bm25s, default=0.0)
 
     def lacking(self, chunk_ids: Iterable[str]) -> tuple[str, ...]:
         """Return those of the chunks for which some search has not told a score yet."""
-        asked = [at for at in range(len(self._known)) if at % 2 or self.goals[at // 2].vector is not None]
-        unsettled = set(chunk_ids) - self._settled
-        return tuple(sorted(i for i in unsettled if any(i not in self._known[at] for at in asked)))
+        unsettled, asked = set(chunk_ids) - self._settled, [known for _, known, _ in self._searched()]
+        return tuple(sorted(i for i in unsettled if any(i not in known for known in asked)))
+
+    def _searched(self) -> list[tuple[Goal, dict[str, float], bool]]:
+        """Return the goal of each of :meth:`requests`, what is known by it, and whether that is cosines."""
+        found: list[tuple[Goal, dict[str, float], bool]] = []
+        for goal, cosines, bm25s in zip(self.goals, self._cosines, self._bm25s, strict=True):
+            found += [(goal, cosines, True)] if goal.vector is not None else []
+            found.append((goal, bm25s, False))
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,7 @@ class Beam(Expansion):
         )
         rows, nearest = self.stores.evidence("evidence", request), set(self.seeds.by_vector)
         by_vector = {row.chunk_id for row in rows if row.id in nearest}
-        for row in rows:
-            self._add(row, "statement" if row.chunk_id in by_vector else "keyword")
+        self._add((row, "statement" if row.chunk_id in by_vector else "keyword") for row in rows)
         self._refresh(self.found.rows)
         self.ranker.coverage.weigh([c.held for c in self.found.candidates.values()])
 
@@ -68,7 +67,7 @@ class Beam(Expansion):
             if candidate.reason == "link":
                 candidate.reason = "beam"
         if len(self.found.candidates) > len(direct) + self.semantic.beam_width:
-            added = [r.id for r in self.rank() if r.id not in direct]
+            added = [i for i in self.rank().ids if i not in direct]
             for i in added[self.semantic.beam_width :]:
                 del self.found.candidates[i], self.found.rows[i]
         self.seeds.entities = [a for a in self.seeds.entities if a.entity.id in self.ranker.asked]
@@ -76,7 +75,7 @@ class Beam(Expansion):
     def score(self, step: str, new: Collection[str] = ()) -> None:
         """Learn how like the question all statements found and their chunks are."""
         vector, known, rows = self.measured.goals[0].vector, self.measured.cosines, self.found.rows
-        unknown = {i: of_chunk.keys() - known.keys() for i, of_chunk in rows.items() if of_chunk.keys() - known.keys()}
+        unknown = {i: told for i, of_chunk in rows.items() if (told := [s for s in of_chunk if s not in known])}
         ids = tuple(sorted(set().union(*unknown.values())))
         known.update(dict.fromkeys(ids, 0.0))
         chunks = tuple(sorted(rows.keys() - self.measured.whole.keys()))
@@ -88,7 +87,8 @@ class Beam(Expansion):
             of_statements, of_chunks = self.stores.search(step, requests)
             self.measured.know(of_statements)
             self.measured.know_whole(of_chunks)
-        self._refresh({*unknown, *chunks, *new})
+        if unknown or chunks or new:
+            self._refresh({*unknown, *chunks, *new})
 
     def _liken(self, candidates: Mapping[str, Candidate], changed: Iterable[str]) -> None:
         """Bring up to date what depends on all that was found: a share of the best is another when there is a better."""

@@ -16,8 +16,8 @@ from lexigraph.retrieval.ranking import (
     WEIGHTS,
     Candidate,
     Coverage,
-    Ranked,
     Ranker,
+    Ranking,
     Weights,
     title_keys,
     title_matches,
@@ -56,10 +56,10 @@ class Expansion:
         further = [(goal.text, goal.weight) for goal in anchors.likeness.goals[1:]]
         self.ranker = Ranker(Coverage(question, further), {a.entity.id: a.worth for a in anchors.entities}, args, weights)
 
-    def rank(self, limit: int | None = None) -> list[Ranked]:
-        """Return what was found so far, best first, at most ``limit`` chunks."""
+    def rank(self) -> Ranking:
+        """Rank what was found so far."""
         found = self.found
-        return self.ranker.rank(found.candidates, found.links.values(), found.entities, found.hops, limit)
+        return self.ranker.rank(found.candidates, found.links.values(), found.entities, found.hops)
 
     def start(self) -> None:
         """Collect the statements of the best chunks, of the entities asked for, and of the topics that a beam finds."""
@@ -75,16 +75,18 @@ class Expansion:
             topic_links=self.args.max_links_per_entity if self.args.topic_beam_max_depth else 0,
             facts=self.args.include_facts,
         )
-        asked = self.ranker.asked.keys()
+        asked = set(self.ranker.asked)
         rows = self.stores.evidence("evidence", request)
         self.found.topics = grow(seeds, rows, self.ranker.coverage, self.args)
         self.found.titles = {row.topic_id: row.topic for row in rows}
         going_on = {row.topic_id for row in rows if row.chunk_id in chunks}
+        kept = []
         for row in rows:
-            reason = "chunk" if row.chunk_id in chunks else "entity" if asked & set(row.entities) else "topic"
+            reason = "chunk" if row.chunk_id in chunks else "topic" if asked.isdisjoint(row.entities) else "entity"
             # the rest is what the beam might have reached
             if reason != "topic" or not seeds or row.topic_id in self.found.topics or row.topic_id in going_on:
-                self._add(row, reason)
+                kept.append((row, reason))
+        self._add(kept)
         self._refresh(self.found.rows)
         if not chunks:
             self.ranker.coverage.weigh([c.held for c in self.found.candidates.values()])
@@ -93,10 +95,9 @@ class Expansion:
         """Follow the links out of the best chunks not followed yet, and learn how like the question the new ones are."""
         hop = len(self.found.hops) + 1
         followed = {i for starts in self.found.hops for i in starts}
-        ranked = self.rank(len(followed) + self.args.link_seeds)
-        starts = [r.id for r in ranked if r.id not in followed][: self.args.link_seeds]
+        starts = [i for i in self.rank().ids if i not in followed][: self.args.link_seeds]
         in_text = {i: self._names_in(i) for i in starts}
-        ids = {i: sorted({self._entity_id(n.key) for n in found}) for i, found in in_text.items()}
+        ids = {i: sorted({entity for entity, _ in found}) for i, found in in_text.items()}
         around = self._around(f"links_{hop}", starts, ids)
         self.found.entities.update(around.entities)
         self.found.hops.append(starts)
@@ -104,8 +105,7 @@ class Expansion:
             self.found.links[link.from_chunk, link.entity_id, link.to_chunk, link.kind] = link
         reached = {key[2] for key in self.found.links}
         new = [row for row in around.statements if row.chunk_id in reached]
-        for row in new:
-            self._add(row, "link")
+        self._add((row, "link") for row in new)
         self.score(f"scores_{hop}", {row.chunk_id for row in new})
 
     def score(self, step: str, new: Collection[str] = ()) -> None:
@@ -113,46 +113,61 @@ class Expansion:
         lacking = self.likeness.lacking(self.found.candidates)
         if lacking:
             self.likeness.take(self.stores.search(step, self.likeness.requests(len(lacking), lacking)), lacking)
-        self._refresh({*lacking, *new})
+        if lacking or new:
+            self._refresh({*lacking, *new})
 
     def _best_chunks(self) -> list[str]:
         """Choose ``vss_top_k`` chunks of the pool by their own score, spread over sources."""
-        coverage = self.ranker.coverage
+        texts, sources = self.likeness.texts, self.likeness.sources
+        held = self.ranker.coverage.held(list(texts.values()))
         pool = {
-            i: Candidate(i, self.likeness.sources[i], _first_line(text), text, coverage.held(text))
-            for i, text in self.likeness.texts.items()
+            i: Candidate(i, sources[i], _first_line(text), text, row)
+            for (i, text), row in zip(texts.items(), held, strict=True)
         }
-        coverage.weigh([c.held for c in pool.values()])
+        self.ranker.coverage.weigh(held)
         self._liken(pool, pool)
         k, factor = self.args.vss_top_k, self.args.vss_diversity_factor
-        self._pool = [r.id for r in self.ranker.rank(pool)]
+        self._pool = self.ranker.rank(pool).ids
         ordered = self._pool[: k * (factor or 1)]
         return spread_over_sources(ordered, self.likeness.sources, k) if factor else ordered
 
-    def _add(self, row: StatementRow, reason: str) -> None:
-        self.found.rows.setdefault(row.chunk_id, {}).setdefault(row.id, row)
-        if row.chunk_id not in self.found.candidates:
-            nothing = np.zeros(len(self.ranker.coverage.words))
-            self.found.candidates[row.chunk_id] = Candidate(
-                row.chunk_id, row.source.id, row.source.title, "", nothing, reason=reason
-            )
+    def _add(self, found: Iterable[tuple[StatementRow, str]]) -> None:
+        """Take in statements, each with the reason why it was found."""
+        rows, candidates, nothing = self.found.rows, self.found.candidates, np.zeros(len(self.ranker.coverage.words))
+        for row, reason in found:
+            i = row.chunk_id
+            if i not in candidates:
+                title, rows[i] = row.source.title, {}
+                entities = set(self._title_ids(title))
+                candidates[i] = Candidate(i, row.source.id, title, "", nothing, entities=entities, reason=reason)
+            if row.id not in rows[i]:
+                rows[i][row.id] = row
+                candidates[i].entities.update(row.entities)
 
     def _refresh(self, chunk_ids: Collection[str]) -> None:
         """Bring what is known of some candidates up to date."""
+        changed = []
         for i in chunk_ids:
             candidate, rows = self.found.candidates[i], self.found.rows[i].values()
-            text = self.likeness.texts.get(i) or "\n".join(row.value for row in rows)
+            text = self.likeness.texts.get(i) or "\n".join([row.value for row in rows])
             if text != candidate.text:
                 candidate.text = text
-                candidate.held = self.ranker.coverage.held(f"{candidate.title}\n{text}")
-            candidate.entities = frozenset(e for row in rows for e in row.entities) | self._title_ids(candidate.title)
-            found = [self.found.topics[row.topic_id] for row in rows if row.topic_id in self.found.topics]
-            if found:
-                topic = min(found, key=lambda t: (-t.score, t.id))
-                candidate.topic = topic.score
-                if candidate.reason == "topic":
-                    candidate.path = tuple(self.found.titles[t] for t in topic.path)
+                changed.append(candidate)
+            if self.found.topics:
+                self._take_topic(candidate, rows)
+        coverage = self.ranker.coverage
+        held = np.maximum(coverage.held([c.title for c in changed]), coverage.held([c.text for c in changed]))
+        for candidate, row in zip(changed, held, strict=True):
+            candidate.held = row
         self._liken(self.found.candidates, chunk_ids)
+
+    def _take_topic(self, candidate: Candidate, rows: Iterable[StatementRow]) -> None:
+        found = [self.found.topics[row.topic_id] for row in rows if row.topic_id in self.found.topics]
+        if found:
+            topic = min(found, key=lambda t: (-t.score, t.id))
+            candidate.topic = topic.score
+            if candidate.reason == "topic":
+                candidate.path = tuple(self.found.titles[t] for t in topic.path)
 
     def _liken(self, candidates: Mapping[str, Candidate], changed: Iterable[str]) -> None:
         titles = {i: c.title for i, c in candidates.items()}
@@ -172,26 +187,33 @@ class Expansion:
         """Return the chunks to lead to where links lead to many: those known to be like the question, best first."""
         return self._pool
 
-    def _names_in(self, chunk_id: str) -> list[Name]:
-        """Return what may be a name in a chunk's text, without the parts of names that it is known to mention."""
+    def _names_in(self, chunk_id: str) -> list[tuple[str, Name]]:
+        """Return what may be a name in a chunk's text, each with the id of its entity, without the parts of names that it is
+        known to mention.
+        """
         mentioned = self._mentioned(chunk_id)
-        found = list(names(self.found.candidates[chunk_id].text))
-        whole = longest(n for n in found if self._entity_id(n.key) in mentioned)
+        tenant, text = self.stores.tenant, self.found.candidates[chunk_id].text
+        found = [(_entity_id(tenant, name.key), name) for name in names(text)]
+        whole = longest(name for entity, name in found if entity in mentioned)
         home = {at: name for name in whole for at in range(name.first, name.last)}
-        return [n for n in found if (within := home.get(n.first)) is None or n.last > within.last or n == within]
+        return [
+            (entity, name)
+            for entity, name in found
+            if (within := home.get(name.first)) is None or name.last > within.last or name is within
+        ]
 
     def _mentioned(self, chunk_id: str) -> set[str]:
         return {e for row in self.found.rows[chunk_id].values() for e in row.entities}
 
-    def _sound(self, around: Neighbourhood, in_text: Mapping[str, Sequence[Name]]) -> Iterable[Link]:
+    def _sound(self, around: Neighbourhood, in_text: Mapping[str, Sequence[tuple[str, Name]]]) -> Iterable[Link]:
         """Yield the links worth following: not by a name that only is part of a longer one, nor back to the same title."""
         parts: dict[str, set[str]] = {}
         own: dict[str, frozenset[str]] = {}
         for i, found in in_text.items():
-            known = [n for n in found if self._entity_id(n.key) in around.entities]
-            whole = {self._entity_id(n.key) for n in longest(known)}
+            known = [(entity, name) for entity, name in found if entity in around.entities]
+            whole = {self._entity_id(name.key) for name in longest(name for _, name in known)}
             own[i] = self._title_ids(self.found.candidates[i].title)
-            parts[i] = {self._entity_id(n.key) for n in known} - whole - self._mentioned(i) - own[i]
+            parts[i] = {entity for entity, _ in known} - whole - self._mentioned(i) - own[i]
         home = {row.chunk_id: row.source.id for row in around.statements}
         for link in around.links:
             by_part = link.entity_id in parts[link.from_chunk]
@@ -202,7 +224,7 @@ class Expansion:
                 yield link
 
     def _title_ids(self, title: str) -> frozenset[str]:
-        return frozenset(map(self._entity_id, title_keys(title)))
+        return _title_ids(self.stores.tenant, title)
 
     def _entity_id(self, key: str) -> str:
         return _entity_id(self.stores.tenant, key)
@@ -217,6 +239,11 @@ def _first_line(text: str) -> str:
 @lru_cache(maxsize=65_536)
 def _entity_id(tenant: str, key: str) -> str:
     return node_id("entity", tenant, key)
+
+
+@lru_cache(maxsize=65_536)
+def _title_ids(tenant: str, title: str) -> frozenset[str]:
+    return frozenset(_entity_id(tenant, key) for key in title_keys(title))
 
 
 def gather(

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
 from lexigraph.inference.protocols import LanguageModel, Prompt, Reranker
-from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailable
+from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailable, in_general
 from lexigraph.model.graph import Source
 from lexigraph.model.results import Notice, ScoredStatement, SearchResult, SearchResults
 from lexigraph.retrieval.args import check_number
@@ -201,7 +201,7 @@ def processed(found: SearchResults, processor: PostProcessor) -> SearchResults:
         done = processor.process(found)
         fault = "" if isinstance(done, SearchResults) else f"it returned {type(done).__name__}"
     except Exception as error:  # noqa: BLE001  # a user's own; its text may hold that of documents
-        fault = str(error) if isinstance(error, LexigraphError) else type(error).__name__
+        fault = in_general(error)
     if not fault:
         return done
     detail = f"the post-processor {type(processor).__name__} failed ({fault}); the results stay as they were"

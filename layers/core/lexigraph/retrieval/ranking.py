@@ -10,7 +10,7 @@ by itself. Every score is a sum of named parts, every tie is broken by id.
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -92,7 +92,7 @@ class Candidate:
     cosine: float = 0.0
     bm25: float = 0.0
     title_match: float = 0.0
-    entities: frozenset[str] = frozenset()
+    entities: set[str] = field(default_factory=set)
     reason: str = "chunk"
     topic: float = 0.0
     path: tuple[str, ...] = ()
@@ -127,18 +127,22 @@ class Coverage:
         self.words = tuple(dict.fromkeys(stems(said)))
         self._goals = [(np.array([float(word in of) for word in self.words]), weight) for of, weight in goals]
         self._finder = StemFinder(self.words)
+        self._held: dict[str, Array] = {}
         self.idf: Array = np.ones(len(self.words))
 
-    def weigh(self, held: Sequence[Array]) -> None:
+    def weigh(self, held: Sequence[Array] | Array) -> None:
         """Take the weights of the words from the texts whose words are given."""
-        df = np.sum(held, axis=0) if held else np.zeros(len(self.words))
+        df = np.sum(held, axis=0) if len(held) else np.zeros(len(self.words))
         self.idf = np.log(1 + (len(held) - df + 0.5) / (df + 0.5))
 
-    def held(self, text: str) -> Array:
-        """Return 1.0 for each word of the question that the text holds, else 0.0."""
-        row = np.zeros(len(self.words))
-        row[self._finder.found_in(text)] = 1.0
-        return row
+    def held(self, texts: Sequence[str]) -> Array:
+        """Return a row a text: 1.0 for each word of the question that it holds, else 0.0."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._held]
+        rows = np.zeros((len(new), len(self.words)))
+        for text, word in self._finder.found_in(new):
+            rows[text, word] = 1.0
+        self._held.update(zip(new, rows, strict=True))
+        return np.array([self._held[text] for text in texts]).reshape(len(texts), len(self.words))
 
     def shares(self, held: Array, of: Array | float = 1.0) -> Array:
         """Return, for each row of ``held``, the weighted share of the words ``of`` (all by default) it holds, 0 to 1."""
@@ -153,21 +157,35 @@ class Coverage:
         return best
 
 
-@dataclass(slots=True)
-class _State:
-    """Scores while links are followed, one row a chunk."""
+class Ranking:
+    """Scores of chunks, one row a chunk: by their own (``own``, a column a part), and by the best link to each."""
 
-    own: Array
-    held: Array
-    wanted: Array
-    bonus: Array
-    via: list[Link | None]
-    path: list[tuple[str, ...]]
+    def __init__(self, chunks: Sequence[Candidate], own: Array, held: Array) -> None:
+        self.chunks, self.own, self.held = chunks, own, held
+        self.total = own.sum(axis=1)
+        self.bonus, self.wanted = np.zeros(len(chunks)), np.ones(held.shape)
+        self.via: list[Link | None] = [None] * len(chunks)
+        self.path = [c.path for c in chunks]
 
     @property
-    def score(self) -> Array:
-        total: Array = self.own.sum(axis=1) + self.bonus
-        return total
+    def ids(self) -> list[str]:
+        """The chunks, best first."""
+        return [self.chunks[row].id for row in self._order()]
+
+    def best(self, limit: int | None = None) -> list[Ranked]:
+        """Return the ``limit`` best chunks (None: all), best first, with the parts of their scores."""
+        return [self._ranked(row) for row in self._order()[:limit]]
+
+    def _order(self) -> list[int]:
+        order: list[int] = np.argsort(-(self.total + self.bonus).round(6), kind="stable").tolist()
+        return order
+
+    def _ranked(self, row: int) -> Ranked:
+        parts = dict(zip(OWN_PARTS, self.own[row].tolist(), strict=True))
+        parts["link"] = float(self.bonus[row])
+        still_open = self.wanted[row] * (1.0 - self.held[row])
+        id_, path = self.chunks[row].id, self.path[row]
+        return Ranked(id_, sum(parts.values()), parts, path, self.wanted[row], still_open, self.via[row])
 
 
 class Ranker:
@@ -187,27 +205,15 @@ class Ranker:
         links: Iterable[Link] = (),
         entities: Mapping[str, Entity] | None = None,
         hops: Sequence[Sequence[str]] = (),
-        limit: int | None = None,
-    ) -> list[Ranked]:
-        """Return the chunks best first: own score, scaled so that the best has 1, plus the best bonus by a link.
+    ) -> Ranking:
+        """Rank the chunks: own score, scaled so that the best has 1, plus the best bonus by a link; ties go by id.
 
         ``hops`` are the chunks whose ``links`` were followed, hop by hop; a hop starts from what the one before reached.
-        ``limit`` bounds what is returned, not what is ranked.
         """
-        ids = sorted(candidates)
-        if not ids:
-            return []
-        at = {i: row for row, i in enumerate(ids)}
-        chunks = [candidates[i] for i in ids]
-        held = np.stack([c.held for c in chunks])
-        state = _State(
-            self._own(chunks, held),
-            held,
-            np.ones(held.shape),
-            np.zeros(len(ids)),
-            [None] * len(ids),
-            [c.path for c in chunks],
-        )
+        at = {i: row for row, i in enumerate(sorted(candidates))}
+        chunks = [candidates[i] for i in at]
+        held = np.array([c.held for c in chunks]).reshape(len(chunks), len(self.coverage.words))
+        ranking = Ranking(chunks, self._own(chunks, held), held)
         leaving: dict[str, list[Link]] = defaultdict(list)
         for link in sorted(links, key=lambda x: (x.entity_id, x.to_chunk, x.kind)):
             if link.from_chunk in at and link.to_chunk in at and link.from_chunk != link.to_chunk:
@@ -215,43 +221,36 @@ class Ranker:
         starts: set[str] = set()
         for hop, new in enumerate(hops):
             starts.update(new)  # a chunk that the hop before has lifted passes more on
-            self._follow(state, chunks, at, leaving, entities or {}, sorted(starts), self.weights.decay**hop)
-        score = np.round(state.score, 6)
-        order = sorted(range(len(ids)), key=lambda row: (-score[row], row))
-        return [self._ranked(state, row, ids[row]) for row in order[:limit]]
+            self._follow(ranking, at, leaving, entities or {}, sorted(starts), self.weights.decay**hop)
+        return ranking
 
     def _own(self, chunks: Sequence[Candidate], held: Array) -> Array:
         """Return the parts of the chunks' own scores, scaled so that the best sum is 1."""
         w, args = self.weights, self.args
         total = sum(self.asked.values()) or 1.0
-        named = [sum(weight for entity, weight in self.asked.items() if entity in c.entities) / total for c in chunks]
-        vector = args.chunk_weight * (1 - args.bm25_weight) * np.array([c.cosine for c in chunks])
-        bm25 = args.chunk_weight * args.bm25_weight * np.array([c.bm25 for c in chunks])
-        topic = np.array([c.topic for c in chunks])
+        asked = set(self.asked)
+        named = [math.fsum(map(self.asked.__getitem__, asked & c.entities)) / total for c in chunks]
+        known = np.array([(c.cosine, c.bm25, c.title_match, c.topic) for c in chunks]).reshape(-1, 4)
+        vector = args.chunk_weight * (1 - args.bm25_weight) * known[:, 0]
+        bm25 = args.chunk_weight * args.bm25_weight * known[:, 1]
+        title, topic = known[:, 2], known[:, 3]
         parts = np.stack(
             [
                 vector,
                 bm25,
                 w.coverage * self.coverage.best_shares(held) ** w.coverage_power,
-                w.title * np.array([c.title_match for c in chunks]),
+                w.title * title,
                 args.entity_weight * np.array(named),
                 args.topic_weight * (topic + w.topic_lift * np.maximum(topic - vector - bm25, 0.0)),
             ],
             axis=1,
         )
-        top = float(parts.sum(axis=1).max())
+        top = float(parts.sum(axis=1).max(initial=0.0))
         return parts / top if top > 0 else parts
-
-    def _ranked(self, state: _State, row: int, chunk_id: str) -> Ranked:
-        parts = dict(zip(OWN_PARTS, state.own[row].tolist(), strict=True))
-        parts["link"] = float(state.bonus[row])
-        still_open = state.wanted[row] * (1.0 - state.held[row])
-        return Ranked(chunk_id, sum(parts.values()), parts, state.path[row], state.wanted[row], still_open, state.via[row])
 
     def _follow(
         self,
-        state: _State,
-        chunks: Sequence[Candidate],
+        ranking: Ranking,
         at: Mapping[str, int],
         leaving: Mapping[str, Sequence[Link]],
         entities: Mapping[str, Entity],
@@ -259,28 +258,28 @@ class Ranker:
         decay: float,
     ) -> None:
         """Give each chunk the best bonus that a link from ``starts`` brings, all of them valued as before this hop."""
-        value = np.minimum(state.score, 1.0)
-        best = state.bonus.copy()
+        value = np.minimum(ranking.total + ranking.bonus, 1.0).tolist()
+        best, still_open = ranking.bonus.tolist(), ranking.wanted * (1.0 - ranking.held)
         gained: dict[int, Link] = {}
         for start in starts:
             if not (out := leaving.get(start)):
                 continue
             a, targets = at[start], [at[link.to_chunk] for link in out]
-            answered = self.coverage.shares(state.held[targets], state.wanted[a] * (1.0 - state.held[a]))
+            answered = self.coverage.shares(ranking.held[targets], still_open[a]).tolist()
             fan = Counter((link.entity_id, link.kind) for link in out)
             worth = [
                 self._worth(link, entities.get(link.entity_id), share, fan[link.entity_id, link.kind])
                 for link, share in zip(out, answered, strict=True)
             ]
-            for link, to, bonus in zip(out, targets, np.round(decay * value[a] * np.array(worth), 6).tolist(), strict=True):
+            for link, to, bonus in zip(out, targets, (decay * value[a] * np.array(worth)).round(6).tolist(), strict=True):
                 if bonus > best[to]:
                     best[to], gained[to] = bonus, link
-        path, still_open = list(state.path), state.wanted * (1.0 - state.held)
+        path = list(ranking.path)
         for to, link in gained.items():
             a, entity = at[link.from_chunk], entities.get(link.entity_id)
-            steps = (*path[a], chunks[a].title, entity.value if entity else "")
-            state.path[to] = tuple(dict.fromkeys(filter(None, steps)))
-            state.wanted[to], state.bonus[to], state.via[to] = still_open[a], best[to], link
+            steps = (*path[a], ranking.chunks[a].title, entity.value if entity else "")
+            ranking.path[to] = tuple(dict.fromkeys(filter(None, steps)))
+            ranking.wanted[to], ranking.bonus[to], ranking.via[to] = still_open[a], best[to], link
 
     def _worth(self, link: Link, entity: Entity | None, answered: float, fan: int) -> float:
         """Return what a link is worth, given the share of the open words that its target answers.
@@ -302,21 +301,24 @@ class Ranker:
         if not ranked:
             return []
         held = np.stack([candidates[r.id].held for r in ranked])
-        sources = np.array([candidates[r.id].source for r in ranked])
+        of_source: dict[str, list[int]] = defaultdict(list)
+        for at, r in enumerate(ranked):
+            of_source[candidates[r.id].source].append(at)
         weighted = held * self.coverage.idf
         total = np.maximum(weighted.sum(axis=1), 1e-9)
         link = np.array([r.parts["link"] for r in ranked])
         own = np.array([r.score for r in ranked]) - link
-        seen, left, chosen = np.zeros(held.shape[1]), np.ones(len(ranked), bool), []
-        while left.any():
-            worth = np.round(link + own * (1 - self.args.diversity * (weighted @ seen) / total), 6)
-            at = int(np.argmax(np.where(left, worth, -1.0)))  # the first of equals, which is the better ranked
-            chunk, left[at] = ranked[at], False
-            score = float(worth[at])
+        seen, chosen = np.zeros(held.shape[1]), []
+        for _ in ranked:
+            worth = (link + own * (1 - self.args.diversity * (weighted @ seen) / total)).round(6)
+            at = int(worth.argmax())  # the first of equals, which is the better ranked
+            chunk, score = ranked[at], float(worth[at])
             chosen.append(replace(chunk, score=score, parts={**chunk.parts, "diversity": score - sum(chunk.parts.values())}))
             seen = np.maximum(seen, held[at])
-            again = np.where(sources == sources[at], self.weights.same_source, 1.0)
-            link, own = link * again, own * again
+            again = of_source[candidates[chunk.id].source]
+            link[again] *= self.weights.same_source
+            own[again] *= self.weights.same_source
+            link[at] = -np.inf  # is chosen
         return chosen
 
 
@@ -333,8 +335,10 @@ def title_matches(titles: Mapping[str, str], asked: Iterable[Name]) -> dict[str,
     a title counts, and no part of it, though a keyword may be one. Chunks whose title is not named are left out.
     """
     bearing: dict[str, set[str]] = defaultdict(set)
+    asked = list(asked)
+    keys = {n.key for n in asked}
     for i, title in titles.items():
-        for key in title_keys(title):
+        for key in title_keys(title) & keys:
             bearing[key].add(i)
     matches: dict[str, float] = {}
     named = {n.key for n in longest(n for n in asked if n.key in bearing)}

@@ -1,7 +1,7 @@
 """From ranked statements to results: grouped by topic and source, cut, best first."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from lexigraph.model.graph import StatementRow
@@ -9,7 +9,7 @@ from lexigraph.model.results import ScoredStatement, SearchResult
 from lexigraph.retrieval.args import TraversalArgs
 
 
-def assemble(ranked: Sequence[tuple[ScoredStatement, StatementRow]], args: TraversalArgs) -> tuple[SearchResult, ...]:
+def assemble(ranked: Iterable[tuple[ScoredStatement, StatementRow]], args: TraversalArgs) -> tuple[SearchResult, ...]:
     """Group statements, best first, into results of one topic of one source, ordered by their best statement.
 
     Cuts come after ranking: ``max_search_results`` and ``max_statements_per_topic``, then, with a reranker,
@@ -21,9 +21,11 @@ def assemble(ranked: Sequence[tuple[ScoredStatement, StatementRow]], args: Trave
     for pair in ranked:
         key = (pair[1].source.id, pair[1].topic_id)
         taken = len(groups.get(key, ()))
-        if left and taken < a_topic and (taken or len(groups) < results):
+        if taken < a_topic and (taken or len(groups) < results):
             groups.setdefault(key, []).append(pair)
             left -= 1
+            if not left:
+                break
     return tuple(
         SearchResult(
             source=pairs[0][1].source,

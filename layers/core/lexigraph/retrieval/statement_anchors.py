@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import mul
 
 import numpy as np
 
@@ -49,8 +50,8 @@ class StatementLikeness(Likeness):
     ) -> None:
         """Compare chunks with the question and each other; of those ``changed`` the cosines of their ``statements`` too."""
         for i in changed:
-            best = sorted((self.cosines.get(s, 0.0) for s in statements[i]), reverse=True)
-            self._cosine[i] = sum(value * share for value, share in zip(best, _FURTHER, strict=False))
+            best = sorted([self.cosines.get(s, 0.0) for s in statements[i]], reverse=True)
+            self._cosine[i] = sum(map(mul, best, _FURTHER))
         by_statement, bm25 = _shares([self._cosine[i] for i in chunks]), _shares(_bm25(list(chunks.values())))
         by_whole = _shares([self.whole.get(i, 0.0) for i in chunks])
         cosine = np.where([i in self.whole for i in chunks], (by_statement + by_whole) / 2, by_statement)

@@ -2,10 +2,9 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
+from typing import NamedTuple
 
 from lexigraph.inference.protocols import Reranker
 from lexigraph.model.graph import StatementRow
@@ -19,7 +18,7 @@ _READ = 3  # chunks looked at for each result that may be returned
 _RERANKED = 10  # statements of a chunk given to a reranker, those that fit best
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Fit:
     """How well a statement fits by itself: the open words it answers or the link it carries (0 to 1), and its reranking."""
 
@@ -38,32 +37,38 @@ class Fit:
         return (-round(self.total, 6), self.row.position, self.row.id)
 
 
+class Placed(NamedTuple):
+    """A statement with its score, what of it comes of its place within its chunk, and the chunk."""
+
+    score: float
+    within: float
+    row: StatementRow
+    chunk: Ranked
+
+
 def rank_statements(
     expansion: Expansion, queries: Sequence[str], reranker: Reranker | None, trace: Trace
-) -> list[tuple[ScoredStatement, StatementRow]]:
-    """Return the statements of the best chunks, best first, each once.
+) -> Iterator[tuple[ScoredStatement, StatementRow]]:
+    """Return the statements of the best chunks, best first, each once; each is put together when it is read.
 
     ``queries`` is what the reranker compares with: the question and the names of the entities looked up (G-35).
     """
-    args, weights = expansion.args, expansion.ranker.weights
-    ranked = expansion.rank(None if args.max_search_results is None else _READ * args.max_search_results)
-    fits = _reranked(_fits(expansion, ranked), queries, reranker, trace)
+    args, weights, candidates = expansion.args, expansion.ranker.weights, expansion.found.candidates
+    ranked = expansion.rank().best(None if args.max_search_results is None else _READ * args.max_search_results)
+    fits = _fits(expansion, ranked)
+    _rerank(fits.values(), queries, reranker, trace)
     lifted = []
     for chunk in ranked:
         bonus = weights.rerank * max(f.rerank for f in fits[chunk.id])
         lifted.append(replace(chunk, score=chunk.score + bonus, parts={**chunk.parts, "rerank": bonus}))
     lifted.sort(key=lambda r: (-round(r.score, 6), r.id))
-    chosen = expansion.ranker.diversify(lifted, expansion.found.candidates)
-    placed = [(chunk, *place) for chunk in chosen for place in _within(fits[chunk.id], weights)]
-    placed.sort(key=lambda p: (-round(p[0].score * p[2], 6), p[1].id))
-    reason = {i: c.reason for i, c in expansion.found.candidates.items()}
-    found = [(_scored(chunk, row, factor, reason[chunk.id], weights.bound), row) for chunk, row, factor in placed]
-    # shown parts are rounded, and what is shown is in order
-    found.sort(key=lambda pair: (-pair[0].score, pair[0].id, pair[0].chunk_id))
-    first: dict[str, tuple[ScoredStatement, StatementRow]] = {}
-    for pair in found:  # a sentence may stand in several chunks of a topic
-        first.setdefault(pair[0].id, pair)
-    return list(first.values())
+    chosen = expansion.ranker.diversify(lifted, candidates)
+    placed = [statement for chunk in chosen for statement in _placed(chunk, fits[chunk.id], weights)]
+    placed.sort(key=lambda p: (-p.score, p.row.id, p.row.chunk_id))
+    first: dict[str, Placed] = {}
+    for statement in placed:  # a sentence may stand in several chunks of a topic
+        first.setdefault(statement.row.id, statement)
+    return ((_scored(p, candidates[p.chunk.id].reason), p.row) for p in first.values())
 
 
 def _fits(expansion: Expansion, ranked: Sequence[Ranked]) -> dict[str, list[Fit]]:
@@ -75,13 +80,14 @@ def _fits(expansion: Expansion, ranked: Sequence[Ranked]) -> dict[str, list[Fit]
         if chunk.via:
             name = found.entities[chunk.via.entity_id].value.casefold()
             leads[chunk.via.from_chunk].append((chunk.via.entity_id, name, chunk.parts["link"] / most))
-    fits = {}
-    for chunk in ranked:
-        rows = list(found.rows[chunk.id].values())
-        held = np.stack([coverage.held(f"{row.value}\n{row.details}") for row in rows])
-        answers = coverage.shares(held, chunk.wanted).tolist()
-        of_chunk = [Fit(row, min(1.0, a + leads_on(row, leads[chunk.id]))) for row, a in zip(rows, answers, strict=True)]
-        fits[chunk.id] = sorted(of_chunk, key=lambda f: f.order)
+    rows = [list(found.rows[chunk.id].values()) for chunk in ranked]
+    held = coverage.held([f"{row.value}\n{row.details}" for of_chunk in rows for row in of_chunk])
+    fits, at = {}, 0
+    for chunk, of_chunk in zip(ranked, rows, strict=True):
+        answers = coverage.shares(held[at : at + len(of_chunk)], chunk.wanted).tolist()
+        at += len(of_chunk)
+        fit = [Fit(row, min(1.0, a + leads_on(row, leads[chunk.id]))) for row, a in zip(of_chunk, answers, strict=True)]
+        fits[chunk.id] = sorted(fit, key=lambda f: f.order)
     return fits
 
 
@@ -96,43 +102,47 @@ def _holds(text: str, name: str) -> bool:
     return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
-def _reranked(
-    fits: Mapping[str, list[Fit]], queries: Sequence[str], reranker: Reranker | None, trace: Trace
-) -> Mapping[str, list[Fit]]:
+def _rerank(fits: Collection[list[Fit]], queries: Sequence[str], reranker: Reranker | None, trace: Trace) -> None:
     """Add the reranker's scores as shares of the best: of each statement with its topic and source title (G-33, G-34)."""
     if reranker is None:
-        return fits
-    rows = [fit.row for of_chunk in fits.values() for fit in of_chunk[:_RERANKED]]
+        return
+    rows = [fit.row for of_chunk in fits for fit in of_chunk[:_RERANKED]]
     texts = ["\n".join(filter(None, dict.fromkeys((r.source.title, r.topic, r.value, r.details)))) for r in rows]
     scores = scored(reranker, queries, texts, trace, instead="statements keep the order without it")
     if scores is None:
-        return fits
+        return
     low, high = min(scores, default=0.0), max(scores, default=0.0)
     share = {row.id: (score - low) / (high - low) if high > low else 0.0 for row, score in zip(rows, scores, strict=True)}
-    again = {i: [replace(fit, rerank=share.get(fit.row.id, 0.0)) for fit in of_chunk] for i, of_chunk in fits.items()}
-    return {i: sorted(of_chunk, key=lambda f: f.order) for i, of_chunk in again.items()}
+    for of_chunk in fits:
+        for fit in of_chunk:
+            fit.rerank = share.get(fit.row.id, 0.0)
+        of_chunk.sort(key=lambda f: f.order)
 
 
-def _within(fits: Sequence[Fit], weights: Weights) -> list[tuple[StatementRow, float]]:
-    """Return the share of its chunk's score that each statement has: the best has all, each further one less.
+def _placed(chunk: Ranked, fits: Sequence[Fit], weights: Weights) -> Iterator[Placed]:
+    """Yield a chunk's statements: the best has all of its score, each further one less. What is shown is rounded.
 
     What counts is by how much less it fits: where none fits well, all fit about as well.
     """
-    shares = [1.0 - weights.within * min(1.0, fits[0].total - fit.total) for fit in fits]
-    return [(fit.row, share * weights.repeat**at) for at, (fit, share) in enumerate(zip(fits, shares, strict=True))]
+    bound, best = weights.bound, fits[0].total
+    parts = {name: share for name, value in chunk.parts.items() if (share := round(value / bound, 6))}
+    total, shown = sum(parts.values()), replace(chunk, parts=parts)
+    for at, fit in enumerate(fits):
+        share = (1.0 - weights.within * min(1.0, best - fit.total)) * weights.repeat**at
+        within = round(chunk.score * (share - 1) / bound, 6)
+        yield Placed(min(max(round(total + within, 6), 0.0), 1.0), within, fit.row, shown)
 
 
-def _scored(chunk: Ranked, row: StatementRow, factor: float, reason: str, bound: float) -> ScoredStatement:
-    parts = {name: round(value / bound, 6) for name, value in chunk.parts.items()}
-    parts["within"] = round(chunk.score * (factor - 1) / bound, 6)
+def _scored(placed: Placed, reason: str) -> ScoredStatement:
+    row, chunk = placed.row, placed.chunk
     return ScoredStatement(
         id=row.id,
         text=row.value,
-        score=min(max(round(sum(parts.values()), 6), 0.0), 1.0),
+        score=placed.score,
         reason=reason,
         chunk_id=row.chunk_id,
         start=row.chunk_start + row.start,
         end=row.chunk_start + row.end,
         path=chunk.path,
-        parts={name: value for name, value in parts.items() if value},
+        parts={**chunk.parts, "within": placed.within} if placed.within else chunk.parts,
     )

@@ -2,10 +2,11 @@
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 from lexigraph.model.normalise import entity_key
 
@@ -60,25 +61,31 @@ def stems(text: str) -> list[str]:
 
 
 class StemFinder:
-    """Tells which of some stems a text holds, without taking the text apart: most texts hold few of them.
+    """Tells which of some stems texts hold, without taking the texts apart: most hold few of them.
 
     A word begins with its stem but for the stem's last letter (``countri``, ``country``), except dying, lying and tying.
     """
 
     def __init__(self, wanted: Sequence[str]) -> None:
-        self._sought: list[tuple[int, str, str, re.Pattern[str]]] = []
+        self._sought: list[tuple[int, str, str]] = []
         for at, sought in enumerate(wanted):
             roots = [sought if len(sought) < _MIN_CUT else sought[:-1], *([f"{sought[0]}y"] if sought in _IRREGULAR else [])]
-            self._sought += [(at, sought, root, re.compile(rf"{root}\w*")) for root in roots]
+            self._sought += [(at, sought, root) for root in roots]
 
-    def found_in(self, text: str) -> list[int]:
-        """Return the places, among the stems, of those that the text holds."""
-        folded = fold(text)
-        return [
-            at
-            for at, sought, root, word in self._sought
-            if root in folded and any(stem(m[0]) == sought for m in word.finditer(folded) if _begins(folded, m.start()))
-        ]
+    def found_in(self, texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+        """Yield which text holds which stem, as places among those given; all texts are searched as one."""
+        folded = [fold(text) for text in texts]
+        ends = list(accumulate(len(text) + 1 for text in folded))
+        joined = "\n".join(folded)
+        for place, sought, root in self._sought:
+            at = joined.find(root)
+            while at >= 0:
+                after, word = at + 1, _WORD.match(joined, at)
+                if word and _begins(joined, at) and stem(word[0]) == sought:
+                    text = bisect_right(ends, at)
+                    yield text, place
+                    after = ends[text]  # once is enough
+                at = joined.find(root, after)
 
 
 def _begins(text: str, at: int) -> bool:
@@ -86,8 +93,7 @@ def _begins(text: str, at: int) -> bool:
     return not (before.isalnum() or before == "_")
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(NamedTuple):
     """A stretch of words that could be a name: its key as :func:`~lexigraph.model.normalise.entity_key` makes it, the words
     as written, and which words of the text (``first`` to ``last``, the last one excluded) they are.
     """
@@ -108,24 +114,37 @@ def names(text: str, *, max_words: int = MAX_NAME_WORDS, capitals: bool = True) 
     """
     at = 0
     for line in text.split("\n"):
-        forms = [form for form in _NAME_WORD.findall(line) if entity_key(form)]
-        keys = [entity_key(form) for form in forms]
-        marked = [not capitals or _is_marked(form) for form in forms]
-        function = [key in STOP_WORDS for key in keys]
-        for first, opens in enumerate(marked):
-            if not opens:
+        found = [word for form in _NAME_WORD.findall(line) if (word := _name_word(form)).key]
+        for first, opening in enumerate(found):
+            if capitals and not opening.marked:
                 continue
             before, telling = "", False
-            for last in range(first, min(first + max_words, len(keys))):
-                key = keys[last]
-                telling = telling or not (function[last] or (len(key) == 1 and last == first))
-                ends = marked[last] or (last == first + 1 and not function[last])
-                if telling and ends and (bare := _without_possessive(key)):
-                    yield Name(before + bare, " ".join(forms[first : last + 1]), at + first, at + last + 1)
-                if not (marked[last] or function[last]) or (capitals and _ends_sentence(forms[last])):
+            for last, word in enumerate(found[first : first + max_words], first):
+                marked = word.marked or not capitals
+                telling = telling or not (word.function or (len(word.key) == 1 and last == first))
+                ends = marked or (last == first + 1 and not word.function)
+                if telling and ends and word.bare:
+                    form = " ".join([w.form for w in found[first : last + 1]])
+                    yield Name(before + word.bare, form, at + first, at + last + 1)
+                if not (marked or word.function) or (capitals and word.ends_sentence):
                     break
-                before += key + " "
-        at += len(keys)
+                before += word.key + " "
+        at += len(found)
+
+
+class _NameWord(NamedTuple):
+    form: str
+    key: str
+    bare: str
+    marked: bool
+    function: bool
+    ends_sentence: bool
+
+
+@lru_cache(maxsize=65_536)
+def _name_word(form: str) -> _NameWord:
+    key = form.lower() if form.isascii() and form.isalnum() else entity_key(form)
+    return _NameWord(form, key, _without_possessive(key), _is_marked(form), key in STOP_WORDS, _ends_sentence(form))
 
 
 def _is_marked(form: str) -> bool:

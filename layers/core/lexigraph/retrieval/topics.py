@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from lexigraph.model.graph import StatementRow
 from lexigraph.retrieval.anchors import Likeness
 from lexigraph.retrieval.args import TraversalArgs
@@ -45,7 +43,7 @@ def best_topics(likeness: Likeness, coverage: Coverage, args: TraversalArgs) -> 
     """
     if not likeness.texts:
         return {}
-    named = coverage.best_shares(np.stack([coverage.held(text) for text in likeness.texts.values()])).tolist()
+    named = coverage.best_shares(coverage.held(list(likeness.texts.values()))).tolist()
     scores = {
         i: round((1 - args.bm25_weight) * likeness.of(i)[0] + args.bm25_weight * share, 6)
         for i, share in zip(likeness.texts, named, strict=True)
@@ -64,8 +62,8 @@ def grow(
     texts: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         texts[row.topic_id].append(f"{row.value}\n{row.details}" if texts[row.topic_id] else f"{row.topic}\n{row.value}")
-    held = np.stack([coverage.held("\n".join(said)) for said in texts.values()]) if texts else np.zeros((0, 0))
-    worth = dict(zip(texts, coverage.best_shares(held).tolist(), strict=True)) if texts else {}
+    held = coverage.held(["\n".join(said) for said in texts.values()])
+    worth = dict(zip(texts, coverage.best_shares(held).tolist(), strict=True))
     return beam(seeds, beside(rows), worth, width=args.topic_beam_width, max_depth=args.topic_beam_max_depth)
 
 

@@ -7,15 +7,19 @@ from dataclasses import dataclass, field, replace
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import StatementRow
+from lexigraph.model.relations import Step
 from lexigraph.model.results import Notice
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import (
+    Adjacency,
     EntityLookup,
     EvidenceRequest,
     GraphStore,
     Hit,
     Neighbourhood,
+    RelatedRequest,
     SearchRequest,
+    VectorRecord,
     VectorStore,
 )
 
@@ -32,7 +36,7 @@ class Trace:
     def step(self, name: str, store: str = "") -> Iterator[None]:
         """Time a step under its name; with ``store``, count a call of it."""
         if store:
-            self.calls[store] += 1
+            self.calls[store] = self.calls.get(store, 0) + 1
         began = time.perf_counter()
         try:
             yield
@@ -58,10 +62,10 @@ class BoundStores:
     trace: Trace
 
     def search(self, step: str, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
-        """Run searches in one call; the filters reach all but text-only indexes, whose records have no source."""
+        """Run searches in one call; the filters reach all but the index of names, whose records have no source."""
         if not requests:
             return []
-        filtered = [replace(r, filters=self.filters) if r.index not in ("entity", "relation") else r for r in requests]
+        filtered = [replace(r, filters=self.filters) if r.index != "entity" else r for r in requests]
         with self.trace.step(step, "vector"):
             return self.vector.search_many(self.tenant, filtered)
 
@@ -71,6 +75,27 @@ class BoundStores:
             return EntityLookup()
         with self.trace.step(step, "graph"):
             return self.graph.entities(self.tenant, ids, connected=connected, filters=self.filters)
+
+    def adjacent(self, step: str, chunks: Sequence[str], per_kind: int = 0) -> Adjacency:
+        """Look up where chunks stand, and what is beside them."""
+        if not chunks:
+            return Adjacency()
+        with self.trace.step(step, "graph"):
+            return self.graph.adjacent(self.tenant, chunks, per_kind=per_kind, filters=self.filters)
+
+    def texts(self, step: str, chunks: Sequence[str]) -> dict[str, VectorRecord]:
+        """Fetch the records of chunks whose texts are shown."""
+        if not chunks:
+            return {}
+        with self.trace.step(step, "text"):
+            return self.vector.fetch(self.tenant, "chunk", chunks)
+
+    def related(self, step: str, request: RelatedRequest) -> list[Step]:
+        """Follow entities and relations out of some chunks, or out of the question."""
+        if not (request.chunks or request.names or request.first):
+            return []
+        with self.trace.step(step, "graph"):
+            return self.graph.related(self.tenant, replace(request, filters=self.filters))
 
     def evidence(self, step: str, request: EvidenceRequest) -> list[StatementRow]:
         """Collect statements of chunks, entities and topics."""

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from lexigraph.model.errors import InvalidInput, LexigraphError, StoreUnavailable
+from lexigraph.model.errors import InvalidInput, LexigraphError, Misconfigured, StoreUnavailable
 
 APPLICATION_ID = 0x4C455849  # "LEXI"
 _BUSY_SECONDS = 120.0
@@ -119,7 +119,7 @@ class Database:
                 connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
             for step in range(found or self._version, self._version):
                 if step not in self._migrations:
-                    raise InvalidInput(f"{self.path}: format {found} is too old to be converted; ingest into a new folder")
+                    raise Misconfigured(f"{self.path}: format {found} is too old to be converted; ingest into a new folder")
                 self._migrations[step](connection)
             connection.execute(f"PRAGMA user_version={self._version}")
 
@@ -130,10 +130,10 @@ class Database:
         found: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if owner != APPLICATION_ID:
             if tables or owner or found:
-                raise InvalidInput(f"{self.path}: is a SQLite file of another program; choose another folder")
+                raise Misconfigured(f"{self.path}: is a SQLite file of another program; choose another folder")
             return 0
         if found > self._version:
-            raise InvalidInput(
+            raise Misconfigured(
                 f"{self.path}: written in format {found} by a newer Lexigraph; this one knows up to {self._version}: "
                 "upgrade, or use another folder"
             )
@@ -353,14 +353,14 @@ def embedded_folder(connection: str, scheme: str = "sqlite") -> Path:
     """
     folder = connection.removeprefix(f"{scheme}:///")
     if not connection.startswith(f"{scheme}:///") or not folder or "\x00" in folder:
-        raise InvalidInput(f"connection {connection!r}: expected {scheme}:///FOLDER")
+        raise Misconfigured(f"connection {connection!r}: expected {scheme}:///FOLDER")
     try:
         path = Path(folder).expanduser().absolute()  # a later chdir must not lead elsewhere
     except RuntimeError as error:
-        raise InvalidInput(f"connection {connection!r}: {error}") from error
+        raise Misconfigured(f"connection {connection!r}: {error}") from error
     with translated(path):
         if path.is_file():
-            raise InvalidInput(f"connection {connection!r}: {path} is a file; give the folder that holds the database")
+            raise Misconfigured(f"connection {connection!r}: {path} is a file; give the folder that holds the database")
     return path
 
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack, closing
 from importlib import import_module
 from typing import Any, cast
 
-from lexigraph.model.errors import InvalidInput
+from lexigraph.model.errors import Misconfigured
 from lexigraph.settings import EmbeddingModel, Settings, load_settings
 from lexigraph.storage.protocols import ContentCache, DocumentStore, GraphStore, Registry, Stores, VectorStore
 
@@ -88,19 +88,19 @@ def _open(store: str, homes: dict[str, str], connection: str | None, options: di
     """Make the store of a kind; ``store`` is its name in :attr:`Settings.connections`."""
     given = load_settings().connections[store] if connection is None else connection
     if not isinstance(given, str):
-        raise InvalidInput(f"{store} connection: expected a connection string or a store, got {type(given).__name__}")
+        raise Misconfigured(f"{store} connection: expected a connection string or a store, got {type(given).__name__}")
     scheme = given.partition(":")[0]  # what follows may hold a secret, so no message shows it
     if scheme not in homes:
-        raise InvalidInput(f"{store} connection: scheme {scheme[:40]!r} is unknown; known are {', '.join(homes)}")
+        raise Misconfigured(f"{store} connection: scheme {scheme[:40]!r} is unknown; known are {', '.join(homes)}")
     if not homes[scheme]:
         usable = " or ".join(_EXAMPLES.get(s, s) for s, home in homes.items() if home)
-        raise InvalidInput(f"{store} connection: {scheme} is not in this release; use {usable}")
+        raise Misconfigured(f"{store} connection: {scheme} is not in this release; use {usable}")
     module, name = homes[scheme].split(":")
     back_end = getattr(import_module(module), name)
     try:
         inspect.signature(back_end).bind(given, **options)
     except TypeError as error:
-        raise InvalidInput(f"{store} connection: {scheme} does not take these options: {error}") from None
+        raise Misconfigured(f"{store} connection: {scheme} does not take these options: {error}") from None
     return back_end(given, **options)
 
 

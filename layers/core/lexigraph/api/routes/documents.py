@@ -6,7 +6,7 @@ from fastapi import APIRouter, File, Form, Path, Query, Response, UploadFile
 
 from lexigraph.api.auth import Reader, Writer
 from lexigraph.api.errors import ApiError
-from lexigraph.api.limits import Text
+from lexigraph.api.limits import Number, Text, Whole
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.documents import DocumentJob, DocumentList, DocumentReply, Removed
 from lexigraph.api.service import TheService
@@ -18,13 +18,15 @@ router = APIRouter(prefix="/documents", tags=["documents"])
 DocumentId = Annotated[str, Path(pattern="^source:[0-9a-f]{32}$", description="as the list shows it")]
 
 
-@router.get("", operation_id="list_documents", summary="List documents", responses=errors())
+@router.get("", operation_id="list_documents", summary="List documents", responses=errors(404))
 async def list_documents(
     who: Reader,
     service: TheService,
     namespace: Annotated[Text | None, Query(min_length=1, max_length=128, description="those of one namespace")] = None,
-    after: Annotated[Text, Query(max_length=4_096, description="`next` of the page before")] = "",
-    limit: Annotated[int, Query(ge=1, le=1_000, description="at most so many")] = 100,
+    after: Annotated[
+        Text, Query(pattern="^(source:[0-9a-f]{32})?$", description="`next` of the page before; first when empty")
+    ] = "",
+    limit: Annotated[Whole, Query(ge=1, le=1_000, description="at most so many")] = 100,
 ) -> DocumentList:
     """Return a page of documents, by uri."""
 
@@ -32,7 +34,7 @@ async def list_documents(
         # the mark of a page is a document's id: its uri may say where on the server it lies
         start = service.stores.registry.document(who.tenant, after) if after else None
         if after and start is None:
-            raise ApiError(422, "after: no such page; begin again without it")
+            raise ApiError(404, "after: no such page; begin again without it")
         uri = start.uri if start else ""
         return service.stores.registry.documents(who.tenant, namespace=namespace, after=uri, limit=limit)
 
@@ -53,7 +55,7 @@ async def send_document(
     response: Response,
     file: Annotated[UploadFile, File(description="txt, md, html, pdf, docx, json, jsonl, csv or xlsx")],
     namespace: Annotated[Text, Form(min_length=1, max_length=128, description="what it is filed under")] = "default",
-    wait: Annotated[float, Query(ge=0, le=600, description="seconds to wait for the end; then 202")] = 20.0,
+    wait: Annotated[Number, Query(ge=0, le=600, description="seconds to wait for the end; then 202")] = 20.0,
 ) -> DocumentJob:
     """Take a document in. A file of the same name in the same namespace is replaced, at once and whole."""
     wait = min(wait, service.settings.api_deadline - 1)

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from lexigraph.api.auth import Reader
-from lexigraph.api.limits import Text
+from lexigraph.api.limits import Text, Whole
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.graph import Egonet
 from lexigraph.api.service import TheService
@@ -19,10 +19,10 @@ async def egonet(
     service: TheService,
     node: Annotated[
         Text,
-        Query(alias="id", min_length=1, max_length=100, description="a source, chunk, topic, statement, fact or entity"),
+        Query(alias="id", max_length=100, pattern="^(source|chunk|topic|statement|fact|entity):.", description="of a node"),
     ],
-    depth: Annotated[int, Query(ge=1, le=3, description="steps from the node")] = 1,
-    limit: Annotated[int, Query(ge=1, le=500, description="at most so many nodes")] = 120,
+    depth: Annotated[Whole, Query(ge=1, le=3, description="steps from the node")] = 1,
+    limit: Annotated[Whole, Query(ge=1, le=500, description="at most so many nodes")] = 120,
 ) -> Egonet:
     """Return the nodes within ``depth`` steps of a node, and the edges between them."""
     graph = service.stores.graph

@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 from lexigraph.api import sse
 from lexigraph.api.auth import Writer
 from lexigraph.api.errors import ApiError
-from lexigraph.api.limits import Text
+from lexigraph.api.limits import Flag, Number, Text
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.ingest import IngestReply, IngestRequest
 from lexigraph.api.service import Service, TheService
@@ -20,10 +20,10 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import JobRecord
 
 router = APIRouter(tags=["ingest"])
-Incremental = Annotated[bool, Query(description="skip chunks whose text has not changed (E-05)")]
-Refresh = Annotated[bool, Query(description="extract everything anew (E-06)")]
-RefreshRelations = Annotated[bool, Query(description="with refresh, find relations between chunks anew (E-07)")]
-Wait = Annotated[float, Query(ge=0, le=600, description="seconds to wait for the end; then 202 and a job to ask for")]
+Incremental = Annotated[Flag, Query(description="skip chunks whose text has not changed (E-05)")]
+Refresh = Annotated[Flag, Query(description="extract everything anew (E-06)")]
+RefreshRelations = Annotated[Flag, Query(description="with refresh, find relations between chunks anew (E-07)")]
+Wait = Annotated[Number, Query(ge=0, le=600, description="seconds to wait for the end; then 202 and a job to ask for")]
 Where = Annotated[Text, Query(min_length=1, max_length=4_096, description="a file or folder of the server")]
 Namespace = Annotated[Text, Query(min_length=1, max_length=128, description="what the documents are filed under")]
 
@@ -76,7 +76,7 @@ async def ingest_stream(
     incremental: Incremental = False,
     refresh: Refresh = False,
     refresh_relations: RefreshRelations = True,
-    checkpoint: Annotated[bool, Query(description="go on where an interrupted run stopped (E-32)")] = True,
+    checkpoint: Annotated[Flag, Query(description="go on where an interrupted run stopped (E-32)")] = True,
 ) -> StreamingResponse:
     """Begin a job and replay its events from the first: ``start``, the stages, ``result``, ``done``.
 

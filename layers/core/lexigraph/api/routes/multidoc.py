@@ -35,7 +35,7 @@ async def multidoc(who: Reader, service: TheService, body: MultidocRequest) -> d
             body.min_relevance,
             preset=body.preset,
             tenant=who.tenant,
-            filters=body.filters,
+            filters=body.where(),
             min_fact_chars=body.min_fact_chars,
             reranker=body.reranker,
             settings=service.settings,

@@ -64,7 +64,7 @@ async def preview(who: Reader, service: TheService, body: PreviewRequest) -> dic
     """Return the chunks that ``/query`` would draw on, in its order, with the parts of their scores and no answer."""
 
     def work() -> dict[str, Any]:
-        found = service.engine(who.tenant, "hybrid", body.parameters).retrieve(body.question, filters=body.filters)
+        found = service.engine(who.tenant, "hybrid", body.parameters).retrieve(body.question, filters=body.where())
         return found.preview() if isinstance(found, HybridResults) else {}
 
     return await service.run(work)

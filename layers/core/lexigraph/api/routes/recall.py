@@ -8,7 +8,6 @@ from lexigraph.api.auth import Reader
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.recall import RecallReply, RecallRequest
 from lexigraph.api.service import TheService
-from lexigraph.model.filters import parse_filter
 from lexigraph.model.question import Question
 from lexigraph.retrieval.recall_args import recall_query
 
@@ -30,7 +29,7 @@ async def recall(who: Reader, service: TheService, body: RecallRequest) -> dict[
         text = recall_query(body.query, force_regex=body.force_regex)
         found = service.recall(who.tenant).retrieve(
             who.tenant,
-            Question(text, parse_filter(body.filters)),
+            Question(text, body.where()),
             session_id=body.session_id,
             max_results=body.max_results,
             force_regex=body.force_regex,

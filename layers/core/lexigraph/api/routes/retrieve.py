@@ -31,6 +31,6 @@ async def retrieve(
 
     def work() -> dict[str, Any]:
         engine = service.engine(who.tenant, retriever, body.parameters)
-        return engine.retrieve(body.question, filters=body.filters).to_dict()
+        return engine.retrieve(body.question, filters=body.where()).to_dict()
 
     return await service.run(work)

@@ -5,13 +5,12 @@ from typing import Annotated, Any, cast
 from fastapi import APIRouter, File, Form, Query, Response, UploadFile
 
 from lexigraph.api.auth import Reader, Writer, check_database
-from lexigraph.api.limits import Text
+from lexigraph.api.limits import Number, Text
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.ingest import UploadReply
 from lexigraph.api.schemas.multihop import MultihopReply, MultihopRequest
 from lexigraph.api.service import TheService
 from lexigraph.api.uploads import begin_upload, check_taken, new_namespace
-from lexigraph.model.filters import parse_filter
 from lexigraph.model.question import Question
 from lexigraph.retrieval.retrievers.multihop import MultihopRetriever
 from lexigraph.storage.protocols import JobRecord
@@ -33,7 +32,7 @@ async def upload_document(
     response: Response,
     file: Annotated[UploadFile, File(description="txt, md, html, pdf, docx, json, jsonl, csv or xlsx")],
     db_name: Annotated[Text, Form(min_length=1, max_length=128, description="label of the database")] = DATABASE,
-    wait: Annotated[float, Query(ge=0, le=600, description="seconds to wait for the end; then 202")] = 20.0,
+    wait: Annotated[Number, Query(ge=0, le=600, description="seconds to wait for the end; then 202")] = 20.0,
 ) -> UploadReply:
     """Take a document in; the reply names the namespace made for it (H-26)."""
     check_database(who, db_name)
@@ -74,7 +73,7 @@ async def multihop_query(who: Reader, service: TheService, body: MultihopRequest
     def work() -> dict[str, Any]:
         args = body.model_dump(exclude={"query", "db_name", "namespace", "filters"})
         retriever = cast(MultihopRetriever, service.retriever(who.tenant, "multihop", args))
-        question = Question.of(body.query, parse_filter(body.filters), max_chars=service.settings.max_question_chars)
+        question = Question.of(body.query, body.where(), max_chars=service.settings.max_question_chars)
         return retriever.query(who.tenant, question, body.namespace, service.stores.registry).to_dict()
 
     return await service.run(work)

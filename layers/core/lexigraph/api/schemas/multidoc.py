@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from lexigraph.api.limits import Body, Reply
-from lexigraph.api.schemas.search import Filters, NoticeReply, QuestionText
+from lexigraph.api.schemas.search import Filtered, NoticeReply, QuestionText
 
 
 class FewShot(Body):
@@ -15,7 +15,7 @@ class FewShot(Body):
     answer: str = Field(min_length=1, max_length=20_000, examples=["X is a thing [S1]."])
 
 
-class MultidocRequest(Body):
+class MultidocRequest(Filtered):
     """A question for several documents; what is not given is the preset's (W-19)."""
 
     question: QuestionText
@@ -26,7 +26,6 @@ class MultidocRequest(Body):
     min_fact_chars: int = Field(9, ge=0, le=1_000, description="shortest fact", examples=[20])
     reranker: Literal["tfidf", "bedrock", "model"] | None = Field(None, description="orders articles", examples=["tfidf"])
     examples: list[FewShot] = Field(default_factory=list, max_length=20)
-    filters: Filters = None
 
 
 class Article(Reply):

@@ -4,16 +4,16 @@ from typing import Annotated
 
 from pydantic import Field
 
-from lexigraph.api.limits import Body, Reply
-from lexigraph.api.schemas.search import Filters, NoticeReply
+from lexigraph.api.limits import Reply
+from lexigraph.api.schemas.search import Filtered, NoticeReply
 
 Name = Annotated[str, Field(min_length=1, max_length=128)]
 
 
-class MultihopRequest(Body):
+class MultihopRequest(Filtered):
     """A multi-hop question (H-02 to H-11)."""
 
-    query: str = Field(min_length=1, max_length=100_000, examples=["explain the appeals process"])
+    query: str = Field(min_length=1, max_length=100_000, pattern=r"\S", examples=["explain the appeals process"])
     db_name: Name = Field(description="label of the database", examples=["fractal_db"])
     namespace: Name = Field(description="as the upload answered it", examples=["document_upload_3f9a1c2e"])
     role: str | None = Field(
@@ -25,7 +25,6 @@ class MultihopRequest(Body):
     final_top_k: int = Field(10, ge=1, le=100, examples=[10])
     hop_decay: float = Field(0.85, gt=0, le=1, description="1.0 leaves hops equal", examples=[0.85])
     context_expansion_ratio: float = Field(0.5, gt=0, le=1, description="share that seeds the next hop", examples=[0.5])
-    filters: Filters = None
 
 
 class HopReply(Reply):

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from lexigraph.api.limits import Body, Reply
-from lexigraph.api.schemas.search import Filters, ItemReply, NoticeReply, Parameters, QuestionText
+from lexigraph.api.schemas.search import Filtered, ItemReply, NoticeReply, Parameters, QuestionText
 from lexigraph.retrieval.catalogue import RetrieverName
 
 Retriever = Annotated[RetrieverName, Field(description="what finds the statements", examples=["hybrid"])]
@@ -28,7 +28,7 @@ class HistoryTurn(Body):
 ContextString = Annotated[str, Field(min_length=1, max_length=20_000, examples=["A plain text."])]
 
 
-class QueryRequest(Body):
+class QueryRequest(Filtered):
     """A question for an answer with citations."""
 
     question: QuestionText
@@ -46,7 +46,6 @@ class QueryRequest(Body):
         examples=[[{"role": "user", "content": "Hello"}]],
     )
     retriever: Retriever = "hybrid"
-    filters: Filters = None
     parameters: Parameters = Field(default_factory=dict)
 
 
@@ -102,11 +101,10 @@ class QueryReply(Reply):
     timings: dict[str, float] = Field(description="milliseconds", examples=[{"retrieve": 12.5, "total": 830.1}])
 
 
-class PreviewRequest(Body):
+class PreviewRequest(Filtered):
     """A question whose ranking is to be explained."""
 
     question: QuestionText
-    filters: Filters = None
     parameters: Parameters = Field(default_factory=dict)
 
 

@@ -4,23 +4,23 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from lexigraph.api.limits import Body, Reply
-from lexigraph.api.schemas.search import Filters, NoticeReply
+from lexigraph.api.limits import Reply
+from lexigraph.api.schemas.search import Filtered, NoticeReply
 
 
-class RecallRequest(Body):
+class RecallRequest(Filtered):
     """What to recall (M-02 to M-05)."""
 
     query: str = Field(
         min_length=1,
         max_length=4_000,
+        pattern=r"\S",
         description="words or a regular expression",
         examples=["JWT authentication decisions"],
     )
     session_id: str = Field("default", min_length=1, max_length=128, examples=["default"])
     max_results: int = Field(10, ge=1, le=50, examples=[10])
     force_regex: bool = Field(default=False, description="the query is a regular expression (RE2)", examples=[False])
-    filters: Filters = None
 
 
 class NodeReply(Reply):

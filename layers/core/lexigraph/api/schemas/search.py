@@ -2,33 +2,92 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from lexigraph.api.limits import Body, Reply
+from lexigraph.model.filters import Filter, parse_filter
 
 QuestionText = Annotated[
     str,
-    Field(min_length=1, max_length=100_000, description="in natural language", examples=["Who signs the approval?"]),
-]
-Filters = Annotated[
-    dict[str, Any] | None,
     Field(
-        description="on metadata: {key, operator, value}, or {condition: and | or | not, filters: [...]}",
-        examples=[{"key": "year", "operator": ">=", "value": 2020}],
+        min_length=1,
+        max_length=100_000,
+        pattern=r"\S",
+        description="in natural language",
+        examples=["Who signs the approval?"],
     ),
 ]
-Value = bool | int | float | str | None
+Word = Annotated[str, Field(max_length=1_000)]
+Scalar = bool | int | float | Word
+Key = Annotated[str, Field(max_length=200, description="of the metadata; also namespace, uri, title", examples=["year"])]
 Parameters = Annotated[
-    dict[str, Value],
+    dict[
+        Annotated[str, Field(max_length=64)],
+        bool | Annotated[int, Field(ge=-(2**53), le=2**53)] | float | Annotated[str, Field(max_length=200)] | None,
+    ],
     Field(max_length=50, description="of the retriever, by name", examples=[{"max_search_results": 10}]),
 ]
 
 
-class RetrieveRequest(Body):
+class Comparison(Body):
+    """A condition on a value of the metadata. Only values of one type compare."""
+
+    key: Key
+    operator: Literal["==", "!=", "<", "<=", ">", ">="] = Field("==", description="how it compares", examples=[">="])
+    value: Scalar = Field(description="what it is compared with", examples=[2020])
+
+
+class Membership(Body):
+    """A condition on whether a value of the metadata is in a list."""
+
+    key: Key
+    operator: Literal["in", "not_in"] = Field(description="in the list, or not", examples=["in"])
+    value: list[Scalar] = Field(max_length=1_000, description="the list", examples=[[2020, 2021]])
+
+
+class Combination(Body):
+    """``and`` or ``or`` over conditions; ``not`` negates all of them together. At most 100 conditions in all."""
+
+    condition: Literal["and", "or", "not"] = Field("and", description="how they are combined", examples=["or"])
+    filters: list["AnyFilter"] = Field(
+        min_length=1,
+        max_length=100,
+        description="the conditions",
+        examples=[[{"key": "year", "operator": ">=", "value": 2020}]],
+    )
+
+
+def _shape(given: Any) -> str:
+    fields = given if isinstance(given, dict) else {}
+    if "filters" in fields:
+        return "combination"
+    return "membership" if fields.get("operator") in ("in", "not_in") else "comparison"
+
+
+AnyFilter = Annotated[
+    Annotated[Comparison, Tag("comparison")]
+    | Annotated[Membership, Tag("membership")]
+    | Annotated[Combination, Tag("combination")],
+    Discriminator(_shape),
+]
+
+
+class Filtered(Body):
+    """Base of questions that may be narrowed to some documents."""
+
+    filters: AnyFilter | None = Field(
+        None, description="on metadata of documents", examples=[{"key": "year", "operator": ">=", "value": 2020}]
+    )
+
+    def where(self) -> Filter | None:
+        """Return the filter. Raise ``InvalidInput`` for more than 100 conditions."""
+        return parse_filter(self.filters.model_dump() if self.filters else None)
+
+
+class RetrieveRequest(Filtered):
     """A question for ranked statements."""
 
     question: QuestionText
-    filters: Filters = None
     parameters: Parameters = Field(default_factory=dict)
 
 

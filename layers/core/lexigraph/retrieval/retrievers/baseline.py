@@ -7,11 +7,11 @@ from typing import Any, Literal, get_args
 
 from lexigraph.inference.protocols import Embedder, FloatArray
 from lexigraph.model.errors import InvalidInput
-from lexigraph.model.graph import StatementRow
 from lexigraph.model.question import Question
-from lexigraph.model.results import ScoredStatement, SearchResults
+from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.args import Known, TraversalArgs
+from lexigraph.retrieval.chunk_statements import read_on
 from lexigraph.retrieval.models import Models
 from lexigraph.retrieval.results import assemble
 from lexigraph.retrieval.trace import BoundStores, Trace
@@ -21,7 +21,6 @@ from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SearchReque
 Mode = Literal["vector", "bm25", "fused"]
 _PARAMETERS = ("max_search_results", "max_statements_per_topic", "include_facts")
 _POOL = 100  # best chunks of each list
-_READ_ON = 0.98  # a statement counts a little less than the one before it in its chunk
 
 
 class BaselineRetriever:
@@ -68,7 +67,7 @@ class BaselineRetriever:
         rows = stores.evidence(
             "evidence", EvidenceRequest(chunks=tuple(best), neighbours=False, facts=self.args.include_facts)
         )
-        results = assemble(_statements(rows, parts), self.args)
+        results = assemble(read_on(rows, parts), self.args)
         trace.timings["total"] = round((time.perf_counter() - began) * 1000, 3)
         return SearchResults(
             question.text, results, warnings=tuple(trace.warnings), timings=trace.timings, calls=trace.calls
@@ -110,17 +109,3 @@ def _scaled(scores: Mapping[str, float], union: Sequence[str]) -> dict[str, floa
     values = [scores.get(i, 0.0) for i in union]
     low, high = min(values, default=0.0), max(values, default=0.0)
     return {i: (value - low) / (high - low) if high > low else 1.0 for i, value in zip(union, values, strict=True)}
-
-
-def _statements(
-    rows: Sequence[StatementRow], parts: Mapping[str, Mapping[str, float]]
-) -> list[tuple[ScoredStatement, StatementRow]]:
-    scored = []
-    place: dict[str, int] = {}
-    for row in sorted((row for row in rows if row.chunk_id in parts), key=lambda r: (r.chunk_id, r.position, r.id)):
-        at = place[row.chunk_id] = place.get(row.chunk_id, -1) + 1
-        shares = {name: round(value * _READ_ON**at, 6) for name, value in parts[row.chunk_id].items()}
-        score = round(sum(shares.values()), 6)
-        where = (row.chunk_id, row.chunk_start + row.start, row.chunk_start + row.end)
-        scored.append((ScoredStatement(row.id, row.value, score, "chunk", *where, parts=shares), row))
-    return sorted(scored, key=lambda pair: (-pair[0].score, pair[0].id))

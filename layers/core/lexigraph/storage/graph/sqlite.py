@@ -5,23 +5,48 @@ from typing import Any
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Placement, Source, StatementRow
+from lexigraph.model.relations import PairObservation, RelationCounts, Step
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.embedded import Database, embedded_path
-from lexigraph.storage.graph import sqlite_derive, sqlite_inspect, sqlite_links, sqlite_read, sqlite_write
+from lexigraph.storage.graph import (
+    sqlite_adjacent,
+    sqlite_derive,
+    sqlite_inspect,
+    sqlite_links,
+    sqlite_read,
+    sqlite_related,
+    sqlite_relations,
+    sqlite_rows,
+    sqlite_walks,
+    sqlite_write,
+)
+from lexigraph.storage.graph.sqlite_migrations import MIGRATIONS
 from lexigraph.storage.graph.sqlite_schema import SCHEMA, VERSION
-from lexigraph.storage.protocols import Derived, Doomed, EntityLookup, EvidenceRequest, Neighbourhood, SourceVersion
+from lexigraph.storage.protocols import (
+    Adjacency,
+    Derived,
+    Doomed,
+    EntityLookup,
+    EvidenceRequest,
+    GraphNode,
+    Neighbourhood,
+    RelatedRequest,
+    SourceVersion,
+    Surroundings,
+)
 
 
 class SqliteGraphStore:
     """:class:`~lexigraph.storage.protocols.GraphStore` in ``FOLDER/graph.sqlite`` of ``sqlite:///FOLDER``."""
 
     def __init__(self, connection: str) -> None:
-        self._database = Database(embedded_path(connection, "graph.sqlite"), SCHEMA, version=VERSION)
+        path = embedded_path(connection, "graph.sqlite")
+        self._database = Database(path, SCHEMA, version=VERSION, migrations=MIGRATIONS)
 
     def write(self, tenant: Tenant, versions: Sequence[SourceVersion]) -> None:
         sqlite_write.refuse_strays(versions)
         with self._database.write() as connection:
-            sqlite_write.write_chunks(connection, tenant, versions)
+            sqlite_rows.store_statements(connection, sqlite_write.write_chunks(connection, tenant, versions))
             for version in versions:
                 sqlite_write.place(connection, tenant, version.source, version.placements)
 
@@ -52,6 +77,22 @@ class SqliteGraphStore:
     def settle(self, tenant: Tenant, derived: Derived) -> None:
         with self._database.write() as connection:
             sqlite_derive.settle(connection, tenant, derived)
+
+    def relate(self, tenant: Tenant, observations: Sequence[PairObservation], *, keep: bool = False) -> tuple[int, int]:
+        with self._database.write() as connection:
+            return sqlite_relations.relate(connection, tenant, observations, keep)
+
+    def observed(self, tenant: Tenant, chunk_ids: Sequence[str], observer: str, how: str) -> dict[tuple[str, str], int]:
+        with self._database.read() as connection:
+            return sqlite_relations.observed(connection, tenant, chunk_ids, observer, how)
+
+    def related(self, tenant: Tenant, request: RelatedRequest) -> list[Step]:
+        with self._database.read() as connection:
+            return sqlite_related.related(connection, tenant, request)
+
+    def relation_counts(self, tenant: Tenant, *, least_together: int = 2, min_name: int = 2) -> RelationCounts:
+        with self._database.read() as connection:
+            return sqlite_relations.relation_counts(connection, tenant, least_together, min_name)
 
     def sources(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, Source]:
         with self._database.read() as connection:
@@ -87,6 +128,24 @@ class SqliteGraphStore:
             return sqlite_links.neighbourhood(
                 connection, tenant, chunk_ids, names or {}, max_df, per_entity, prefer, facts, filters
             )
+
+    def adjacent(
+        self, tenant: Tenant, chunk_ids: Sequence[str], *, per_kind: int = 0, filters: Filter | None = None
+    ) -> Adjacency:
+        with self._database.read() as connection:
+            return sqlite_adjacent.adjacent(connection, tenant, chunk_ids, per_kind, filters)
+
+    def nodes(
+        self, tenant: Tenant, node_ids: Sequence[str], *, near: Sequence[str] = (), filters: Filter | None = None
+    ) -> dict[str, GraphNode]:
+        with self._database.read() as connection:
+            return sqlite_walks.nodes(connection, tenant, node_ids, near, filters)
+
+    def surroundings(
+        self, tenant: Tenant, node_ids: Sequence[str], *, per_node: int = 10, filters: Filter | None = None
+    ) -> Surroundings:
+        with self._database.read() as connection:
+            return sqlite_walks.surroundings(connection, tenant, node_ids, per_node, filters)
 
     def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120) -> dict[str, list[dict[str, Any]]]:
         with self._database.read() as connection:

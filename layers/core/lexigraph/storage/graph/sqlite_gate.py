@@ -28,11 +28,15 @@ class Gate:
 def select(
     connection: sqlite3.Connection, query: str, keys: Iterable[Any], gate: Gate | None = None
 ) -> list[tuple[Any, ...]]:
-    """Run a query whose first parameters are an ``IN ({})`` list, whose last are those of the gate."""
+    """Run a query whose first parameters are an ``IN ({})`` list, whose last are those of the gate.
+
+    Integer keys go as one text, so that the query is the same whatever their number, and found prepared.
+    """
+    asked, last = list(keys), gate.parameters if gate else ()
+    if asked and isinstance(asked[0], int):
+        listed = f"[{','.join(map(str, asked))}]"
+        return connection.execute(query.replace("{}", "SELECT value FROM json_each(?)", 1), (listed, *last)).fetchall()
     rows: list[tuple[Any, ...]] = []
-    for batch in in_batches(list(keys)):
-        # lists of a few lengths only, the rest of one being NULL: so the query is found prepared
-        length = 1 << (len(batch) - 1).bit_length()
-        parameters = (*batch, *(None,) * (length - len(batch)), *(gate.parameters if gate else ()))
-        rows += connection.execute(query.replace("{}", marks(length), 1), parameters).fetchall()
+    for batch in in_batches(asked):
+        rows += connection.execute(query.replace("{}", marks(len(batch)), 1), (*batch, *last)).fetchall()
     return rows

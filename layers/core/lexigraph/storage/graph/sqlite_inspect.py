@@ -54,6 +54,10 @@ _DUMP = {
     "WHERE s.tenant = ?",
     "alias": "SELECT a.id, b.id, c.id FROM alias x JOIN entity a ON a.k = x.alias JOIN entity b ON b.k = x.target "
     "LEFT JOIN chunk c ON c.k = x.chunk WHERE a.tenant = ?",
+    "rel": "SELECT a.id, b.id, r.type, r.observer, r.confidence, r.evidence FROM rel r JOIN chunk a ON a.k = r.src "
+    "JOIN chunk b ON b.k = r.dst JOIN source s ON s.k = a.source WHERE s.tenant = ?",
+    "rel_pair": "SELECT a.id, b.id, x.observer, x.how, x.failed FROM rel_pair x JOIN chunk a ON a.k = x.first "
+    "JOIN chunk b ON b.k = x.second JOIN source s ON s.k = a.source WHERE s.tenant = ?",
     "touched": "SELECT id FROM touched WHERE tenant = ?",
 }
 

@@ -8,7 +8,6 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Entity, Placement, Source, StatementRow
@@ -64,12 +63,9 @@ def seen_entities(connection: sqlite3.Connection, gate: Gate, rows: Mapping[int,
 
 def entity_rows(connection: sqlite3.Connection, tenant: int, keys: Iterable[int]) -> dict[int, Entity]:
     """Return entities of the tenant by key."""
-    query = "SELECT k, id, value, class, df, degree FROM entity WHERE k IN ({}) AND tenant = ?"
-    rows: dict[int, Entity] = {}
-    for batch in in_batches(list(keys)):
-        found = connection.execute(query.replace("{}", marks(len(batch))), (*batch, tenant))
-        rows.update({k: Entity(public("entity", id_), *rest) for k, id_, *rest in found})
-    return rows
+    query = "SELECT k, id, value, class, df, degree FROM entity WHERE k IN ({}) AND tenant = "
+    rows = _select(connection, f"{query}{int(tenant)}", keys)
+    return {k: Entity(public("entity", id_), *rest) for k, id_, *rest in rows}
 
 
 def same_meaning(connection: sqlite3.Connection, gate: Gate, keys: Iterable[int]) -> dict[int, set[int]]:
@@ -139,7 +135,7 @@ def evidence(connection: sqlite3.Connection, tenant: str, request: EvidenceReque
     wanted = sorted(named.union(*same.values()))
     pairs |= _of_entities(connection, gate, wanted, request.per_entity)
     pairs |= of_topics(connection, gate, request, wanted)
-    rows = statement_rows(connection, gate, pairs, chunks, facts=request.facts)
+    rows, _ = statement_rows(connection, gate, pairs, chunks, facts=request.facts)
     return _with_asked(connection, rows, same) if same else rows
 
 
@@ -155,7 +151,7 @@ def _with_asked(
             asked[ids[other]].add(ids[k])
     further = [{i for e in row.entities for i in asked.get(e, ())} for row in rows]
     return [
-        replace(row, entities=tuple(sorted({*row.entities, *more}))) if more else row
+        row._replace(entities=tuple(sorted({*row.entities, *more}))) if more else row
         for row, more in zip(rows, further, strict=True)
     ]
 
@@ -178,16 +174,14 @@ def _beside(connection: sqlite3.Connection, gate: Gate, chunks: Sequence[int]) -
 
 
 def _of_entities(connection: sqlite3.Connection, gate: Gate, keys: Sequence[int], most: int) -> set[Pair]:
-    """Statements of each entity, at most so many: see :class:`~lexigraph.storage.protocols.EvidenceRequest`."""
+    """Statements of each entity, at most so many: see :class:`~lexigraph.storage.protocols.EvidenceRequest`.
+
+    What readers do not see may be among them as long as it takes no place of another.
+    """
+    by_entity, hubs = _naming(connection, gate, keys)
     naming: dict[Pair, set[int]] = defaultdict(set)
-    by_entity: dict[int, set[Pair]] = {}
-    hubs: set[int] = set()
-    query = f"SELECT x.chunk, x.statement FROM mentions x {_PLACED} WHERE x.entity = ? AND {gate.sql} LIMIT {HUB + 1}"
-    for k in keys:  # a handful, each bounded
-        found = connection.execute(query, (k, *gate.parameters)).fetchall()
-        by_entity[k] = set(found) if len(found) <= HUB else set()
-        hubs |= {k} if len(found) > HUB else set()
-        for pair in by_entity[k]:
+    for k, found in by_entity.items():
+        for pair in found:
             naming[pair].add(k)
     place: dict[Pair, int] = {}
     for at, (chunk, statement, k) in enumerate(_said_about(connection, gate, keys, most), 1):
@@ -197,22 +191,55 @@ def _of_entities(connection: sqlite3.Connection, gate: Gate, keys: Sequence[int]
         for pair, k in _naming_hubs(connection, [*naming, *place], hubs):
             naming[pair].add(k)
             by_entity[k].add(pair)
-    crowded = {k: found for k, found in by_entity.items() if len(found) > most}
+    many = {k: found for k, found in by_entity.items() if len(found) > most}
+    live = _live_chunks(connection, gate, {chunk for found in many.values() for chunk, _ in found})
+    crowded = {k: seen for k, found in many.items() if len(seen := {p for p in found if p[0] in live}) > most}
     stands = _stand_in_facts(connection, crowded.keys() - hubs)
-    # keys follow the order of writing, ids do not
-    cut = set[Pair]().union(*crowded.values())
-    statement_id = dict(_select(connection, "SELECT k, id FROM statement WHERE k IN ({})", {s for _, s in cut}))
-    chunk_id = dict(_select(connection, "SELECT k, id FROM chunk WHERE k IN ({})", {c for c, _ in cut}))
     taken = set[Pair]().union(*(found for k, found in by_entity.items() if k not in crowded))
-    for k, of_entity in crowded.items():
-        order = []
-        for pair in of_entity:
+    for k, found in crowded.items():
+        ranks: dict[tuple[int, bool, int], list[Pair]] = defaultdict(list)
+        for pair in found:
             names = naming.get(pair, set())
-            by_title = 0 if k in names else place[pair]
-            ids = statement_id[pair[1]], chunk_id[pair[0]]
-            order.append((-len(names - {k}), (*pair, k) not in stands, by_title, *ids, pair))
-        taken.update(pair for *_, pair in sorted(order)[:most])
+            ranks[-len(names - {k}), (*pair, k) not in stands, 0 if k in names else place[pair]].append(pair)
+        taken.update(_first(connection, [pairs for _, pairs in sorted(ranks.items())], most))
     return taken
+
+
+def _naming(connection: sqlite3.Connection, gate: Gate, keys: Sequence[int]) -> tuple[dict[int, set[Pair]], set[int]]:
+    """Return what names each entity, seen or not, and the hubs, of which nothing is returned."""
+    by_entity: dict[int, set[Pair]] = {k: set() for k in keys}
+    few = seldom(connection, "mentions", keys)
+    for k, chunk, statement in _select(
+        connection, "SELECT entity, chunk, statement FROM mentions WHERE entity IN ({})", few
+    ):
+        by_entity[k].add((chunk, statement))
+    hubs = set()
+    query = f"SELECT x.chunk, x.statement FROM mentions x {_PLACED} WHERE x.entity = ? AND {gate.sql} LIMIT {HUB + 1}"
+    for k in by_entity.keys() - few:  # a handful, each bounded
+        found = connection.execute(query, (k, *gate.parameters)).fetchall()
+        if len(found) > HUB:
+            hubs.add(k)
+        else:
+            by_entity[k].update(found)
+    return by_entity, hubs
+
+
+def _live_chunks(connection: sqlite3.Connection, gate: Gate, chunks: Iterable[int]) -> set[int]:
+    query = f"SELECT p.chunk FROM placed p CROSS JOIN source s ON s.k = p.source WHERE p.chunk IN ({{}}) AND {gate.sql}"
+    return {k for (k,) in _select(connection, query, chunks, gate)}
+
+
+def _first(connection: sqlite3.Connection, ranks: Iterable[list[Pair]], most: int) -> list[Pair]:
+    """Return the first pairs; those of one rank by their ids, since keys follow the order of writing and ids do not."""
+    first: list[Pair] = []
+    for pairs in ranks:
+        room = most - len(first)
+        if len(pairs) > room:
+            statement = dict(_select(connection, "SELECT k, id FROM statement WHERE k IN ({})", {s for _, s in pairs}))
+            chunk = dict(_select(connection, "SELECT k, id FROM chunk WHERE k IN ({})", {c for c, _ in pairs}))
+            return first + sorted(pairs, key=lambda pair: (statement[pair[1]], chunk[pair[0]]))[:room]
+        first += pairs
+    return first
 
 
 def _said_about(connection: sqlite3.Connection, gate: Gate, keys: Iterable[int], most: int) -> list[tuple[int, int, int]]:

@@ -1,12 +1,15 @@
-"""Statements as a question gets them: a handful of queries whatever their number, each row read once and by its keys.
+"""Statements as a question gets them: what a chunk says is written beside it as one text, and read as one row.
 
-Joins that only fetch public ids are left out: what many rows share (topic, source, entity) is fetched once for all of them.
+What that text holds never changes while the chunk exists: a statement, a topic and an entity stay as long as a chunk says,
+holds or names them. What does change is joined when it is read: place, source and liveness. Facts are seldom wanted and
+stay in their tables.
 """
 
 import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from lexigraph.model.graph import FactRow, Source, StatementRow
@@ -14,87 +17,83 @@ from lexigraph.storage.graph.sqlite_gate import Gate, Pair, select
 from lexigraph.storage.graph.sqlite_write import public
 
 # One row a chunk that readers see.
-_PLACES = """
-SELECT p.chunk, p.seq, p."start", p.source FROM placed p CROSS JOIN source s ON s.k = p.source WHERE p.chunk IN ({}) AND
-"""
-_SOURCES = "SELECT k, id, uri, namespace, title, metadata, live FROM source WHERE k IN ({})"
-# One row for each statement of the chunks.
-_SAID = """
-SELECT x.chunk, x.statement, x.position, x."start", x."end", st.id, st.value, st.details, st.topic
-FROM said_in x CROSS JOIN statement st ON st.k = x.statement WHERE x.chunk IN ({})
-"""
-# One row for each statement of the chunks that names an entity: the ids of all of them in one text.
-_MENTIONS = """
-SELECT x.chunk, x.statement, 'entity:' || group_concat(hex(e.id), ' entity:')
-FROM mentions x CROSS JOIN entity e ON e.k = x.entity WHERE x.chunk IN ({}) GROUP BY x.chunk, x.statement
+_STATEMENTS = """
+SELECT s.id, p.seq, p.chunk, p."start", x.statements, s.uri, s.namespace, s.title, s.metadata, s.live
+FROM placed p CROSS JOIN source s ON s.k = p.source CROSS JOIN chunk_statements x ON x.chunk = p.chunk
+WHERE p.chunk IN ({}) AND
 """
 # One row for each fact that a statement of the chunks supports.
 _FACTS = """
 SELECT x.chunk, x.statement, f.id, f.subject, f.predicate, f.object, f.subject_entity, x.object_entity
 FROM supports x CROSS JOIN fact f ON f.k = x.fact WHERE x.chunk IN ({})
 """
+# One row for each statement of the chunks, as it is written beside the chunk.
+_SAID = """
+SELECT x.chunk, x.statement, st.id, st.value, st.details, t.id, t.value, x.position, x."start", x."end"
+FROM said_in x CROSS JOIN statement st ON st.k = x.statement CROSS JOIN topic t ON t.k = st.topic
+WHERE x.chunk IN ({}) ORDER BY x.position, st.id
+"""
+# One row for each name in a statement of the chunks.
+_NAMES = """
+SELECT x.chunk, x.statement, e.id FROM mentions x CROSS JOIN entity e ON e.k = x.entity WHERE x.chunk IN ({}) ORDER BY e.id
+"""
+_decoded = json.JSONDecoder().raw_decode
+_row = partial(tuple.__new__, StatementRow)  # half the time of a call with as many arguments
 
 
 def statement_rows(
     connection: sqlite3.Connection, gate: Gate, pairs: set[Pair], whole: Iterable[int] = (), *, facts: bool = True
-) -> list[StatementRow]:
-    """Return the live statements of (chunk, statement) pairs, and all of the chunks in ``whole``, in reading order.
+) -> tuple[list[StatementRow], dict[int, str]]:
+    """Return the live statements of (chunk, statement) pairs and all of the chunks in ``whole``, in reading order.
 
-    Of a statement said in several chunks, where it stands first. Without ``facts`` those of the rows are left out.
+    Of a statement said in several chunks, where it stands first. Without ``facts`` those of the rows are left out. Returned
+    with them are the public ids of the chunks that are live.
     """
     complete = set(whole)
-    chunks = complete | {chunk for chunk, _ in pairs}
-    places = {k: place for k, *place in select(connection, _PLACES + gate.sql, chunks, gate)}
-    sources = _sources(connection, {source for _, _, source in places.values()})
-    first: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
-    for row in select(connection, _SAID, places):
-        if row[0] in complete or row[:2] in pairs:
-            seq, _, source = places[row[0]]
-            order = (sources[source].id, seq, row[2], row[5])
-            if row[1] not in first or order < first[row[1]][0]:
-                first[row[1]] = (order, row)
-    said = [row for _, row in sorted(first.values())]
-    kept = {row[0] for row in said}
-    ids = {k: public("chunk", i) for k, i in select(connection, "SELECT k, id FROM chunk WHERE k IN ({})", kept)}
-    topic_query = "SELECT k, id, value FROM topic WHERE k IN ({})"
-    topics = {k: (public("topic", i), value) for k, i, value in select(connection, topic_query, {row[8] for row in said})}
-    named = _entities_of(connection, kept)
-    supported = _facts_of(connection, kept) if facts else {}
-    rows = []
-    for chunk, statement, position, start, end, id_, value, details, topic in said:
-        seq, chunk_start, source = places[chunk]
-        pair = (chunk, statement)
-        rows.append(
-            StatementRow(
-                public("statement", id_),
-                value,
-                details,
-                *topics[topic],
-                ids[chunk],
-                seq,
-                position,
-                start,
-                end,
-                chunk_start,
-                sources[source],
-                supported.get(pair, ()),
-                named.get(pair, ()),
-            )
-        )
-    return rows
+    wanted: dict[int, set[int]] = defaultdict(set)
+    for chunk, statement in pairs:
+        wanted[chunk].add(statement)
+    told = sorted(select(connection, _STATEMENTS + gate.sql, complete | wanted.keys(), gate))
+    supported = _facts_of(connection, {row[2] for row in told}) if facts else {}
+    rows: list[StatementRow] = []
+    public_chunk: dict[int, str] = {}
+    sources: dict[bytes, Source] = {}
+    seen: set[int] = set()
+    for key, seq, chunk, chunk_start, text, *about in told:
+        source = sources.get(key) or sources.setdefault(key, _source(key, *about))
+        only = None if chunk in complete else wanted[chunk]
+        id_, topics, said = _decoded(text)[0]
+        public_chunk[chunk] = id_
+        for k, statement, value, details, topic, position, start, end, names in said:
+            if k in seen or (only is not None and k not in only):
+                continue
+            seen.add(k)
+            of = supported.get((chunk, k), ()) if supported else ()
+            at = (id_, seq, position, start, end, chunk_start, source)
+            rows.append(_row((statement, value, details, *topics[topic], *at, of, tuple(names))))
+    return rows, public_chunk
 
 
-def _sources(connection: sqlite3.Connection, keys: set[int]) -> dict[int, Source]:
-    return {
-        k: Source(public("source", id_), uri, namespace, title, json.loads(metadata), live)
-        for k, id_, uri, namespace, title, metadata, live in select(connection, _SOURCES, keys)
-    }
+def store_statements(connection: sqlite3.Connection, chunks: Iterable[int]) -> None:
+    """Write beside each of some new chunks, whose tables are complete, what :func:`statement_rows` reads of it."""
+    ids = dict(select(connection, "SELECT k, id FROM chunk WHERE k IN ({})", chunks))
+    names: dict[Pair, list[str]] = defaultdict(list)
+    for c, s, entity in select(connection, _NAMES, ids):
+        names[c, s].append(public("entity", entity))
+    topics: dict[int, dict[tuple[str, str], int]] = defaultdict(dict)
+    said: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    for c, s, id_, value, details, topic, title, *place in select(connection, _SAID, ids):
+        at = topics[c].setdefault((public("topic", topic), title), len(topics[c]))
+        said[c].append((s, public("statement", id_), value, details, at, *place, names.get((c, s), ())))
+    told = [(c, (public("chunk", id_), list(topics[c]), said[c])) for c, id_ in ids.items()]
+    connection.executemany(
+        "INSERT INTO chunk_statements VALUES (?, ?)",
+        [(c, json.dumps(parts, ensure_ascii=False, separators=(",", ":"))) for c, parts in told],
+    )
 
 
-def _entities_of(connection: sqlite3.Connection, chunks: set[int]) -> dict[Pair, tuple[str, ...]]:
-    """Return the ids of the entities that each statement of the chunks names, sorted."""
-    rows = select(connection, _MENTIONS, chunks)
-    return {(chunk, statement): tuple(sorted(ids.lower().split(" "))) for chunk, statement, ids in rows}
+def _source(key: bytes, uri: str, namespace: str, title: str, metadata: str, live: int) -> Source:
+    return Source(public("source", key), uri, namespace, title, _decoded(metadata)[0], live)
 
 
 def _facts_of(connection: sqlite3.Connection, chunks: set[int]) -> dict[Pair, tuple[FactRow, ...]]:

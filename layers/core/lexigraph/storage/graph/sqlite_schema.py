@@ -3,10 +3,11 @@
 Every edge that a chunk contributes carries the chunk's key (``said_in``, ``topic_in``, ``supports``, ``mentions``,
 ``alias``), so a chunk is withdrawn exactly. ``placed`` is EXTRACTED_FROM: readers see a chunk when
 ``since <= source.live < until``. NEXT and PREVIOUS follow from ``placed.seq`` and ``said_in.position``, RELATION from
-``fact.subject_entity`` and ``supports.object_entity``.
+``fact.subject_entity`` and ``supports.object_entity``. ``chunk_statements`` repeats what the tables say of a chunk's
+statements, ready for reading (:mod:`~lexigraph.storage.graph.sqlite_rows`).
 """
 
-VERSION = 1
+VERSION = 3
 
 SCHEMA = """
 CREATE TABLE tenant (k INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -34,6 +35,7 @@ CREATE TABLE said_in (
     "end" INTEGER NOT NULL, PRIMARY KEY (chunk, statement)
 ) WITHOUT ROWID;
 CREATE INDEX said_in_statement ON said_in (statement);
+CREATE TABLE chunk_statements (chunk INTEGER PRIMARY KEY, statements TEXT NOT NULL);
 CREATE TABLE entity (
     k INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, tenant INTEGER NOT NULL, value TEXT NOT NULL,
     class TEXT NOT NULL DEFAULT '', df INTEGER NOT NULL DEFAULT 0, degree INTEGER NOT NULL DEFAULT 0
@@ -67,6 +69,21 @@ CREATE TABLE touched (id BLOB PRIMARY KEY, entity INTEGER NOT NULL, tenant INTEG
 WITHOUT ROWID;
 CREATE INDEX touched_tenant ON touched (tenant);
 """
+
+# What observers said of pairs of chunks, and which pairs they were asked about (sqlite_relations).
+RELATIONS = """
+CREATE TABLE IF NOT EXISTS rel (
+    src INTEGER NOT NULL, dst INTEGER NOT NULL, type TEXT NOT NULL, observer TEXT NOT NULL, confidence REAL NOT NULL,
+    evidence TEXT NOT NULL, PRIMARY KEY (src, dst, type, observer)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS rel_dst ON rel (dst);
+CREATE TABLE IF NOT EXISTS rel_pair (
+    first INTEGER NOT NULL, second INTEGER NOT NULL, observer TEXT NOT NULL, how TEXT NOT NULL, failed INTEGER NOT NULL,
+    PRIMARY KEY (first, second, observer)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS rel_pair_second ON rel_pair (second);
+"""
+SCHEMA += RELATIONS
 
 # A chunk placed as `p` in a source `s` that readers of tenant ? see. The plus keeps SQLite from starting at the tenant's
 # sources, which are all, instead of at the few rows that were asked for.

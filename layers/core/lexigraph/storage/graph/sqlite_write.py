@@ -39,6 +39,12 @@ def keys_of(connection: sqlite3.Connection, table: str, ids: Iterable[bytes]) ->
     return found
 
 
+def keys_by_id(connection: sqlite3.Connection, table: str, ids: Iterable[str]) -> dict[str, int]:
+    """Return the integer keys of the public ids that exist."""
+    public_id = {raw(i): i for i in ids}
+    return {public_id[i]: k for i, k in keys_of(connection, table, public_id).items()}
+
+
 def tenant_key(connection: sqlite3.Connection, tenant: str, *, create: bool = False) -> int:
     """Return the key of a tenant; 0, which no row has, when it is unknown and not to be created."""
     row = connection.execute("SELECT k FROM tenant WHERE name = ?", (tenant,)).fetchone()
@@ -63,15 +69,18 @@ def _ensure(connection: sqlite3.Connection, table: str, rows: Mapping[bytes, tup
     return known
 
 
-def write_chunks(connection: sqlite3.Connection, tenant: str, versions: Sequence[SourceVersion]) -> None:
-    """Add chunks with all they contribute. A chunk that exists is complete, since it was written in one transaction."""
+def write_chunks(connection: sqlite3.Connection, tenant: str, versions: Sequence[SourceVersion]) -> list[int]:
+    """Add chunks with all they contribute, and return the keys of those that are new.
+
+    A chunk that exists is complete, since it was written in one transaction.
+    """
     t = tenant_key(connection, tenant, create=True)
     owners = {raw(v.source.id): (t, v.source.uri, v.source.namespace) for v in versions}
     source = _ensure(connection, "source", owners, "tenant, uri, namespace")
     known = keys_of(connection, "chunk", (raw(c.chunk_id) for v in versions for c in v.chunks))
     new = [(source[raw(v.source.id)], c) for v in versions for c in v.chunks if raw(c.chunk_id) not in known]
     if not new:
-        return
+        return []
     chunks = [c for _, c in new]
     chunk = _ensure(connection, "chunk", {raw(c.chunk_id): (s,) for s, c in new}, "source")
     topic = _ensure(connection, "topic", {raw(n.id): (s, n.value) for s, c in new for n in c.topics}, "source, value")
@@ -89,6 +98,7 @@ def write_chunks(connection: sqlite3.Connection, tenant: str, versions: Sequence
         "subject, predicate, object, subject_entity",
     )
     _write_edges(connection, chunks, chunk, topic, statement, entity, fact)
+    return list(chunk.values())
 
 
 def _entity_forms(chunks: Sequence[ChunkGraph]) -> dict[bytes, str]:
@@ -285,8 +295,10 @@ def collect(connection: sqlite3.Connection, tenant: str, source_ids: Sequence[st
     statements = connection.execute(DOOMED_STATEMENTS).fetchall()
     topics = connection.execute(DOOMED_TOPICS).fetchall()
     facts = connection.execute(f"SELECT DISTINCT fact FROM supports WHERE chunk IN {doomed}").fetchall()
-    for table in ("said_in", "topic_in", "supports", "mentions", "alias", "placed"):
+    for table in ("said_in", "topic_in", "supports", "mentions", "alias", "placed", "chunk_statements"):
         connection.execute(f"DELETE FROM {table} WHERE chunk IN {doomed}")
+    for table, end in (("rel", "src"), ("rel", "dst"), ("rel_pair", "first"), ("rel_pair", "second")):
+        connection.execute(f"DELETE FROM {table} WHERE {end} IN {doomed}")
     connection.execute(f"DELETE FROM chunk WHERE k IN {doomed}")
     connection.executemany("DELETE FROM statement WHERE k = ?", statements)
     connection.executemany("DELETE FROM topic WHERE k = ?", topics)

@@ -14,13 +14,20 @@ from dataclasses import dataclass
 from lexigraph.storage.protocols.cache import ContentCache
 from lexigraph.storage.protocols.documents import DocumentStore
 from lexigraph.storage.protocols.graph import (
+    Adjacency,
+    ChunkEdge,
+    ChunkPlace,
     Derived,
     Doomed,
     EntityLookup,
     EvidenceRequest,
+    GraphEdge,
+    GraphNode,
     GraphStore,
     Neighbourhood,
+    RelatedRequest,
     SourceVersion,
+    Surroundings,
 )
 from lexigraph.storage.protocols.registry import (
     SCOPES,
@@ -47,7 +54,10 @@ from lexigraph.storage.protocols.vectors import (
 __all__ = [
     "SCOPES",
     "VECTOR_INDEXES",
+    "Adjacency",
     "ApiKey",
+    "ChunkEdge",
+    "ChunkPlace",
     "ContentCache",
     "Derived",
     "DocumentRecord",
@@ -57,6 +67,8 @@ __all__ = [
     "EntityLookup",
     "EvidenceRequest",
     "FloatArray",
+    "GraphEdge",
+    "GraphNode",
     "GraphStore",
     "Hit",
     "IndexName",
@@ -65,11 +77,13 @@ __all__ = [
     "JobStatus",
     "Neighbourhood",
     "Registry",
+    "RelatedRequest",
     "Scope",
     "SearchRequest",
     "Session",
     "SourceVersion",
     "Stores",
+    "Surroundings",
     "VectorRecord",
     "VectorStore",
 ]

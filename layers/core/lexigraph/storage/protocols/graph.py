@@ -6,6 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import ChunkGraph, Entity, Link, Placement, Source, StatementRow
+from lexigraph.model.relations import PairObservation, RelationCounts, Step
 from lexigraph.model.tenant import Tenant
 
 
@@ -89,12 +90,109 @@ class Neighbourhood:
 
 
 @dataclass(frozen=True, slots=True)
+class ChunkPlace:
+    """Where a live chunk stands; ``first`` is the ``seq`` of the first chunk under the same headings of its source."""
+
+    id: str
+    source_id: str
+    placement: Placement
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkEdge:
+    """A chunk beside another: ``kind`` is next, previous, parent (same headings), entity or topic (one in common)."""
+
+    from_chunk: str
+    to_chunk: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacency:
+    """Live chunks and those beside them, by id, with their sources; the edges kind by kind, the nearest first."""
+
+    places: Mapping[str, ChunkPlace] = field(default_factory=dict)
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    edges: tuple[ChunkEdge, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNode:
+    """A live entity, statement or topic.
+
+    ``kind`` is ``entity``, ``statement`` or ``topic``; ``value`` is its name or text, ``details`` what is known beyond it:
+    an entity's class, a statement's details. ``source`` is where a statement or topic stands, of several the first by id;
+    an entity stands in many. ``hops`` is how far the nearest of the nodes asked about is: None when none is near.
+    """
+
+    id: str
+    kind: str
+    value: str
+    details: str = ""
+    source: Source | None = None
+    hops: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEdge:
+    """A live edge between two nodes. ``kind`` is ``RELATION`` (subject to object, ``label`` is the fact's predicate, ``id``
+    the fact), ``MENTIONS`` (statement to entity) or ``BELONGS_TO`` (statement to topic); these two have no id of their own.
+    """
+
+    from_id: str
+    to_id: str
+    kind: str
+    label: str
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Edges around some nodes, and every node at an end of one, by id."""
+
+    edges: tuple[GraphEdge, ...] = ()
+    nodes: Mapping[str, GraphNode] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class SourceVersion:
     """A version of a source to come: its chunks by id with their places, and those of them that are new in full."""
 
     source: Source
     placements: Mapping[str, Placement]
     chunks: tuple[ChunkGraph, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedRequest:
+    """Which steps lead on from some live chunks, or from the names of a question.
+
+    Followed are at most ``max_entities`` entities that the ``chunks`` name or are titled by, with what means the same:
+    those whose value has ``min_name`` characters or more and which at most ``max_df`` sources name; the question's first,
+    then those that several sources and most of the chunks name, then the rarest. ``names`` adds ids of entities found in a chunk's text, under
+    its id, and those of the question under ``""``. An entity leads to at most ``per_entity`` chunks: to those among
+    ``chunks`` and ``prefer`` in that order, then to those that most of the entities followed lead to. What is mentioned
+    more than 1,000 times leads only to what is titled by it.
+
+    ``all_kinds`` adds, to steps over one entity, ``relates`` (two entities or more in common), ``cooccur`` (the chunk
+    names one of two entities that stand together in ``least_together`` chunks or more, the other chunk names the other
+    one; only for entities that at most 50 chunks name) and ``llm_rel`` (observed with ``min_confidence`` or more on
+    average). Where nothing was asked for or found, the ``first`` chunks of the first sources, 0 to leave them out.
+    """
+
+    chunks: tuple[str, ...] = ()
+    names: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    prefer: tuple[str, ...] = ()
+    max_entities: int = 20
+    max_df: int = 15
+    per_entity: int = 10
+    min_name: int = 2
+    all_kinds: bool = True
+    least_together: int = 2
+    min_confidence: float = 0.4
+    first: int = 0
+    filters: Filter | None = None
 
 
 @runtime_checkable
@@ -136,7 +234,34 @@ class GraphStore(Protocol):
     def settle(self, tenant: Tenant, derived: Derived) -> None:
         """Note that the text index holds what :meth:`derive` returned."""
 
+    def relate(
+        self, tenant: Tenant, observations: Sequence[PairObservation], *, keep: bool = False
+    ) -> tuple[int, int]:
+        """Note what an observer said of pairs of chunks, instead of what it said before; atomic.
+
+        A pair that failed keeps what was known of it. With ``keep`` nothing that exists is changed: a relation of the same
+        ends and type, whoever observed it, is passed over. Pairs of chunks that do not exist are left out. Return how many
+        relations (ends and type) are new, and how many were known.
+        """
+
     # -- reading
+    def observed(self, tenant: Tenant, chunk_ids: Sequence[str], observer: str, how: str) -> dict[tuple[str, str], int]:
+        """Return the pairs whose first chunk is given of which this observer was asked, in this way, without failing.
+
+        The value is the number of relations between the two, whoever observed them.
+        """
+
+    def related(self, tenant: Tenant, request: RelatedRequest) -> list[Step]:
+        """Return the steps that a request asks for, between live chunks, sorted by their ends; a REL leads both ways."""
+
+    def relation_counts(self, tenant: Tenant, *, least_together: int = 2, min_name: int = 2) -> RelationCounts:
+        """Count what readers can follow: relations (ends and type), pairs of chunks that share two entities or more, and
+        pairs of entities that stand together in ``least_together`` chunks or more (E-52); and entities with other names.
+
+        Entities with less than ``min_name`` characters, or that more than 50 chunks name, relate nothing. Reads every
+        mention: keep the answer as long as the registry's revision stays.
+        """
+
     def sources(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, Source]:
         """Return the live sources among these ids."""
 
@@ -177,6 +302,36 @@ class GraphStore(Protocol):
         entity most.
         What is mentioned more than 1,000 times leads only to what is ``about`` it.
         Without ``facts`` the statements come without theirs.
+        """
+
+    def adjacent(
+        self, tenant: Tenant, chunk_ids: Sequence[str], *, per_kind: int = 0, filters: Filter | None = None
+    ) -> Adjacency:
+        """Return where the live ones of these chunks stand and, for each, at most ``per_kind`` chunks of a kind beside it.
+
+        Of the same headings or topic those that stand nearest; of the same entities those that share the rarest, ties by
+        id. What is mentioned more than 100 times joins no chunks. With ``per_kind`` 0 only the chunks themselves.
+        """
+
+    def nodes(
+        self, tenant: Tenant, node_ids: Sequence[str], *, near: Sequence[str] = (), filters: Filter | None = None
+    ) -> dict[str, GraphNode]:
+        """Return the live entities, statements and topics among these ids, each with its hops from the nearest of ``near``.
+
+        A hop is a fact that joins two entities, a statement that names an entity, or a statement of a topic, either way;
+        0 to 3 hops are told. An entity named more than 100 times, and a topic that runs over more than 20 chunks, is
+        reached but leads nowhere further: what they join need have nothing to do with each other.
+        """
+
+    def surroundings(
+        self, tenant: Tenant, node_ids: Sequence[str], *, per_node: int = 10, filters: Filter | None = None
+    ) -> Surroundings:
+        """Return the live edges around these nodes, at most ``per_node`` of each: those to another of the nodes first.
+
+        Then of an entity its facts, those that lead to the rarest entity first, and the statements that name it; of a
+        statement the entities that it names, the rarest first, and its topic; of a topic its statements in reading order.
+        What is named more than 1,000 times has only edges to others of the nodes that lead there themselves. Edges come by
+        node as asked, best first.
         """
 
     def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120) -> dict[str, list[dict[str, Any]]]:

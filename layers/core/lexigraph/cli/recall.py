@@ -1,0 +1,101 @@
+"""``lexigraph recall``: the nodes that a memory holds for a query, those near to what the session was about first (M-20)."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from lexigraph.cli.answers import print_warnings
+from lexigraph.cli.ask import FilterOption, JsonOption, all_of
+from lexigraph.cli.exits import ExitCode
+from lexigraph.cli.invocation import current
+from lexigraph.cli.output import one_line, print_json
+from lexigraph.model.question import MAX_CHARS, Question
+from lexigraph.model.tenant import Tenant
+from lexigraph.retrieval.recall_args import RecallArgs, recall_query
+from lexigraph.retrieval.recall_results import RecallNode, RecallResults
+
+_DEFAULT = RecallArgs()
+_SHOWN = 160
+
+
+def recall(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="Words or a regular expression; - reads them from stdin.")],
+    session_id: Annotated[
+        str, typer.Option(metavar="NAME", help="Whose recalls before this one count.")
+    ] = _DEFAULT.session_id,
+    max_results: Annotated[
+        int, typer.Option("--max-results", "-n", metavar="N", help="Nodes at most, 1 to 50.")
+    ] = _DEFAULT.max_results,
+    force_regex: Annotated[
+        bool, typer.Option("--force-regex", help="The query is a regular expression, whatever it looks like.")
+    ] = _DEFAULT.force_regex,
+    filters: FilterOption = None,
+    json_: JsonOption = False,
+) -> int:
+    """Find entities, statements and topics, with the edges around them; what a session found before counts.
+
+    With --json the reply of POST /api/v1/memory/recall.
+    """
+    invocation = current(context)
+    settings = invocation.settings()
+    args = RecallArgs(session_id, max_results, force_regex)
+    text, condition = recall_query(_given(query), force_regex=force_regex), all_of(filters or ())
+    with invocation.stores(settings) as stores:
+        from lexigraph.retrieval.retrievers import RecallRetriever
+
+        found = RecallRetriever(stores.graph, stores.vectors, stores.registry, settings=settings).retrieve(
+            Tenant(settings.tenant),
+            Question(text, condition),
+            session_id=args.session_id,
+            max_results=args.max_results,
+            force_regex=args.force_regex,
+        )
+    if json_:
+        print_json(found.to_dict())
+        return ExitCode.OK
+    _print(invocation.out, found)
+    print_warnings(invocation.err, found.warnings)
+    return ExitCode.OK
+
+
+def _given(query: str) -> str:
+    if query == "-":
+        return sys.stdin.buffer.read(4 * MAX_CHARS + 4).decode("utf-8", "replace").rstrip("\r\n")
+    return os.fsencode(query).decode("utf-8", "replace")
+
+
+def _print(console: Console, found: RecallResults) -> None:
+    for number, node in enumerate(found.nodes, 1):
+        _print_node(console, f"{number}. ", node)
+    if not found.nodes:
+        console.print("nothing found")
+    if found.context:
+        console.print("\nAround them")
+    for node in found.context:
+        _print_node(console, "   ", node)
+    names = {node.key: node.name for node in (*found.nodes, *found.context)}
+    relations = [edge for edge in found.edges if edge.type == "RELATION"]
+    if relations:
+        console.print("\nRelations")
+    for edge in relations:
+        line = f"   {names[edge.source]} | {edge.relationship} | {names[edge.target]}"
+        console.print(Text(one_line(line)), soft_wrap=True)
+    told = f"session {found.session_id}: {found.phase}, {found.recalls} recalls before"
+    console.print(
+        Text(f"\n{len(found.nodes)} nodes, {len(found.edges)} edges; {one_line(told)}", style="dim"), soft_wrap=True
+    )
+
+
+def _print_node(console: Console, lead: str, node: RecallNode) -> None:
+    sources = ", ".join(node.sources)
+    console.print(
+        Text.assemble((lead, "cyan"), f"{node.score:.3f}  {one_line(node.name)}  ", (f"{node.type}, {sources}", "dim")),
+        soft_wrap=True,
+    )
+    if node.description and node.description != node.name:
+        console.print(Text(f"   {one_line(node.description, _SHOWN)}", style="dim"), soft_wrap=True)

@@ -1,0 +1,203 @@
+"""Regular expressions from users, bounded: RE2 runs them in linear time over candidates that their words preselect.
+
+A pattern is found anywhere in a text (``^`` and ``$`` stand for the beginning and the end of a line), upper and lower case
+are the same unless it says ``(?-i)``. RE2 knows neither look-around nor back-references; that is what keeps it linear.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from lexigraph.model.errors import InvalidInput
+
+MAX_CHARS = 200
+MAX_WORDS = 16  # a pattern that needs any of more words than these is not looked up by words
+_MAX_PROGRAM = 5_000  # instructions; `.{1000}` has a thousand
+_MEMORY = 1 << 19  # bytes of one compiled pattern and of what it remembers while it runs
+_WORK = 50_000_000  # characters times instructions of one search: about a quarter of a second at worst
+# what no prose holds: a question mark after a word, full stops and brackets are not enough
+_METACHARACTERS = re.compile(r"[\\\[\]{}^$*|]|\w\?\w|\w\+(?!\+|#)(?=\w|$)|\.\+|\(\?[:imsUP]|\)[+?]\w")
+_WORD = re.compile(r"[^\W_]+")
+_LEADING_FLAGS = re.compile(r"^\(\?[imsU-]+\)")
+_ANY = "\0"  # any letter; a question holds none
+
+
+def looks_like_pattern(text: str) -> bool:
+    """Tell whether a text holds metacharacters of regular expressions that words and sentences do not."""
+    return bool(_METACHARACTERS.search(text))
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A compiled pattern, and the ``words`` of which any must begin a word of a text that it is found in (none: unknown)."""
+
+    compiled: Any
+    words: tuple[str, ...]
+
+    def covers(self, texts: list[str]) -> list[float]:
+        """Return, for each text, what share of it the first match takes up: over 0 where there is one, 1 for all of it.
+
+        Texts that would cost too much together count as not found, the last ones first.
+        """
+        left = _WORK // max(1, self.compiled.programsize)
+        shares = []
+        for text in texts:
+            left -= len(text)
+            found = self.compiled.search(text) if left >= 0 else None
+            shares.append(_share(found, len(text)) if found else 0.0)
+        return shares
+
+
+def _share(found: Any, length: int) -> float:
+    # an empty match is still a match
+    taken: int = found.end() - found.start()
+    return max(taken, 0.5) / max(length, 1)
+
+
+def compile_pattern(text: str) -> Pattern:
+    """Return the pattern. Raise ``InvalidInput`` when it is too long, too large, wrong, or RE2 is not installed."""
+    if len(text) > MAX_CHARS:
+        raise InvalidInput(
+            f"query has {len(text):,} characters; a regular expression may have {MAX_CHARS}: shorten it, or leave out "
+            "force_regex"
+        )
+    try:
+        import re2
+    except ImportError:
+        raise InvalidInput('regular expressions need google-re2: pip install "lexigraph[api]"') from None
+    options = re2.Options()
+    options.max_mem, options.log_errors, options.case_sensitive = _MEMORY, False, False
+    try:
+        compiled = re2.compile(f"(?m){text}", options)
+    except re2.error as error:
+        reason = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else str(error)
+        raise InvalidInput(
+            f"query is no regular expression of RE2 ({reason}): correct it, or leave out force_regex"
+        ) from None
+    if compiled.programsize > _MAX_PROGRAM:
+        raise InvalidInput(
+            f"query makes a regular expression of {compiled.programsize:,} steps; {_MAX_PROGRAM:,} are allowed: repeat less"
+        )
+    words = _Reader(text).words()
+    return Pattern(compiled, words if len(words) <= MAX_WORDS else ())
+
+
+class _Reader:
+    """Reads a pattern once, from left to right, for the words that a text must hold; what is unclear says nothing."""
+
+    def __init__(self, pattern: str) -> None:
+        self._rest = list(reversed(_LEADING_FLAGS.sub("", pattern)))
+        self._unclear = False
+
+    def words(self) -> tuple[str, ...]:
+        """Return words of which a match needs any, in lower case; empty when it may do without."""
+        found = self._alternatives("")
+        return () if self._unclear else tuple(dict.fromkeys(found))
+
+    def _alternatives(self, before: str) -> list[str]:
+        """Read up to the end of a group: any word of each alternative, none when one of them has none."""
+        branches = [self._sequence(before)]
+        while self._rest and self._rest[-1] == "|":
+            self._rest.pop()
+            branches.append(self._sequence(before))
+        return [word for branch in branches for word in branch] if all(branches) else []
+
+    def _sequence(self, before: str) -> list[str]:
+        """Read one alternative: of what it needs throughout, that whose shortest word is the longest.
+
+        ``before`` is ANY when the letter before it may be any, so that its first word may be the end of another.
+        """
+        needed: list[list[str]] = []
+        literal = before
+        while self._rest and self._rest[-1] not in "|)":
+            atom = self._atom(_ANY if literal and (literal[-1].isalnum() or literal[-1] in ("_", _ANY)) else "")
+            always, once = self._times()
+            if isinstance(atom, str) and atom and always:
+                literal += atom
+                if once:
+                    continue
+            needed += _of_literal(literal)
+            literal = "" if atom == "" and always else _ANY
+            if isinstance(atom, list) and atom and always:
+                needed.append(atom)
+        needed += _of_literal(literal)
+        return max(needed, key=lambda words: (min(map(len, words)), len(words) == 1), default=[])
+
+    def _times(self) -> tuple[bool, bool]:
+        """Read quantifiers; return whether what stands before must occur, and whether it does exactly once."""
+        always, once = True, True
+        while self._rest and self._rest[-1] in "*+?{":
+            mark = self._rest.pop()
+            least = self._least() if mark == "{" else mark
+            always, once = always and least not in ("*", "?", "0"), False
+        return always, once
+
+    def _atom(self, before: str) -> str | list[str]:
+        """Read an atom: a letter is itself, a boundary or a space "", a group its words, what is no word an empty list."""
+        c = self._rest.pop()
+        if c == "\\":
+            return self._escaped()
+        if c == "[":
+            return self._class()
+        if c == "(":
+            return self._group(before)
+        if c in "^$":
+            return ""
+        return [] if c == "." else c
+
+    def _escaped(self) -> str | list[str]:
+        c = self._rest.pop() if self._rest else ""
+        if c in ("p", "P"):
+            named = bool(self._rest) and self._rest.pop() == "{"
+            while named and self._rest and self._rest.pop() != "}":
+                pass
+            return []
+        # codes and quotations
+        self._unclear |= c in ("x", "Q") or c.isdigit()
+        if c in "bsAzWtnrfv":
+            return ""
+        return c if not c.isalnum() else []
+
+    def _class(self) -> list[str]:
+        first = True
+        while self._rest:
+            c = self._rest.pop()
+            if c == "\\" and self._rest:
+                self._rest.pop()
+            elif c == "[" and self._rest and self._rest[-1] == ":":
+                while self._rest and self._rest.pop() != "]":
+                    pass
+            elif c == "]" and not first:
+                break
+            first = first and c == "^"
+        return []
+
+    def _group(self, before: str) -> list[str]:
+        if self._flags().endswith(")"):
+            return []
+        words = self._alternatives(before)
+        if self._rest:
+            self._rest.pop()
+        return words
+
+    def _flags(self) -> str:
+        flags = ""
+        if self._rest and self._rest[-1] == "?":
+            while self._rest and flags[-1:] not in (":", ">", ")"):
+                flags += self._rest.pop()
+        return flags
+
+    def _least(self) -> str:
+        bounds = ""
+        while self._rest and bounds[-1:] != "}":
+            bounds += self._rest.pop()
+        return bounds.partition(",")[0].rstrip("}").strip() or "0"
+
+
+def _of_literal(literal: str) -> list[list[str]]:
+    """Return the words of a run of letters, each a need of its own; one that may be the end of another word is none."""
+    return [
+        [m.group().lower()]
+        for m in _WORD.finditer(literal)
+        if len(m.group()) > 1 and (m.start() == 0 or literal[m.start() - 1] != _ANY)
+    ]

@@ -1,0 +1,46 @@
+"""Parameters of a recall, and its query: checked in one place."""
+
+from dataclasses import dataclass
+
+from lexigraph.model.errors import InvalidInput
+from lexigraph.model.question import MAX_CHARS
+from lexigraph.retrieval.args import check_number
+
+MAX_SESSION_CHARS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class RecallArgs:
+    """Parameters of one recall (M-03 to M-05).
+
+    | parameter | meaning | default |
+    |---|---|---|
+    | ``session_id`` | whose recalls before this one count: what they found is near to mind | default |
+    | ``max_results`` | nodes at most, 1 to 50; what is added as context does not count | 10 |
+    | ``force_regex`` | the query is a regular expression (RE2), whatever it looks like | False |
+    """
+
+    session_id: str = "default"
+    max_results: int = 10
+    force_regex: bool = False
+
+    def __post_init__(self) -> None:
+        check_number("max_results", self.max_results, 1, 50, optional=False)
+        if not isinstance(self.force_regex, bool):
+            raise InvalidInput(f"force_regex must be true or false, got {self.force_regex!r}")
+        name = self.session_id
+        if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > MAX_SESSION_CHARS:
+            raise InvalidInput(f"session_id must be 1 to {MAX_SESSION_CHARS} printable characters, not blank")
+
+
+def recall_query(text: str, *, force_regex: bool = False) -> str:
+    """Return a query as it is searched for, NUL and lone surrogates replaced. Raise ``InvalidInput`` (M-02).
+
+    It is not cut into words here: spaces belong to a pattern.
+    """
+    if not isinstance(text, str) or not text.strip() or not (force_regex or any(c.isalnum() for c in text)):
+        raise InvalidInput("query is empty: ask with at least one word, or a regular expression and force_regex")
+    if len(text) > MAX_CHARS:
+        raise InvalidInput(f"query has {len(text):,} characters; at most {MAX_CHARS:,} are allowed: shorten it")
+    clean = text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8")
+    return clean if force_regex else clean.strip()

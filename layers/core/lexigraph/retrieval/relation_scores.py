@@ -1,0 +1,142 @@
+"""The explained scores of hybrid search: likeness to the question plus named bonuses (E-61 to E-64, E-70). Pure, no I/O.
+
+``base_norm`` is the cosine, min-max scaled over the set; ``bonus`` a sum of parts: words, the relation by which a chunk was
+reached, the paths that lead to it, centrality. All are rounded to 4 digits, so that what is shown adds up.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from lexigraph.model.relations import Step
+from lexigraph.retrieval.hybrid_args import HybridArgs, HybridWeights
+from lexigraph.retrieval.hybrid_results import HybridItem
+from lexigraph.retrieval.subgraph import Context
+
+_DAMPING = 0.85
+_ROUNDS = 30
+
+
+def score_contexts(
+    contexts: Sequence[Context], steps: Sequence[Step], args: HybridArgs, weights: HybridWeights
+) -> list[HybridItem]:
+    """Return the contexts with their scores, best first, ties by id."""
+    base = _min_max({c.id: c.cosine for c in contexts if c.cosine is not None})
+    words = _min_max({c.id: c.bm25 for c in contexts}) if args.bm25 else {}
+    central = centrality(args.graph_rank, [c.id for c in contexts], steps)
+    items = []
+    for c in contexts:
+        parts = {
+            "bm25": args.bm25_weight * words.get(c.id, 0.0),
+            "relation": relation_bonus(c, weights) if args.relation_bonus else 0.0,
+            "path": args.path_weight * path_score(c, weights),
+            "graph_rank": args.graph_rank_weight * central.get(c.id, 0.0),
+        }
+        shown = {name: round(value, 4) for name, value in parts.items()}
+        norm, bonus = round(base.get(c.id, 0.0), 4), round(sum(shown.values()), 4)
+        composite = round(norm + bonus, 4)
+        related = max(c.relations, key=lambda s: weights.of_type(s.type) * s.weight, default=None)
+        items.append(
+            HybridItem(
+                id=c.id,
+                reason=c.reason,
+                score_raw=c.cosine,
+                base_norm=norm,
+                bonus=bonus,
+                composite_score=composite,
+                final_score=composite,
+                rel_type=related.type if related else None,
+                rel_conf=related.weight if related else None,
+                evidence=related.evidence if related else "",
+                path=c.path,
+                parts={name: value for name, value in shown.items() if value},
+            )
+        )
+    return sorted(items, key=lambda item: (-item.composite_score, item.id))
+
+
+def _min_max(values: Mapping[str, float]) -> dict[str, float]:
+    """Scale to 0..1; all 0 when they are equal."""
+    low, high = min(values.values(), default=0.0), max(values.values(), default=0.0)
+    return {i: (value - low) / ((high - low) or 1.0) for i, value in values.items()}
+
+
+def relation_bonus(context: Context, weights: HybridWeights) -> float:
+    """Return what a chunk gets for the way it was reached; nothing when a search found it."""
+    if context.reason == "subgraph":
+        return weights.subgraph + _of_relations(context.relations, weights)
+    if context.reason == "llm_rel":
+        return max(weights.of_type(s.type) * s.weight for s in context.relations)
+    return {"entity": weights.entity, "relates": weights.relates, "cooccur": weights.cooccur}.get(context.reason, 0.0)
+
+
+def _of_relations(relations: Sequence[Step], w: HybridWeights) -> float:
+    """Return the worth of the relations of a chunk of the subgraph: each further one less, less in a dense place."""
+    worth = sorted((w.of_type(s.type) * s.weight * w.subgraph_relation for s in relations), reverse=True)
+    total = sum(one * w.relation_decay**at for at, one in enumerate(worth[: w.most_relations]))
+    return total / (1 + w.density * (len(relations) - w.dense)) if len(relations) > w.dense else total
+
+
+def path_score(context: Context, w: HybridWeights) -> float:
+    """Return the worth of the best steps that lead to a chunk, each less the further it is from the start; at most 1."""
+    worth = []
+    for depth, step in context.arrivals:
+        if step.kind == "llm_rel":
+            worth.append(w.relation_step * step.weight * w.relation_decay ** (depth - 1))
+        else:
+            # two entities that stand together are two steps
+            further = depth + (step.kind == "cooccur")
+            worth.append(w.entity_step * w.entity_decay ** (further - 1))
+    return min(1.0, sum(sorted(worth, reverse=True)[: w.most_paths]))
+
+
+def centrality(kind: str, ids: Sequence[str], steps: Sequence[Step]) -> dict[str, float]:
+    """Return how central each chunk is among those fetched, as a share of the most central one; empty for ``none``."""
+    near: dict[str, set[str]] = defaultdict(set)
+    inside = set(ids)
+    for step in steps:
+        if step.from_chunk in inside and step.to_chunk in inside:
+            near[step.from_chunk].add(step.to_chunk)
+            near[step.to_chunk].add(step.from_chunk)
+    if kind == "none" or not near:
+        return {}
+    values = {i: float(len(near[i])) for i in ids} if kind == "degree" else _page_rank(ids, near)
+    top = max(values.values())
+    return {i: value / top for i, value in values.items()}
+
+
+def _page_rank(ids: Sequence[str], near: Mapping[str, set[str]]) -> dict[str, float]:
+    at = {i: row for row, i in enumerate(sorted(ids))}
+    flow = np.zeros((len(at), len(at)))
+    for i, row in at.items():
+        others = sorted(near.get(i, ()))
+        for other in others:
+            flow[at[other], row] = 1 / len(others)
+        if not others:
+            flow[:, row] = 1 / len(at)
+    rank = np.full(len(at), 1 / len(at))
+    for _ in range(_ROUNDS):
+        rank = (1 - _DAMPING) / len(at) + _DAMPING * (flow @ rank)
+    return {i: float(rank[row]) for i, row in at.items()}
+
+
+def prune(items: Sequence[HybridItem], target: int, w: HybridWeights) -> list[HybridItem]:
+    """Return the items that stay, in order: all up to ``1.6 * target``; else what comes before a wide gap, then ``target``.
+
+    The gap must leave 60 % of the target. Of each reason the best two stay, then the best.
+    """
+    if len(items) <= target * w.slack:
+        return list(items)
+    least = max(1, math.ceil(target * w.kept))
+    gaps = (at for at in range(least, len(items)) if items[at - 1].composite_score - items[at].composite_score > w.gap)
+    left = items[: next(gaps, len(items))]
+    seen: Counter[str] = Counter()
+    first: list[HybridItem] = []
+    rest: list[HybridItem] = []
+    for item in left:
+        (first if seen[item.reason] < w.per_reason else rest).append(item)
+        seen[item.reason] += 1
+    kept = {item.id for item in (*first, *rest)[: max(target, 1)]}
+    return [item for item in left if item.id in kept]

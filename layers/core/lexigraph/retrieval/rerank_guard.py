@@ -1,0 +1,51 @@
+"""A reranker that may not hold up a question: given up after a time limit, and for a while when it keeps failing."""
+
+import time
+from collections.abc import Sequence
+from threading import Lock, Thread
+
+from lexigraph.inference.protocols import Reranker
+from lexigraph.retrieval.reranking import scored
+from lexigraph.retrieval.trace import Trace
+
+FAILURES = 3  # in a row, after which it is left alone
+COOL_DOWN_SECONDS = 60.0
+
+
+class RerankGuard:
+    """Asks a reranker within ``seconds``. Safe to share between threads."""
+
+    def __init__(self, seconds: float, *, cool_down: float = COOL_DOWN_SECONDS) -> None:
+        self._seconds, self._cool_down = seconds, cool_down
+        self._lock = Lock()
+        self._failures = 0
+        self._closed_until = 0.0
+
+    def score(
+        self, reranker: Reranker, queries: Sequence[str], texts: Sequence[str], trace: Trace, *, instead: str
+    ) -> list[float] | None:
+        """Return one finite score a text, or None with a warning that ends in what is done ``instead``."""
+        if time.monotonic() < self._closed_until:
+            trace.warn("rerank_failed", f"the reranker {reranker.name} failed {FAILURES} times in a row; {instead}")
+            return None
+        own, found = Trace(), list[list[float] | None]()
+        # a thread of our own that nobody waits for: what hangs must not hold up the question, nor the end of the process
+        asking = Thread(
+            target=lambda: found.append(scored(reranker, queries, texts, own, instead=instead)), name="rerank", daemon=True
+        )
+        with trace.step("rerank"):
+            asking.start()
+            asking.join(self._seconds)
+        if asking.is_alive():
+            trace.warn("rerank_failed", f"the reranker {reranker.name} took over {self._seconds:g} s; {instead}")
+        else:
+            trace.warnings += [w for w in own.warnings if w not in trace.warnings]
+        scores = found[0] if found and not asking.is_alive() else None
+        self._note(scores is not None)
+        return scores
+
+    def _note(self, worked: bool) -> None:
+        with self._lock:
+            self._failures = 0 if worked else self._failures + 1
+            if self._failures >= FAILURES:
+                self._failures, self._closed_until = 0, time.monotonic() + self._cool_down

@@ -1,0 +1,150 @@
+"""Multi-hop search: hop by hop through a namespace, by likeness and by the edges between chunks."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from lexigraph.inference.protocols import Embedder
+from lexigraph.model.errors import NotFound
+from lexigraph.model.filters import MetadataFilter, MetadataFilters
+from lexigraph.model.multihop import Hop, MultihopResult, MultihopResults, SymbolicEdge
+from lexigraph.model.question import Question
+from lexigraph.model.results import SearchResults
+from lexigraph.model.tenant import Tenant
+from lexigraph.retrieval.args import Known
+from lexigraph.retrieval.chunk_statements import SHAPING, read_on, shape
+from lexigraph.retrieval.hops import Cell, MultihopArgs, Walk
+from lexigraph.retrieval.models import Models
+from lexigraph.retrieval.passages import passage
+from lexigraph.retrieval.results import assemble
+from lexigraph.retrieval.trace import BoundStores, Trace
+from lexigraph.settings import Settings
+from lexigraph.storage.protocols import EvidenceRequest, GraphStore, Registry, VectorRecord, VectorStore
+
+ROWS = 1_000_000  # row ids that one document of a namespace takes
+_SHOWN, _SNIPPET = 3, 200  # texts of a hop, and their characters
+_HOPPING = tuple(f.name for f in fields(MultihopArgs))
+
+
+class MultihopRetriever:
+    """Starts from the ``top_k_per_hop`` chunks most like the question and walks on, ``num_hops`` hops in all: each from the
+    best of the one before, along symbolic edges (next and previous chunk, same headings, a rare entity or a topic in
+    common) and to the chunks nearest to the mean of question and seeds; of what is new the most like the question are kept.
+
+    A score is ``(1 + cosine) / 2``, with ``use_symbolic`` 5 % of it being the role, times ``hop_decay`` for every hop.
+    :meth:`query` gives chunks with row ids, :meth:`retrieve` their statements. Calls at most: a hop one of the vector store
+    and one of the graph; then one for the texts (or the statements) of what is shown, and two of the registry for
+    :meth:`query`. A failing symbolic step is skipped with a warning; without an embedding the search goes by words and
+    symbolic edges. ``args`` are those of :class:`~lexigraph.retrieval.hops.MultihopArgs` and, for :meth:`retrieve`,
+    ``max_search_results``, ``max_statements_per_topic`` and ``include_facts`` of
+    :class:`~lexigraph.retrieval.args.TraversalArgs`. Raise ``InvalidInput`` for one that is unknown or out of range.
+    """
+
+    def __init__(
+        self,
+        graph_store: GraphStore,
+        vector_store: VectorStore,
+        *,
+        embedder: Embedder | None = None,
+        settings: Settings | None = None,
+        **args: Any,
+    ) -> None:
+        self.graph_store, self.vector_store = graph_store, vector_store
+        self.models = Models(embedder, settings)
+        self.parameters().check(args)
+        self.args = MultihopArgs.of({name: value for name, value in args.items() if name in _HOPPING})
+        self.shape = shape(args)
+
+    @staticmethod
+    def parameters() -> Known:
+        """Return the parameters that can be set."""
+        return Known((*_HOPPING, *SHAPING), {})
+
+    def query(self, tenant: Tenant, question: Question, namespace: str, registry: Registry) -> MultihopResults:
+        """Return hops and final ranking within a namespace (H).
+
+        Raise ``NotFound`` for a namespace without documents, ``StoreUnavailable`` when a store is lost.
+        """
+        began, trace = time.perf_counter(), Trace()
+        with trace.step("namespace", "registry"):
+            documents = registry.documents(tenant, namespace=namespace, limit=2)
+        if not documents:
+            raise NotFound(f"namespace {namespace[:80]!r} does not exist: upload a document into it first")
+        within = MetadataFilter("namespace", "==", namespace)
+        filters = MetadataFilters((within, question.filters)) if question.filters else within
+        walk = self._walk(tenant, replace(question, filters=filters), trace)
+        sources = list(dict.fromkeys(walk.places[c.id].source_id for c in walk.cells))
+        with trace.step("row_ids", "registry"):
+            ordinals = registry.ordinals(tenant, namespace, sources)
+        alone = len(documents) == 1
+        rows = {
+            c.id: place.placement.seq + ROWS * (0 if alone else ordinals[place.source_id])
+            for c in walk.cells
+            for place in (walk.places[c.id],)
+        }
+        ranked = sorted(walk.cells, key=lambda c: (-walk.score(c), rows[c.id]))[: self.args.final_top_k]
+        shown = [c for hop in walk.hops for c in hop[:_SHOWN]]
+        texts = walk.stores.texts("texts", list(dict.fromkeys(c.id for c in (*ranked, *shown))))
+        results = tuple(_result(walk, c, rows[c.id], texts) for c in ranked if c.id in texts)
+        return MultihopResults(
+            query=question.text,
+            namespace=namespace,
+            hops=tuple(Hop(at, _snippets(walk, hop[:_SHOWN], texts)) for at, hop in enumerate(walk.hops)),
+            final_results=results,
+            symbolic_edges=tuple(SymbolicEdge(c.hop, rows[c.id]) for c in walk.cells if walk.is_symbolic(c)),
+            symbolic_failures=walk.failures,
+            warnings=tuple(trace.warnings),
+            timings={**trace.timings, "total": _since(began)},
+            calls=trace.calls,
+        )
+
+    def retrieve(self, tenant: Tenant, question: Question) -> SearchResults:
+        """Return the statements of the chunks of the final ranking. Raise ``StoreUnavailable`` when a store is lost."""
+        began, trace = time.perf_counter(), Trace()
+        walk = self._walk(tenant, question, trace)
+        ranked = sorted(walk.cells, key=lambda c: (-walk.score(c), c.id))[: self.args.final_top_k]
+        request = EvidenceRequest(chunks=tuple(c.id for c in ranked), neighbours=False, facts=self.shape.include_facts)
+        rows = walk.stores.evidence("evidence", request)
+        statements = read_on(rows, {c.id: walk.parts(c) for c in ranked}, {c.id: c.reason for c in ranked})
+        results = assemble(statements, self.shape)
+        timings = {**trace.timings, "total": _since(began)}
+        return SearchResults(question.text, results, warnings=tuple(trace.warnings), timings=timings, calls=trace.calls)
+
+    async def aretrieve(self, tenant: Tenant, question: Question) -> SearchResults:
+        """Return the same without blocking the event loop."""
+        return await asyncio.to_thread(self.retrieve, tenant, question)
+
+    def _walk(self, tenant: Tenant, question: Question, trace: Trace) -> Walk:
+        stores = BoundStores(self.graph_store, self.vector_store, tenant, question.filters, trace)
+        walk = Walk(stores, question.text, self.models.vectors([question.text], trace)[0], self.args)
+        walk.run()
+        return walk
+
+
+def _result(walk: Walk, cell: Cell, row_id: int, texts: Mapping[str, VectorRecord]) -> MultihopResult:
+    place = walk.places[cell.id]
+    source, placement = walk.sources[place.source_id], place.placement
+    return MultihopResult(
+        row_id=row_id,
+        value=passage(texts[cell.id].text, placement),
+        role=placement.role,
+        parent=f"chunk_{place.first}",
+        score=walk.score(cell),
+        hop=cell.hop,
+        reason=cell.reason,
+        chunk_id=cell.id,
+        uri=source.uri,
+        title=source.title,
+        start=placement.start,
+        end=placement.end,
+    )
+
+
+def _snippets(walk: Walk, cells: Sequence[Cell], texts: Mapping[str, VectorRecord]) -> tuple[str, ...]:
+    return tuple(passage(texts[c.id].text, walk.places[c.id].placement)[:_SNIPPET] for c in cells if c.id in texts)
+
+
+def _since(began: float) -> float:
+    return round((time.perf_counter() - began) * 1000, 3)

@@ -1,0 +1,137 @@
+"""Several articles as one context for an answer: the interface of the multi-document reference page."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lexigraph.inference.protocols import Embedder, Reranker
+from lexigraph.model.errors import StoreUnavailable
+from lexigraph.model.filters import Filter, parse_filter
+from lexigraph.model.multidoc import MultidocContext
+from lexigraph.model.question import Question
+from lexigraph.model.tenant import Tenant
+from lexigraph.retrieval.args import check_number
+from lexigraph.retrieval.articles import ArticleStore, RetrievalFailed, check_store, embedded
+from lexigraph.retrieval.models import Models
+from lexigraph.retrieval.reranking import reranker_name
+from lexigraph.retrieval.sections import (
+    Article,
+    MultidocArgs,
+    Section,
+    extract_facts,
+    find_articles,
+    group_by_article,
+    rank_articles,
+)
+from lexigraph.retrieval.trace import BoundStores, Trace
+from lexigraph.settings import Settings
+
+
+class MultiDocSynthesizer:
+    """Retrieves the best sections of several articles and the facts in them (W).
+
+    ``num_docs`` articles (1 to 10, default 5) of ``max_sections`` sections (1 to 10, default 3), each with a relevance,
+    (1 + cosine) / 2, of at least ``min_relevance`` (0 to 1, default 0.7); ``preset`` gives other defaults
+    (:data:`~lexigraph.retrieval.sections.PRESETS`). Facts have ``min_fact_chars`` (0 to 1,000, default 9) characters.
+    ``reranker`` (``tfidf``, ``bedrock``, ``model``, or an object) puts the articles in its own order before they are cut.
+    ``tenant`` and ``filters`` say what may be read. One vector call, one graph call, one registry call a question.
+    Raise ``ValueError`` (``InvalidInput``) for a value out of range, ``TypeError`` for a store that is none.
+    """
+
+    def __init__(
+        self,
+        store: ArticleStore,
+        num_docs: int | None = None,
+        max_sections: int | None = None,
+        min_relevance: float | None = None,
+        *,
+        preset: str = "explanatory",
+        tenant: str = "default",
+        filters: Filter | Mapping[str, Any] | None = None,
+        min_fact_chars: int = 9,
+        reranker: str | Reranker | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        check_store(store)
+        self.args = MultidocArgs.of(num_docs, max_sections, min_relevance, preset=preset)
+        check_number("min_fact_chars", min_fact_chars, 0, 1_000, False)
+        reranker_name(reranker)
+        self.store, self.tenant, self.filters = store, Tenant(tenant), parse_filter(filters)
+        self.min_fact_chars = min_fact_chars
+        self.reranker = Models(None, settings).reranker(reranker)
+
+    @property
+    def num_docs(self) -> int:
+        """Articles at most."""
+        return self.args.num_docs
+
+    @property
+    def max_sections(self) -> int:
+        """Sections of one article at most."""
+        return self.args.max_sections
+
+    @property
+    def min_relevance(self) -> float:
+        """Least relevance of a section."""
+        return self.args.min_relevance
+
+    def retrieve(self, question: str, embedding_generator: Embedder) -> dict[str, Any]:
+        """Return articles, sections, sources and facts for a question (W-07 to W-12).
+
+        ``articles`` (title, category, word_count) come in rank order; ``sections`` (section_id, title, content,
+        article_title, relevance_score) by article, then best first; ``sources`` are the titles; ``facts`` come in the order
+        of the sections, ``fact_support`` says how many sections state each. Fewer articles than asked for, or none, is a
+        valid answer. Raise ``ValueError`` for an empty question or when embedding it fails, ``RuntimeError`` when a store
+        is lost.
+        """
+        return self.find(question, embedding_generator).to_dict()
+
+    def find(self, question: str, embedding_generator: Embedder) -> MultidocContext:
+        """Return the same as a value, with timings and store calls. Raises like :meth:`retrieve`."""
+        began, trace = time.perf_counter(), Trace()
+        asked = Question.of(question, self.filters)
+        with trace.step("embed"):
+            vector = embedded(asked.text, embedding_generator)
+        stores = BoundStores(self.store.graph, self.store.vectors, self.tenant, asked.filters, trace)
+        try:
+            articles = find_articles(stores, asked.text, vector, self.args, self.reranker)
+            described = self._described(articles, trace)
+        except StoreUnavailable as error:
+            raise RetrievalFailed(str(error)) from error
+        sections = [section for article in articles for section in article.sections]
+        facts = extract_facts(sections, self.min_fact_chars)
+        trace.timings["total"] = round((time.perf_counter() - began) * 1000, 3)
+        return MultidocContext(
+            question=asked.text,
+            articles=tuple(described),
+            sections=tuple(map(_shown, sections)),
+            facts=tuple(facts),
+            fact_support=tuple(facts.values()),
+            warnings=tuple(trace.warnings),
+            timings=trace.timings,
+            calls=trace.calls,
+        )
+
+    def _described(self, articles: Sequence[Article], trace: Trace) -> list[dict[str, Any]]:
+        if not articles:
+            return []
+        with trace.step("articles", "registry"):
+            records = self.store.registry.records(self.tenant, [a.source.id for a in articles])
+        return [a.described(records[a.source.id].words if a.source.id in records else 0) for a in articles]
+
+    def _group_by_article(self, sections: list[Section]) -> dict[str, list[Section]]:
+        """Return the sections by ``article_title``, in the order given (W-13)."""
+        return group_by_article(sections)
+
+    def _rank_articles(self, grouped: dict[str, list[Section]]) -> list[tuple[str, float]]:
+        """Return (title, sum of the ``score`` of its sections), highest first (W-14)."""
+        return rank_articles(grouped)
+
+    def _extract_facts(self, sections: list[Section]) -> list[str]:
+        """Return the sentences of the sections' ``content`` that state something, each once (W-15)."""
+        return list(extract_facts(sections, self.min_fact_chars))
+
+
+def _shown(section: Section) -> dict[str, Any]:
+    rest = {name: value for name, value in section.items() if name != "score"}
+    return {**rest, "relevance_score": section["score"]}

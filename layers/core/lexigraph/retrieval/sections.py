@@ -1,0 +1,222 @@
+"""Sections of articles for a question: found by one search, grouped, ranked and cut; and the facts that they state."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from lexigraph.inference.protocols import FloatArray, Reranker
+from lexigraph.model.errors import InvalidInput
+from lexigraph.model.graph import Source
+from lexigraph.model.normalise import text_key
+from lexigraph.retrieval.args import check_number
+from lexigraph.retrieval.passages import heading, passage
+from lexigraph.retrieval.reranking import scored
+from lexigraph.retrieval.trace import BoundStores
+from lexigraph.storage.protocols import SearchRequest
+
+# W-19: num_docs, max_sections, min_relevance
+PRESETS: Mapping[str, tuple[int, int, float]] = {
+    "factual": (3, 2, 0.8),
+    "explanatory": (5, 3, 0.7),
+    "comprehensive": (7, 5, 0.6),
+    "specific": (3, 3, 0.85),
+}
+MOST = 100  # sections that a search returns at most
+Section = dict[str, Any]
+_Span = tuple[str, int, int]  # source, start, end
+
+_SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])[\"'”’»)\]]*(?:\[\d+\])*\s+|\s*\n\s*\n\s*|\n\s*(?=[-*•|#]|\d+[.)]\s)")
+_ABBREVIATED = re.compile(
+    r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|Sr|Jr|St|Gen|Col|Inc|Ltd|Co|vs|cf|e\.g|i\.e|etc|No|Fig|approx|ca)\.$"
+)
+_BULLET = re.compile(r"^(?:[-*•]|\d+[.)])\s+")
+# what says something about the page, not about the world
+_METADATA = re.compile(
+    r"(?:categor(?:y|ies)|tags?|authors?|url|isbn|doi|see also|references|external links|further reading)\s*:"
+    r"|(?:last (?:modified|updated|edited)|retrieved)(?:\s*:|\s+(?:on|from)\b)"
+    r"|(?:see also|references|external links|further reading)\.?$|[|#{}=<]|\[\[|https?://\S+$|-{3,}",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MultidocArgs:
+    """Parameters of multi-document search; each that is None is the preset's.
+
+    | parameter | meaning | default |
+    |---|---|---|
+    | ``preset`` | ``factual`` (3, 2, 0.8), ``explanatory`` (5, 3, 0.7), ``comprehensive`` (7, 5, 0.6) or ``specific`` \
+(3, 3, 0.85) | explanatory |
+    | ``num_docs`` | articles at most, 1 to 10 | 5 |
+    | ``max_sections`` | sections of one article at most, 1 to 10 | 3 |
+    | ``min_relevance`` | least relevance of a section, (1 + cosine) / 2, 0 to 1 | 0.7 |
+    """
+
+    num_docs: int
+    max_sections: int
+    min_relevance: float
+
+    @classmethod
+    def of(
+        cls,
+        num_docs: int | None = None,
+        max_sections: int | None = None,
+        min_relevance: float | None = None,
+        *,
+        preset: str = "explanatory",
+    ) -> Self:
+        """Return the parameters. Raise ``InvalidInput`` for a preset that is unknown or a value out of range."""
+        if preset not in PRESETS:
+            raise InvalidInput(f"preset {str(preset)[:80]!r} is unknown: use one of {', '.join(PRESETS)}")
+        given = (num_docs, max_sections, min_relevance)
+        docs, sections, relevance = (p if g is None else g for g, p in zip(given, PRESETS[preset], strict=True))
+        check_number("num_docs", docs, 1, 10, False)
+        check_number("max_sections", sections, 1, 10, False)
+        check_number("min_relevance", relevance, 0.0, 1.0, False)
+        return cls(int(docs), int(sections), float(relevance))
+
+    @property
+    def width(self) -> int:
+        """How many sections the one search returns: enough that articles can be compared by more than they will show."""
+        return min(MOST, self.num_docs * self.max_sections * 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """An article with its best sections, best first; ``relevance`` is the sum over all of its sections found."""
+
+    title: str
+    source: Source
+    relevance: float
+    sections: tuple[Section, ...]
+
+    def described(self, words: int) -> dict[str, Any]:
+        """Return the article as it is shown: title, category (from the metadata) and word count, and what else is known."""
+        source = self.source
+        page = {"title": self.title, "category": str(source.metadata.get("category", "")), "word_count": words}
+        more = {"source_id": source.id, "uri": source.uri, "namespace": source.namespace}
+        return {**page, "relevance": self.relevance, **more}
+
+
+def find_articles(
+    stores: BoundStores, question: str, vector: FloatArray | None, args: MultidocArgs, reranker: Reranker | None = None
+) -> list[Article]:
+    """Return the best articles for a question: one vector call and one graph call. Without a vector the words decide.
+
+    A ``reranker`` puts the articles found into its own order before they are cut; when it fails there is a warning.
+    """
+    query = SearchRequest("chunk", vector=vector, text="" if vector is not None else question, k=args.width)
+    hits = stores.search("search", [query])[0]
+    best = max((hit.score for hit in hits), default=0.0)
+    around = stores.adjacent("sections", [hit.id for hit in hits])
+    titles = distinct_titles(around.sources.values())
+    sections: list[Section] = []
+    for hit in hits:
+        place = around.places.get(hit.id)  # a chunk that readers no longer see has none
+        relevance = (1 + hit.score) / 2 if vector is not None else hit.score / best if best > 0 else 0.0
+        if place is None or not math.isfinite(relevance) or relevance < args.min_relevance:
+            continue
+        source = around.sources[place.source_id]
+        section = {"section_id": hit.id, "title": heading(place, source), "content": passage(hit.text, place.placement)}
+        where = {"source_id": source.id, "uri": source.uri, "start": place.placement.start, "end": place.placement.end}
+        sections.append({**section, "article_title": titles[source.id], "score": round(relevance, 6), **where})
+    grouped = group_by_article(sections)
+    ranked = _reranked(question, grouped, rank_articles(grouped), reranker, stores)
+    articles = []
+    for title, relevance in ranked[: args.num_docs]:
+        kept = sorted(grouped[title], key=lambda s: (-s["score"], s["section_id"]))[: args.max_sections]
+        articles.append(Article(title, around.sources[kept[0]["source_id"]], relevance, tuple(kept)))
+    return articles
+
+
+def distinct_titles(sources: Iterable[Source]) -> dict[str, str]:
+    """Return a title for each source, by id: its own (its uri when it has none), with its uri when another has the same."""
+    names = {s.id: (s.title or s.uri, f"{s.title} ({s.uri})", f"{s.title} ({s.namespace}: {s.uri})") for s in sources}
+    shared = Counter(name for of in names.values() for name in of)
+    return {i: next((name for name in of if shared[name] == 1), of[-1]) for i, of in names.items()}
+
+
+def group_by_article(sections: Sequence[Section]) -> dict[str, list[Section]]:
+    """Return the sections by ``article_title``, in the order given (W-13)."""
+    grouped: dict[str, list[Section]] = {}
+    for section in sections:
+        grouped.setdefault(section["article_title"], []).append(section)
+    return grouped
+
+
+def rank_articles(grouped: Mapping[str, Sequence[Section]]) -> list[tuple[str, float]]:
+    """Return (title, sum of the ``score`` of its sections), highest first, ties by title (W-14)."""
+    totals = [(title, round(math.fsum(s["score"] for s in sections), 6)) for title, sections in grouped.items()]
+    return sorted(totals, key=lambda pair: (-pair[1], pair[0]))
+
+
+def extract_facts(sections: Sequence[Mapping[str, Any]], min_chars: int) -> dict[str, int]:
+    """Return the facts of the sections' ``content`` in reading order, each once, and how many sections state it (W-15).
+
+    A fact is a sentence of at least ``min_chars`` characters that is no question and says nothing about the page itself.
+    Sentences that differ in case, spaces or the final stop only are one. Sections that overlap in their document count once.
+    """
+    first: dict[str, str] = {}
+    places: dict[str, set[_Span]] = {}
+    for at, section in enumerate(sections):
+        span = section.get("source_id", str(at)), section.get("start", 0), section.get("end", 0)
+        for fact in sentences(section["content"]):
+            if _is_fact(fact, min_chars):
+                key = _key(fact)
+                first.setdefault(key, fact)
+                places.setdefault(key, set()).add(span)
+    return {fact: _apart(places[key]) for key, fact in first.items()}
+
+
+def sentences(text: str) -> list[str]:
+    """Split a text at the ends of sentences, at blank lines and at items of lists; not after initials and abbreviations."""
+    found: list[str] = []
+    start = 0
+    for end in _SENTENCE_END.finditer(text):
+        piece = text[start : end.end()].strip()
+        if "\n" in end.group() or not _ABBREVIATED.search(text[start : end.start()]):
+            found.append(piece)
+            start = end.end()
+    return [" ".join(_BULLET.sub("", s).split()) for s in (*found, text[start:].strip()) if s]
+
+
+def _is_fact(sentence: str, min_chars: int) -> bool:
+    question = sentence.rstrip("\"'”’»)]").endswith("?")
+    told = any(c.isalpha() for c in sentence)
+    return told and not question and len(sentence) >= min_chars and not _METADATA.match(sentence)
+
+
+def _apart(spans: Iterable[_Span]) -> int:
+    """Count spans that do not overlap one counted before."""
+    ends: dict[str, int] = {}
+    count = 0
+    for source, start, end in sorted(spans):
+        if source not in ends or start >= ends[source]:
+            count += 1
+            ends[source] = end
+    return count
+
+
+def _key(sentence: str) -> str:
+    return text_key(sentence).casefold().rstrip(".! ")
+
+
+def _reranked(
+    question: str,
+    grouped: Mapping[str, Sequence[Section]],
+    ranked: list[tuple[str, float]],
+    reranker: Reranker | None,
+    stores: BoundStores,
+) -> list[tuple[str, float]]:
+    if reranker is None:
+        return ranked
+    texts = ["\n".join((title, *(s["content"] for s in grouped[title]))) for title, _ in ranked]
+    instead = "articles keep the order of their relevance"
+    scores = scored(reranker, [question], texts, stores.trace, instead=instead)
+    if scores is None:
+        return ranked
+    order = sorted(range(len(ranked)), key=lambda at: (-scores[at], at))
+    return [ranked[at] for at in order]

@@ -1,0 +1,163 @@
+"""Chunks beside chunks in the embedded graph: in reading order, under the same headings, by entity and by topic.
+
+The chunks of every source concerned are read once, in reading order: from them follow neighbours, headings and where each
+chunk stands. A handful of queries whatever their number.
+"""
+
+import sqlite3
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lexigraph.model.filters import Filter
+from lexigraph.model.graph import Placement
+from lexigraph.storage.graph.sqlite_gate import PLACED, Gate, select
+from lexigraph.storage.graph.sqlite_read import seldom, sources
+from lexigraph.storage.graph.sqlite_write import keys_of, public, raw, tenant_key
+from lexigraph.storage.protocols import Adjacency, ChunkEdge, ChunkPlace
+
+SHARED = 100  # mentions of an entity beyond which chunks are not joined by it
+
+# One row a live chunk of the sources, in reading order.
+_CHUNKS = """
+SELECT p.chunk, c.id, p.source, s.id, p.seq, p."start", p."end", p.role, p.parent
+FROM placed p CROSS JOIN chunk c ON c.k = p.chunk CROSS JOIN source s ON s.k = p.source WHERE p.source IN ({}) AND
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    key: int
+    id: str
+    source: int
+    source_id: str
+    placement: Placement
+
+    @property
+    def section(self) -> tuple[int, str]:
+        return self.source, self.placement.parent
+
+
+_Chunks = dict[int, _Chunk]  # by key
+_Shelves = Mapping[tuple[int, str | int], Sequence[_Chunk]]  # what stands together, in reading order
+
+
+def adjacent(
+    connection: sqlite3.Connection, tenant: str, chunk_ids: Sequence[str], per_kind: int, filters: Filter | None
+) -> Adjacency:
+    """Return where live chunks stand and, for each, at most ``per_kind`` chunks of every kind beside it."""
+    gate = Gate(tenant_key(connection, tenant), filters)
+    asked = keys_of(connection, "chunk", map(raw, chunk_ids)).values()
+    homes = f"""SELECT p.chunk, p.source FROM placed p CROSS JOIN source s ON s.k = p.source
+        WHERE p.chunk IN ({{}}) AND {gate.sql}"""
+    home = dict(select(connection, homes, asked, gate))
+    chunks = _chunks_of(connection, gate, set(home.values()))
+    seeds = [chunks[k] for k in sorted(home)]
+    edges: dict[ChunkEdge, None] = {}
+    if per_kind:
+        sharing = _by_entity(connection, gate, home, per_kind)
+        chunks |= _chunks_of(connection, gate, {source for _, source in sharing.values()} - set(home.values()))
+        edges = dict.fromkeys(_edges(connection, chunks, seeds, sharing, per_kind))
+    wanted = {s.id for s in seeds} | {e.to_chunk for e in edges}
+    first = {section: shelf[0].placement.seq for section, shelf in _sections(chunks).items()}
+    places = {c.id: ChunkPlace(c.id, c.source_id, c.placement, first[c.section]) for c in chunks.values() if c.id in wanted}
+    return Adjacency(
+        places=places,
+        sources=sources(connection, tenant, sorted({p.source_id for p in places.values()})),
+        edges=tuple(edges),
+    )
+
+
+def _chunks_of(connection: sqlite3.Connection, gate: Gate, keys: Iterable[int]) -> _Chunks:
+    rows = select(connection, f"{_CHUNKS} {gate.sql} ORDER BY p.source, p.seq", sorted(keys), gate)
+    return {k: _Chunk(k, public("chunk", i), s, public("source", sid), Placement(*at)) for k, i, s, sid, *at in rows}
+
+
+def _sections(chunks: _Chunks) -> _Shelves:
+    shelves: dict[tuple[int, str | int], list[_Chunk]] = defaultdict(list)
+    for chunk in chunks.values():
+        shelves[chunk.section].append(chunk)
+    return shelves
+
+
+def _edges(
+    connection: sqlite3.Connection,
+    chunks: _Chunks,
+    seeds: Sequence[_Chunk],
+    sharing: Mapping[tuple[int, int], tuple[float, int]],
+    most: int,
+) -> Iterable[ChunkEdge]:
+    """Yield the edges out of the seeds, kind by kind, the nearest first."""
+    at = {(c.source, c.placement.seq): c for c in chunks.values()}
+    for seed in seeds:
+        for step, kind in ((1, "next"), (-1, "previous")):
+            if beside := at.get((seed.source, seed.placement.seq + step)):
+                yield ChunkEdge(seed.id, beside.id, kind)
+    sections = _sections(chunks)
+    for seed in seeds:
+        yield from (ChunkEdge(seed.id, c.id, "parent") for c in _nearest(seed, sections[seed.section], most))
+    shared: dict[int, list[tuple[float, str]]] = defaultdict(list)
+    for (seed_key, other), (weight, _) in sharing.items():
+        shared[seed_key].append((-weight, chunks[other].id))
+    for seed in seeds:
+        yield from (ChunkEdge(seed.id, other_id, "entity") for _, other_id in sorted(shared[seed.key])[:most])
+    for seed, shelf in _by_topic(connection, chunks, seeds):
+        yield from (ChunkEdge(seed.id, c.id, "topic") for c in _nearest(seed, shelf, most))
+
+
+def _nearest(seed: _Chunk, shelf: Sequence[_Chunk], most: int) -> list[_Chunk]:
+    """Return the ``most`` chunks of a shelf that stand nearest to the seed, itself left out."""
+    seq = seed.placement.seq
+    place = bisect_left(shelf, seq, key=lambda c: c.placement.seq)
+    near = [c for c in shelf[max(0, place - most) : place + most + 1] if c.key != seed.key]
+    return sorted(near, key=lambda c: (abs(c.placement.seq - seq), c.placement.seq))[:most]
+
+
+def _by_topic(
+    connection: sqlite3.Connection, chunks: _Chunks, seeds: Sequence[_Chunk]
+) -> Iterable[tuple[_Chunk, Sequence[_Chunk]]]:
+    """Yield each seed with all chunks that have a topic in common with it, in reading order."""
+    pairs = "SELECT chunk, topic FROM topic_in WHERE {} IN ({{}}) ORDER BY chunk, topic"
+    topics: dict[int, list[int]] = defaultdict(list)
+    for chunk, topic in select(connection, pairs.format("chunk"), [s.key for s in seeds]):
+        topics[chunk].append(topic)
+    held: dict[int, list[_Chunk]] = defaultdict(list)
+    for chunk, topic in select(connection, pairs.format("topic"), sorted({t for of in topics.values() for t in of})):
+        if chunk in chunks:  # others are of a version that is not shown
+            held[topic].append(chunks[chunk])
+    for seed in seeds:
+        together = {c.key: c for topic in topics[seed.key] for c in held[topic]}
+        yield seed, sorted(together.values(), key=lambda c: c.placement.seq)
+
+
+def _by_entity(
+    connection: sqlite3.Connection, gate: Gate, seeds: Iterable[int], most: int
+) -> dict[tuple[int, int], tuple[float, int]]:
+    """Return, by (seed, chunk), how rare the entities are that both mention (summed), and the chunk's source.
+
+    Of each seed the ``most`` best and whatever ties with the last of them: ties are settled by id.
+    """
+    naming: dict[int, list[int]] = defaultdict(list)
+    for chunk, entity in select(
+        connection, "SELECT DISTINCT chunk, entity FROM mentions WHERE chunk IN ({})", sorted(seeds)
+    ):
+        naming[entity].append(chunk)
+    query = f"SELECT DISTINCT x.entity, x.chunk, p.source FROM mentions x {PLACED} WHERE x.entity IN ({{}}) AND {gate.sql}"
+    mentioned: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for entity, chunk, source in select(connection, query, sorted(seldom(connection, "mentions", naming, SHARED)), gate):
+        mentioned[entity].append((chunk, source))
+    weights: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    home: dict[int, int] = {}
+    for entity in sorted(mentioned, key=lambda e: (len(mentioned[e]), e)):
+        for chunk, source in mentioned[entity]:
+            home[chunk] = source
+            for seed in naming[entity]:
+                if seed != chunk:
+                    weights[seed][chunk] += 1.0 / len(mentioned[entity])
+    kept: dict[tuple[int, int], tuple[float, int]] = {}
+    for seed, of in weights.items():
+        rounded = {chunk: round(weight, 9) for chunk, weight in of.items()}
+        edge = sorted(rounded.values(), reverse=True)[min(most, len(of)) - 1]
+        kept.update({(seed, c): (weight, home[c]) for c, weight in rounded.items() if weight >= edge})
+    return kept

@@ -1,0 +1,115 @@
+"""Relations between chunks in the embedded graph: what observers said of pairs, and how many relations there are.
+
+``rel_pair`` notes which pairs were asked about, ``rel`` what came of it, a row an observer. A row is owned by both of its
+chunks: readers see it when both are live, and it goes when either is collected.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+from lexigraph.model.relations import PairObservation, RelationCounts, count_together
+from lexigraph.storage.embedded import in_batches
+from lexigraph.storage.graph.sqlite_schema import LIVE, SYNONYMS
+from lexigraph.storage.graph.sqlite_write import public, raw, tenant_key
+
+# Chunks that name an entity; where more do, it is too common to relate any two of them.
+COMMON = 50
+_SAMPLES = 5
+
+_CHUNKS = """
+SELECT c.id, c.k FROM chunk c CROSS JOIN source s ON s.k = c.source WHERE c.id IN ({}) AND +s.tenant = ?
+"""
+_BETWEEN = "SELECT src, dst, type FROM rel WHERE (src = ?1 AND dst = ?2) OR (src = ?2 AND dst = ?1)"
+_FORGET = "DELETE FROM rel WHERE observer = ?3 AND ((src = ?1 AND dst = ?2) OR (src = ?2 AND dst = ?1))"
+_OBSERVED = """
+SELECT a.id, b.id, (SELECT count(*) FROM (SELECT DISTINCT src, dst, type FROM rel r
+    WHERE (r.src = x.first AND r.dst = x.second) OR (r.src = x.second AND r.dst = x.first)))
+FROM rel_pair x CROSS JOIN chunk a ON a.k = x.first CROSS JOIN chunk b ON b.k = x.second
+WHERE x.first IN ({}) AND x.observer = ? AND x.how = ? AND NOT x.failed
+"""
+_LIVE_RELATIONS = f"""
+SELECT count(*) FROM (SELECT DISTINCT r.src, r.dst, r.type FROM rel r
+    JOIN placed p ON p.chunk = r.src JOIN source s ON s.k = p.source
+    JOIN placed q ON q.chunk = r.dst JOIN source z ON z.k = q.source
+    WHERE {LIVE} AND q.since <= z.live AND (q.until IS NULL OR q.until > z.live))
+"""
+# One row for each entity and chunk that names it, of entities that few chunks name.
+_NAMED = f"""
+SELECT DISTINCT m.entity, m.chunk FROM mentions m JOIN placed p ON p.chunk = m.chunk JOIN source s ON s.k = p.source
+    JOIN entity e ON e.k = m.entity WHERE {LIVE} AND length(e.value) >= ? AND m.entity IN
+    (SELECT entity FROM mentions GROUP BY entity HAVING count(DISTINCT chunk) <= {COMMON})
+"""
+_ALIASES = f"""
+SELECT b.k, b.value, a.value FROM alias x JOIN entity a ON a.k = x.alias JOIN entity b ON b.k = x.target
+WHERE b.tenant = ? AND (x.chunk = {SYNONYMS} OR EXISTS
+    (SELECT 1 FROM placed p JOIN source s ON s.k = p.source WHERE p.chunk = x.chunk AND {LIVE})) GROUP BY a.k, b.k
+"""
+_ENTITIES = "SELECT count(*) FROM entity WHERE tenant = ? AND df > 0"
+
+
+def relate(
+    connection: sqlite3.Connection, tenant: str, observations: Sequence[PairObservation], keep: bool
+) -> tuple[int, int]:
+    """Note what was observed of pairs; see :meth:`~lexigraph.storage.protocols.GraphStore.relate`."""
+    key = _chunk_keys(connection, tenant, (i for o in observations for i in (o.first, o.second)))
+    created = known = 0
+    for o in observations:
+        if o.first not in key or o.second not in key:
+            continue  # a chunk went meanwhile, and what was said of it goes with it
+        first, second = key[o.first], key[o.second]
+        connection.execute(
+            "INSERT OR REPLACE INTO rel_pair VALUES (?, ?, ?, ?, ?)", (first, second, o.observer, o.how, bool(o.failed))
+        )
+        if o.failed:
+            continue
+        before = set(connection.execute(_BETWEEN, (first, second)).fetchall())
+        if not keep:
+            connection.execute(_FORGET, (first, second, o.observer))
+        for r in o.relations:
+            edge = (key[r.src], key[r.dst], r.type)
+            known += edge in before
+            created += edge not in before
+            if not (keep and edge in before):
+                connection.execute(
+                    "INSERT OR REPLACE INTO rel VALUES (?, ?, ?, ?, ?, ?)", (*edge, o.observer, r.confidence, r.evidence)
+                )
+    return created, known
+
+
+def _chunk_keys(connection: sqlite3.Connection, tenant: str, ids: Iterable[str]) -> dict[str, int]:
+    t, found = tenant_key(connection, tenant), {}
+    for batch in in_batches(list({raw(i) for i in ids})):
+        rows = connection.execute(_CHUNKS.replace("{}", ",".join("?" * len(batch))), (*batch, t))
+        found.update({public("chunk", i): k for i, k in rows})
+    return found
+
+
+def observed(
+    connection: sqlite3.Connection, tenant: str, chunk_ids: Sequence[str], observer: str, how: str
+) -> dict[tuple[str, str], int]:
+    """Return the pairs that an observer was asked about, with the number of their relations, by whomever."""
+    keys = _chunk_keys(connection, tenant, chunk_ids).values()
+    found: dict[tuple[str, str], int] = {}
+    for batch in in_batches(list(keys)):
+        rows = connection.execute(_OBSERVED.replace("{}", ",".join("?" * len(batch))), (*batch, observer, how))
+        found.update({(public("chunk", a), public("chunk", b)): count for a, b, count in rows})
+    return found
+
+
+def relation_counts(connection: sqlite3.Connection, tenant: str, least_together: int, min_name: int) -> RelationCounts:
+    """Count the relations that readers can follow; see :meth:`~lexigraph.storage.protocols.GraphStore.relation_counts`."""
+    t = tenant_key(connection, tenant)
+    named = connection.execute(f"{_NAMED} ORDER BY 1, 2", (t, min_name)).fetchall()
+    by_chunk = sorted((chunk, entity) for entity, chunk in named)
+    others: dict[tuple[int, str], list[str]] = {}
+    for k, name, other in connection.execute(_ALIASES, (t, t)):
+        others.setdefault((k, name), []).append(other)
+    most = sorted(others, key=lambda entity: (-len(others[entity]), entity[1], entity[0]))[:_SAMPLES]
+    return RelationCounts(
+        llm_rel=connection.execute(_LIVE_RELATIONS, (t,)).fetchone()[0],
+        relates_to=count_together([e for e, _ in named], [c for _, c in named], 2),
+        co_occurs_with=count_together([c for c, _ in by_chunk], [e for _, e in by_chunk], least_together),
+        entities=connection.execute(_ENTITIES, (t,)).fetchone()[0],
+        with_aliases=len(others),
+        samples=tuple((entity[1], tuple(sorted(others[entity]))) for entity in most),
+    )

@@ -1,0 +1,186 @@
+"""``lexigraph serve`` as a process: what it says, and what is left when it is killed in the middle of its work."""
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.e2e.commandline import begin, here
+from tests.laptop import write_pages
+
+SECONDS = 120.0
+NAMES = ("Tove Lund", "Mira Holm", "Ines Calloway", "Agnes Lorwright", "Bruno Velmond")
+
+
+class Server:
+    """A running ``lexigraph serve``; ``url`` is where it listens."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self.process = process
+        assert process.stderr is not None
+        self.greeting = process.stderr.readline()
+        assert self.greeting.startswith("listening on "), self.greeting
+        self.url = self.greeting.split()[2].rstrip(",")
+        self.client = httpx.Client(base_url=self.url, timeout=SECONDS)
+
+    def kill(self) -> None:
+        """End it as a loss of power would."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(SECONDS)
+
+    def until(self, job_id: str, *statuses: str) -> dict[str, Any]:
+        """Return the job when it has one of these statuses."""
+        return eventually(lambda: self.client.get(f"/jobs/{job_id}").json(), lambda job: job["status"] in statuses)
+
+
+def eventually(ask: Any, good: Any) -> Any:
+    """Ask again until the answer is good."""
+    deadline = time.monotonic() + SECONDS
+    while not good(answer := ask()):
+        assert time.monotonic() < deadline, answer
+        time.sleep(0.05)
+    return answer
+
+
+@contextmanager
+def serving(folder: Path, **env: str) -> Iterator[Server]:
+    """Serve the data in a folder, whose files may be taken in."""
+    environment = {"LEXIGRAPH_DATA": str(folder / "data"), "LEXIGRAPH_API_RATE": "0", **env}
+    with begin("serve", "--port", "0", "--open", cwd=folder, env=environment) as process:
+        server = Server(process)
+        try:
+            yield server
+        finally:
+            server.client.close()
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                process.wait(SECONDS)
+
+
+def corpus(folder: Path, pages: int) -> Path:
+    texts = {
+        f"Page {n}": f"{NAMES[n % 5]} met {NAMES[(n + 1) % 5]} on page {n}.\n\nThe town of Brackford {n} has {n} mills."
+        for n in range(pages)
+    }
+    return write_pages(folder / "corpus", texts)
+
+
+def is_running(process_id: int) -> bool:
+    try:
+        return Path(f"/proc/{process_id}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def workers_of(server: Server) -> list[int]:
+    """The processes that the server started."""
+    threads = Path(f"/proc/{server.process.pid}/task").iterdir()
+    return [int(child) for thread in threads for child in (thread / "children").read_text().split()]
+
+
+def test_a_server_without_keys_listens_on_loopback_only(tmp_path: Path) -> None:
+    refused = here("serve", "--open", "--host", "0.0.0.0", "--data", tmp_path / "data")
+    assert refused.code == 2
+    assert "loopback" in refused.err
+
+
+def test_a_taken_port_is_told(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        refused = here("serve", "--port", port, "--data", tmp_path / "data")
+    assert refused.code == 2
+    assert port in refused.err
+
+
+def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:
+    made = here("keys", "create", "--name", "shop", "--scope", "read", "--data", tmp_path).out.strip()
+    listed = here("keys", "list", "--json", "--data", tmp_path).json["keys"]
+    assert [(k["name"], k["scopes"], k["revoked_at"]) for k in listed] == [("shop", ["read"], "")]
+    assert made.startswith(listed[0]["id"])
+    assert made not in str(listed), "the secret is not kept"
+    assert here("keys", "revoke", made, "--data", tmp_path).code == 0
+    assert here("keys", "list", "--json", "--data", tmp_path).json["keys"][0]["revoked_at"]
+    assert here("keys", "revoke", "lxk_nothing", "--data", tmp_path).code == 3
+    assert here("keys", "create", "--scope", "everything", "--data", tmp_path).code == 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_server_killed_while_it_takes_documents_in_goes_on_after_its_next_start(tmp_path: Path) -> None:
+    corpus(tmp_path, 150)
+    with serving(tmp_path) as server:
+        job = server.client.post("/ingest", params={"wait": 0}, json={"path": "corpus"}).json()["job_id"]
+        events = f"/jobs/{job}/events"
+        stages = lambda: [e["stage"] for e in server.client.get(events).json()["events"]]  # noqa: E731
+        eventually(stages, lambda seen: "documents" in seen)
+        workers = workers_of(server)
+        assert workers, "a process of its own takes documents in"
+        server.kill()
+        for worker in workers:
+            eventually(lambda pid=worker: is_running(pid), lambda running: not running)
+
+    with serving(tmp_path) as server:
+        assert server.client.get(f"/jobs/{job}").json()["status"] in ("RUNNING", "SUCCEEDED")
+        done = server.until(job, "SUCCEEDED", "FAILED")
+        assert done["status"] == "SUCCEEDED", done
+        assert done["result"]["documents_new"] + done["result"]["documents_unchanged"] == 150
+        assert done["result"]["documents_unchanged"] > 0, "what was finished is not done again"
+        documents = server.client.get("/documents", params={"limit": 1_000}).json()["documents"]
+        assert len(documents) == 150
+        assert {d["state"] for d in documents} == {"READY"}
+        found = server.client.post("/retrieve/traversal", json={"question": "How many mills has Brackford 149?"}).json()
+        assert found["results"]
+    assert here("doctor", "--data", tmp_path / "data").code == 0
+
+
+@pytest.mark.slow
+def test_an_upload_that_was_accepted_survives_a_kill_and_one_that_was_not_leaves_nothing(tmp_path: Path) -> None:
+    text = "\n\n".join(f"{NAMES[n % 5]} met {NAMES[(n + 1) % 5]} in year {n}." for n in range(300)).encode()
+    with serving(tmp_path) as server:
+        sent = server.client.post("/documents", params={"wait": 0}, files={"file": ("a.txt", text)}).json()
+        host, port = server.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), SECONDS) as half:
+            head = "POST /documents HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+            part = '--b\r\nContent-Disposition: form-data; name="file"; filename="half.txt"\r\n\r\nhalf of'
+            half.sendall(f"{head}Content-Length: 100000\r\n\r\n{part}".encode())
+            time.sleep(0.2)
+            server.kill()
+
+    with serving(tmp_path) as server:
+        done = server.until(sent["job_id"], "SUCCEEDED", "FAILED")
+        assert done["status"] == "SUCCEEDED", done
+        uris = [d["uri"] for d in server.client.get("/documents").json()["documents"]]
+        assert uris == ["upload://default/a.txt"]
+        eventually(lambda: list((tmp_path / "data" / "uploads").iterdir()), lambda left: not left)
+
+
+@pytest.mark.slow
+def test_a_server_killed_while_it_streams_answers_again_after_its_next_start(tmp_path: Path) -> None:
+    corpus(tmp_path, 10)
+    with serving(tmp_path) as server:
+        job = server.client.post("/ingest", params={"wait": 100}, json={"path": "corpus"}).json()["job_id"]
+        server.until(job, "SUCCEEDED")
+        with (
+            pytest.raises(httpx.TransportError),
+            server.client.stream("GET", "/ingest/stream", params={"path": "corpus"}) as reply,
+        ):
+            for _ in reply.iter_raw():
+                if server.process.poll() is None:
+                    server.kill()
+    with serving(tmp_path) as server:
+        asked = {"question": "Who met Mira Holm?", "stream": True}
+        with server.client.stream("POST", "/query", json=asked) as reply:
+            next(reply.iter_raw())
+            server.kill()
+    with serving(tmp_path) as server:
+        told = server.client.post("/query", json={"question": "Who met Mira Holm?"}).json()
+        assert "Mira Holm" in told["answer"]
+    assert here("doctor", "--data", tmp_path / "data").code == 0

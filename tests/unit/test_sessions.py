@@ -1,0 +1,83 @@
+"""What a session says about a node, and how much that counts."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lexigraph.model.errors import InvalidInput
+from lexigraph.retrieval.sessions import (
+    HALF_LIFE,
+    HOT,
+    KEEP,
+    PURE_RELEVANCE,
+    PhaseWeights,
+    Weights,
+    hot_nodes,
+    phase_of,
+    session_scores,
+    topical_score,
+)
+from lexigraph.storage.protocols import Session
+
+NOW = 1_700_000_000.0
+
+
+def seen(**ages: float) -> Session:
+    return Session(1, {node: NOW - age for node, age in ages.items()})
+
+
+@pytest.mark.requirement("M-11", "M-14")
+def test_what_was_seen_counts_half_after_each_half_life_and_nothing_after_ten() -> None:
+    scores = session_scores(seen(now=0, half=1800, quarter=3600, last=18_000, gone=18_001), NOW)
+    assert scores == {"now": 1.0, "half": 0.5, "quarter": 0.25, "last": 0.5**10}
+    assert (HALF_LIFE, KEEP) == (1800, 18_000)
+
+
+def test_a_clock_that_went_back_makes_nothing_count_more_than_now() -> None:
+    assert session_scores(seen(later=-60), NOW) == {"later": 1.0}
+
+
+@pytest.mark.requirement("M-13")
+def test_hot_are_the_five_seen_last_and_ties_go_by_id() -> None:
+    scores = session_scores(seen(f=10, e=10, d=10, c=10, b=10, a=10, new=1, old=999), NOW)
+    assert hot_nodes(scores) == ("new", "a", "b", "c", "d")
+    assert len(hot_nodes(scores)) == HOT
+
+
+@pytest.mark.requirement("M-13")
+def test_the_nearer_to_what_is_hot_the_higher_and_nothing_beyond() -> None:
+    assert [topical_score(hops) for hops in (0, 1, 2, 3, None)] == [1.0, 1 / 2, 1 / 3, 1 / 4, 0.0]
+
+
+@pytest.mark.requirement("M-15")
+def test_phases_begin_at_three_and_at_ten_recalls() -> None:
+    assert [phase_of(n) for n in (0, 2, 3, 9, 10, 500)] == ["early", "early", "mid", "mid", "deep", "deep"]
+
+
+@pytest.mark.requirement("M-15")
+def test_the_later_the_phase_the_more_the_session_counts() -> None:
+    weights, hot = PhaseWeights(), ("a",)
+    assert weights.at("early", hot) == Weights(0.70, 0.20, 0.10)
+    assert weights.at("mid", hot) == Weights(0.50, 0.30, 0.20)
+    assert weights.at("deep", hot) == Weights(0.40, 0.30, 0.30)
+
+
+@pytest.mark.parametrize("phase", ["early", "mid", "deep"])
+def test_with_nothing_hot_there_is_relevance_alone(phase: str) -> None:
+    assert PhaseWeights().at(phase, ()) == PURE_RELEVANCE  # type: ignore[arg-type]  # one of the three
+
+
+@pytest.mark.parametrize("values", [(0.5, 0.5, 0.5), (1.5, -0.25, -0.25), (0.0, 0.0, 0.0)])
+def test_weights_are_no_less_than_0_and_together_1(values: tuple[float, float, float]) -> None:
+    with pytest.raises(InvalidInput, match="together 1"):
+        Weights(*values)
+
+
+@settings(max_examples=50, deadline=None, derandomize=True, database=None)
+@given(st.dictionaries(st.text("abcdef", min_size=1), st.floats(0, KEEP)))
+def test_scores_are_above_0_and_at_most_1_and_the_later_seen_the_higher(ages: dict[str, float]) -> None:
+    scores = session_scores(Session(1, {node: NOW - age for node, age in ages.items()}), NOW)
+    assert all(0 < score <= 1 for score in scores.values())
+    for a in scores:
+        for b in scores:
+            assert ages[a] > ages[b] + 1 or scores[a] >= scores[b] * 0.999
