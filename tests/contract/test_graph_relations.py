@@ -180,6 +180,12 @@ def test_a_relation_goes_with_either_of_its_chunks(graph_store: GraphStore) -> N
         assert not any(graph_store.dump(A).values())
 
 
+def test_an_observed_relation_is_an_edge_of_the_egonet(graph_store: GraphStore, shown: dict[str, str]) -> None:
+    graph_store.relate(A, [seen((shown["Grid"], shown["Port"]), ("CAUSES", 0.8))])
+    edge = {"source": shown["Grid"], "target": shown["Port"], "type": "REL"}
+    assert all(edge in graph_store.egonet(A, shown[title])["edges"] for title in ("Grid", "Port"))
+
+
 def test_relations_of_chunks_that_stay_outlive_a_new_version(graph_store: GraphStore) -> None:
     first = {"One": [said("One.", "One")], "Two": [said("Two.", "Two")]}
     show(graph_store, A, version(A, "Page", first))

@@ -62,6 +62,7 @@ def calls(index: LexicalGraphIndex) -> dict[str, Callable[[], Any]]:
         "graph.neighbourhood": lambda: s.graph.neighbourhood(THEIRS, chunks, names={chunks[0]: entities}).statements,
         "graph.nodes": lambda: s.graph.nodes(THEIRS, entities, near=entities),
         "graph.surroundings": lambda: s.graph.surroundings(THEIRS, entities).nodes,
+        "graph.adjacent": lambda: s.graph.adjacent(THEIRS, chunks, per_kind=9).places,
         "graph.related": lambda: s.graph.related(THEIRS, RelatedRequest(chunks, names={"": entities}, first=9)),
         "graph.observed": lambda: s.graph.observed(THEIRS, chunks, "observer", "how"),
         "graph.relation_counts": lambda: s.graph.relation_counts(THEIRS) != RelationCounts(),

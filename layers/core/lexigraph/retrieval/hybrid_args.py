@@ -36,7 +36,7 @@ class HybridArgs:
     | ``min_rel_confidence`` | relations with less confidence lead nowhere | 0.4 |
     | ``entity_min_length`` | entities with shorter names lead nowhere | 2 |
     | ``cooccur_min_count`` | chunks in which two entities stand together, at least, for one to lead to the other | 2 |
-    | ``max_contexts`` | chunks ranked; a third more may stay when there is no gap in their scores | 24 |
+    | ``max_contexts`` | chunks that stay; up to 60 % more do before any is dropped | 24 |
     | ``reranker`` | ``tfidf``, ``bedrock``, ``model`` (a cross-encoder), or ``none`` / None | tfidf |
     | ``rerank_alpha`` | share of the score before reranking in the score after it | 0.5 |
     | ``rerank_timeout`` | seconds until the order without a reranker is kept | 15 |

@@ -11,7 +11,6 @@ from lexigraph.retrieval.text import names
 from lexigraph.retrieval.trace import BoundStores
 from lexigraph.storage.protocols import Hit, RelatedRequest
 
-_REASONS = {"entity": "entity", "relates": "relates", "llm_rel": "llm_rel", "cooccur": "cooccur", "first": "first"}
 _REACHED = 100  # chunks of a level that are scored at most
 
 
@@ -87,7 +86,7 @@ class Subgraph:
         """Take the first chunks there are: better than nothing when no search is possible."""
         request = RelatedRequest(names=self._names([]), first=self.args.top_k, per_entity=self.args.top_k, all_kinds=False)
         for step in self.stores.related("expansion", request):
-            self.contexts.setdefault(step.to_chunk, Context(step.to_chunk, _REASONS[step.kind], path=step.names))
+            self.contexts.setdefault(step.to_chunk, Context(step.to_chunk, step.kind, path=step.names))
 
     def choose(self, scores: Mapping[str, float]) -> list[Context]:
         """Return what stays: the start, the best ``2 * top_k`` of the expansion, then the subgraph within its quotas.
@@ -141,7 +140,7 @@ class Subgraph:
                 new += 1
                 before = self.contexts[step.from_chunk].path if step.from_chunk else ()
                 path = tuple(dict.fromkeys((*before, *step.names)))
-                context = self.contexts[step.to_chunk] = Context(step.to_chunk, _REASONS[step.kind], level, path=path)
+                context = self.contexts[step.to_chunk] = Context(step.to_chunk, step.kind, level, path=path)
             if context is not None:
                 context.arrivals.append((level, step))
         self.compare(self._found)

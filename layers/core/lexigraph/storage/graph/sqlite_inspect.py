@@ -139,6 +139,14 @@ _STEPS: tuple[tuple[Kind, Kind, str, str], ...] = (
         "OBJECT",
         f"SELECT x.object_entity AS a, x.fact AS b FROM supports x {_GATED} AND x.object_entity > 0",
     ),
+    (
+        "chunk",
+        "chunk",
+        "REL",
+        f"SELECT x.chunk AS a, x.dst AS b FROM (SELECT src AS chunk, dst FROM rel) x {_GATED} AND EXISTS (SELECT 1 "
+        "FROM placed q JOIN source z ON z.k = q.source WHERE q.chunk = x.dst AND q.since <= z.live "
+        "AND (q.until IS NULL OR q.until > z.live))",
+    ),
     ("statement", "entity", "MENTIONS", f"SELECT x.statement AS a, x.entity AS b FROM mentions x {_GATED}"),
     (
         "source",
