@@ -44,17 +44,17 @@ def test_the_scores_of_the_page_are_the_sums_of_its_parts() -> None:
     assert len(shown) == 3
     for score, _, parts in shown:
         assert sum(numbers(parts)) == pytest.approx(float(score), abs=0.003)
-    table = PAGE.split("score = sum / 2.335 |")[1]
+    table = PAGE.split("score = sum / 2.525 |")[1]
     rows = re.findall(r"^\| (.+?) \| (.+) \| (\S+) \| (\S+) \|$", table, re.MULTILINE)
     assert [float(score) for *_, score in rows[:3]] == [float(score) for score, *_ in shown]
     for _, parts, total, score in rows[:3]:
         assert sum(numbers(parts)) == pytest.approx(float(total), abs=0.002)
-        assert float(total) / 2.335 == pytest.approx(float(score), abs=0.001)
+        assert float(total) / 2.525 == pytest.approx(float(score), abs=0.001)
 
 
 def test_the_picture_shows_the_scores_of_the_page() -> None:
     picture = (Path(__file__).parents[2] / "docs" / "retrieval.svg").read_text(encoding="utf-8")
     for score in re.findall(r"^\d\. (0\.\d+)", PRINTED, re.MULTILINE):
         assert f">{score}</text>" in picture
-    assert "link + 1.159" in picture
-    assert "= 1.159" in PAGE
+    assert "link + 1.337" in picture
+    assert "= 1.337" in PAGE

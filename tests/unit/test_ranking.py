@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from lexigraph.model.graph import Entity, Link
 from lexigraph.retrieval.args import TraversalArgs
-from lexigraph.retrieval.ranking import WEIGHTS, Candidate, Coverage, Ranked, Ranker, Ranking, Weights, title_matches
+from lexigraph.retrieval.ranking import (
+    WEIGHTS,
+    Candidate,
+    Coverage,
+    Ranked,
+    Ranker,
+    Ranking,
+    Weights,
+    title_matches,
+    title_share,
+)
 from lexigraph.retrieval.text import names
 
 QUESTION = "When did the mother of Lothair die?"
@@ -129,8 +139,8 @@ def test_a_rare_name_and_a_mention_of_what_it_is_about_lead_further(better: dict
     bonus = []
     for how in (better, worse):
         world = lothair()
-        world.link("lothair", "Ermengarde", "ermengarde", **how)  # type: ignore[arg-type]
-        bonus.append(part(world.rank(["lothair"]), "ermengarde", "link"))
+        world.link("lothair", "Ermengarde", "other", **how)  # type: ignore[arg-type]
+        bonus.append(part(world.rank(["lothair"]), "other", "link"))
     assert bonus[0] > bonus[1] > 0
 
 
@@ -153,6 +163,42 @@ def chain() -> World:
     world.link("song", "Hank Snow", "singer")
     world.link("singer", "Tennessee", "state")
     return world
+
+
+def test_a_shared_name_is_worth_more_the_more_of_the_title_it_is():
+    world = lothair()
+    for title in ("Tulips and Bulbs", "Remembering Ermengarde", "A Short History of Ermengarde", "Ermengardes of Old"):
+        world.chunk(title, "A tulip.", 0.1, title=title)
+        world.link("lothair", "Ermengarde", title, "shared")
+    ranked = world.rank(["lothair"])
+    half, fifth = (part(ranked, i, "link") for i in ("Remembering Ermengarde", "A Short History of Ermengarde"))
+    none, other_word = (part(ranked, i, "link") for i in ("Tulips and Bulbs", "Ermengardes of Old"))
+    assert half > fifth > none == other_word > 0
+    # both titles hold the name, so that each says less of it; those without it take nothing from them
+    start = WEIGHTS.link * WEIGHTS.link_base / 2**WEIGHTS.fan
+    assert (half - none, fifth - none) == pytest.approx((start / 2, start / 5), abs=2e-6)
+
+
+def test_the_share_of_a_title_is_counted_in_whole_words_as_names_are_compared():
+    assert title_share("The Early Years of Ada Lovelace", "ADA  Lovelace") == pytest.approx(1 / 3)
+    assert title_share("Ada", "Ada") == 1.0
+    assert title_share("Canada in Numbers", "Ada") == title_share("Ada", "Ada Lovelace") == 0.0
+    assert title_share("", "Ada") == title_share("Ada", "") == 0.0
+
+
+def test_what_a_poorly_fitting_chunk_leads_to_is_worth_less_than_its_share():
+    world = lothair()
+    world.link("lothair", "Ermengarde", "ermengarde")
+    world.chunk("copy", "Ermengarde died in 851 as the mother of nine.", 0.1, title="Ermengarde")
+    world.chunk("tram", "A tram.", 0.5)
+    world.link("tram", "Ermengarde", "copy")
+    own = {r.id: r.score for r in world.rank()}
+    level = replace(WEIGHTS, link_coverage=0.0)  # what they answer of the question differs
+    world.weights = level
+    ranked = world.rank(["lothair", "tram"])
+    best, poor = part(ranked, "ermengarde", "link"), part(ranked, "copy", "link")
+    assert 0.1 < own["tram"] / own["lothair"] < 0.9
+    assert poor / best == pytest.approx((own["tram"] / own["lothair"]) ** WEIGHTS.start_power, abs=1e-5)
 
 
 def test_a_second_hop_goes_on_with_what_the_first_left_open():

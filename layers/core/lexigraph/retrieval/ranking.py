@@ -38,13 +38,15 @@ class Weights:
     # and push down what only a link can find.
     topic_lift: float = 3.0
     # A link's worth: a start for being linked at all, more when few lead there, most for the open words it answers.
-    link: float = 0.65
+    link: float = 0.75
     link_base: float = 0.5
     link_specificity: float = 0.4
     link_coverage: float = 1.0
     # Against the direction of a mention the evidence is weaker; and sharing an entity alone is no reason to be read.
     named: float = 0.6
-    shared: float = 0.6
+    shared: float = 0.52
+    # Each step of a chain must hold: what a chunk half as good as the best leads to is worth less than half.
+    start_power: float = 1.5
     # A name that leads to many chunks, all of a long document, says less of each.
     fan: float = 0.5
     # A second hop must answer what the first left open, and is worth less for being further away.
@@ -258,7 +260,7 @@ class Ranker:
         decay: float,
     ) -> None:
         """Give each chunk the best bonus that a link from ``starts`` brings, all of them valued as before this hop."""
-        value = np.minimum(ranking.total + ranking.bonus, 1.0).tolist()
+        value = (np.minimum(ranking.total + ranking.bonus, 1.0) ** self.weights.start_power).tolist()
         best, still_open = ranking.bonus.tolist(), ranking.wanted * (1.0 - ranking.held)
         gained: dict[int, Link] = {}
         for start in starts:
@@ -266,10 +268,14 @@ class Ranker:
                 continue
             a, targets = at[start], [at[link.to_chunk] for link in out]
             answered = self.coverage.shares(ranking.held[targets], still_open[a]).tolist()
-            fan = Counter((link.entity_id, link.kind) for link in out)
+            about = [
+                _aboutness(link, entities.get(link.entity_id), ranking.chunks[to].title)
+                for link, to in zip(out, targets, strict=True)
+            ]
+            fan = Counter((link.entity_id, link.kind) for link, part in zip(out, about, strict=True) if part)
             worth = [
-                self._worth(link, entities.get(link.entity_id), share, fan[link.entity_id, link.kind])
-                for link, share in zip(out, answered, strict=True)
+                self._worth(link, entities.get(link.entity_id), share, fan[link.entity_id, link.kind], part)
+                for link, share, part in zip(out, answered, about, strict=True)
             ]
             for link, to, bonus in zip(out, targets, (decay * value[a] * np.array(worth)).round(6).tolist(), strict=True):
                 if bonus > best[to]:
@@ -281,15 +287,17 @@ class Ranker:
             ranking.path[to] = tuple(dict.fromkeys(filter(None, steps)))
             ranking.wanted[to], ranking.bonus[to], ranking.via[to] = still_open[a], best[to], link
 
-    def _worth(self, link: Link, entity: Entity | None, answered: float, fan: int) -> float:
+    def _worth(self, link: Link, entity: Entity | None, answered: float, fan: int, about: float) -> float:
         """Return what a link is worth, given the share of the open words that its target answers.
 
         ``fan`` is the number of chunks to which the entity leads: of a long document about it, each chunk has a part.
+        ``about`` says how far the link has to do with a title; only a link of kind ``shared`` may have less than 1.
         """
         w = self.weights
         rare = w.link_specificity / math.sqrt(max(entity.df, 1) if entity else 1)
         if link.kind == "shared":
-            return w.link * w.shared * (rare + w.link_coverage * answered)
+            start = w.link_base * about / math.pow(max(fan, 1), w.fan)
+            return w.link * (start + w.shared * (rare + w.link_coverage * answered))
         worth = (w.link_base + rare) / math.pow(fan, w.fan) + w.link_coverage * answered
         return w.link * worth * (w.named if link.kind == "named" else 1.0)
 
@@ -326,6 +334,21 @@ class Ranker:
 def title_keys(title: str) -> frozenset[str]:
     """Return the keys under which a title is a name: as it is, and without a qualifier in brackets."""
     return frozenset({entity_key(title), entity_key(without_brackets(title))} - {""})
+
+
+@lru_cache(maxsize=65_536)
+def title_share(title: str, name: str) -> float:
+    """Return the share of a title's words that a name in it is: *The Early Years of Ada Lovelace* is about her by a third.
+
+    0 for a name that is not in the title; both are compared as entities are.
+    """
+    whole, key = entity_key(title), entity_key(name)
+    return len(key.split()) / len(whole.split()) if key and f" {key} " in f" {whole} " else 0.0
+
+
+def _aboutness(link: Link, entity: Entity | None, title: str) -> float:
+    """Return how far a link has to do with what a title says: all, or, where two chunks only share a name, its share."""
+    return 1.0 if link.kind != "shared" else title_share(title, entity.value) if entity else 0.0
 
 
 def title_matches(titles: Mapping[str, str], asked: Iterable[Name]) -> dict[str, float]:
