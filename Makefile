@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TESTS ?=
 
-.PHONY: help setup demo test ci soak lint types format lock bench clean requirements
+.PHONY: help setup demo test ci soak lint types format lock bench openapi clean requirements
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -56,6 +56,9 @@ lock: $(VENV)/uv  ## resolve requirements/*.lock anew
 	$$C --group dev -c requirements/laptop.lock -o requirements/dev.lock; \
 	printf "hatchling==1.33.0\neditables\n" | $$C - -o requirements/build.lock; \
 	echo "uv==0.13.9" | $$C - -o requirements/uv.lock
+
+openapi: $(VENV)/laptop  ## renew docs/openapi.json; refuses what would break clients
+	@$(BIN)/python -m lexigraph.api.openapi_file docs/openapi.json
 
 clean:           ## remove what the targets made
 	rm -rf $(VENV) .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

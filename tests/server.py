@@ -28,7 +28,9 @@ class LaptopService(Service):
     """A service with the light models of tests/models.py."""
 
     def _make_index(self) -> LexicalGraphIndex:
-        return LexicalGraphIndex(self.stores, embedder=WordEmbedder(), extractor=SentenceExtractor(), settings=self.settings)
+        return LexicalGraphIndex(
+            self.stores, embedder=WordEmbedder(), extractor=SentenceExtractor(), llm=self.llm, settings=self.settings
+        )
 
 
 @contextmanager

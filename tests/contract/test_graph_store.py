@@ -40,6 +40,7 @@ def chunks_of(v: SourceVersion) -> tuple[str, ...]:
     return tuple(v.placements)
 
 
+@pytest.mark.requirement("G-02", "G-03")
 def test_a_statement_comes_with_its_topic_chunk_source_facts_and_offsets(graph_store: GraphStore) -> None:
     curie = version(A, "Marie Curie", CURIE, metadata={"year": 1867, "ok": True})
     show(graph_store, A, curie)

@@ -75,6 +75,7 @@ def printed(example_index: ExampleIndex) -> str:
     return done.stdout
 
 
+@pytest.mark.requirement("G-12", "G-13")
 def test_the_sample_prints_a_cited_answer(printed: str) -> None:
     answer = printed.rsplit("\n", 3)[0]
     assert "Neptune Database" in answer
@@ -82,6 +83,7 @@ def test_the_sample_prints_a_cited_answer(printed: str) -> None:
     assert "[S1]" in answer
 
 
+@pytest.mark.requirement("G-20")
 def test_a_result_has_the_fields_of_the_page(printed: str) -> None:
     result = json.loads(printed.splitlines()[-1])["results"][0]
     assert {"source", "topic", "statements", "score"} <= set(result)
@@ -90,12 +92,14 @@ def test_a_result_has_the_fields_of_the_page(printed: str) -> None:
     assert all(isinstance(statement, str) for statement in result["statements"])
 
 
+@pytest.mark.requirement("G-18")
 def test_retrievers_takes_the_type_of_a_subretriever_which_then_works_alone(printed: str) -> None:
     found = json.loads(printed.splitlines()[-2])
     assert found["results"]
     assert found["keywords"] == []
 
 
+@pytest.mark.requirement("G-21", "G-37")
 def test_max_search_results_returns_at_most_ten(printed: str) -> None:
     assert len(json.loads(printed.splitlines()[-1])["results"]) == 10
     assert len(json.loads(printed.splitlines()[-2])["results"]) > 10

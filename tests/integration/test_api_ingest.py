@@ -17,7 +17,10 @@ FLOW = {
     "Archive": "The archive keeps every form for ten years.",
 }
 APPEALS = b"# Appeals\n\nAppeals must be submitted in writing within 14 days.\n\nThe review board convenes monthly.\n"
-STAGES = ["scan_input", "hash_computed", "existing_scan", "entity_extraction", "embedding", "build", "result", "done"]
+STAGES = [
+    *("scan_input", "hash_computed", "existing_scan", "entity_extraction", "embedding", "embedding_batch", "schema_index"),
+    *("build", "relates_to", "relation_start", "relation_extraction_done", "result", "done"),
+]
 
 
 @pytest.fixture

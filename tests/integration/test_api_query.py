@@ -189,6 +189,7 @@ def test_the_preview_explains_the_ranking_of_the_query(api: Api) -> None:
     assert found["items"] == preview["items"]
 
 
+@pytest.mark.requirement("G-09")
 @pytest.mark.parametrize("retriever", RETRIEVERS)
 def test_every_retriever_answers_in_one_envelope(api: Api, retriever: str) -> None:
     reply = api.client().post(f"/retrieve/{retriever}", json={"question": QUESTION})
@@ -368,6 +369,43 @@ def test_diagnostics_know_a_failing_model_without_paying_for_it(served: Any) -> 
     told = client.get("/diagnostics").json()["llm"]
     assert (told["llm_api"], told["model_listed"]) == (False, True)
     assert len(server.requests) == asked
+
+
+@pytest.mark.requirement("E-19", "E-20", "E-21", "E-22", "E-23", "E-26", "E-27", "E-30")
+def test_new_chunks_of_a_document_are_related_by_a_stream_of_their_own(served: Any, tmp_path: Path) -> None:
+    found = {"relations": [{"type": "CAUSES", "direction": "forward", "confidence": 0.8, "evidence": ""}]}
+    api, _ = served(found)
+    parts = "\n\n".join(f"## Part {n}\n\nThe part about {n} comes here." for n in range(6))
+    (tmp_path / "steps.md").write_text(f"# Steps\n\n{parts}\n")
+    client = api.client()
+    assert client.post("/ingest", params={"refresh_relations": False}, json={"path": "steps.md"}).status_code == 200
+    asked = {"path": "steps.md", "inc_rel_only": True, "detect_after": True, "new_count": 2, "rel_window": 2}
+    told = [data for _, data in events(client.get("/ingest/stream", params=asked))][1:]
+    stages = [data["stage"] for data in told]
+    assert stages[0] == "relation_incremental_start"
+    assert stages[-3:] == ["relation_incremental_done", "result", "done"]
+    assert {"old": 4, "new": 2, "window": 2, "pairs": told[0]["pairs"]}.items() <= told[0].items()
+    result = told[-2]["result"]
+    assert {"mode", "created", "skipped", "pairs", "old", "new"} <= result.keys()
+    assert result["mode"] == "relations_incremental"
+    again = [data for _, data in events(client.get("/ingest/stream", params=asked))][-2]["result"]
+    assert again["created"] == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "field"),
+    [
+        ({"new_after": "chunk_1"}, 422, "inc_rel_only"),
+        ({"inc_rel_only": True}, 422, "new_after"),
+        ({"inc_rel_only": True, "detect_after": True}, 422, "new_count"),
+        ({"inc_rel_only": True, "new_after": "chunk_1", "path": "corpus/nothing.md"}, 404, "document"),
+        ({"inc_rel_only": True, "new_after": "chunk_1", "rel_window": 0}, 422, "rel_window"),
+    ],
+)
+def test_a_boundary_that_is_none_is_refused(api: Api, change: dict[str, Any], status: int, field: str) -> None:
+    reply = api.client().get("/ingest/stream", params={"path": "corpus/Tidewater.md", **change})
+    assert reply.status_code == status, reply.text
+    assert field in reply.json()["message"]
 
 
 def test_text_that_is_no_text_is_refused_in_good_time(api: Api) -> None:

@@ -128,6 +128,22 @@ def test_bench_speed_tells_of_every_part_and_uses_its_index_again(tmp_path: Path
     assert "index read: chunk records, MB" in again.out
 
 
+@pytest.mark.slow
+@pytest.mark.requirement("W-21", "W-22")
+def test_bench_speed_tells_the_time_of_each_setting_of_multidoc_and_what_five_documents_cost(tmp_path: Path) -> None:
+    told = here(
+        "bench", "speed", "--statements", "200", "--questions", "1", "--retriever", "multidoc", "--json", cwd=tmp_path
+    )
+    assert told.code == ExitCode.OK
+    rows = {row["retriever"]: row for row in told.json["retrievers"]}
+    assert list(rows) == ["multidoc 1x1", "multidoc 2x2", "multidoc 5x3", "multidoc 7x5"]
+    for row in rows.values():
+        assert 0 < row["p50_ms"] <= row["p95_ms"]
+        assert row["calls"] == {"graph": 2, "vector": 1}
+    difference = rows["multidoc 5x3"]["p50_ms"] - rows["multidoc 1x1"]["p50_ms"]
+    assert told.json["multidoc_overhead_ms"] == pytest.approx(difference, abs=0.06)
+
+
 def test_bench_speed_refuses_an_unknown_retriever_and_half_an_index(tmp_path: Path) -> None:
     unknown = here("bench", "speed", "--retriever", "magic", cwd=tmp_path)
     assert unknown.code == ExitCode.INVALID

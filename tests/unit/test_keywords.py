@@ -37,6 +37,7 @@ def test_no_more_keywords_than_the_limit():
     assert question_keywords("Which of Tidewater, Silverbirch and Lanternfish is older?", 2) == ("Tidewater", "Silverbirch")
 
 
+@pytest.mark.requirement("G-25")
 def test_the_model_names_keywords_within_the_limit_each_once():
     reply = {"keywords": ["S3", "Simple Storage Service", "s3", " ", 7, "Amazon S3", "bucket"]}
     trace = Trace()
@@ -55,6 +56,7 @@ def test_a_model_that_fails_gives_no_keywords_and_a_warning(reply: object):
     assert [w.type for w in trace.warnings] == ["keywords_failed"]
 
 
+@pytest.mark.requirement("G-29")
 def test_a_complex_question_is_broken_into_at_most_so_many_simpler_ones():
     reply = {
         "several_entities": True,
@@ -64,6 +66,7 @@ def test_a_complex_question_is_broken_into_at_most_so_many_simpler_ones():
         assert subqueries(model(server), LONG, 2, Trace()) == ("Who owns Tidewater?", "Who owns Silverbirch?")
 
 
+@pytest.mark.requirement("G-28")
 def test_a_question_about_one_entity_stays_whole():
     with ScriptedLLMServer({"several_entities": False, "subqueries": ["Who owns Tidewater?"]}) as server:
         assert subqueries(model(server), LONG, 2, Trace()) == ()
@@ -92,6 +95,7 @@ def test_a_reply_without_usable_subqueries_leaves_the_question_whole_with_a_warn
     assert [w.type for w in trace.warnings] == ["subqueries_failed"]
 
 
+@pytest.mark.requirement("G-28")
 def test_only_questions_over_25_characters_are_broken_up():
     reply = {"several_entities": True, "subqueries": ["Who?"]}
     with ScriptedLLMServer(reply) as server:

@@ -81,6 +81,7 @@ class Refusing(Fixed):
 # ---------------------------------------------------------------- sentence reranker
 
 
+@pytest.mark.requirement("G-36")
 def test_statements_are_ordered_by_the_reranker_alone_and_results_follow():
     done = SentenceReranker("tfidf").process(KILN)
     assert texts(done)[0] == "The potter fires the kiln."
@@ -287,6 +288,7 @@ def test_every_parameter_changes_the_results(kind: Any, name: str):
 # ---------------------------------------------------------------- together
 
 
+@pytest.mark.requirement("G-36")
 def test_they_combine_in_any_order():
     chain = as_post_processors([SentenceReranker("tfidf", top_n=2), StatementDiversityPostProcessor, EnrichSourceDetails()])
     for order in (chain, chain[::-1]):

@@ -105,6 +105,7 @@ def test_an_answer_cites_statements_with_document_chunk_and_offsets():
     assert citation.metadata == {"year": 2024}
 
 
+@pytest.mark.requirement("G-01", "G-04")
 def test_the_model_sees_numbered_statements_grouped_by_source_and_topic():
     asked = engine("Yes [S1][S2][S3].")
     asked.query("Why?")
@@ -117,6 +118,7 @@ def test_the_model_sees_numbered_statements_grouped_by_source_and_topic():
     assert "SUPPORTS" not in prompt.user
 
 
+@pytest.mark.requirement("G-23")
 def test_include_facts_shows_the_model_the_facts():
     asked = engine("Yes [S1].", include_facts=True)
     asked.query("Why?")

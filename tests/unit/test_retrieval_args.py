@@ -9,6 +9,7 @@ from lexigraph.model.errors import InvalidInput
 from lexigraph.retrieval.args import TraversalArgs
 
 
+@pytest.mark.requirement("G-17", "G-21", "G-22", "G-23", "G-24", "G-25", "G-26", "G-27", "G-28", "G-29", "G-30", "G-31")
 def test_the_defaults_are_those_of_the_reference_page():
     reference = {
         "max_search_results": 20,
@@ -67,6 +68,7 @@ def test_none_means_no_limit(name: str):
     assert getattr(TraversalArgs.of({name: None}), name) is None
 
 
+@pytest.mark.requirement("G-30")
 @pytest.mark.parametrize("reranker", [None, "none"])
 def test_none_and_its_name_both_turn_reranking_off(reranker: str | None):
     assert not TraversalArgs.of({"reranker": reranker}).reranks

@@ -89,6 +89,7 @@ MADE: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.requirement("G-30")
 @pytest.mark.parametrize("name", MADE)
 def test_an_encoder_is_loaded_once_for_all_questions_and_threads(
     name: str, stores: Stores, loaded: Callable[[], list[str]]

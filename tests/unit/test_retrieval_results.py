@@ -1,5 +1,7 @@
 """Ranked statements become results: grouped by topic and source, cut after ranking."""
 
+import pytest
+
 from lexigraph.model.graph import FactRow, Source, StatementRow
 from lexigraph.model.results import ScoredStatement
 from lexigraph.retrieval.args import TraversalArgs
@@ -32,6 +34,7 @@ def shown(**args: object) -> list[tuple[str, str, list[str]]]:
     return [(r.source.id, r.topic, [s.id for s in r.statements]) for r in results]
 
 
+@pytest.mark.requirement("G-03", "G-20")
 def test_statements_are_grouped_by_source_and_topic_in_the_order_of_their_best():
     assert shown() == [("s1", "T1", ["a", "c", "f"]), ("s2", "T1", ["b", "e"]), ("s1", "T2", ["d"])]
 
@@ -40,20 +43,24 @@ def test_a_result_has_the_score_of_its_best_statement():
     assert [r.score for r in assemble(RANKED, TraversalArgs())] == [0.9, 0.8, 0.6]
 
 
+@pytest.mark.requirement("G-21", "G-22")
 def test_results_and_statements_of_a_topic_are_cut():
     assert shown(max_statements_per_topic=1, max_search_results=2) == [("s1", "T1", ["a"]), ("s2", "T1", ["b"])]
 
 
+@pytest.mark.requirement("G-21", "G-22")
 def test_none_returns_all():
     assert shown(max_statements_per_topic=None, max_search_results=None) == shown()
 
 
+@pytest.mark.requirement("G-23")
 def test_facts_come_only_when_asked_for():
     without, with_facts = (assemble(RANKED, TraversalArgs(include_facts=on))[0].statements[0] for on in (False, True))
     assert without.facts == ()
     assert with_facts.facts == ("Tidewater is owned by Heron Team", "Tidewater is old")
 
 
+@pytest.mark.requirement("G-20")
 def test_the_plain_form_is_that_of_the_reference_page():
     plain = assemble(RANKED, TraversalArgs())[1].to_dict()
     assert {key: plain[key] for key in ("source", "topic", "statements", "score")} == {

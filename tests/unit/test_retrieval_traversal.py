@@ -179,6 +179,7 @@ def test_timings_tell_the_steps(stores: Stores):
 # ---------------------------------------------------------------- searches
 
 
+@pytest.mark.requirement("G-16", "G-38")
 def test_the_chunk_search_alone_asks_no_model_and_looks_up_no_entity(stores: Stores):
     with ScriptedLLMServer({"keywords": ["Tidewater"]}) as server:
         found = ask(stores, CHAIN, retrievers=[ChunkBasedSearch], llm=model(server))
@@ -188,6 +189,7 @@ def test_the_chunk_search_alone_asks_no_model_and_looks_up_no_entity(stores: Sto
     assert {s.reason for s in found.statements} <= {"chunk", "topic", "link"}
 
 
+@pytest.mark.requirement("G-15")
 def test_the_entity_search_alone_starts_from_names(stores: Stores):
     found = ask(stores, "What is known about Silverbirch?", retrievers=[EntityBasedSearch], link_rounds=0)
     assert {s.reason for s in found.statements} == {"entity"}
@@ -208,11 +210,13 @@ def test_a_search_without_stores_cannot_be_used_alone():
         ChunkBasedSearch().retrieve(DEFAULT_TENANT, Question.of("Why?"))
 
 
+@pytest.mark.requirement("G-18")
 @pytest.mark.parametrize("given", [[ChunkBasedSearch], [ChunkBasedSearch()], ["ChunkBasedSearch"], ChunkBasedSearch])
 def test_searches_are_given_as_types_instances_or_names(stores: Stores, given: Any):
     assert ask(stores, CHAIN, retrievers=given).results == ask(stores, CHAIN, retrievers=[ChunkBasedSearch]).results
 
 
+@pytest.mark.requirement("G-18", "G-26")
 def test_the_arguments_of_an_instance_are_its_own(stores: Stores):
     options = {"link_rounds": 0, "vss_diversity_factor": None}
     narrow = ask(stores, "kiln", retrievers=[ChunkBasedSearch(vss_top_k=1)], vss_top_k=5, **options)
@@ -335,12 +339,14 @@ def test_every_parameter_of_a_search_changes_what_is_found(stores: Stores, kind:
     assert a.results != b.results
 
 
+@pytest.mark.requirement("G-21", "G-22")
 def test_max_search_results_and_statements_per_topic_bound_the_result(stores: Stores):
     assert len(ask(stores, CHAIN, max_search_results=3).results) == 3
     assert len(ask(stores, CHAIN, max_search_results=None).results) > 3
     assert {len(r.statements) for r in ask(stores, CHAIN, max_statements_per_topic=1).results} == {1}
 
 
+@pytest.mark.requirement("G-31", "G-32")
 @pytest.mark.parametrize(("reranker", "bounded"), [("tfidf", True), ("none", False), (None, False)])
 def test_max_statements_bounds_all_results_together_but_only_with_a_reranker(stores: Stores, reranker: str, bounded: bool):
     found = ask(stores, CHAIN, max_statements=2, reranker=reranker)
@@ -352,11 +358,13 @@ def test_the_best_statements_are_kept_not_the_first_found(stores: Stores):
     assert [s.id for s in best(ask(stores, CHAIN, max_statements=3))] == everything[:3]
 
 
+@pytest.mark.requirement("G-23")
 def test_facts_that_support_a_statement_come_with_it(stores: Stores):
     found = ask(stores, "Who owns Tidewater?", include_facts=True)
     assert ("Tidewater is owned by the Heron Team",) in [s.facts for s in found.statements]
 
 
+@pytest.mark.requirement("G-24")
 def test_connected_entities_are_followed_only_when_asked(stores: Stores):
     options = {"retrievers": [EntityBasedSearch], "link_rounds": 0, "max_search_results": None}
     narrow = ask(stores, "Silverbirch", expand_entities=False, **options)
@@ -365,12 +373,14 @@ def test_connected_entities_are_followed_only_when_asked(stores: Stores):
     assert "Odile Ferrand keeps bees on a roof." in texts(wide)
 
 
+@pytest.mark.requirement("G-25")
 def test_max_keywords_bounds_keywords_and_entities(stores: Stores):
     found = ask(stores, "Lanternfish and Silverbirch", max_keywords=1, expand_entities=False)
     assert len(found.keywords) == 1
     assert len(found.entities) == 1
 
 
+@pytest.mark.requirement("G-27")
 def test_diversity_takes_the_next_best_of_a_source_not_seen(stores: Stores):
     options = {"retrievers": [ChunkBasedSearch], "link_rounds": 0, "vss_top_k": 2}
     question = "The kiln is fired at dawn on day 1 of the kiln week"
@@ -406,6 +416,7 @@ def test_filters_reach_every_step(stores: Stores):
 # ---------------------------------------------------------------- models
 
 
+@pytest.mark.requirement("G-15")
 def test_keywords_of_the_model_are_looked_up(stores: Stores):
     options = {"retrievers": [EntityBasedSearch], "link_rounds": 0, "expand_entities": False}
     question = "What became of the old loan system?"
@@ -424,6 +435,7 @@ def test_a_failing_model_leaves_the_keywords_of_the_question_and_a_warning(store
     assert found.results == ask(stores, CHAIN).results
 
 
+@pytest.mark.requirement("G-28")
 def test_subqueries_find_what_the_question_does_not_say_in_the_same_calls(stores: Stores):
     question = "What do the two persons of the roof keep?"
     options = {"link_rounds": 0, "vss_top_k": 3, "retrievers": [ChunkBasedSearch]}
@@ -454,6 +466,7 @@ class Counting(WordEmbedder):
         return super().embed_questions(texts)
 
 
+@pytest.mark.requirement("G-29")
 @pytest.mark.parametrize("parts", [2, 3, 4, 5])
 @pytest.mark.parametrize("searches", [None, [ChunkBasedSearch], [ChunkBasedSearch, EntityBasedSearch, TopicBeamSearch]])
 def test_all_subqueries_travel_in_one_batch_and_each_is_answered(stores: Stores, parts: int, searches: Any):
@@ -514,6 +527,7 @@ class Lengths:
         return [-float(len(text)) for text in texts]
 
 
+@pytest.mark.requirement("G-33", "G-34", "G-35")
 def test_a_reranker_sees_each_statement_with_topic_and_source_title_and_the_entity_names(stores: Stores):
     lengths = Lengths()
     found = ask(stores, "Who leads the Heron Team?", reranker=lengths)

@@ -101,6 +101,7 @@ def test_a_question_over_three_documents_finds_all_three_first(stores: Stores):
     assert set(titles(found)[:3]) == {"Tidewater", "Heron Team", "Kestrel House"}
 
 
+@pytest.mark.requirement("G-07")
 def test_the_beam_brings_what_no_statement_like_the_question_says(stores: Stores):
     found = ask(stores, "Who owns Tidewater?", **ONE_SEED)
     beam = [s for s in found.statements if s.reason == "beam"]
@@ -113,6 +114,7 @@ def test_the_beam_brings_what_no_statement_like_the_question_says(stores: Stores
     assert without.calls == {"vector": 2, "graph": 1}
 
 
+@pytest.mark.requirement("G-07")
 def test_reasons_say_which_search_found_a_statement(stores: Stores):
     assert {s.reason for s in ask(stores, CHAIN, retrievers=[COSINE]).statements} == {"statement"}
     assert {s.reason for s in ask(stores, "Silverbirch", retrievers=[KEYWORDS]).statements} == {"keyword"}
@@ -496,6 +498,7 @@ def test_a_failing_post_processor_leaves_the_results_and_a_warning_and_the_other
 # ---------------------------------------------------------------- engine
 
 
+@pytest.mark.requirement("G-07")
 def test_the_engine_answers_from_semantic_guided_search(tmp_path: Path, stores: Stores):
     engine = LexicalGraphQueryEngine.for_semantic_guided_search(
         stores.graph,

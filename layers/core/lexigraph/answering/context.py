@@ -13,6 +13,7 @@ MAX_EXTERNAL = 50
 MAX_EXTERNAL_CHARS = 40_000
 MAX_HISTORY = 100
 MAX_HISTORY_CHARS = 100_000
+EXTERNAL = "external"  # the reason of a text that came with the question
 
 External = str | Mapping[str, str]
 Turn = Mapping[str, str] | tuple[str, str]
@@ -121,7 +122,7 @@ def external_citation(number: int, given: ExternalText) -> Citation:
         start=0,
         end=len(given.text),
         score=0.0,
-        reason="external",
+        reason=EXTERNAL,
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lexigraph.answering import citations
-from lexigraph.answering.context import ExternalText, external_citation
+from lexigraph.answering.context import EXTERNAL, ExternalText, external_citation
 from lexigraph.model.normalise import entity_key, without_brackets
 from lexigraph.model.results import Citation, ScoredStatement, SearchResult, SearchResults
 from lexigraph.retrieval.text import STOP_WORDS, stems
@@ -59,13 +59,21 @@ def select(
 ) -> tuple[Citation, ...]:
     """Return at most ``limit`` statements (external texts count as such) that together answer best, labelled S1 onwards.
 
-    Statements come in the order in which they were chosen, which is hop by hop; those of one source stand together.
+    Statements come in the order in which they were chosen, which is hop by hop; those of one source stand together, external
+    texts at the end (E-40).
     """
     selection = _Selection(question, results.entities, _candidates(results, external), weights)
     chosen = selection.choose(limit)
     order = {c.home: at for at, c in reversed(list(enumerate(chosen)))}
-    chosen.sort(key=lambda c: order[c.home])
+    chosen.sort(key=lambda c: (c.citation.reason == EXTERNAL, order[c.home]))
     return tuple(replace(c.citation, label=citations.label(at)) for at, c in enumerate(chosen, 1))
+
+
+def unchosen(external: Sequence[ExternalText], chosen: Sequence[Citation]) -> tuple[Citation, ...]:
+    """Return the external texts that were not quoted, labelled from where the chosen ones end (E-40)."""
+    quoted = {(c.statement_id, c.text) for c in chosen if c.reason == EXTERNAL}
+    rest = [text for text in external if (text.id, text.text) not in quoted]
+    return tuple(external_citation(at, text) for at, text in enumerate(rest, len(chosen) + 1))
 
 
 def is_weak(question: str, chosen: Sequence[Citation]) -> bool:

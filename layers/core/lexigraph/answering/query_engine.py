@@ -17,7 +17,7 @@ from lexigraph.answering.context import (
     conversation,
     external_texts,
 )
-from lexigraph.answering.extractive import is_weak, select, sentence
+from lexigraph.answering.extractive import is_weak, select, sentence, unchosen
 from lexigraph.answering.prompts import AnswerPrompts
 from lexigraph.answering.response import QueryResponse, StreamingQueryResponse
 from lexigraph.inference.protocols import Embedder, LanguageModel, Prompt
@@ -345,7 +345,7 @@ class LexicalGraphQueryEngine:
             question=asked.question,
             response="".join(pieces),
             citations=chosen,
-            sources=chosen,
+            sources=(*chosen, *unchosen(asked.external, chosen)),
             results=asked.results,
             extractive=True,
             warnings=(*asked.results.warnings, *notices, *(weak if is_weak(asked.question, chosen) else ())),

@@ -19,7 +19,7 @@ from fastapi import Depends, Request
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from lexigraph.api.errors import ApiError, as_api_error, respond
+from lexigraph.api.errors import ApiError, answer_error
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import SCOPES, ApiKey, Registry
@@ -100,7 +100,7 @@ class Principals:
         try:
             scope["lexigraph.principal"] = await self._principal(scope)
         except Exception as error:  # noqa: BLE001  # whatever it is, it is told in the one shape
-            await respond(Request(scope), as_api_error(error))(scope, receive, send)
+            await answer_error(Request(scope), error)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 

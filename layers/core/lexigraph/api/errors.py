@@ -5,6 +5,7 @@ question leaves: what the caller cannot mend is logged under the request id and 
 """
 
 import logging
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from fastapi import FastAPI, Request, params
@@ -27,6 +28,10 @@ from lexigraph.model.errors import (
 log = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 5
+# parts of a place that the framework adds: which of several types was tried
+_NO_NAMES = frozenset(
+    "bool int float str none constrained-str constrained-int comparison membership combination ContextText".split()
+)
 CODES = {
     400: "bad_request",
     401: "unauthorized",
@@ -85,6 +90,20 @@ def respond(request: Request, error: ApiError) -> JSONResponse:
     return JSONResponse(body, error.status_code, headers=error.headers)
 
 
+def answer_error(request: Request, error: Exception) -> JSONResponse:
+    """Return the response for whatever went wrong; what the caller cannot mend is logged."""
+    told = as_api_error(error)
+    if told.status_code >= 500:
+        log_error(request_id(request), error)
+    return respond(request, told)
+
+
+def log_error(request: str, error: Exception) -> None:
+    """Log an error under the id of its request."""
+    # the message of an unknown error may hold text of documents: only its kind is logged, with where it arose
+    log.error("request %s: %s", request, _where(error))
+
+
 def request_id(request: Request) -> str:
     """Return the id under which a request is logged."""
     found: str = request.scope.get("lexigraph.request_id", "")
@@ -93,13 +112,6 @@ def request_id(request: Request) -> str:
 
 def handle_errors(app: FastAPI) -> None:
     """Let the application answer every error in the one shape."""
-
-    def of_core(request: Request, error: Exception) -> JSONResponse:
-        told = as_api_error(error)
-        if told.status_code >= 500:
-            # the message of an unknown error may hold text of documents: only its kind is logged, with where it arose
-            log.error("request %s: %s", request_id(request), _where(error))
-        return respond(request, told)
 
     def of_framework(request: Request, error: Exception) -> JSONResponse:
         error = cast(HTTPException, error)
@@ -112,13 +124,12 @@ def handle_errors(app: FastAPI) -> None:
         error = cast(RequestValidationError, error)
         if wanted := _other_type(request, error):
             return respond(request, ApiError(415, f"content-type: must be {wanted}"))
-        return respond(request, ApiError(422, _first_problem(error)))
+        return respond(request, ApiError(422, first_problem(error.errors())))
 
-    app.add_exception_handler(LexigraphError, of_core)
-    app.add_exception_handler(ApiError, of_core)
+    app.add_exception_handler(LexigraphError, answer_error)
+    app.add_exception_handler(ApiError, answer_error)
     app.add_exception_handler(HTTPException, of_framework)
     app.add_exception_handler(RequestValidationError, of_validation)
-    app.add_exception_handler(Exception, of_core)
 
 
 def _methods(request: Request) -> list[str]:
@@ -138,15 +149,20 @@ def _other_type(request: Request, error: RequestValidationError) -> str:
         return ""
     sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     wanted = "multipart/form-data" if isinstance(body.field_info, (params.Form, params.File)) else "application/json"
+    empty = request.headers.get("content-length", "0") == "0" and "transfer-encoding" not in request.headers
     right = sent == wanted or (wanted == "application/json" and sent.endswith("+json"))
-    return "" if right or not sent else wanted
+    return "" if right or (empty and not sent) else wanted
 
 
-def _first_problem(error: RequestValidationError) -> str:
+def first_problem(problems: Sequence[Mapping[str, Any]]) -> str:
     """Return what is wrong with the first field that is, without what was given for it."""
-    first: dict[str, Any] = dict(error.errors()[0])
-    place = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path", "header"))
+    # of a value that may be this or that, the limit of its own type says more than that it is not of the others
+    first = next((p for p in problems if not p["type"].endswith("_type")), problems[0])
+    place = ".".join(str(part) for part in first["loc"][1:] if part not in _NO_NAMES)
     said = str(first["msg"]).removeprefix("Value error, ")
+    types = [str(p["loc"][-1]).removeprefix("constrained-") for p in problems if p["loc"][:-1] == first["loc"][:-1]]
+    if first["type"].endswith("_type") and len(types) > 1 and set(types) <= _NO_NAMES:
+        return f"{place}: must be one of {', '.join(types)}"
     if first["type"] == "json_invalid":
         return f"the body is no JSON: {(first.get('ctx') or {}).get('error', said)}"
     # an error of the core names its field itself

@@ -3,13 +3,13 @@
 import re
 import secrets
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
 from fastapi import Request
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lexigraph.api.errors import ApiError, respond
+from lexigraph.api.errors import ApiError, answer_error
 
 MAX_BODY_BYTES = 1_000_000
 MAX_DEPTH = 16
@@ -19,15 +19,16 @@ MAX_VALUES = 20_000
 class Body(BaseModel):
     """Base of what clients send: unknown fields are refused, so that a misspelt one is not silently without effect.
 
-    A value has the type that the schema names: ``"5"`` and ``true`` are no numbers.
+    A value has the type that the schema names: ``"5"`` and ``true`` are no numbers; ``5.0`` is a whole one in JSON.
     """
 
-    model_config = ConfigDict(extra="forbid", str_max_length=100_000, strict=True)
+    model_config = ConfigDict(extra="forbid", str_max_length=100_000, strict=True, regex_engine="python-re")
 
     @model_validator(mode="before")
     @classmethod
     def _is_reasonable(cls, given: Any) -> Any:
-        return checked(given)
+        checked(given)
+        return {name: _as_whole(value) for name, value in given.items()} if isinstance(given, dict) else given
 
 
 class Reply(BaseModel):
@@ -56,6 +57,10 @@ def checked(given: Any) -> Any:
     return given
 
 
+def _as_whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def whole(text: str) -> str:
     """Return a text as it is. Raise ``ValueError`` when it cannot be UTF-8: half a surrogate pair."""
     try:
@@ -76,10 +81,11 @@ def _written(pattern: str, what: str) -> Callable[[Any], Any]:
     return check
 
 
-Text = Annotated[str, AfterValidator(whole)]
-Flag = Annotated[bool, BeforeValidator(_written("true|false", "true or false"))]
-Whole = Annotated[int, BeforeValidator(_written("-?[0-9]{1,18}", "a whole number"))]
-Number = Annotated[float, BeforeValidator(_written(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9]{1,2})?", "a number"))]
+# the last part of a parameter's annotation, behind its limits, which would be missing in the OpenAPI document otherwise
+TEXT = AfterValidator(whole)
+FLAG = BeforeValidator(_written("true|false", "true or false"))
+WHOLE = BeforeValidator(_written(r"-?[0-9]{1,18}(\.0{1,9})?", "a whole number"))
+NUMBER = BeforeValidator(_written(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9]{1,2})?", "a number"))
 
 
 class Requests:
@@ -120,10 +126,11 @@ class Requests:
             if length.isdigit() and int(length) > limit:
                 raise _too_large(limit)
             await self._app(scope, count, note)
-        except ApiError as error:
+        except Exception as error:
             if begun:
                 raise
-            await respond(Request(scope), error)(scope, receive, note)
+            # here, because the framework's last resort logs what an error says and ends the connection
+            await answer_error(Request(scope), error)(scope, receive, note)
 
 
 def _too_large(limit: int) -> ApiError:

@@ -13,16 +13,17 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import ToolAnnotations
-from pydantic import Field
+from pydantic import Field, ValidationError
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from lexigraph import __version__
 from lexigraph.api.answers import Answers
 from lexigraph.api.auth import Principal
-from lexigraph.api.errors import ApiError, as_api_error
+from lexigraph.api.errors import ApiError, as_api_error, first_problem
 from lexigraph.api.schemas.query import QueryRequest
 from lexigraph.api.service import Service
+from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import parse_filter
 from lexigraph.model.question import Question
 from lexigraph.retrieval.catalogue import RETRIEVERS
@@ -78,7 +79,10 @@ def _search(service: Service, who: WhoAsks, name: str) -> Callable[..., Any]:
 def _query(service: Service, who: WhoAsks) -> Callable[..., Any]:
     async def query(ctx: Context[Any, Any], question: Question_, filters: Filters = None) -> dict[str, Any]:
         def work() -> dict[str, Any]:
-            body = QueryRequest(question=question, filters=filters)
+            try:
+                body = QueryRequest.model_validate({"question": question, "filters": filters})
+            except ValidationError as error:
+                raise InvalidInput(first_problem(error.errors())) from None
             return Answers(service, _reader(who(ctx)).tenant, body).whole()
 
         return await _told(service, work)

@@ -35,8 +35,24 @@ class ErrorReply(BaseModel):
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return what a route documents for these statuses, beside those that every route has."""
-    every = sorted({*statuses, 400, 401, 403, 413, 422, 429, 500, 503})
-    return {status: {"model": ErrorReply, "description": CODES.get(status, "internal error")} for status in every}
+    return only_errors(*statuses, 400, 401, 403, 413, 422, 429, 500, 503)
+
+
+def only_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return what a route documents that answers no other errors than these."""
+    return {s: {"model": ErrorReply, "description": CODES.get(s, "internal error")} for s in sorted({*statuses})}
+
+
+def events(description: str, example: str) -> dict[str, Any]:
+    """Return what a route documents that answers with server-sent events; the example shows them as they are written."""
+    text = {"type": "string"}
+    schema = {
+        "type": "object",
+        "description": "each event; `data` is JSON",
+        "properties": {"event": text, "id": text, "data": text},
+        "required": ["data"],
+    }
+    return {"content": {"text/event-stream": {"schema": schema, "example": example}}, "description": description}
 
 
 def describe(app: FastAPI) -> None:
@@ -51,6 +67,9 @@ def describe(app: FastAPI) -> None:
             for path, methods in made["paths"].items():
                 for operation in methods.values():
                     operation["security"] = [] if path in PUBLIC else [{"key": []}]
+                    if "requestBody" in operation:
+                        replies = operation["responses"]
+                        replies["415"] = {**replies["422"], "description": CODES[415]}
             app.openapi_schema = made
         return app.openapi_schema
 

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def speed(
     context: typer.Context,
     statements: Annotated[int, typer.Option(min=100, max=10_000_000, help="About how many the index holds.")] = 100_000,
-    retriever: Annotated[list[str] | None, typer.Option(help="What is asked; repeat for several.")] = None,
+    retriever: Annotated[
+        list[str] | None, typer.Option(help="What is asked; repeat for several. multidoc gives a row a setting.")
+    ] = None,
     questions: Annotated[int, typer.Option(min=1, max=10_000, help="Of each of four kinds.")] = 50,
     folder: Annotated[
         Path | None, typer.Option(help="Where indexes are built, kept and found again; default is a temporary one.")
@@ -53,6 +55,8 @@ def _show(out: Console, figures: "SpeedFigures") -> None:
         out.print(f"\n{found.retriever}")
         for name, value in _lines(found):
             out.print(f"  {name:<40}{value:>10,.1f}")
+    if figures.multidoc_overhead_ms is not None:
+        out.print(f"\nfive documents take {figures.multidoc_overhead_ms:,.1f} ms more than one")
 
 
 def _lines(found: "RetrieverFigures") -> list[tuple[str, float]]:

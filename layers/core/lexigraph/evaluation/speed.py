@@ -31,6 +31,8 @@ from lexigraph.storage.protocols import SearchRequest, Stores, VectorStore
 
 MEASURED = ("traversal", "semantic-guided", "fused", "bm25", "vector")
 KINDS = ("direct", "two hops", "hub", "frequent words")
+# articles and sections of each; the last three are the settings of which the reference page tells the time (W-21)
+MULTIDOC = ((1, 1), (2, 2), (5, 3), (7, 5))
 _BUILT = "built.json"
 _WARM = 0.5  # of the number of questions, asked before and not measured
 
@@ -61,13 +63,18 @@ class RetrieverFigures:
 
 @dataclass(frozen=True, slots=True)
 class SpeedFigures:
-    """What a run measured over one index."""
+    """What a run measured over one index.
+
+    ``multidoc_overhead_ms`` is what five documents take longer than one, by the medians of ``multidoc 5x3`` and
+    ``multidoc 1x1`` (W-22); None when ``multidoc`` was not asked.
+    """
 
     statements: int
     entities: int
     questions: int
     disk_mb: Mapping[str, float]
     retrievers: tuple[RetrieverFigures, ...]
+    multidoc_overhead_ms: float | None = None
 
 
 def measure_speed(
@@ -81,8 +88,8 @@ def measure_speed(
 ) -> SpeedFigures:
     """Ask ``questions`` questions of each kind to each of the ``retrievers``, by name.
 
-    The index is built below ``folder`` unless it is there from an earlier run. Raise ``InvalidInput`` for an unknown
-    retriever, or a folder that holds half an index or is none.
+    ``multidoc`` is asked with each of the settings of ``MULTIDOC``. The index is built below ``folder`` unless it is there
+    from an earlier run. Raise ``InvalidInput`` for an unknown retriever, or a folder that holds half an index or is none.
     """
     for name in retrievers:
         if name not in RETRIEVERS:
@@ -92,9 +99,9 @@ def measure_speed(
     home = folder / f"{statements}-{seed}"
     built = _built(home, statements, seed, progress)
     figures = []
-    for name in retrievers:
-        progress(f"asking {name}")
-        figures.append(_apart(home, statements, seed, questions, name))
+    for label, args in (row for name in retrievers for row in _rows(name)):
+        progress(f"asking {label}")
+        figures.append(_apart(home, statements, seed, questions, label, args))
     disk = {path.name: round(path.stat().st_size / 1e6, 1) for path in sorted(home.iterdir()) if path.is_file()}
     return SpeedFigures(
         built.statements,
@@ -102,6 +109,7 @@ def measure_speed(
         len(KINDS) * questions,
         {**disk, "all": round(size_of(home) / 1e6, 1)},
         tuple(figures),
+        _overhead({found.retriever: found.p50_ms for found in figures}),
     )
 
 
@@ -132,6 +140,18 @@ def _words(rng: random.Random, text: str, count: int) -> str:
     return " ".join(rng.sample(plain, min(count, len(plain))))
 
 
+def _rows(name: str) -> list[tuple[str, dict[str, int]]]:
+    """Return what a retriever is measured as: (label that begins with its name, arguments)."""
+    if name != "multidoc":
+        return [(name, {})]
+    return [(f"{name} {docs}x{sections}", {"num_docs": docs, "max_sections": sections}) for docs, sections in MULTIDOC]
+
+
+def _overhead(p50_ms: Mapping[str, float]) -> float | None:
+    one, five = p50_ms.get("multidoc 1x1"), p50_ms.get("multidoc 5x3")
+    return None if one is None or five is None else round(five - one, 1)
+
+
 def _built(home: Path, statements: int, seed: int, progress: Callable[[str], None]) -> BuildFigures:
     """Build the index unless it is there, and return what building it measured."""
     note = home / _BUILT
@@ -147,26 +167,29 @@ def _built(home: Path, statements: int, seed: int, progress: Callable[[str], Non
     return figures
 
 
-def _apart(home: Path, statements: int, seed: int, questions: int, name: str) -> RetrieverFigures:
+def _apart(home: Path, statements: int, seed: int, questions: int, label: str, args: Mapping[str, int]) -> RetrieverFigures:
     """Ask one retriever in a process of its own, so that its memory is its own."""
     try:
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-            return pool.submit(_ask_in_this_process, home, statements, seed, questions, name).result()
+            return pool.submit(_ask_in_this_process, home, statements, seed, questions, label, args).result()
     except BrokenProcessPool:
-        raise StoreUnavailable(f"the process that asked {name} was ended: has the machine enough memory?") from None
+        raise StoreUnavailable(f"the process that asked {label} was ended: has the machine enough memory?") from None
 
 
-def _ask_in_this_process(home: Path, statements: int, seed: int, questions: int, name: str) -> RetrieverFigures:
+def _ask_in_this_process(
+    home: Path, statements: int, seed: int, questions: int, label: str, args: Mapping[str, int]
+) -> RetrieverFigures:
     corpus, stores = GeneratedCorpus(statements, seed), open_folder(home)
     try:
         warming = generated_questions(corpus, max(1, int(questions * _WARM)), seed + 1)
-        return _measured(name, home, stores, corpus.vectors, warming, generated_questions(corpus, questions, seed))
+        return _measured(label, args, home, stores, corpus.vectors, warming, generated_questions(corpus, questions, seed))
     finally:
         stores.close()
 
 
 def _measured(
-    name: str,
+    label: str,
+    args: Mapping[str, int],
     home: Path,
     stores: Stores,
     embedder: WordVectors,
@@ -174,7 +197,7 @@ def _measured(
     asked: Sequence[tuple[str, str]],
 ) -> RetrieverFigures:
     graph, vectors = _Clocked(stores.graph), _Clocked(stores.vectors)
-    retriever = make_retriever(name, graph, vectors, embedder=embedder)
+    retriever = make_retriever(label.split()[0], graph, vectors, embedder=embedder, **args)
     _forget_peak()
     for _, text in warming:
         retriever.retrieve(TENANT, Question.of(text))
@@ -200,7 +223,7 @@ def _measured(
         calls = {"graph": max(calls["graph"], graph.calls), "vector": max(calls["vector"], vectors.calls)}
     peak_mb = _peak_mb()
     return RetrieverFigures(
-        retriever=name,
+        retriever=label,
         p50_ms=_median([t.wall for t in took["whole"]]),
         p95_ms=round(float(np.quantile([t.wall for t in took["whole"]], 0.95)), 1),
         wall_ms={part: _median([t.wall for t in all_]) for part, all_ in took.items()},

@@ -1,7 +1,8 @@
 """Ingests that were asked for and are done elsewhere, by whoever holds the job's lease; interrupted, they are done again.
 
 A job's ``request`` says all that is needed: ``paths`` on this machine, or the ``upload`` that was put aside, with the
-``namespace``. What was finished before an interruption is not done again.
+``namespace``; or ``relate``, the document whose new chunks are to be related. What was finished before an interruption
+is not done again.
 """
 
 import logging
@@ -14,6 +15,7 @@ from typing import Any
 from lexigraph.ingestion.events import Failure, IngestReport
 from lexigraph.ingestion.load import FILE_TYPES, FileItem, Rejected, scan
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.ingestion.relations import NewChunks
 from lexigraph.model.errors import InvalidInput, LexigraphError, NotFound, in_general
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import JobRecord
@@ -39,12 +41,16 @@ def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed
     """
     request = job.request
     try:
+        if related := request.get("relate"):
+            index.relate(related["name"], NewChunks(**related["what"]), tenant=tenant, job=job)
+            return
         items, outside = _items(index, request)
         report = index.ingest(
             items,
             tenant=tenant,
             namespace=request["namespace"],
             incremental=bool(request.get("incremental", True)) or resumed,
+            refresh_relations=bool(request.get("relations", True)),
             job=job,
         )
         _add_failures(index, tenant, job, report, outside)

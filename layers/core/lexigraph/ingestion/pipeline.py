@@ -290,7 +290,7 @@ class _Run:
             and known == ("READY", content_hash(mark, *self.made_with))
             and identity in self.stores.graph.sources(self.tenant, [identity])
         )
-        self.report.documents_unchanged += unchanged
+        self._skip([identity] if unchanged else [])
         return unchanged
 
     def _process(self, group: Sequence[Loaded]) -> list[Loaded]:
@@ -330,8 +330,14 @@ class _Run:
         shown = self.stores.graph.sources(self.tenant, list(known))
         changed = [one for one in group if known.get(one[1].id) != ("READY", one[2]) or one[1].id not in shown]
         if count:
-            self.report.documents_unchanged += len(group) - len(changed)
+            left = {one[1].id for one in changed}
+            self._skip([source.id for _, source, _ in group if source.id not in left])
         return changed
+
+    def _skip(self, unchanged: Sequence[str]) -> None:
+        self.report.documents_unchanged += len(unchanged)
+        records = self.stores.registry.records(self.tenant, unchanged)
+        self.report.chunks_skipped += sum(record.chunks for record in records.values())
 
     def _resume_removals(self, held: Sequence[Loaded]) -> None:
         state = self.stores.registry.fingerprints(self.tenant, [source.id for _, source, _ in held])

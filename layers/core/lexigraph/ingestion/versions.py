@@ -164,6 +164,7 @@ def write(
         tenant, texts, fresh=fresh, advance=lambda done, total: tell(Event("embedding_progress", {}, done, total))
     )
     report.embedded += asked
+    tell(Event("embedding_batch", {"detail": "batch_ok", "embedded": asked}, len(texts), len(texts)))
     at = {text: row for row, text in enumerate(texts)}
     stores.registry.save(tenant, [_record(p, "BUILDING") for p in plans])
     for p in plans:
@@ -176,6 +177,7 @@ def write(
         unique[index] = [replace(row, vector=vectors[at[row.text]]) for row in unique[index]]
     stores.vectors.tag(tenant, [p.source for p in plans])
     stores.vectors.upsert(tenant, unique)
+    tell(Event("schema_index", {"name": stores.vectors.label, "dimension": stores.vectors.dimension}))
     report.chunks_new += sum(len(p.new) for p in plans)
     report.chunks_skipped += sum(len(p.chunks) - len(p.new) for p in plans)
     report.statements_created += sum(len(g.statements) for p in plans for g in p.graphs)

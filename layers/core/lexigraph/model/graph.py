@@ -1,7 +1,8 @@
 """The lexical graph as values: source, chunk, topic, statement, fact, entity, and what supports what.
 
 Frozen, without I/O. The writing side (:class:`ChunkGraph`) is what one chunk contributes; the reading side
-(:class:`StatementRow` and friends) is what a store returns for a question.
+(:class:`StatementRow` and friends) is what a store returns for a question. What a question reads by the hundred is a tuple:
+it is made in a third of the time.
 """
 
 from collections.abc import Mapping
@@ -110,8 +111,7 @@ class ChunkGraph:
     aliases: tuple[Alias, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(NamedTuple):
     """An entity with what is derived from its edges: ``df`` sources name it, ``degree`` facts hold it."""
 
     id: str
@@ -137,7 +137,7 @@ class FactRow:
 
 
 class StatementRow(NamedTuple):
-    """A live statement with its topic, chunk, source and facts; a tuple, since a question reads a thousand and more.
+    """A live statement with its topic, chunk, source and facts; a question reads a thousand and more.
 
     ``start``/``end`` are offsets in the chunk's text, ``chunk_start`` the chunk's offset in the document, so that
     ``chunk_start + start`` is the statement's place in the document. ``entities`` are the ids of the entities it names.
@@ -159,8 +159,7 @@ class StatementRow(NamedTuple):
     entities: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A hop from a chunk to another through an entity: ``kind`` is ``about`` (the target is titled by it) or ``shared``."""
 
     from_chunk: str

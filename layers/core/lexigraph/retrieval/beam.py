@@ -129,7 +129,7 @@ class Beam(Expansion):
             known = self.found.entities.get(asked.entity.id)
             naming = {c.source for c in self.found.candidates.values() if asked.entity.id in c.entities}
             df = known.df if known else len(naming)
-            self.seeds.entities[at] = weighed = replace(asked, entity=replace(asked.entity, df=df))
+            self.seeds.entities[at] = weighed = replace(asked, entity=asked.entity._replace(df=df))
             if naming:
                 self.ranker.asked[asked.entity.id] = weighed.worth
 

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lexigraph.model.normalise import entity_key
 
@@ -31,17 +31,13 @@ _STOP_TEXT = (
 STOP_WORDS = frozenset(_STOP_TEXT.split())
 
 
-@lru_cache(maxsize=1)
-def _stemmer() -> Any:
-    import snowballstemmer
-
-    return snowballstemmer.stemmer("english")
-
-
 @lru_cache(maxsize=131_072)
 def stem(word: str) -> str:
     """Return the Snowball stem of a lower-case English word; words of other scripts come back as they are."""
-    return str(_stemmer().stemWord(word))
+    import snowballstemmer
+
+    # one of its own: a stemmer keeps the word it is at work on, and threads stem at the same time
+    return str(snowballstemmer.stemmer("english").stemWord(word))
 
 
 def fold(text: str) -> str:

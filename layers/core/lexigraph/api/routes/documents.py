@@ -6,7 +6,7 @@ from fastapi import APIRouter, File, Form, Path, Query, Response, UploadFile
 
 from lexigraph.api.auth import Reader, Writer
 from lexigraph.api.errors import ApiError
-from lexigraph.api.limits import Number, Text, Whole
+from lexigraph.api.limits import NUMBER, TEXT, WHOLE
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.documents import DocumentJob, DocumentList, DocumentReply, Removed
 from lexigraph.api.service import TheService
@@ -15,18 +15,29 @@ from lexigraph.model.ids import source_id
 from lexigraph.storage.protocols import DocumentRecord, JobRecord
 
 router = APIRouter(prefix="/documents", tags=["documents"])
-DocumentId = Annotated[str, Path(pattern="^source:[0-9a-f]{32}$", description="as the list shows it")]
+DocumentId = Annotated[
+    str,
+    Path(
+        pattern="^source:[0-9a-f]{32}$",
+        description="as the list shows it",
+        examples=["source:3c067f04242ced37302a063b8b72672e"],
+    ),
+]
 
 
 @router.get("", operation_id="list_documents", summary="List documents", responses=errors(404))
 async def list_documents(
     who: Reader,
     service: TheService,
-    namespace: Annotated[Text | None, Query(min_length=1, max_length=128, description="those of one namespace")] = None,
+    namespace: Annotated[
+        str | None, Query(min_length=1, max_length=128, description="those of one namespace", examples=["default"]), TEXT
+    ] = None,
     after: Annotated[
-        Text, Query(pattern="^(source:[0-9a-f]{32})?$", description="`next` of the page before; first when empty")
+        str,
+        Query(pattern="^(source:[0-9a-f]{32})?$", description="`next` of the page before; first when empty", examples=[""]),
+        TEXT,
     ] = "",
-    limit: Annotated[Whole, Query(ge=1, le=1_000, description="at most so many")] = 100,
+    limit: Annotated[int, Query(ge=1, le=1_000, description="at most so many", examples=[100]), WHOLE] = 100,
 ) -> DocumentList:
     """Return a page of documents, by uri."""
 
@@ -53,9 +64,15 @@ async def send_document(
     who: Writer,
     service: TheService,
     response: Response,
-    file: Annotated[UploadFile, File(description="txt, md, html, pdf, docx, json, jsonl, csv or xlsx")],
-    namespace: Annotated[Text, Form(min_length=1, max_length=128, description="what it is filed under")] = "default",
-    wait: Annotated[Number, Query(ge=0, le=600, description="seconds to wait for the end; then 202")] = 20.0,
+    file: Annotated[
+        UploadFile, File(description="txt, md, html, pdf, docx, json, jsonl, csv or xlsx", examples=["flow.md"])
+    ],
+    namespace: Annotated[
+        str, Form(min_length=1, max_length=128, description="what it is filed under", examples=["default"]), TEXT
+    ] = "default",
+    wait: Annotated[
+        float, Query(ge=0, le=600, description="seconds to wait for the end; then 202", examples=[20.0]), NUMBER
+    ] = 20.0,
 ) -> DocumentJob:
     """Take a document in. A file of the same name in the same namespace is replaced, at once and whole."""
     wait = min(wait, service.settings.api_deadline - 1)

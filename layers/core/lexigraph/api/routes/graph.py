@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from lexigraph.api.auth import Reader
-from lexigraph.api.limits import Text, Whole
+from lexigraph.api.limits import TEXT, WHOLE
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.graph import Egonet
 from lexigraph.api.service import TheService
@@ -18,11 +18,18 @@ async def egonet(
     who: Reader,
     service: TheService,
     node: Annotated[
-        Text,
-        Query(alias="id", max_length=100, pattern="^(source|chunk|topic|statement|fact|entity):.", description="of a node"),
+        str,
+        Query(
+            alias="id",
+            max_length=100,
+            pattern="^(source|chunk|topic|statement|fact|entity):.",
+            description="of a node",
+            examples=["entity:3c067f04242ced37302a063b8b72672e"],
+        ),
+        TEXT,
     ],
-    depth: Annotated[Whole, Query(ge=1, le=3, description="steps from the node")] = 1,
-    limit: Annotated[Whole, Query(ge=1, le=500, description="at most so many nodes")] = 120,
+    depth: Annotated[int, Query(ge=1, le=3, description="steps from the node", examples=[1]), WHOLE] = 1,
+    limit: Annotated[int, Query(ge=1, le=500, description="at most so many nodes", examples=[120]), WHOLE] = 120,
 ) -> Egonet:
     """Return the nodes within ``depth`` steps of a node, and the edges between them."""
     graph = service.stores.graph

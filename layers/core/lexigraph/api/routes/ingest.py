@@ -10,8 +10,9 @@ from fastapi.responses import StreamingResponse
 from lexigraph.api import sse
 from lexigraph.api.auth import Writer
 from lexigraph.api.errors import ApiError
-from lexigraph.api.limits import Flag, Number, Text
-from lexigraph.api.openapi import errors
+from lexigraph.api.limits import FLAG, NUMBER, TEXT
+from lexigraph.api.openapi import errors, events
+from lexigraph.api.relations_only import RELATE, RelationsOnly, begin_relate
 from lexigraph.api.schemas.ingest import IngestReply, IngestRequest
 from lexigraph.api.service import Service, TheService
 from lexigraph.ingestion.jobs import ingest_request, inside
@@ -20,12 +21,28 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import JobRecord
 
 router = APIRouter(tags=["ingest"])
-Incremental = Annotated[Flag, Query(description="skip chunks whose text has not changed (E-05)")]
-Refresh = Annotated[Flag, Query(description="extract everything anew (E-06)")]
-RefreshRelations = Annotated[Flag, Query(description="with refresh, find relations between chunks anew (E-07)")]
-Wait = Annotated[Number, Query(ge=0, le=600, description="seconds to wait for the end; then 202 and a job to ask for")]
-Where = Annotated[Text, Query(min_length=1, max_length=4_096, description="a file or folder of the server")]
-Namespace = Annotated[Text, Query(min_length=1, max_length=128, description="what the documents are filed under")]
+_EVENTS = (
+    'event: start\ndata: {}\n\nid: 1\ndata: {"stage":"scan_input","files":1}\n\n'
+    'event: result\ndata: {"stage":"result","result":{"files_processed":1}}\n\ndata: {"stage":"done"}\n\n'
+)
+Incremental = Annotated[bool, Query(description="skip chunks whose text has not changed (E-05)", examples=[True]), FLAG]
+Refresh = Annotated[bool, Query(description="extract everything anew (E-06)", examples=[False]), FLAG]
+RefreshRelations = Annotated[
+    bool, Query(description="with refresh, find relations between chunks anew (E-07)", examples=[True]), FLAG
+]
+Wait = Annotated[
+    float,
+    Query(ge=0, le=600, description="seconds to wait for the end; then 202 and a job to ask for", examples=[20.0]),
+    NUMBER,
+]
+Where = Annotated[
+    str,
+    Query(min_length=1, max_length=4_096, description="a file or folder of the server", examples=["corpus/flow.md"]),
+    TEXT,
+]
+Namespace = Annotated[
+    str, Query(min_length=1, max_length=128, description="what the documents are filed under", examples=["default"]), TEXT
+]
 
 
 @router.post(
@@ -51,7 +68,8 @@ async def ingest(
     wait = min(wait, service.settings.api_deadline - 1)
 
     def work() -> JobRecord:
-        job = begin(service, who.tenant, body.path, body.namespace, incremental and not refresh, refresh_relations)
+        skip = incremental and not refresh
+        job = begin(service, who.tenant, body.path, body.namespace, skip, refresh_relations, checkpoint=not refresh)
         return service.jobs.wait(who.tenant, job.id, wait)
 
     job = await service.run(work)
@@ -66,27 +84,34 @@ async def ingest(
     operation_id="ingest_stream",
     summary="Take in a file or folder, and tell every step",
     response_class=StreamingResponse,
-    responses={200: {"content": {"text/event-stream": {}}, "description": "the steps, then result and done"}, **errors(404)},
+    responses={200: events("`start`, the stages, `result`, `done`; a stage `error` ends it", _EVENTS), **errors(404)},
 )
 async def ingest_stream(
     who: Writer,
     service: TheService,
     path: Where,
+    relations_only: RelationsOnly,
     namespace: Namespace = "default",
     incremental: Incremental = False,
     refresh: Refresh = False,
     refresh_relations: RefreshRelations = True,
-    checkpoint: Annotated[Flag, Query(description="go on where an interrupted run stopped (E-32)")] = True,
+    checkpoint: Annotated[
+        bool, Query(description="go on where an interrupted run stopped (E-32)", examples=[True]), FLAG
+    ] = True,
 ) -> StreamingResponse:
     """Begin a job and replay its events from the first: ``start``, the stages, ``result``, ``done``.
 
-    A client that goes away stops nothing: the job goes on, and ``/jobs/{id}/events`` tells the rest.
+    A client that goes away stops nothing: the job goes on, and ``/jobs/{id}/events`` tells the rest. With
+    ``inc_rel_only`` the new chunks of a document that was taken in from ``path`` are related to others, nothing else.
     """
-    job = await service.run(
-        lambda: begin(
-            service, who.tenant, path, namespace, incremental and not refresh, refresh_relations, checkpoint=checkpoint
-        )
-    )
+
+    def work() -> JobRecord:
+        if relations_only:
+            return begin_relate(service, who.tenant, path, relations_only)
+        again = incremental and not refresh
+        return begin(service, who.tenant, path, namespace, again, refresh_relations, checkpoint=checkpoint)
+
+    job = await service.run(work)
     return sse.stream(lambda tell: _tell(service, who.tenant, job, tell), _error_event)
 
 
@@ -129,7 +154,7 @@ def _tell(service: Service, tenant: Tenant, job: JobRecord, tell: sse.Tell) -> N
     if over.status == "FAILED":
         tell(sse.ServerEvent({"stage": "error", "error": over.reason}))
         return
-    result = IngestReply.of(over).model_dump()
+    result = dict(over.result) if RELATE in over.request else IngestReply.of(over).model_dump()
     tell(sse.ServerEvent({"stage": "result", "result": result}, name="result"))
     tell(sse.ServerEvent({"stage": "done"}))
 

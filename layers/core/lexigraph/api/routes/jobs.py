@@ -5,18 +5,29 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from lexigraph.api.auth import Reader
-from lexigraph.api.limits import Whole
+from lexigraph.api.limits import WHOLE
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.ingest import EventList, EventReply, JobList, JobReply
 from lexigraph.api.service import TheService
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
-JobId = Annotated[str, Path(min_length=1, max_length=64, pattern="^[0-9a-f]+$", description="as the ingest answered it")]
+JobId = Annotated[
+    str,
+    Path(
+        min_length=1,
+        max_length=64,
+        pattern="^[0-9a-f]+$",
+        description="as the ingest answered it",
+        examples=["0f6c2d1a9b3e4f508172635445362718"],
+    ),
+]
 
 
 @router.get("", operation_id="list_jobs", summary="List jobs", responses=errors())
 async def list_jobs(
-    who: Reader, service: TheService, limit: Annotated[Whole, Query(ge=1, le=1_000, description="at most so many")] = 50
+    who: Reader,
+    service: TheService,
+    limit: Annotated[int, Query(ge=1, le=1_000, description="at most so many", examples=[50]), WHOLE] = 50,
 ) -> JobList:
     """Return the latest jobs, newest first."""
     found = await service.run(lambda: service.stores.registry.jobs(who.tenant, limit=limit))
@@ -34,7 +45,9 @@ async def job_events(
     who: Reader,
     service: TheService,
     job_id: JobId,
-    after: Annotated[Whole, Query(ge=0, le=2**53, description="events after the one with this number")] = 0,
+    after: Annotated[
+        int, Query(ge=0, le=2**53, description="events after the one with this number", examples=[0]), WHOLE
+    ] = 0,
 ) -> EventList:
     """Return the steps of a job, in order."""
 

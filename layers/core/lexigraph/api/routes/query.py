@@ -9,12 +9,16 @@ from fastapi.responses import JSONResponse
 from lexigraph.api import sse
 from lexigraph.api.answers import Answers
 from lexigraph.api.auth import Reader
-from lexigraph.api.openapi import errors
+from lexigraph.api.openapi import errors, events
 from lexigraph.api.schemas.query import PreviewReply, PreviewRequest, QueryReply, QueryRequest
 from lexigraph.api.service import TheService
 from lexigraph.retrieval.hybrid_results import HybridResults
 
 router = APIRouter(tags=["query"])
+_EVENTS = (
+    'event: token\ndata: {"text":"Mira Holm signs [S1]."}\n\nevent: sources\ndata: [{"id":"chunk:3c06","label":"S1"}]\n\n'
+    'event: done\ndata: {"question":"Who signs?","answer":"Mira Holm signs [S1]."}\n\n'
+)
 
 
 @router.post(
@@ -23,10 +27,7 @@ router = APIRouter(tags=["query"])
     summary="Answer a question",
     response_model=QueryReply,
     responses={
-        200: {
-            "content": {"text/event-stream": {}},
-            "description": "the answer; with `stream` as events token, sources, done",
-        },
+        200: events("the answer; with `stream` as events `token`, `sources`, `done`, or `error`", _EVENTS),
         **errors(),
     },
 )

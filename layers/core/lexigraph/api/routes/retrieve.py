@@ -19,7 +19,7 @@ router = APIRouter(prefix="/retrieve", tags=["retrieve"])
     summary="Find statements",
     response_model=RetrieveReply,
     response_model_exclude_unset=True,
-    responses=errors(),
+    responses=errors(404),
 )
 async def retrieve(
     who: Reader,

@@ -17,7 +17,7 @@ class VectorState(Reply):
 
     vector_index: bool = Field(description="it holds vectors of the embedding model", examples=[True])
     name: str = Field(description="label of embedding and dimension", examples=["minilm-384"])
-    dimension: int = Field(examples=[384])
+    dimension: int = Field(description="numbers in a vector", examples=[384])
 
 
 class ModelState(Reply):
@@ -32,7 +32,7 @@ class EmbeddingState(Reply):
     """The embedding model (E-51)."""
 
     embedding_api: bool = Field(description="the embedding model answers", examples=[True])
-    dimension: int = Field(examples=[384])
+    dimension: int = Field(description="numbers in a vector", examples=[384])
 
 
 class RelationState(Reply):
@@ -41,7 +41,7 @@ class RelationState(Reply):
     llm_rel: int = Field(description="relations that a model found between chunks", examples=[0])
     relates_to: int = Field(description="pairs of chunks that share entities", examples=[120])
     co_occurs_with: int = Field(description="pairs of entities that stand in common chunks", examples=[345])
-    total: int = Field(examples=[465])
+    total: int = Field(description="of all kinds", examples=[465])
     relation_extraction_enabled: bool = Field(description="ingestion asks a model for relations", examples=[False])
     relation_debug: bool = Field(description="relations are logged", examples=[False])
 
@@ -49,37 +49,44 @@ class RelationState(Reply):
 class NoiseControl(Reply):
     """What is too little to count (E-55)."""
 
-    entity_min_length: int = Field(examples=[2])
-    cooccur_min_count: int = Field(examples=[2])
+    entity_min_length: int = Field(description="shortest name of an entity", examples=[2])
+    cooccur_min_count: int = Field(description="common chunks at least", examples=[2])
 
 
 class AliasSample(Reply):
     """An entity with its other names (E-56)."""
 
-    name: str = Field(examples=["Neptune"])
-    aliases: list[str] = Field(examples=[["Amazon Neptune"]])
-    alias_count: int = Field(examples=[1])
+    name: str = Field(description="its name", examples=["Neptune"])
+    aliases: list[str] = Field(description="its other names", examples=[["Amazon Neptune"]])
+    alias_count: int = Field(description="how many", examples=[1])
 
 
 class AliasState(Reply):
     """How many entities have other names (E-56)."""
 
-    total_entities: int = Field(examples=[430])
-    with_aliases: int = Field(examples=[120])
+    total_entities: int = Field(description="all entities", examples=[430])
+    with_aliases: int = Field(description="those with other names", examples=[120])
     ratio: float = Field(description="four digits", examples=[0.2791])
-    sample_top5: list[AliasSample] = Field(examples=[[{"name": "Neptune", "aliases": ["Amazon Neptune"], "alias_count": 1}]])
+    sample_top5: list[AliasSample] = Field(
+        description="those with most other names",
+        examples=[[{"name": "Neptune", "aliases": ["Amazon Neptune"], "alias_count": 1}]],
+    )
 
 
 class Diagnostics(Reply):
     """What works and what is in the stores. A store or model that is down is seen here, not a crash (E-71)."""
 
-    api_version: str = Field(examples=["0.1.0"])
+    api_version: str = Field(description="of the HTTP API, semantic versioning", examples=["0.1.0"])
     graph: GraphState
     vector_index: VectorState
     llm: ModelState
     embedding: EmbeddingState
     relations: RelationState
-    relation_weights: dict[str, float] = Field(examples=[{"STEP_NEXT": 0.12, "CAUSES": 0.22}])
-    feature_flags: dict[str, bool] = Field(examples=[{"bm25_enabled": True, "rerank_enabled": False}])
+    relation_weights: dict[str, float] = Field(
+        description="bonus by kind of relation", examples=[{"STEP_NEXT": 0.12, "CAUSES": 0.22}]
+    )
+    feature_flags: dict[str, bool] = Field(
+        description="what is switched on", examples=[{"bm25_enabled": True, "rerank_enabled": False}]
+    )
     noise_control: NoiseControl
     entity_aliases: AliasState

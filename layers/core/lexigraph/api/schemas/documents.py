@@ -11,17 +11,19 @@ from lexigraph.storage.protocols import DocumentRecord
 class DocumentReply(Reply):
     """A document and how it stands."""
 
-    id: str = Field(examples=["source:3c067f04242ced37302a063b8b72672e"])
-    uri: str = Field(examples=["upload://default/flow.md"])
-    namespace: str = Field(examples=["default"])
-    title: str = Field(examples=["The approval flow"])
-    state: Literal["BUILDING", "READY", "REMOVING", "FAILED"] = Field(examples=["READY"])
+    id: str = Field(description="of the document", examples=["source:3c067f04242ced37302a063b8b72672e"])
+    uri: str = Field(description="where the document comes from", examples=["upload://default/flow.md"])
+    namespace: str = Field(description="what it is filed under", examples=["default"])
+    title: str = Field(description="what it calls itself", examples=["The approval flow"])
+    state: Literal["BUILDING", "READY", "REMOVING", "FAILED"] = Field(
+        description="whether questions see it", examples=["READY"]
+    )
     version: int = Field(description="grows with every change", examples=[1])
-    chunks: int = Field(examples=[12])
-    characters: int = Field(examples=[8_412])
+    chunks: int = Field(description="pieces of text", examples=[12])
+    characters: int = Field(description="of its text", examples=[8_412])
     failed_chunks: int = Field(description="chunks from which nothing could be extracted", examples=[0])
     reason: str = Field(description="why it failed", examples=[""])
-    updated_at: str = Field(examples=["2026-11-22T06:08:29.533+00:00"])
+    updated_at: str = Field(description="time of the last change, UTC", examples=["2026-11-22T06:08:29.533+00:00"])
     metadata: dict[str, Any] = Field(description="what came with it; filters see it", examples=[{"year": 2024}])
 
     @classmethod
@@ -34,20 +36,20 @@ class DocumentReply(Reply):
 class DocumentList(Reply):
     """A page of documents, by uri; ``next`` is where the next page begins, null at the end."""
 
-    documents: list[DocumentReply]
-    next: str | None = Field(examples=[None])
+    documents: list[DocumentReply] = Field(description="the page")
+    next: str | None = Field(description="`after` of the next page, null at the end", examples=[None])
 
 
 class DocumentJob(Reply):
     """The job that takes a document in."""
 
-    job_id: str = Field(examples=["0f6c2d1a9b3e4f508172635445362718"])
-    status: Literal["RUNNING", "SUCCEEDED"] = Field(examples=["SUCCEEDED"])
-    status_url: str = Field(examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
-    document: DocumentReply | None = Field(description="null while the job is not over")
+    job_id: str = Field(description="ask /jobs for it", examples=["0f6c2d1a9b3e4f508172635445362718"])
+    status: Literal["RUNNING", "SUCCEEDED"] = Field(description="how the job stands", examples=["SUCCEEDED"])
+    status_url: str = Field(description="where to ask for the job", examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
+    document: DocumentReply | None = Field(description="null while the job is not over", examples=[None])
 
 
 class Removed(Reply):
     """How many documents were removed."""
 
-    removed: int = Field(examples=[1])
+    removed: int = Field(description="documents removed", examples=[1])

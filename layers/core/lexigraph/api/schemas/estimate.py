@@ -17,15 +17,15 @@ class EstimateRequest(Body):
 class EstimateReply(Reply):
     """Tokens, money and minutes of taking everything in anew; what is unchanged costs nothing."""
 
-    files: int = Field(examples=[17])
-    documents: int = Field(examples=[19])
-    characters: int = Field(examples=[31_000])
-    chunks: int = Field(examples=[86])
+    files: int = Field(description="files read", examples=[17])
+    documents: int = Field(description="documents in them", examples=[19])
+    characters: int = Field(description="of its text", examples=[31_000])
+    chunks: int = Field(description="pieces of text", examples=[86])
     model_calls: int = Field(description="calls of the language model", examples=[0])
     input_tokens: int = Field(description="of the language model, about", examples=[0])
     output_tokens: int = Field(description="of the language model, about", examples=[0])
     embedding_tokens: int = Field(description="about", examples=[15_200])
     usd: float | None = Field(description="dollars; null where a price is not known", examples=[0.0])
     minutes: float = Field(description="about", examples=[0.12])
-    prices_as_of: str = Field(examples=["2026-08"])
+    prices_as_of: str = Field(description="month of the prices known", examples=["2026-08"])
     notes: list[str] = Field(description="what could not be read, which price is missing", examples=[[]])

@@ -19,38 +19,38 @@ class IngestRequest(Body):
     """What to take in (E-08)."""
 
     path: Path
-    namespace: Namespace = Field(default="default", examples=["default"])
+    namespace: Namespace = Field(description="what it is filed under", default="default", examples=["default"])
 
 
 class FailureReply(Reply):
     """A file or document that was not taken in, and why."""
 
-    uri: str = Field(examples=["notes.xyz"])
-    reason: str = Field(examples=["is of no known type"])
+    uri: str = Field(description="the file or document", examples=["notes.xyz"])
+    reason: str = Field(description="why it was not taken in", examples=["is of no known type"])
 
 
 class IngestReply(Reply):
     """What was done (E-09). While the job is not over, the numbers are 0 and ``status`` says so."""
 
-    job_id: str = Field(examples=["0f6c2d1a9b3e4f508172635445362718"])
-    status: Literal["RUNNING", "SUCCEEDED", "FAILED"] = Field(examples=["SUCCEEDED"])
-    status_url: str = Field(examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
-    namespace: str = Field(examples=["default"])
-    files_processed: int = Field(default=0, examples=[1])
-    chunks_new: int = Field(default=0, examples=[12])
-    chunks_skipped: int = Field(default=0, examples=[4])
+    job_id: str = Field(description="ask /jobs for it", examples=["0f6c2d1a9b3e4f508172635445362718"])
+    status: Literal["RUNNING", "SUCCEEDED", "FAILED"] = Field(description="how the job stands", examples=["SUCCEEDED"])
+    status_url: str = Field(description="where to ask for the job", examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
+    namespace: str = Field(description="what it is filed under", examples=["default"])
+    files_processed: int = Field(description="files read", default=0, examples=[1])
+    chunks_new: int = Field(description="chunks taken in", default=0, examples=[12])
+    chunks_skipped: int = Field(description="chunks that had not changed", default=0, examples=[4])
     chunks_total: int = Field(default=0, description="new and skipped", examples=[16])
     chunks_embedded: int = Field(default=0, description="those that the embedding model was given", examples=[12])
-    entities_created: int = Field(default=0, examples=[23])
-    relations_created: int = Field(default=0, examples=[17])
+    entities_created: int = Field(description="entities that were not known before", default=0, examples=[23])
+    relations_created: int = Field(description="relations that were not known before", default=0, examples=[17])
     cooccur_edges: int = Field(default=0, description="pairs of entities in common chunks, of all documents", examples=[9])
     llm_rel_edges: int = Field(default=0, description="relations between chunks that a model found", examples=[8])
-    elapsed_sec: float = Field(default=0.0, examples=[2.41])
-    incremental: bool = Field(default=False, examples=[True])
-    documents_new: int = Field(default=0, examples=[1])
-    documents_updated: int = Field(default=0, examples=[0])
-    documents_unchanged: int = Field(default=0, examples=[0])
-    failures: list[FailureReply] = Field(default_factory=list, examples=[[]])
+    elapsed_sec: float = Field(description="seconds", default=0.0, examples=[2.41])
+    incremental: bool = Field(description="what had not changed was skipped", default=False, examples=[True])
+    documents_new: int = Field(description="documents taken in", default=0, examples=[1])
+    documents_updated: int = Field(description="documents replaced", default=0, examples=[0])
+    documents_unchanged: int = Field(description="documents skipped", default=0, examples=[0])
+    failures: list[FailureReply] = Field(description="what was not taken in", default_factory=list, examples=[[]])
 
     @classmethod
     def of(cls, job: JobRecord) -> "IngestReply":
@@ -73,12 +73,12 @@ class IngestReply(Reply):
 class JobReply(Reply):
     """A job: what was asked for, how it stands, and its result."""
 
-    id: str = Field(examples=["0f6c2d1a9b3e4f508172635445362718"])
-    kind: str = Field(examples=["ingest"])
-    status: Literal["RUNNING", "SUCCEEDED", "FAILED"] = Field(examples=["SUCCEEDED"])
-    created_at: str = Field(examples=["2026-11-22T06:08:27.123+00:00"])
-    updated_at: str = Field(examples=["2026-11-22T06:08:29.533+00:00"])
-    namespace: str = Field(examples=["default"])
+    id: str = Field(description="of the job", examples=["0f6c2d1a9b3e4f508172635445362718"])
+    kind: str = Field(description="what it does", examples=["ingest"])
+    status: Literal["RUNNING", "SUCCEEDED", "FAILED"] = Field(description="how the job stands", examples=["SUCCEEDED"])
+    created_at: str = Field(description="time of the beginning, UTC", examples=["2026-11-22T06:08:27.123+00:00"])
+    updated_at: str = Field(description="time of the last change, UTC", examples=["2026-11-22T06:08:29.533+00:00"])
+    namespace: str = Field(description="what it is filed under", examples=["default"])
     result: dict[str, Any] = Field(description="as the ingest would have answered", examples=[{"chunks_new": 12}])
     reason: str = Field(description="why it failed", examples=[""])
 
@@ -102,16 +102,16 @@ class JobReply(Reply):
 class JobList(Reply):
     """Jobs, newest first."""
 
-    jobs: list[JobReply]
+    jobs: list[JobReply] = Field(description="newest first")
 
 
 class EventReply(Reply):
     """A step of a job; ``seq`` counts from 1."""
 
-    seq: int = Field(examples=[1])
-    stage: str = Field(examples=["scan_input"])
-    at: str = Field(examples=["2026-11-22T06:08:27.123+00:00"])
-    data: dict[str, Any] = Field(examples=[{"files": 1}])
+    seq: int = Field(description="counts from 1", examples=[1])
+    stage: str = Field(description="what was done", examples=["scan_input"])
+    at: str = Field(description="time, UTC", examples=["2026-11-22T06:08:27.123+00:00"])
+    data: dict[str, Any] = Field(description="figures of the stage", examples=[{"files": 1}])
 
     @classmethod
     def of(cls, event: JobEvent) -> "EventReply":
@@ -122,16 +122,16 @@ class EventReply(Reply):
 class EventList(Reply):
     """Events of a job, in order."""
 
-    events: list[EventReply]
+    events: list[EventReply] = Field(description="in order")
 
 
 class UploadReply(Reply):
     """What came of an uploaded file (H-26). ``namespace`` is what to ask in."""
 
     status: Literal["success", "accepted"] = Field(description="accepted: still at work", examples=["success"])
-    namespace: str = Field(examples=["document_upload_3f9a1c2e"])
-    db_name: str = Field(examples=["fractal_db"])
+    namespace: str = Field(description="what to ask in", examples=["document_upload_3f9a1c2e"])
+    db_name: str = Field(description="label of the database", examples=["fractal_db"])
     total_cells: int = Field(description="chunks of the document", examples=[42])
-    vector_source: Literal["generated"] = Field(default="generated", examples=["generated"])
-    job_id: str = Field(examples=["0f6c2d1a9b3e4f508172635445362718"])
-    status_url: str = Field(examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
+    vector_source: Literal["generated"] = Field(description="always generated", default="generated", examples=["generated"])
+    job_id: str = Field(description="ask /jobs for it", examples=["0f6c2d1a9b3e4f508172635445362718"])
+    status_url: str = Field(description="where to ask for the job", examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])

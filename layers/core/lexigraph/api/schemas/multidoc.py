@@ -11,48 +11,52 @@ from lexigraph.api.schemas.search import Filtered, NoticeReply, QuestionText
 class FewShot(Body):
     """A question with its answer, as an example (W-25)."""
 
-    question: str = Field(min_length=1, max_length=4_000, examples=["What is X?"])
-    answer: str = Field(min_length=1, max_length=20_000, examples=["X is a thing [S1]."])
+    question: str = Field(description="a question", min_length=1, max_length=4_000, examples=["What is X?"])
+    answer: str = Field(description="its answer", min_length=1, max_length=20_000, examples=["X is a thing [S1]."])
 
 
 class MultidocRequest(Filtered):
     """A question for several documents; what is not given is the preset's (W-19)."""
 
-    question: QuestionText
-    preset: Literal["factual", "explanatory", "comprehensive", "specific"] = Field("explanatory", examples=["explanatory"])
+    question: QuestionText = Field(description="as it was asked")
+    preset: Literal["factual", "explanatory", "comprehensive", "specific"] = Field(
+        "explanatory", description="defaults of the other parameters", examples=["explanatory"]
+    )
     num_docs: int | None = Field(None, ge=1, le=10, description="articles at most", examples=[5])
     max_sections: int | None = Field(None, ge=1, le=10, description="sections of each at most", examples=[3])
     min_relevance: float | None = Field(None, ge=0, le=1, description="(1 + cosine) / 2 at least", examples=[0.7])
     min_fact_chars: int = Field(9, ge=0, le=1_000, description="shortest fact", examples=[20])
     reranker: Literal["tfidf", "bedrock", "model"] | None = Field(None, description="orders articles", examples=["tfidf"])
-    examples: list[FewShot] = Field(default_factory=list, max_length=20)
+    examples: list[FewShot] = Field(
+        description="questions with answers, as examples for the model", default_factory=list, max_length=20
+    )
 
 
 class Article(Reply):
     """A document that was drawn on (W-09)."""
 
-    title: str = Field(examples=["Quantum_entanglement"])
+    title: str = Field(description="title of the document", examples=["Quantum_entanglement"])
     category: str = Field(description="from its metadata", examples=["Physics"])
     word_count: int = Field(description="of the whole document", examples=[5234])
     relevance: float = Field(description="sum over its sections", examples=[1.75])
-    source_id: str = Field(examples=["source:3c067f04242ced37302a063b8b72672e"])
-    uri: str = Field(examples=["upload://default/entanglement.md"])
-    namespace: str = Field(examples=["default"])
+    source_id: str = Field(description="id of the document", examples=["source:3c067f04242ced37302a063b8b72672e"])
+    uri: str = Field(description="where the document comes from", examples=["upload://default/entanglement.md"])
+    namespace: str = Field(description="what it is filed under", examples=["default"])
 
 
 class MultidocReply(Reply):
     """An answer with articles, sections and facts (W-09 to W-12, W-18)."""
 
-    answer: str = Field(examples=["Entanglement links particles [S1]."])
+    answer: str = Field(description="with citations", examples=["Entanglement links particles [S1]."])
     sources: list[str] = Field(description="titles in rank order", examples=[["Quantum_entanglement"]])
-    facts: list[str] = Field(examples=[["Quantum entanglement links particles."]])
-    num_articles: int = Field(examples=[1])
+    facts: list[str] = Field(description="sentences of the sections", examples=[["Quantum entanglement links particles."]])
+    num_articles: int = Field(description="articles drawn on", examples=[1])
     fact_support: list[int] = Field(description="sections that state each fact", examples=[[1]])
-    articles: list[Article]
+    articles: list[Article] = Field(description="best first")
     sections: list[dict[str, Any]] = Field(
         description="section_id, title, content, article_title, relevance_score",
         examples=[[{"section_id": "chunk:3c06", "title": "Introduction", "relevance_score": 0.923}]],
     )
     citations: list[dict[str, Any]] = Field(description="what the labels stand for", examples=[[{"label": "S1"}]])
     extractive: bool = Field(description="no language model wrote it", examples=[False])
-    warnings: list[NoticeReply]
+    warnings: list[NoticeReply] = Field(description="what went less well")

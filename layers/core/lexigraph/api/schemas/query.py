@@ -14,15 +14,17 @@ Retriever = Annotated[RetrieverName, Field(description="what finds the statement
 class ContextText(Body):
     """A text to draw on beside what is found (E-38)."""
 
-    id: str = Field(min_length=1, max_length=200, examples=["ext1"])
-    text: str = Field(min_length=1, max_length=20_000, examples=["A memo on the approval flow."])
+    id: str = Field(description="how sources name it", min_length=1, max_length=200, examples=["ext1"])
+    text: str = Field(description="the text", min_length=1, max_length=20_000, examples=["A memo on the approval flow."])
 
 
 class HistoryTurn(Body):
     """An earlier turn of the conversation (E-39)."""
 
-    role: Literal["user", "assistant"] = Field(examples=["user"])
-    content: str = Field(min_length=1, max_length=20_000, examples=["Do you support hybrid retrieval?"])
+    role: Literal["user", "assistant"] = Field(description="who spoke", examples=["user"])
+    content: str = Field(
+        description="what was said", min_length=1, max_length=20_000, examples=["Do you support hybrid retrieval?"]
+    )
 
 
 ContextString = Annotated[str, Field(min_length=1, max_length=20_000, examples=["A plain text."])]
@@ -31,7 +33,7 @@ ContextString = Annotated[str, Field(min_length=1, max_length=20_000, examples=[
 class QueryRequest(Filtered):
     """A question for an answer with citations."""
 
-    question: QuestionText
+    question: QuestionText = Field(description="as it was asked")
     stream: bool = Field(default=False, description="answer as server-sent events", examples=[False])
     context: list[ContextText | ContextString] = Field(
         default_factory=list,
@@ -54,49 +56,51 @@ class SourceReply(Reply):
 
     id: str = Field(description="of the chunk, or of the external text", examples=["chunk:3c067f04242ced37302a063b8b72672e"])
     label: str = Field(description="as the answer cites it", examples=["S1"])
-    rank: int = Field(examples=[1])
-    reason: str = Field(examples=["vector"])
+    rank: int = Field(description="from 1; 0 is a warning", examples=[1])
+    reason: str = Field(description="how it was found", examples=["vector"])
     score: float | None = Field(description="cosine with the question, or the retriever's score", examples=[0.8421])
-    base_norm: float | None = Field(examples=[0.73])
-    bonus: float | None = Field(examples=[0.12])
-    composite_score: float | None = Field(examples=[0.85])
-    rel_type: str | None = Field(examples=[None])
-    rel_conf: float | None = Field(examples=[None])
-    statement_id: str = Field(examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"])
-    text: str = Field(examples=["Mira Holm signs what Tove Lund approves."])
-    uri: str = Field(examples=["upload://default/flow.md"])
-    title: str = Field(examples=["The approval flow"])
+    base_norm: float | None = Field(description="min-max of the cosines in this set", examples=[0.73])
+    bonus: float | None = Field(description="words, relations and centrality", examples=[0.12])
+    composite_score: float | None = Field(description="base_norm and bonus", examples=[0.85])
+    rel_type: str | None = Field(description="kind of the relation it was found by", examples=[None])
+    rel_conf: float | None = Field(description="confidence of that relation, 0 to 1", examples=[None])
+    statement_id: str = Field(
+        description="of the statement, empty for an external text", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"]
+    )
+    text: str = Field(description="its words", examples=["Mira Holm signs what Tove Lund approves."])
+    uri: str = Field(description="where the document comes from", examples=["upload://default/flow.md"])
+    title: str = Field(description="title of the document", examples=["The approval flow"])
     start: int = Field(description="offset in the parsed document", examples=[127])
-    end: int = Field(examples=[168])
+    end: int = Field(description="offset behind its last character", examples=[168])
 
 
 class Reference(Reply):
     """A source that the answer cites (E-44)."""
 
-    label: str = Field(examples=["S1"])
-    id: str = Field(examples=["chunk:3c067f04242ced37302a063b8b72672e"])
-    score: float | None = Field(examples=[0.8421])
-    composite_score: float | None = Field(examples=[0.85])
+    label: str = Field(description="how the answer names it", examples=["S1"])
+    id: str = Field(description="of the chunk", examples=["chunk:3c067f04242ced37302a063b8b72672e"])
+    score: float | None = Field(description="higher is better", examples=[0.8421])
+    composite_score: float | None = Field(description="base_norm and bonus", examples=[0.85])
 
 
 class EntityCount(Reply):
     """An entity and how many of the sources' chunks name it (E-45)."""
 
-    name: str = Field(examples=["Mira Holm"])
-    freq: int = Field(examples=[5])
+    name: str = Field(description="its name", examples=["Mira Holm"])
+    freq: int = Field(description="chunks that name it", examples=[5])
 
 
 class QueryReply(Reply):
     """An answer, what it may cite and what it cites."""
 
-    question: str = Field(examples=["Who signs the approval?"])
-    answer: str = Field(examples=["Mira Holm signs what Tove Lund approves [S1]."])
-    sources: list[SourceReply]
-    references: list[Reference]
-    entities: list[EntityCount]
-    warnings: list[NoticeReply]
+    question: str = Field(description="as it was asked", examples=["Who signs the approval?"])
+    answer: str = Field(description="with citations", examples=["Mira Holm signs what Tove Lund approves [S1]."])
+    sources: list[SourceReply] = Field(description="what the answer may cite")
+    references: list[Reference] = Field(description="what it cites")
+    entities: list[EntityCount] = Field(description="named by the sources, most frequent first")
+    warnings: list[NoticeReply] = Field(description="what went less well")
     extractive: bool = Field(description="no language model wrote it: the best statements are quoted", examples=[False])
-    retriever: str = Field(examples=["hybrid"])
+    retriever: str = Field(description="what found the sources", examples=["hybrid"])
     cached: bool = Field(description="it was remembered", examples=[False])
     timings: dict[str, float] = Field(description="milliseconds", examples=[{"retrieve": 12.5, "total": 830.1}])
 
@@ -104,14 +108,14 @@ class QueryReply(Reply):
 class PreviewRequest(Filtered):
     """A question whose ranking is to be explained."""
 
-    question: QuestionText
+    question: QuestionText = Field(description="as it was asked")
     parameters: Parameters = Field(default_factory=dict)
 
 
 class PreviewReply(Reply):
     """The ranking that ``/query`` uses, all stages, without an answer (E-59)."""
 
-    question: str = Field(examples=["Who signs the approval?"])
-    degraded: bool = Field(examples=[False])
+    question: str = Field(description="as it was asked", examples=["Who signs the approval?"])
+    degraded: bool = Field(description="a search that should have taken part failed", examples=[False])
     warn: str | None = Field(None, description="what failed", examples=["the embedding model failed"])
-    items: list[ItemReply]
+    items: list[ItemReply] = Field(description="best first")

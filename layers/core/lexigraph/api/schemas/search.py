@@ -12,7 +12,7 @@ QuestionText = Annotated[
     Field(
         min_length=1,
         max_length=100_000,
-        pattern=r"\S",
+        pattern=r"[^\W_]",
         description="in natural language",
         examples=["Who signs the approval?"],
     ),
@@ -32,7 +32,7 @@ Parameters = Annotated[
 class Comparison(Body):
     """A condition on a value of the metadata. Only values of one type compare."""
 
-    key: Key
+    key: Key = Field(description="id of the node")
     operator: Literal["==", "!=", "<", "<=", ">", ">="] = Field("==", description="how it compares", examples=[">="])
     value: Scalar = Field(description="what it is compared with", examples=[2020])
 
@@ -40,7 +40,7 @@ class Comparison(Body):
 class Membership(Body):
     """A condition on whether a value of the metadata is in a list."""
 
-    key: Key
+    key: Key = Field(description="id of the node")
     operator: Literal["in", "not_in"] = Field(description="in the list, or not", examples=["in"])
     value: list[Scalar] = Field(max_length=1_000, description="the list", examples=[[2020, 2021]])
 
@@ -51,14 +51,15 @@ class Combination(Body):
     condition: Literal["and", "or", "not"] = Field("and", description="how they are combined", examples=["or"])
     filters: list["AnyFilter"] = Field(
         min_length=1,
-        max_length=100,
+        max_length=40,
         description="the conditions",
         examples=[[{"key": "year", "operator": ">=", "value": 2020}]],
     )
 
 
 def _shape(given: Any) -> str:
-    fields = given if isinstance(given, dict) else {}
+    # what is read is a dict, what is written is one of the models
+    fields = given if isinstance(given, dict) else getattr(given, "__dict__", {})
     if "filters" in fields:
         return "combination"
     return "membership" if fields.get("operator") in ("in", "not_in") else "comparison"
@@ -87,28 +88,28 @@ class Filtered(Body):
 class RetrieveRequest(Filtered):
     """A question for ranked statements."""
 
-    question: QuestionText
+    question: QuestionText = Field(description="as it was asked")
     parameters: Parameters = Field(default_factory=dict)
 
 
 class NoticeReply(Reply):
     """Something went less well than it should; ``type`` is stable."""
 
-    type: str = Field(examples=["rerank_failed"])
-    detail: str = Field(examples=["the reranker failed; statements keep the order without it"])
+    type: str = Field(description="stable and machine readable", examples=["rerank_failed"])
+    detail: str = Field(description="in words", examples=["the reranker failed; statements keep the order without it"])
 
 
 class StatementReply(Reply):
     """A statement, why it was found, and where it stands."""
 
-    id: str = Field(examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"])
-    text: str = Field(examples=["Mira Holm signs what Tove Lund approves."])
-    score: float = Field(examples=[0.5274])
+    id: str = Field(description="of the statement", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"])
+    text: str = Field(description="its words", examples=["Mira Holm signs what Tove Lund approves."])
+    score: float = Field(description="higher is better", examples=[0.5274])
     reason: str = Field(description="how it was found", examples=["chunk"])
-    chunk_id: str = Field(examples=["chunk:3c067f04242ced37302a063b8b72672e"])
+    chunk_id: str = Field(description="where the text stands", examples=["chunk:3c067f04242ced37302a063b8b72672e"])
     start: int = Field(description="offset in the parsed document", examples=[127])
-    end: int = Field(examples=[168])
-    facts: list[str] = Field(examples=[["Mira Holm | signs | approval"]])
+    end: int = Field(description="offset behind its last character", examples=[168])
+    facts: list[str] = Field(description="subject, relation and object of each", examples=[["Mira Holm | signs | approval"]])
     path: list[str] = Field(description="names that led to it", examples=[["Approval", "Mira Holm"]])
     parts: dict[str, float] = Field(description="what the score is made of", examples=[{"vector": 0.1558, "link": 0.1258}])
 
@@ -117,43 +118,45 @@ class ResultReply(Reply):
     """Statements of one topic of one source (G-20)."""
 
     source: str = Field(description="uri of the document", examples=["upload://default/flow.md"])
-    topic: str = Field(examples=["Approval"])
-    statements: list[str] = Field(examples=[["Mira Holm signs what Tove Lund approves."]])
-    score: float = Field(examples=[0.5274])
-    metadata: dict[str, Any] = Field(examples=[{"title": "The approval flow", "namespace": "default"}])
-    details: list[StatementReply]
+    topic: str = Field(description="what the statements are about", examples=["Approval"])
+    statements: list[str] = Field(description="best first", examples=[["Mira Holm signs what Tove Lund approves."]])
+    score: float = Field(description="of its best statement", examples=[0.5274])
+    metadata: dict[str, Any] = Field(
+        description="of the document", examples=[{"title": "The approval flow", "namespace": "default"}]
+    )
+    details: list[StatementReply] = Field(description="the statements with scores and places")
 
 
 class ItemReply(Reply):
     """A chunk that hybrid search ranked, and why (E-60)."""
 
-    id: str = Field(examples=["chunk:3c067f04242ced37302a063b8b72672e"])
+    id: str = Field(description="of the chunk", examples=["chunk:3c067f04242ced37302a063b8b72672e"])
     reason: Literal[
         "vector", "bm25", "entity", "relates", "cooccur", "llm_rel", "subgraph", "subgraph_rel", "first", "warning"
-    ] = Field(examples=["vector"])
+    ] = Field(description="how it was found", examples=["vector"])
     score_raw: float | None = Field(description="cosine with the question", examples=[0.83])
     base_norm: float = Field(description="min-max of the cosines in this set (E-61)", examples=[0.72])
     bonus: float = Field(description="words, relations and centrality (E-62)", examples=[0.13])
     composite_score: float = Field(description="base_norm + bonus (E-63)", examples=[0.85])
     final_score: float = Field(description="after reranking (E-64)", examples=[0.85])
-    rel_type: str | None = Field(examples=[None])
-    rel_conf: float | None = Field(examples=[None])
+    rel_type: str | None = Field(description="kind of the relation it was found by", examples=[None])
+    rel_conf: float | None = Field(description="confidence of that relation, 0 to 1", examples=[None])
     evidence: str = Field(description="words of the relation", examples=[""])
     path: list[str] = Field(description="names that led to it", examples=[["Mira Holm"]])
     parts: dict[str, float] = Field(description="what the bonus is made of", examples=[{"bm25": 0.1}])
-    uri: str = Field(examples=["upload://default/flow.md"])
-    title: str = Field(examples=["The approval flow"])
+    uri: str = Field(description="where the document comes from", examples=["upload://default/flow.md"])
+    title: str = Field(description="title of the document", examples=["The approval flow"])
 
 
 class RetrieveReply(Reply):
     """The one envelope of every retriever. ``degraded`` and ``items`` come from hybrid search only."""
 
-    question: str = Field(examples=["Who signs the approval?"])
-    results: list[ResultReply]
+    question: str = Field(description="as it was asked", examples=["Who signs the approval?"])
+    results: list[ResultReply] = Field(description="best first")
     entities: list[str] = Field(description="looked up for the question", examples=[["Mira Holm"]])
-    keywords: list[str] = Field(examples=[["approval"]])
-    warnings: list[NoticeReply]
+    keywords: list[str] = Field(description="looked up for the question", examples=[["approval"]])
+    warnings: list[NoticeReply] = Field(description="what went less well")
     timings: dict[str, float] = Field(description="milliseconds by step", examples=[{"total": 12.5}])
     calls: dict[str, int] = Field(description="store calls", examples=[{"vector": 3, "graph": 4}])
     degraded: bool | None = Field(None, description="a search that should have taken part failed", examples=[False])
-    items: list[ItemReply] | None = Field(None, description="the chunks that were ranked")
+    items: list[ItemReply] | None = Field(None, description="the chunks that were ranked", examples=[None])

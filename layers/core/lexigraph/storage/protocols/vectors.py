@@ -1,8 +1,8 @@
 """Vectors and full text: records by index, and searches that travel together."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,11 +47,10 @@ class SearchRequest:
     vectors: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A record found, best first in its list. Cosine -1..1, or BM25 >= 0.
 
-    ``vector`` is there only when asked for in place of ``text``.
+    ``vector`` is there only when asked for in place of ``text``; hits that bring vectors are not to be compared.
     """
 
     id: str
@@ -59,7 +58,7 @@ class Hit:
     text: str
     source_id: str
     chunk_id: str
-    vector: FloatArray | None = field(default=None, compare=False, repr=False)
+    vector: FloatArray | None = None
 
 
 @runtime_checkable
