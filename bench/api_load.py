@@ -211,7 +211,7 @@ def taking_in(target: Target) -> Iterator[list[int]]:
             stop.set()
             thread.join()
             for document in writer.get("/documents", params={"limit": 1_000}).json()["documents"]:
-                writer.delete(f"/documents/{document['source_id']}").raise_for_status()
+                writer.delete(f"/documents/{document['id']}").raise_for_status()
 
 
 def _ingest(writer: httpx.Client) -> int:
@@ -220,7 +220,7 @@ def _ingest(writer: httpx.Client) -> int:
         time.sleep(0.1)
     if told["status"] != "SUCCEEDED":
         raise RuntimeError(f"the ingest failed: {told.get('reason')}")
-    return int(told["result"]["files_processed"])
+    return sum(int(told["result"][what]) for what in ("documents_new", "documents_updated"))
 
 
 @contextmanager

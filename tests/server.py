@@ -1,6 +1,5 @@
 """The real HTTP API on a free port of 127.0.0.1, in a thread, for the time of a ``with`` block."""
 
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from fastapi import FastAPI
 from lexigraph.api.app import create_app
 from lexigraph.api.auth import HEADER, new_key
 from lexigraph.api.service import Service
+from lexigraph.cli.serve import listening
 from lexigraph.inference.protocols import LanguageModel
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.settings import Settings
@@ -36,7 +36,7 @@ class LaptopService(Service):
 @contextmanager
 def serving(app: FastAPI) -> Iterator[str]:
     """Serve an application; the value is its address."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with listening("127.0.0.1", 0) as listener:
         server = uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=2))
         thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
@@ -67,7 +67,8 @@ class Api:
 
     def with_headers(self, headers: dict[str, str]) -> httpx.Client:
         """Return a client that sends these headers."""
-        client = httpx.Client(base_url=self.url, headers=headers, timeout=SECONDS)
+        # making a context for TLS takes longer than most tests, and nothing here uses it
+        client = httpx.Client(base_url=self.url, headers=headers, timeout=SECONDS, verify=False)
         self._clients.append(client)
         return client
 

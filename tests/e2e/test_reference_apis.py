@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import httpx
 import pytest
 
 from tests.e2e.commandline import apart, begin
+from tests.standins.llm_server import ScriptedLLMServer
 
 pytestmark = pytest.mark.slow
 
@@ -75,29 +77,35 @@ class Server:
         return httpx.Client(base_url=self.url, headers={"X-API-Key": self.key}, timeout=SECONDS)
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("served")
-    (folder / "data").mkdir()
-    (folder / "data" / "book.txt").write_text(BOOK, encoding="utf-8")
-    (folder / "notes.md").write_text(DECISIONS, encoding="utf-8")
+@contextmanager
+def serving(folder: Path, **env: str) -> Iterator[Server]:
+    """Run ``lexigraph serve`` in a folder, with a key made by the command."""
     scopes = [part for scope in ("read", "ingest", "admin") for part in ("--scope", scope)]
     key = apart("keys", "create", *scopes, cwd=folder).out.strip()
-    with begin("serve", "--port", "0", cwd=folder) as process:
+    with begin("serve", "--port", "0", cwd=folder, env=env) as process:
         end = threading.Timer(600, process.kill)  # a test that hangs ends
         end.start()
         try:
             assert process.stderr is not None
             first = process.stderr.readline()
             assert first.startswith("listening on http://127.0.0.1:"), first
-            made = Server(first.split()[2].rstrip(","), key, folder)
-            with made.client() as client:
-                assert client.post("/ingest", json={"path": "notes.md"}, params={"wait": 50}).status_code == 200
-            yield made
+            yield Server(first.split()[2].rstrip(","), key, folder)
         finally:
             end.cancel()
             process.terminate()
             process.communicate(timeout=30)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "data").mkdir()
+    (folder / "data" / "book.txt").write_text(BOOK, encoding="utf-8")
+    (folder / "notes.md").write_text(DECISIONS, encoding="utf-8")
+    with serving(folder) as made:
+        with made.client() as client:
+            assert client.post("/ingest", json={"path": "notes.md"}, params={"wait": 50}).status_code == 200
+        yield made
 
 
 def has_shape(example: Any, reply: Any, at: str = "reply") -> None:
@@ -243,8 +251,9 @@ def test_the_curl_line_of_ingest_stream_shows_the_events_of_the_page(book: list[
     has_shape({"chunks_total": 1300, "chunks_embedded": 820}, last["result"])
     assert last["result"]["chunks_total"] > 0
     stages = [data["stage"] for _, data in book[1:]]
-    page = ["scan_input", "hash_computed", "existing_scan", "embedding", "entity_extraction", "relates_to"]
-    assert set(page) <= set(stages)
+    page = """scan_input hash_computed existing_scan embedding embedding_batch embedding_progress schema_index
+    entity_extraction relates_to relation_start relation_extraction_done"""  # relation_extraction needs a language model
+    assert set(page.split()) <= set(stages)
 
 
 INGEST_REPLY = {
@@ -271,6 +280,34 @@ def test_ingest_answers_with_the_fields_of_the_page(server: Server, book: list[t
     again = json.loads(printed)
     assert (again["files_processed"], again["chunks_new"]) == (1, 0)
     assert again["chunks_skipped"] == book[-2][1]["result"]["chunks_total"]
+
+
+@pytest.mark.requirement("E-19", "E-20", "E-21", "E-22", "E-23", "E-26", "E-27", "E-28", "E-30")
+def test_the_two_lines_of_relations_only_mode_relate_the_new_chunks(tmp_path: Path) -> None:
+    relation = {"type": "CAUSES", "direction": "forward", "confidence": 0.8, "evidence": ""}
+    path = tmp_path / "file.md"
+    path.write_text("# Steps\n" + "".join(f"\n## Part {n}\n\nThe part about {n} comes here.\n" for n in range(6)))
+    assert apart("ingest", path, cwd=tmp_path).code == 0  # without a model no chunks are related
+    with ScriptedLLMServer({"relations": [relation]}) as model:
+        options = {"LEXIGRAPH_LLM": "openai:any", "LEXIGRAPH_LLM_OPTIONS": json.dumps({"base_url": model.base_url})}
+        with serving(tmp_path, LEXIGRAPH_EXTRACTOR="local", **options) as server:
+            lines = [
+                f"path={path}&inc_rel_only=true&new_after=chunk_3&rel_window=2",
+                f"path={path}&inc_rel_only=true&detect_after=true&new_count=2",
+            ]
+            key = f"X-API-Key: {server.key}"
+            after, counted = (blocks(curl("-N", "-H", key, f"{server.url}/ingest/stream?{line}")) for line in lines)
+    for told in (after, counted):
+        assert told[0] == ("start", {})
+        assert told[-1][1] == {"stage": "done"}
+        begun = next(data for _, data in told if data.get("stage") == "relation_incremental_start")
+        has_shape({"stage": "", "old": 120, "new": 8, "window": 2, "pairs": 34}, begun)
+        name, last = told[-2]
+        assert (name, last["stage"], last["result"]["mode"]) == ("result", "result", "relations_incremental")
+        has_shape({"created": 12, "skipped": 9, "pairs": 34, "old": 120, "new": 8}, last["result"])
+        assert (last["result"]["old"], last["result"]["new"]) == (4, 2)
+    assert after[-2][1]["result"]["created"] == after[-2][1]["result"]["pairs"] > 0
+    assert counted[-2][1]["result"]["created"] == 0, "a second run adds nothing"
 
 
 QUERY = {

@@ -1,5 +1,6 @@
 """``lexigraph serve`` as a process: what it says, and what is left when it is killed in the middle of its work."""
 
+import os
 import signal
 import socket
 import subprocess
@@ -139,6 +140,30 @@ def test_a_server_killed_while_it_takes_documents_in_goes_on_after_its_next_star
         found = server.client.post("/retrieve/traversal", json={"question": "How many mills has Brackford 149?"}).json()
         assert found["results"]
     assert here("doctor", "--data", tmp_path / "data").code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_an_ingest_goes_on_after_all_processes_of_the_service_were_told_to_end(tmp_path: Path) -> None:
+    corpus(tmp_path, 150)
+    with serving(tmp_path) as server:
+        job = server.client.post("/ingest", params={"wait": 0}, json={"path": "corpus"}).json()["job_id"]
+        events = f"/jobs/{job}/events"
+        eventually(lambda: server.client.get(events).json()["events"], lambda seen: len(seen) > 3)
+        (worker,) = workers_of(server)
+        # Ctrl-C reaches the group of the server, the end of a systemd service each of its processes
+        assert os.getpgid(worker) != os.getpgid(server.process.pid)
+        os.kill(worker, signal.SIGTERM)
+        time.sleep(0.5)
+        assert server.client.get(f"/jobs/{job}").json()["status"] == "RUNNING"
+        server.process.send_signal(signal.SIGTERM)
+        server.process.wait(SECONDS)
+        eventually(lambda: is_running(worker), lambda running: not running)
+
+    with serving(tmp_path) as server:
+        done = server.until(job, "SUCCEEDED", "FAILED")
+        assert done["status"] == "SUCCEEDED", done
+        assert "resumed" in [e["stage"] for e in server.client.get(events).json()["events"]]
 
 
 @pytest.mark.slow

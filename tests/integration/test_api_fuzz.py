@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,6 +16,8 @@ from jsonschema import Draft202012Validator
 
 from lexigraph.api.openapi_file import document
 from lexigraph.retrieval.catalogue import RETRIEVERS
+from lexigraph.settings import EmbeddingModel
+from lexigraph.storage.factory import VectorStoreFactory
 from tests.laptop import open_laptop, write_pages
 from tests.server import Api, laptop_api
 
@@ -433,3 +436,24 @@ def test_a_store_that_fails_is_told_without_the_path_of_its_file(tmp_path: Path,
     stores.close()
     assert {200, 503} <= seen
     assert str(tmp_path) in caplog.text, "who runs it finds the file in the log"
+
+
+def test_a_store_of_another_model_is_told_without_its_path_and_as_no_fault_of_the_caller(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_pages(tmp_path / "corpus", {"Approval": "Mira Holm signs what Tove Lund approves."})
+    with laptop_api(tmp_path, ingest_in="thread") as api:
+        assert api.client().post("/ingest", json={"path": "corpus"}).status_code == 200
+    opened = open_laptop(tmp_path / "data")
+    other = VectorStoreFactory.for_vector_store(f"sqlite:///{tmp_path / 'data'}", embedding=EmbeddingModel("other", 64))
+    with laptop_api(tmp_path, stores=replace(opened, vectors=other), ingest_in="thread") as api:
+        reply = api.client().post("/query", json=VALID["/query"])
+        taken = api.client().post("/ingest", json={"path": "corpus"})
+    other.close()
+    opened.close()
+    assert (reply.status_code, reply.json()["error"]) == (503, "misconfigured")
+    assert taken.status_code == 500
+    for told in (reply.text, taken.text):
+        assert str(tmp_path) not in told
+        assert "sqlite" not in told
+    assert "LEXIGRAPH_EMBEDDING_MODEL" in caplog.text, "who runs it finds the remedy in the log"

@@ -115,6 +115,27 @@ def test_a_path_outside_the_roots_is_refused_in_the_same_words_there_or_not(api:
     assert client.get("/documents").json()["documents"] == []
 
 
+def test_files_that_others_sent_and_that_wait_are_not_taken_in_nor_named(tmp_path: Path) -> None:
+    write_pages(tmp_path / "corpus", FLOW)
+    waiting = tmp_path / "data" / "uploads" / "0f6c" / "secret.txt"
+    with laptop_api(tmp_path, ingest_in="thread") as api:
+        client = api.client("other")
+        waiting.parent.mkdir(parents=True)
+        waiting.write_text("Mira Holm signs.")
+        for path in ("data/uploads", "data/uploads/0f6c/secret.txt", str(waiting.parent)):
+            reply = client.post("/ingest", json={"path": path})
+            assert (reply.status_code, "ingest_roots" in reply.text) == (422, True)
+            assert client.post("/estimate", json={"path": path}).status_code == 422
+        told = client.post("/ingest", json={"path": "."}).json()
+        assert (told["documents_new"], told["failures"]) == (2, [])
+
+
+def test_without_any_root_no_path_is_taken_in(tmp_path: Path) -> None:
+    with laptop_api(tmp_path, ingest_roots=[]) as api:
+        reply = api.client().post("/ingest", json={"path": str(tmp_path)})
+        assert (reply.status_code, reply.json()["error"]) == (422, "invalid_input")
+
+
 def test_links_that_lead_outside_the_roots_are_not_followed(api: Api, tmp_path: Path, tmp_path_factory: Any) -> None:
     outside = tmp_path_factory.mktemp("outside") / "secret.md"
     outside.write_text("# Secret\n\nThe password is in here.")

@@ -22,10 +22,14 @@ PAGES = {
 
 def run(folder: Path, phases: str, examples: int, *more: str, seconds: int) -> int:
     """Run schemathesis against a laptop; return how many cases it tried. Its report is shown when a check fails."""
+    corpus = folder / "corpus"  # what the examples of the document name is there
+    corpus.mkdir()
     for name, text in PAGES.items():
-        (folder / name).write_text(text)
+        (corpus / name).write_text(text)
     with laptop_api(folder, ingest_in="thread") as api:
-        assert api.client().post("/ingest", json={"path": "."}).json()["documents_new"] == len(PAGES)
+        for namespace in ("default", "document_upload_3f9a1c2e"):
+            taken = api.client().post("/ingest", json={"path": "corpus", "namespace": namespace})
+            assert taken.json()["documents_new"] == len(PAGES)
         command = [
             *(str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(CONFIG)),
             *("run", f"{api.url}/openapi.json", "--header", f"X-API-Key: {api.key()}"),

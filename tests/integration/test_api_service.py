@@ -2,6 +2,7 @@
 
 import json
 import logging
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from lexigraph import __version__
 from lexigraph.api.auth import HEADER, RateLimit, digest
+from lexigraph.cli.serve import listening
 from lexigraph.model.tenant import Tenant
 from tests.server import Api, laptop_api
 
@@ -105,6 +107,35 @@ def test_an_open_server_asks_for_no_key_but_answers_this_machine_only(tmp_path: 
         assert own.status_code == 200
 
 
+@pytest.mark.parametrize("header", ["Host", "Origin"])
+@pytest.mark.parametrize("value", ["[::1", "http://[", "localhost@attacker.example", "null"])
+def test_an_open_server_refuses_a_host_or_origin_that_is_none(tmp_path: Path, header: str, value: str) -> None:
+    with laptop_api(tmp_path, open_=True) as api:
+        refused(httpx.get(f"{api.url}/health", headers={header: value}), 403, "forbidden")
+
+
+def test_a_page_of_another_site_cannot_make_an_open_server_work_by_an_image_or_a_link(tmp_path: Path) -> None:
+    # a browser sends no origin with these
+    with laptop_api(tmp_path, open_=True) as api:
+        foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
+        ingest = httpx.get(f"{api.url}/ingest/stream", params={"path": "."}, headers=foreign)
+        refused(ingest, 403, "forbidden")
+        assert httpx.get(f"{api.url}/jobs").json() == {"jobs": []}
+        assert httpx.get(f"{api.url}/docs", headers=foreign).status_code == 200
+
+
+def test_who_sends_a_key_to_an_open_server_is_whom_it_stands_for(tmp_path: Path) -> None:
+    with laptop_api(tmp_path, open_=True, ingest_in="thread") as api:
+        other = api.client("other")
+        sent = other.post("/documents", files={"file": ("flow.md", b"Mira Holm signs.")})
+        assert sent.status_code == 200, sent.text
+        assert len(other.get("/documents").json()["documents"]) == 1
+        assert httpx.get(f"{api.url}/documents").json()["documents"] == []
+        key = api.stores.registry.keys(Tenant("other"))[0]
+        api.stores.registry.revoke_key(Tenant("other"), key.id)
+        refused(other.get("/documents"), 401, "unauthorized")
+
+
 def test_the_documentation_needs_neither_key_nor_network(api: Api) -> None:
     page = httpx.get(f"{api.url}/docs")
     assert page.status_code == 200
@@ -122,3 +153,10 @@ def test_no_key_is_written_to_the_log(api: Api, caplog: pytest.LogCaptureFixture
         secret = api.key()
         api.with_headers({HEADER: secret}).get("/nowhere")
     assert secret not in caplog.text
+
+
+def test_a_reply_is_sent_without_waiting_for_the_acknowledgement_of_its_head() -> None:
+    with listening("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

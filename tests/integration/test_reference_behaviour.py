@@ -1,23 +1,28 @@
 """What the reference pages say beside fields and parameters: rebuilding, errors, licence, and notes for readers."""
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lexigraph.api.app import create_app
+from lexigraph.inference.factory import make_llm
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.document import ChunkText
 from lexigraph.model.errors import ModelUnavailable
 from lexigraph.model.extraction import Extraction
+from lexigraph.retrieval.hybrid_args import HybridArgs
 from lexigraph.settings import Settings
 from tests.integration.test_api_ingest import events
 from tests.laptop import open_laptop, write_pages
 from tests.models import SentenceExtractor, WordEmbedder
-from tests.server import Api, LaptopService, serving
+from tests.server import Api, LaptopService, laptop_api, serving
+from tests.standins.llm_server import ScriptedLLMServer
 
 ROOT = Path(__file__).parents[2]
 PAGES = {f"Page {n}": f"Page {n} tells of the Great Mill. The Great Mill is {n} years old." for n in range(4)}
@@ -82,6 +87,24 @@ def test_refresh_extracts_chunks_anew_that_were_taken_in_before(served: tuple[Ap
     assert (chunks, statements) == (4, 8), "the same graph"
 
 
+@pytest.mark.requirement("E-06", "E-07")
+def test_refresh_asks_for_relations_anew_unless_told_not_to(tmp_path: Path) -> None:
+    parts = "\n\n".join(f"## Part {n}\n\nThe part about {n} comes here." for n in range(3))
+    (tmp_path / "steps.md").write_text(f"# Steps\n\n{parts}\n", encoding="utf-8")
+    relation = {"type": "CAUSES", "direction": "forward", "confidence": 0.8, "evidence": ""}
+    asked = []
+    with ScriptedLLMServer({"relations": [relation]}) as server:
+        settings = Settings(llm="openai:test", llm_options={"base_url": server.base_url}, model_attempts=1)
+        with laptop_api(tmp_path, llm=make_llm(settings), ingest_in="thread") as api:
+            for query in ({}, {"refresh": True, "refresh_relations": False}, {"refresh": True}):
+                reply = api.client().post("/ingest", params=query, json={"path": "steps.md"})
+                assert reply.status_code == 200, reply.text
+                asked.append(len(server.requests))
+    first, without, again = asked
+    assert first > 0
+    assert (without, again) == (first, 2 * first)
+
+
 @pytest.mark.requirement("E-32", "E-33")
 @pytest.mark.parametrize(
     ("query", "again"), [({}, 2), ({"checkpoint": True}, 2), ({"checkpoint": False}, 4), ({"refresh": True}, 4)]
@@ -132,7 +155,7 @@ def test_a_question_that_fails_is_told_by_error_and_message_and_never_with_a_tra
     stores.close()
     assert reply.status_code == 500
     assert reply.json().keys() - {"hint"} == {"error", "message", "request_id"}
-    assert len(reply.json()["request_id"]) == 16
+    assert reply.json()["request_id"] == reply.headers["x-request-id"]
     assert not [word for word in ("Traceback", "trace", "/home/ada", "secret", "RuntimeError") if word in reply.text]
 
 
@@ -189,3 +212,10 @@ def test_the_page_for_users_says_what_to_do_when_nothing_is_found() -> None:
     told = note("api.md", "H-31")
     for parameter in ("`top_k_per_hop`", "`use_symbolic`", "`hop_decay`"):
         assert parameter in told
+
+
+def test_the_page_for_users_names_every_parameter_of_the_hybrid_search_with_its_default() -> None:
+    rows = (ROOT / "docs" / "api.md").read_text("utf-8").splitlines()
+    for field in fields(HybridArgs):
+        default = field.default if isinstance(field.default, str) else json.dumps(field.default).removesuffix(".0")
+        assert [row for row in rows if row.startswith(f"| `{field.name}` |") and row.endswith(f" {default} |")], field.name

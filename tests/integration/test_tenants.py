@@ -14,6 +14,7 @@ from lexigraph.model.ids import content_hash, entity_id
 from lexigraph.model.relations import ChunkRelation, PairObservation, RelationCounts
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import (
+    ApiKey,
     ContentCache,
     DocumentStore,
     EvidenceRequest,
@@ -27,6 +28,7 @@ from lexigraph.storage.protocols import (
 from tests.laptop import content, laptop
 
 OURS, THEIRS = Tenant("ours"), Tenant("theirs")
+OUR_KEY = ApiKey("lxk_ours", "ab" * 32, OURS, ("read",))
 TEXT = "# Granite\n\nGranite was built by Tove Lund.\n\nTove Lund lives in Bergen.\n"
 
 
@@ -88,6 +90,11 @@ def calls(index: LexicalGraphIndex) -> dict[str, Callable[[], Any]]:
         "registry.job": lambda: s.registry.job(THEIRS, job),
         "registry.jobs": lambda: s.registry.jobs(THEIRS),
         "registry.events": lambda: s.registry.events(THEIRS, job),
+        "registry.records": lambda: s.registry.records(THEIRS, [document.source_id]),
+        "registry.revision": lambda: s.registry.revision(THEIRS),
+        "registry.keys": lambda: s.registry.keys(THEIRS),
+        "registry.revoke_key": lambda: s.registry.revoke_key(THEIRS, OUR_KEY.id),
+        "registry.session": lambda: s.registry.session(THEIRS, "session").seen,
         "registry.stats": lambda: any(s.registry.stats(THEIRS).values()),
         "cache.get_many": lambda: any(s.cache.get_many(THEIRS, k, _keys(index)) for k in kinds),
         "cache.stats": lambda: any(s.cache.stats(THEIRS).values()),
@@ -110,6 +117,8 @@ def _keys(index: LexicalGraphIndex) -> list[str]:
 def test_no_reading_call_gives_the_other_tenant_anything(index: LexicalGraphIndex) -> None:
     ends = index.documents(tenant=OURS)[0].intended[:1] * 2
     index.stores.graph.relate(OURS, [PairObservation(*ends, "observer", "how", (ChunkRelation(*ends, "CAUSES", 0.8),))])
+    index.stores.registry.add_key(OUR_KEY)
+    index.stores.registry.touch(OURS, "session", list(ends), 1.0, keep_seconds=1.0)
     before = content(index.stores, OURS)
     leaks = {}
     for name, call in calls(index).items():
@@ -121,13 +130,16 @@ def test_no_reading_call_gives_the_other_tenant_anything(index: LexicalGraphInde
             leaks[name] = found
     assert leaks == {}
     assert content(index.stores, OURS) == before
+    assert index.stores.registry.key(OUR_KEY.digest), "it is not revoked"
 
 
 def test_every_reading_call_of_the_protocols_is_tried(index: LexicalGraphIndex) -> None:
     writes = {
         *("write", "publish", "withdraw", "set_synonyms", "collect", "settle", "upsert", "tag", "untag", "delete", "put"),
         *("save", "forget", "lease", "start_job", "add_events", "finish_job", "put_many", "own", "disown", "close"),
-        "relate",
+        *("relate", "add_key", "touch", "ordinals"),
+        # whose it is stands in the answer: who asks is not known yet, or is the server itself
+        *("key", "unfinished"),
     }
     tried = set(calls(index))
     for prefix, protocol in (

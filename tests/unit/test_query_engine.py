@@ -192,6 +192,17 @@ def test_a_text_given_with_the_question_is_enough_for_an_answer():
     assert [c.reason for c in response.citations] == ["external"]
 
 
+@pytest.mark.requirement("E-40", "E-46")
+def test_without_a_model_texts_that_are_not_quoted_are_the_last_sources_and_said_to_be_unused():
+    response = engine(quoted_statements=2).query("Gremlin?", context=["The sea is blue.", {"id": "note-7", "text": "Rain."}])
+    assert [c.reason for c in response.citations] == ["chunk", "chunk"]
+    assert [(c.label, c.reason, c.text) for c in response.sources[2:]] == [
+        ("S3", "external", "The sea is blue."),
+        ("S4", "external", "Rain."),
+    ]
+    assert {w.type: w.detail for w in response.warnings}["unused_sources"].endswith("S3, S4")
+
+
 # ---------------------------------------------------------------- document text is data
 
 ATTACK = (

@@ -120,6 +120,11 @@ class Settings(BaseSettings):
         return EmbeddingModel(self.embedding_model, dimension, options)
 
     @property
+    def uploads(self) -> Path:
+        """The folder where files that clients sent wait until they are taken in."""
+        return self.data.expanduser().resolve() / "uploads"
+
+    @property
     def extraction(self) -> Literal["local", "llm"]:
         """The extractor that ``auto`` stands for."""
         if self.extractor == "auto":

@@ -117,10 +117,12 @@ def notices(answer: CheckedAnswer, count: int) -> tuple[Notice, ...]:
     )
     if bare:
         found.append(Notice("unreferenced_numeric", f"numbers without a citation next to them: {', '.join(bare)}"))
-    unused = sorted(set(range(1, count + 1)) - set(answer.cited))
-    if unused:
-        found.append(Notice("unused_sources", f"offered and not cited: {_listed(unused)}"))
-    return tuple(found)
+    return (*found, *unused(sorted(set(range(1, count + 1)) - set(answer.cited))))
+
+
+def unused(numbers: Sequence[int]) -> tuple[Notice, ...]:
+    """Return the notice that these sources were offered and not cited, none when there are none (E-46)."""
+    return (Notice("unused_sources", f"offered and not cited: {_listed(numbers)}"),) if numbers else ()
 
 
 def cited(sources: Sequence[Citation], answer: CheckedAnswer) -> tuple[Citation, ...]:

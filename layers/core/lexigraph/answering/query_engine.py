@@ -341,14 +341,19 @@ class LexicalGraphQueryEngine:
         lines = [note, *(f"{sentence(c.text)} [{c.label}]" for c in chosen)] if chosen else [prompts.NOTHING_FOUND]
         pieces = [line if at == 0 else f"\n{line}" for at, line in enumerate(lines)]
         yield from pieces
+        sources = (*chosen, *unchosen(asked.external, chosen))
+        said = (
+            *(weak if is_weak(asked.question, chosen) else ()),
+            *citations.unused(range(len(chosen) + 1, len(sources) + 1)),
+        )
         return QueryResponse(
             question=asked.question,
             response="".join(pieces),
             citations=chosen,
-            sources=(*chosen, *unchosen(asked.external, chosen)),
+            sources=sources,
             results=asked.results,
             extractive=True,
-            warnings=(*asked.results.warnings, *notices, *(weak if is_weak(asked.question, chosen) else ())),
+            warnings=(*asked.results.warnings, *notices, *said),
             timings=_timings(asked),
         )
 

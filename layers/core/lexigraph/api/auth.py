@@ -1,14 +1,15 @@
 """Who asks: a principal for every request, from one middleware. Keys are known by their SHA-256 only.
 
-``key``: the caller sends ``X-API-Key``. ``open``: no key is asked for, everybody is the default tenant with every scope;
-for a server on loopback, which then answers only requests that name a loopback host and come from no other site.
+``key``: the caller sends ``X-API-Key``. ``open``: who sends no key of ours is the default tenant with every scope, who sends
+one is whom it stands for; for a server on loopback, which then answers only requests that name a loopback host and come
+from no other site.
 Headers by which a gateway would say who asks are dropped: nobody but the gateway's own adapter may.
 """
 
 import hashlib
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 from typing import Annotated, Any
@@ -106,12 +107,15 @@ class Principals:
 
     async def _principal(self, scope: Scope) -> Principal | None:
         headers = Headers(scope=scope)
+        public = scope["path"] in PUBLIC or scope["path"].startswith("/static-offline-docs/")
         if self._open:
-            _check_local(headers)
-            return self._limited(self._open)
-        if scope["path"] in PUBLIC or scope["path"].startswith("/static-offline-docs/"):
+            _check_local(headers, public=public)
+        if public:
             return None
         given = headers.get(HEADER, "")
+        # another tenant's key, or one that was revoked, never reads or writes as the default tenant
+        if self._open and not given.startswith(_PREFIX):
+            return self._limited(self._open)
         key = None
         if given.startswith(_PREFIX) and len(given) <= _LONGEST_KEY:
             key = await to_thread.run_sync(self._registry().key, digest(given))
@@ -140,8 +144,9 @@ def principal(request: Request) -> Principal:
     return found
 
 
-def _with_scope(scope: KeyScope) -> Callable[[Request], Principal]:
-    def check(request: Request) -> Principal:
+def _with_scope(scope: KeyScope) -> Callable[[Request], Awaitable[Principal]]:
+    # async, as the framework would run it in a thread otherwise
+    async def check(request: Request) -> Principal:
         who = principal(request)
         if scope not in who.scopes:
             raise ApiError(403, f"the key lacks the scope {scope!r}", hint=f"use a key with the scope {scope!r}")
@@ -161,12 +166,22 @@ def check_database(who: Principal, name: str) -> None:
         raise ApiError(403, "db_name: the key may not read this database", hint="ask for a key that names it")
 
 
-def _check_local(headers: Mapping[str, str]) -> None:
+def _check_local(headers: Mapping[str, str], *, public: bool) -> None:
     """Refuse what a page of another site, or a name that points here, makes a browser send to an open server."""
     for header in ("host", "origin"):
         value = headers.get(header, "")
-        if value and urlsplit(value if "//" in value else f"//{value}").hostname not in LOOPBACK:
+        if value and _hostname(value) not in LOOPBACK:
             raise ApiError(403, f"this server runs without keys and answers {header}s of this machine only")
+    # an image or a link of another site comes without an origin; only browsers send this, and pages cannot change it
+    if not public and headers.get("sec-fetch-site") == "cross-site":
+        raise ApiError(403, "this server runs without keys and answers no page of another site")
+
+
+def _hostname(value: str) -> str | None:
+    try:
+        return urlsplit(value if "//" in value else f"//{value}").hostname
+    except ValueError:
+        return None
 
 
 def _without_context(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

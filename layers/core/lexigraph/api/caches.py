@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from lexigraph.api.watch import in_general_words
 from lexigraph.inference.protocols import Embedder, FloatArray
 
 T = TypeVar("T")
@@ -66,7 +67,9 @@ class RememberingEmbedder:
         """Return the vectors of questions."""
         found: dict[str, Any] = {text: self._known.get((self._tenant, self.label, text)) for text in texts}
         if new := [text for text, vector in found.items() if vector is None]:
-            for text, vector in zip(new, self._embedder.embed_questions(new), strict=True):
+            with in_general_words():
+                vectors = self._embedder.embed_questions(new)
+            for text, vector in zip(new, vectors, strict=True):
                 self._known.put((self._tenant, self.label, text), vector, f"question:{text[:80]}")
                 found[text] = vector
         return np.stack([found[text] for text in texts]) if texts else np.zeros((0, self.dimension), np.float32)

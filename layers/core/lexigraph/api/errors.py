@@ -84,6 +84,12 @@ def as_api_error(error: BaseException) -> ApiError:
     return ApiError(500, "something went wrong here; the request id finds it in the log", code=code)
 
 
+def too_late(seconds: float) -> ApiError:
+    """Return what is told of an answer that took longer than so many seconds."""
+    hint, retry = "ask again, or for less", {"Retry-After": str(_RETRY_SECONDS)}
+    return ApiError(503, f"no answer within {seconds:g} s", code="deadline_exceeded", hint=hint, headers=retry)
+
+
 def respond(request: Request, error: ApiError) -> JSONResponse:
     """Return the response for an error."""
     body = error_body(error.code, error.detail, request_id(request), error.hint)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.1
+_LEFT_SECONDS = 3_600.0  # an upload of another server begins its job long before
 
 
 class Worker(Protocol):
@@ -81,7 +82,10 @@ class ProcessWorker:
         with self._lock:
             if self._process is None or self._process.poll() is not None:
                 command = [sys.executable, "-m", "lexigraph.api.worker"]
-                self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                # out of reach of Ctrl-C, which the terminal sends to a whole group: its server ends it
+                self._process = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+                )
                 if self._process.stdin:
                     self._process.stdin.write(self._settings.model_dump_json() + "\n")
             return self._process
@@ -103,17 +107,18 @@ class Jobs:
 
     def resume(self) -> list[str]:
         """Go on with the jobs of a server that was interrupted; return their ids. Files nobody waits for are removed."""
+        unfinished = self._registry.unfinished()
         begun = [
-            (tenant, job)
-            for tenant, job in self._registry.unfinished()
-            if job.request.get("resumable") and self._enqueue(tenant, job, resumed=True)
+            job.id for tenant, job in unfinished if job.request.get("resumable") and self._enqueue(tenant, job, resumed=True)
         ]
-        waiting = {Path(job.request["upload"]["path"]).parent.name for _, job in begun if job.request.get("upload")}
+        # another server on the same folder may be at work, too
+        waiting = {Path(job.request["upload"]["path"]).parent.name for _, job in unfinished if job.request.get("upload")}
         if self.uploads.is_dir():
             for folder in self.uploads.iterdir():
-                if folder.name not in waiting:
-                    rmtree(folder, ignore_errors=True)
-        return [job.id for _, job in begun]
+                with suppress(OSError):
+                    if folder.name not in waiting and time.time() - folder.stat().st_mtime > _LEFT_SECONDS:
+                        rmtree(folder)
+        return begun
 
     def wait(self, tenant: Tenant, job_id: str, seconds: float) -> JobRecord:
         """Return a job when it is over, or as it stands after so many seconds. Raise ``NotFound``."""
@@ -151,6 +156,8 @@ class Jobs:
     def _do(self, tenant: Tenant, job: JobRecord, held: ExitStack, resumed: bool) -> None:
         try:
             with held:
+                if self._registry.job(tenant, job.id).status != "RUNNING":
+                    return  # whoever held it ended it a moment ago
                 if resumed:
                     self._registry.add_events(tenant, job.id, [("resumed", {})])
                 self._worker.run(tenant, job, resumed=resumed)

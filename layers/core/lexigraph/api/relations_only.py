@@ -60,8 +60,7 @@ def begin_relate(service: Service, tenant: Tenant, path: str, what: NewChunks) -
 
     Raise ``InvalidInput`` for a boundary that is none, or without a language model, ``NotFound`` for no such document.
     """
-    roots = service.settings.ingest_roots
-    name = inside(roots[0] / path, roots).as_uri()
+    name = inside(path, service.settings).as_uri()
     service.index.document(name, tenant=tenant)
     what.checked(service.settings)
     request: dict[str, Any] = {"resumable": True, RELATE: {"name": name, "what": asdict(what)}}

@@ -1,6 +1,7 @@
 """What all routes share: stores opened once, models made once, retrievers and engines by their parameters, and memory."""
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from hashlib import blake2b
@@ -13,7 +14,7 @@ from fastapi import Depends, Request
 
 from lexigraph.answering.query_engine import LexicalGraphQueryEngine
 from lexigraph.api.caches import Remembered, RememberingEmbedder
-from lexigraph.api.errors import ApiError
+from lexigraph.api.errors import too_late
 from lexigraph.api.watch import WatchedModel
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.lazy import Lazy
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
     from lexigraph.ingestion.pipeline import LexicalGraphIndex
 
 T = TypeVar("T")
-_THREADS = 40  # requests worked on at the same time; more wait
+# requests worked on at the same time; more wait their turn, those first that came first
+_THREADS = 40  # where they wait for models elsewhere
+_THREADS_A_CORE = 4  # where all is computed here: more only take the processor from each other, and memory
+_WAITING = 40  # of those that wait for a job
 _ENGINES = 256
 _EMBEDDINGS, _EMBEDDING_SECONDS = 2_048, 3_600.0
 _ANSWERS, _ANSWER_SECONDS = 512, 900.0
@@ -60,7 +64,9 @@ class Service:
         self.embeddings: Remembered[FloatArray] = Remembered(_EMBEDDINGS, _EMBEDDING_SECONDS)
         self.counts: Remembered[RelationCounts] = Remembered(_ENGINES, float("inf"))
         self.answers: Remembered[Any] = Remembered(_ANSWERS, _ANSWER_SECONDS)
-        self._limiter: CapacityLimiter | None = None
+        computes = llm is None and settings.llm == "none" and settings.embedding_model == "minilm"
+        self._threads = _THREADS_A_CORE * (os.cpu_count() or 1) if computes else _THREADS
+        self._limiters: dict[bool, CapacityLimiter] = {}
 
     @property
     def stores(self) -> Stores:
@@ -127,20 +133,16 @@ class Service:
         digest = blake2b(json.dumps([kind, asked, models], sort_keys=True, default=str).encode()).hexdigest()
         return tenant, str(self.stores.registry.revision(tenant)), digest
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """Run ``work`` in a thread and return its value; ``ApiError`` 503 when it takes longer than the deadline."""
-        if self._limiter is None:
-            self._limiter = CapacityLimiter(_THREADS)
+    async def run(self, work: Callable[[], T], *, waits: bool = False) -> T:
+        """Run ``work`` in a thread and return its value; ``ApiError`` 503 when it takes longer than the deadline.
+
+        Work that ``waits`` for a job keeps no turn from the others.
+        """
+        if not self._limiters:
+            self._limiters = {False: CapacityLimiter(self._threads), True: CapacityLimiter(_WAITING)}
         with anyio.move_on_after(self.settings.api_deadline):
-            return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
-        seconds = f"{self.settings.api_deadline:g} s"
-        raise ApiError(
-            503,
-            f"no answer within {seconds}",
-            code="deadline_exceeded",
-            hint="ask again, or for less",
-            headers={"Retry-After": "5"},
-        )
+            return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiters[waits])
+        raise too_late(self.settings.api_deadline)
 
     def close(self) -> None:
         """Release what was opened here."""
@@ -154,7 +156,7 @@ class Service:
 
         in_process = self.settings.ingest_in == "process"
         worker = ProcessWorker(self.settings) if in_process else ThreadWorker(lambda: self.index)
-        return Jobs(self.stores.registry, worker, self.settings.data.expanduser().resolve() / "uploads")
+        return Jobs(self.stores.registry, worker, self.settings.uploads)
 
     def _make_index(self) -> "LexicalGraphIndex":
         from lexigraph.ingestion.pipeline import LexicalGraphIndex
@@ -172,7 +174,7 @@ def _in_time(settings: Settings) -> Settings:
     return settings.model_copy(update={"model_timeout": seconds, "model_attempts": min(settings.model_attempts, 2)})
 
 
-def _service(request: Request) -> Service:
+async def _service(request: Request) -> Service:
     found: Service = request.app.state.service
     return found
 

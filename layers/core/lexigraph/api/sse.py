@@ -5,16 +5,21 @@ A client that goes away stops nothing: the work goes on, its events are no longe
 
 import asyncio
 import json
+import math
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
+from anyio.lowlevel import RunVar
 from fastapi.responses import StreamingResponse
 
-from lexigraph.api.errors import as_api_error
+from lexigraph.api.errors import as_api_error, log_error, too_late
 
 KEEP_ALIVE_SECONDS = 10.0
+STREAMS = 200  # written at the same time; more wait, and hear that they do
+_LIMITER: RunVar[CapacityLimiter] = RunVar("lexigraph_streams")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +41,20 @@ class ServerEvent:
 Tell = Callable[[ServerEvent], None]
 
 
-def stream(work: Callable[[Tell], None], on_error: Callable[[Mapping[str, str]], ServerEvent]) -> StreamingResponse:
+def stream(
+    work: Callable[[Tell], None], on_error: Callable[[Mapping[str, str]], ServerEvent], *, patience: float = math.inf
+) -> StreamingResponse:
     """Return a response that runs ``work`` in a thread and writes what it tells until it ends.
 
-    An error of ``work`` becomes a last event, made by ``on_error`` from ``{"error": code, "message"}``.
+    An error of ``work`` becomes a last event, made by ``on_error`` from ``{"error": code, "message"}``; so does a silence
+    of more than ``patience`` seconds.
     """
+
+    def broken_off(error: Exception) -> ServerEvent:
+        told = as_api_error(error)
+        if told.status_code >= 500:
+            log_error("of a stream", error)
+        return on_error({"error": told.code, "message": str(told.detail)})
 
     async def events() -> AsyncIterator[bytes]:
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[ServerEvent | None]()
@@ -53,22 +67,37 @@ def stream(work: Callable[[Tell], None], on_error: Callable[[Mapping[str, str]],
             try:
                 work(tell)
             except Exception as error:  # noqa: BLE001  # the answer has begun: an event is all that can be sent
-                told = as_api_error(error)
-                tell(on_error({"error": told.code, "message": str(told.detail)}))
+                tell(broken_off(error))
             finally:
                 tell(None)
 
-        running = asyncio.ensure_future(to_thread.run_sync(run, abandon_on_cancel=True))
+        running = asyncio.ensure_future(to_thread.run_sync(run, abandon_on_cancel=True, limiter=_limiter()))
+        last = time.monotonic()
         while True:
+            left = last + patience - time.monotonic()
+            if left <= 0:
+                yield broken_off(too_late(patience)).encode()
+                running.cancel()
+                return
             try:
-                event = await asyncio.wait_for(queue.get(), KEEP_ALIVE_SECONDS)
+                event = await asyncio.wait_for(queue.get(), min(KEEP_ALIVE_SECONDS, left))
             except TimeoutError:
                 yield b": keep-alive\n\n"
                 continue
             if event is None:
                 break
+            last = time.monotonic()
             yield event.encode()
         await running
 
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
+
+
+def _limiter() -> CapacityLimiter:
+    """Return what counts streams: they last for minutes, and no request is to wait for one to end."""
+    try:
+        return _LIMITER.get()
+    except LookupError:
+        _LIMITER.set(made := CapacityLimiter(STREAMS))
+        return made

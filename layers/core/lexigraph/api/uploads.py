@@ -12,6 +12,7 @@ from lexigraph.api.errors import ApiError
 from lexigraph.api.service import Service
 from lexigraph.ingestion.jobs import file_type, ingest_request
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.embedded import translated
 from lexigraph.storage.protocols import JobRecord
 
 _MAX_NAME = 200
@@ -26,11 +27,12 @@ def begin_upload(service: Service, tenant: Tenant, file: UploadFile, namespace: 
     name = _file_name(file.filename or "")
     file_type(name)
     folder = service.jobs.uploads / secrets.token_hex(16)
-    folder.mkdir(parents=True)
+    path = folder / name
     try:
-        path = folder / name
-        with path.open("wb") as written:
-            copyfileobj(file.file, written, 1 << 20)
+        with translated(folder):
+            folder.mkdir(mode=0o700, parents=True)
+            with path.open("wb") as written:
+                copyfileobj(file.file, written, 1 << 20)
         size = path.stat().st_size
         if size > service.settings.max_file_bytes:
             raise ApiError(413, f"file: {size:,} bytes; at most {service.settings.max_file_bytes:,} are allowed")

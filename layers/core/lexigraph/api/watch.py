@@ -1,11 +1,29 @@
-"""A language model that remembers whether it answered when it was asked last: to know without asking, which costs tokens."""
+"""Models as a server uses them: what they say of a failure is logged, and callers are told of it in general words.
 
+A language model is remembered to have answered or not when it was asked last: to know without asking, which costs tokens.
+"""
+
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from lexigraph.inference.protocols import LanguageModel, Prompt
-from lexigraph.model.errors import ModelUnavailable
+from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt
+from lexigraph.model.errors import ModelUnavailable, in_general
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def in_general_words() -> Iterator[None]:
+    """Tell callers of a model that fails nothing of this machine: warnings repeat what it says."""
+    try:
+        yield
+    except MalformedReply:  # tells of no more than the model's name
+        raise
+    except ModelUnavailable as error:
+        log.warning("%s", error)
+        raise ModelUnavailable(in_general(error)) from error
 
 
 class WatchedModel:
@@ -34,7 +52,8 @@ class WatchedModel:
     @contextmanager
     def _watched(self) -> Iterator[None]:
         try:
-            yield
+            with in_general_words():
+                yield
         except ModelUnavailable:
             self.answers = False
             raise

@@ -6,6 +6,7 @@ input ends, its server is gone: it stops where it is, and the next server goes o
 
 import json
 import os
+import signal
 import sys
 from threading import Thread
 
@@ -17,6 +18,8 @@ from lexigraph.settings import Settings
 
 def main() -> None:
     """Work until the input ends."""
+    # sent to every process of a service that is stopped; an end before its server's would look like a crash
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     index = LexicalGraphIndex(settings=Settings.model_validate_json(sys.stdin.readline()))
 
     def work(line: str) -> None:

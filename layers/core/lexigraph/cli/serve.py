@@ -1,6 +1,9 @@
 """``lexigraph serve``: the HTTP API on this machine."""
 
+import os
 import socket
+import sys
+import threading
 from typing import Annotated
 
 import typer
@@ -9,6 +12,8 @@ from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.invocation import current
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.tenant import Tenant
+
+_GRACE_SECONDS = 3  # for requests under way when the server is told to end
 
 
 def serve(
@@ -34,26 +39,45 @@ def serve(
     invocation = current(context)
     settings = invocation.settings()
     service = Service(settings)
+    registry = service.stores.registry  # what cannot be opened is told before anybody is listened to
     if open_ is None:
-        has_keys = any(not key.revoked_at for key in service.stores.registry.keys(Tenant(settings.tenant)))
+        has_keys = any(not key.revoked_at for key in registry.keys(Tenant(settings.tenant)))
         open_ = settings.api_auth == "open" or (host in LOOPBACK and not has_keys)
     if open_ and host not in LOOPBACK:
         raise InvalidInput(f"host {host}: a server without keys listens on loopback only; use --keys, or leave --host out")
-    with _listening(host, port) as listener:
-        config = uvicorn.Config(create_app(settings, service, open_=open_), log_level="warning", access_log=False)
+    with listening(host, port) as listener:
+        app = create_app(settings, service, open_=open_)
+        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE_SECONDS)
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
         invocation.err.print(f"listening on {address}, documentation at {address}/docs", soft_wrap=True, highlight=False)
         if open_:
             invocation.err.print(f"no key is asked for: everybody on this machine is tenant {settings.tenant}")
         else:
             invocation.err.print("a key is asked for in X-API-Key; `lexigraph keys create` makes one")
-        uvicorn.Server(config).run(sockets=[listener])
+        try:
+            uvicorn.Server(config).run(sockets=[listener])
+        except KeyboardInterrupt:
+            _end_at_once(ExitCode.INTERRUPTED)
+            raise
+        _end_at_once(ExitCode.OK)
     return ExitCode.OK
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _end_at_once(code: int) -> None:
+    """End the process now if threads are left that wait for a model or a store, which may be for ever."""
+    if any(thread is not threading.current_thread() and not thread.daemon for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens. Raise ``InvalidInput`` when the port is taken or not allowed."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2_048)
+        listener = socket.create_server((host, port), family=family, backlog=2_048)
     except OSError as error:
         raise InvalidInput(f"cannot listen on {host} port {port}: {error.strerror}; choose another with --port") from None
+    # connections inherit it; without it each reply waits 40 ms for the acknowledgement of its own head
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener

@@ -140,7 +140,7 @@ def _words(rng: random.Random, text: str, count: int) -> str:
     return " ".join(rng.sample(plain, min(count, len(plain))))
 
 
-def _rows(name: str) -> list[tuple[str, dict[str, int]]]:
+def _rows(name: str) -> list[tuple[str, dict[str, Any]]]:
     """Return what a retriever is measured as: (label that begins with its name, arguments)."""
     if name != "multidoc":
         return [(name, {})]
@@ -167,7 +167,7 @@ def _built(home: Path, statements: int, seed: int, progress: Callable[[str], Non
     return figures
 
 
-def _apart(home: Path, statements: int, seed: int, questions: int, label: str, args: Mapping[str, int]) -> RetrieverFigures:
+def _apart(home: Path, statements: int, seed: int, questions: int, label: str, args: Mapping[str, Any]) -> RetrieverFigures:
     """Ask one retriever in a process of its own, so that its memory is its own."""
     try:
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
@@ -177,7 +177,7 @@ def _apart(home: Path, statements: int, seed: int, questions: int, label: str, a
 
 
 def _ask_in_this_process(
-    home: Path, statements: int, seed: int, questions: int, label: str, args: Mapping[str, int]
+    home: Path, statements: int, seed: int, questions: int, label: str, args: Mapping[str, Any]
 ) -> RetrieverFigures:
     corpus, stores = GeneratedCorpus(statements, seed), open_folder(home)
     try:
@@ -189,7 +189,7 @@ def _ask_in_this_process(
 
 def _measured(
     label: str,
-    args: Mapping[str, int],
+    args: Mapping[str, Any],
     home: Path,
     stores: Stores,
     embedder: WordVectors,

@@ -18,6 +18,7 @@ from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.ingestion.relations import NewChunks
 from lexigraph.model.errors import InvalidInput, LexigraphError, NotFound, in_general
 from lexigraph.model.tenant import Tenant
+from lexigraph.settings import Settings
 from lexigraph.storage.protocols import JobRecord
 
 _LOG = logging.getLogger(__name__)
@@ -61,33 +62,40 @@ def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed
         _fail(index, tenant, job, in_general(error))
 
 
-def inside(path: Path, roots: Sequence[Path]) -> Path:
-    """Return the path with its links followed. Raise ``InvalidInput`` when it leaves the ``roots``, there or not."""
+def inside(path: str | Path, settings: Settings) -> Path:
+    """Return the path, a relative one in the first of ``ingest_roots``, with its links followed.
+
+    Raise ``InvalidInput``, there or not, when it leaves the roots or is where files wait that others sent.
+    """
+    roots = settings.ingest_roots
     try:
-        found = path.expanduser().resolve()
+        found = (roots[0] / path if roots else Path(path)).expanduser().resolve()
     except (OSError, ValueError, RuntimeError):
         raise InvalidInput(f"path: {OUTSIDE}") from None
-    if not any(found.is_relative_to(root.expanduser().resolve()) for root in roots):
+    allowed = any(found.is_relative_to(root.expanduser().resolve()) for root in roots)
+    if not allowed or found.is_relative_to(settings.uploads):
         raise InvalidInput(f"path: {OUTSIDE}")
     return found
 
 
-def files_inside(paths: Sequence[str], roots: Sequence[Path]) -> tuple[list[FileItem], list[Rejected]]:
-    """Return the files at and below ``paths``, relative ones in the first root, and those that may or can not be read.
+def files_inside(paths: Sequence[str], settings: Settings) -> tuple[list[FileItem], list[Rejected]]:
+    """Return the files at and below ``paths``, and those that may or can not be read.
 
-    Raise ``InvalidInput`` for a path outside the ``roots``, ``NotFound`` when nothing is there.
+    Raise ``InvalidInput`` for a path outside the roots, ``NotFound`` when nothing is there.
     """
     items: list[FileItem] = []
     outside: list[Rejected] = []
-    named = [inside(roots[0] / path, roots) for path in paths]
+    named = [inside(path, settings) for path in paths]
     if not all(map(os.path.exists, named)):  # also False for what no file can be called
         raise NotFound("path: no such file or folder")
     for found in scan(named):
         if isinstance(found, Rejected):
             outside.append(found)
             continue
+        if found.path.is_relative_to(settings.uploads):
+            continue  # not even the names of what others sent
         try:
-            inside(found.path, roots)
+            inside(found.path, settings)
         except InvalidInput:
             outside.append(Rejected(found.path.name, OUTSIDE))
         else:
@@ -110,7 +118,7 @@ def _items(index: LexicalGraphIndex, request: Mapping[str, Any]) -> tuple[list[F
         if not path.is_file():
             raise NotFound("the uploaded file is gone: upload it again")
         return [FileItem(path, upload["uri"], file_type(path.name))], []
-    return files_inside(request["paths"], index.settings.ingest_roots)
+    return files_inside(request["paths"], index.settings)
 
 
 def _add_failures(

@@ -65,6 +65,7 @@ class Likeness:
         self.sources: dict[str, str] = {}
         self._cosines: list[dict[str, float]] = [{} for _ in goals]
         self._bm25s: list[dict[str, float]] = [{} for _ in goals]
+        self._most: dict[bool, dict[str, float]] = {True: {}, False: {}}  # cosine, BM25 of the goal it is most like
         self._best: list[float] = []
         self._settled: set[str] = set()
 
@@ -82,17 +83,16 @@ class Likeness:
         if not self._best:
             self._best = [max((hit.score for hit in hits), default=0.0) for hits in answers]
         for (goal, known, is_cosine), best, hits in zip(self._searched(), self._best, answers, strict=True):
-            top = 1.0 if self.absolute and is_cosine else best
-            for hit in hits:
-                known[hit.id] = min(max(hit.score, 0.0) / top, 1.0) * goal.weight if top > 0 else 0.0
-                self.texts[hit.id], self.sources[hit.id] = hit.text, hit.source_id
+            top, most = 1.0 if self.absolute and is_cosine else best, self._most[is_cosine]
+            for id_, score, text, source, *_ in hits:
+                known[id_] = value = min(max(score, 0.0) / top, 1.0) * goal.weight if top > 0 else 0.0
+                most[id_] = max(most.get(id_, 0.0), value)
+                self.texts[id_], self.sources[id_] = text, source
         self._settled.update(ids)
 
     def of(self, chunk_id: str) -> tuple[float, float]:
         """Return cosine and BM25 of a chunk, 0 to 1, for the goal it is most like."""
-        cosines = [known.get(chunk_id, 0.0) for known in self._cosines]
-        bm25s = [known.get(chunk_id, 0.0) for known in self._bm25s]
-        return max(cosines, default=0.0), max(bm25s, default=0.0)
+        return self._most[True].get(chunk_id, 0.0), self._most[False].get(chunk_id, 0.0)
 
     def lacking(self, chunk_ids: Iterable[str]) -> tuple[str, ...]:
         """Return those of the chunks for which some search has not told a score yet."""

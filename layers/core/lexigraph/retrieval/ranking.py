@@ -9,9 +9,10 @@ by itself. Every score is a sum of named parts, every tie is broken by id.
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,8 +101,7 @@ class Candidate:
     path: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A chunk with its score and the parts that sum up to it.
 
     ``path`` are the names that led to it. ``wanted`` marks the question's words that were open when it was reached, all when
@@ -115,6 +115,19 @@ class Ranked:
     wanted: Array
     open: Array
     via: Link | None = None
+
+
+class _Weighed(NamedTuple):
+    """Links between ranked chunks, an entry a link: which entity it passes, from which row to which, and its worth, which is
+    ``base`` plus ``slope`` times the share of the open words that the target answers.
+    """
+
+    links: Sequence[Link]
+    passed: Sequence[Entity | None]
+    starts: NDArray[np.intp]
+    targets: NDArray[np.intp]
+    base: Array
+    slope: Array
 
 
 class Coverage:
@@ -153,6 +166,13 @@ class Coverage:
         shares: Array = held @ wanted / total if total > 0 else np.zeros(len(held))
         return shares
 
+    def shares_each(self, held: Array, of: Array) -> Array:
+        """Return, for each row of ``held``, the weighted share it holds of the words that the same row of ``of`` marks."""
+        wanted = self.idf * of
+        total = wanted.sum(axis=1)
+        shares: Array = np.divide((held * wanted).sum(axis=1), total, out=np.zeros(len(held)), where=total > 0)
+        return shares
+
     def best_shares(self, held: Array) -> Array:
         """Return, for each row of ``held``, the share it holds of the words of the question, or of one subquery."""
         best: Array = np.max([weight * self.shares(held, of) for of, weight in self._goals], axis=0)
@@ -186,7 +206,7 @@ class Ranking:
         parts = dict(zip(OWN_PARTS, self.own[row].tolist(), strict=True))
         parts["link"] = float(self.bonus[row])
         still_open = self.wanted[row] * (1.0 - self.held[row])
-        id_, path = self.chunks[row].id, self.path[row]
+        id_, path = self.chunks[row].id, tuple(dict.fromkeys(filter(None, self.path[row])))
         return Ranked(id_, sum(parts.values()), parts, path, self.wanted[row], still_open, self.via[row])
 
 
@@ -216,14 +236,13 @@ class Ranker:
         chunks = [candidates[i] for i in at]
         held = np.array([c.held for c in chunks]).reshape(len(chunks), len(self.coverage.words))
         ranking = Ranking(chunks, self._own(chunks, held), held)
-        leaving: dict[str, list[Link]] = defaultdict(list)
-        for link in sorted(links, key=lambda x: (x.entity_id, x.to_chunk, x.kind)):
-            if link.from_chunk in at and link.to_chunk in at and link.from_chunk != link.to_chunk:
-                leaving[link.from_chunk].append(link)
-        starts: set[str] = set()
+        between = (x for x in links if x.from_chunk in at and x.to_chunk in at and x.from_chunk != x.to_chunk)
+        weighed = self._weighed(sorted(between), entities or {}, ranking, at) if hops else None
+        starts: set[int] = set()
         for hop, new in enumerate(hops):
-            starts.update(new)  # a chunk that the hop before has lifted passes more on
-            self._follow(ranking, at, leaving, entities or {}, sorted(starts), self.weights.decay**hop)
+            starts.update(at[i] for i in new if i in at)  # a chunk that the hop before has lifted passes more on
+            if weighed:
+                self._follow(ranking, weighed, starts, self.weights.decay**hop)
         return ranking
 
     def _own(self, chunks: Sequence[Candidate], held: Array) -> Array:
@@ -231,7 +250,8 @@ class Ranker:
         w, args = self.weights, self.args
         total = sum(self.asked.values()) or 1.0
         asked = set(self.asked)
-        named = [math.fsum(map(self.asked.__getitem__, asked & c.entities)) / total for c in chunks]
+        shared = [asked & c.entities for c in chunks]
+        named = [math.fsum(map(self.asked.__getitem__, names)) / total if names else 0.0 for names in shared]
         known = np.array([(c.cosine, c.bm25, c.title_match, c.topic) for c in chunks]).reshape(-1, 4)
         vector = args.chunk_weight * (1 - args.bm25_weight) * known[:, 0]
         bm25 = args.chunk_weight * args.bm25_weight * known[:, 1]
@@ -250,56 +270,49 @@ class Ranker:
         top = float(parts.sum(axis=1).max(initial=0.0))
         return parts / top if top > 0 else parts
 
-    def _follow(
-        self,
-        ranking: Ranking,
-        at: Mapping[str, int],
-        leaving: Mapping[str, Sequence[Link]],
-        entities: Mapping[str, Entity],
-        starts: Sequence[str],
-        decay: float,
-    ) -> None:
-        """Give each chunk the best bonus that a link from ``starts`` brings, all of them valued as before this hop."""
-        value = (np.minimum(ranking.total + ranking.bonus, 1.0) ** self.weights.start_power).tolist()
-        best, still_open = ranking.bonus.tolist(), ranking.wanted * (1.0 - ranking.held)
-        gained: dict[int, Link] = {}
-        for start in starts:
-            if not (out := leaving.get(start)):
-                continue
-            a, targets = at[start], [at[link.to_chunk] for link in out]
-            answered = self.coverage.shares(ranking.held[targets], still_open[a]).tolist()
-            about = [
-                _aboutness(link, entities.get(link.entity_id), ranking.chunks[to].title)
-                for link, to in zip(out, targets, strict=True)
-            ]
-            fan = Counter((link.entity_id, link.kind) for link, part in zip(out, about, strict=True) if part)
-            worth = [
-                self._worth(link, entities.get(link.entity_id), share, fan[link.entity_id, link.kind], part)
-                for link, share, part in zip(out, answered, about, strict=True)
-            ]
-            for link, to, bonus in zip(out, targets, (decay * value[a] * np.array(worth)).round(6).tolist(), strict=True):
-                if bonus > best[to]:
-                    best[to], gained[to] = bonus, link
-        path = list(ranking.path)
-        for to, link in gained.items():
-            a, entity = at[link.from_chunk], entities.get(link.entity_id)
-            steps = (*path[a], ranking.chunks[a].title, entity.value if entity else "")
-            ranking.path[to] = tuple(dict.fromkeys(filter(None, steps)))
-            ranking.wanted[to], ranking.bonus[to], ranking.via[to] = still_open[a], best[to], link
+    def _weighed(
+        self, links: Sequence[Link], entities: Mapping[str, Entity], ranking: Ranking, at: Mapping[str, int]
+    ) -> _Weighed:
+        """Return what each link is worth when its target answers nothing, and what answering all open words adds to it.
 
-    def _worth(self, link: Link, entity: Entity | None, answered: float, fan: int, about: float) -> float:
-        """Return what a link is worth, given the share of the open words that its target answers.
-
-        ``fan`` is the number of chunks to which the entity leads: of a long document about it, each chunk has a part.
-        ``about`` says how far the link has to do with a title; only a link of kind ``shared`` may have less than 1.
+        A name that leads to many chunks is worth less for each: of a long document about it, each has a part.
         """
         w = self.weights
-        rare = w.link_specificity / math.sqrt(max(entity.df, 1) if entity else 1)
-        if link.kind == "shared":
-            start = w.link_base * about / math.pow(max(fan, 1), w.fan)
-            return w.link * (start + w.shared * (rare + w.link_coverage * answered))
-        worth = (w.link_base + rare) / math.pow(fan, w.fan) + w.link_coverage * answered
-        return w.link * worth * (w.named if link.kind == "named" else 1.0)
+        starts, targets = [at[x.from_chunk] for x in links], [at[x.to_chunk] for x in links]
+        passed = [entities.get(x.entity_id) for x in links]
+        about = [_aboutness(x, e, ranking.chunks[to].title) for x, e, to in zip(links, passed, targets, strict=True)]
+        ways = [(x.from_chunk, x.entity_id, x.kind) for x in links]
+        fan = Counter(way for way, part in zip(ways, about, strict=True) if part)
+        split = np.array([max(fan[way], 1) for way in ways], np.float64) ** w.fan
+        rare = w.link_specificity / np.sqrt([max(entity.df, 1) if entity else 1 for entity in passed])
+        kind = np.array([{"shared": w.shared, "named": w.named}.get(x.kind, 1.0) for x in links])
+        named = w.link_base * np.array(about)
+        shared = np.array([x.kind == "shared" for x in links], np.bool_)
+        base = w.link * np.where(shared, named / split + kind * rare, kind * (named + rare) / split)
+        return _Weighed(
+            links, passed, np.array(starts, np.intp), np.array(targets, np.intp), base, w.link * kind * w.link_coverage
+        )
+
+    def _follow(self, ranking: Ranking, known: _Weighed, starts: Collection[int], decay: float) -> None:
+        """Give each chunk the best bonus that a link out of ``starts`` brings, all of them valued as before this hop."""
+        used = np.flatnonzero(np.isin(known.starts, list(starts)))
+        start, target = known.starts[used], known.targets[used]
+        value = np.minimum(ranking.total + ranking.bonus, 1.0) ** self.weights.start_power
+        still_open = ranking.wanted * (1.0 - ranking.held)
+        answered = self.coverage.shares_each(ranking.held[target], still_open[start])
+        bonus = (decay * value[start] * (known.base[used] + known.slope[used] * answered)).round(6)
+        best, gained = ranking.bonus.tolist(), dict[int, int]()
+        for link, to, brought in zip(used.tolist(), target.tolist(), bonus.tolist(), strict=True):
+            if brought > best[to]:
+                best[to], gained[to] = brought, link
+        path = list(ranking.path)
+        for to, link in gained.items():
+            a, entity = int(known.starts[link]), known.passed[link]
+            ranking.path[to] = (*path[a], ranking.chunks[a].title, entity.value if entity else "")
+            ranking.via[to] = known.links[link]
+        rows = list(gained)
+        ranking.wanted[rows] = still_open[known.starts[list(gained.values())]]
+        ranking.bonus[:] = best
 
     def diversify(self, ranked: Sequence[Ranked], candidates: Mapping[str, Candidate]) -> list[Ranked]:
         """Order chunks so that each adds what those before it lack: repeating words of the question costs ``diversity``.
@@ -316,16 +329,19 @@ class Ranker:
         total = np.maximum(weighted.sum(axis=1), 1e-9)
         link = np.array([r.parts["link"] for r in ranked])
         own = np.array([r.score for r in ranked]) - link
-        seen, chosen = np.zeros(held.shape[1]), []
+        seen, fresh, chosen = np.zeros(held.shape[1]), np.ones(len(ranked)), []
         for _ in ranked:
-            worth = (link + own * (1 - self.args.diversity * (weighted @ seen) / total)).round(6)
+            worth = (link + own * fresh).round(6)
             at = int(worth.argmax())  # the first of equals, which is the better ranked
             chunk, score = ranked[at], float(worth[at])
-            chosen.append(replace(chunk, score=score, parts={**chunk.parts, "diversity": score - sum(chunk.parts.values())}))
-            seen = np.maximum(seen, held[at])
-            again = of_source[candidates[chunk.id].source]
-            link[again] *= self.weights.same_source
-            own[again] *= self.weights.same_source
+            parts = {**chunk.parts, "diversity": score - sum(chunk.parts.values())}
+            chosen.append(chunk._replace(score=score, parts=parts))
+            if (held[at] > seen).any():
+                seen = np.maximum(seen, held[at])
+                fresh = 1 - self.args.diversity * (weighted @ seen) / total
+            if len(again := of_source[candidates[chunk.id].source]) > 1:
+                link[again] *= self.weights.same_source
+                own[again] *= self.weights.same_source
             link[at] = -np.inf  # is chosen
         return chosen
 

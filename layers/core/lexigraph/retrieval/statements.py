@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from lexigraph.inference.protocols import Reranker
@@ -14,7 +14,7 @@ from lexigraph.retrieval.ranking import Ranked, Weights
 from lexigraph.retrieval.reranking import scored
 from lexigraph.retrieval.trace import Trace
 
-_READ = 3  # chunks looked at for each result that may be returned
+_READ = 2  # chunks looked at for each result that may be returned
 _RERANKED = 10  # statements of a chunk given to a reranker, those that fit best
 
 
@@ -60,7 +60,7 @@ def rank_statements(
     lifted = []
     for chunk in ranked:
         bonus = weights.rerank * max(f.rerank for f in fits[chunk.id])
-        lifted.append(replace(chunk, score=chunk.score + bonus, parts={**chunk.parts, "rerank": bonus}))
+        lifted.append(chunk._replace(score=chunk.score + bonus, parts={**chunk.parts, "rerank": bonus}))
     lifted.sort(key=lambda r: (-round(r.score, 6), r.id))
     chosen = expansion.ranker.diversify(lifted, candidates)
     placed = [statement for chunk in chosen for statement in _placed(chunk, fits[chunk.id], weights)]
@@ -126,7 +126,7 @@ def _placed(chunk: Ranked, fits: Sequence[Fit], weights: Weights) -> Iterator[Pl
     """
     bound, best = weights.bound, fits[0].total
     parts = {name: share for name, value in chunk.parts.items() if (share := round(value / bound, 6))}
-    total, shown = sum(parts.values()), replace(chunk, parts=parts)
+    total, shown = sum(parts.values()), chunk._replace(parts=parts)
     for at, fit in enumerate(fits):
         share = (1.0 - weights.within * min(1.0, best - fit.total)) * weights.repeat**at
         within = round(chunk.score * (share - 1) / bound, 6)

@@ -134,7 +134,7 @@ class Subgraph:
         self.steps += steps
         worth = {id(step): self._bonus(step) for step in steps}
         new = 0
-        for step in sorted(steps, key=lambda s: (-worth[id(s)], -s.weight, s.to_chunk, s.from_chunk)):
+        for step in sorted(steps, key=lambda s: (-worth[id(s)], -s.weight, s.to_chunk, s.from_chunk, s.kind, s.names)):
             context = self.contexts.get(step.to_chunk)
             if context is None and new < _REACHED:
                 new += 1

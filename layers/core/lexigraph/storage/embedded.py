@@ -21,19 +21,21 @@ from lexigraph.model.errors import InvalidInput, LexigraphError, Misconfigured, 
 
 APPLICATION_ID = 0x4C455849  # "LEXI"
 _BUSY_SECONDS = 120.0
+# pages of its own, in kB: readers, of whom a server has dozens, share what is mapped
+_WRITER = "PRAGMA cache_size=-65536"
 _PRAGMAS = f"""
 PRAGMA busy_timeout={_BUSY_SECONDS * 1000:.0f};
 PRAGMA synchronous=NORMAL;
 PRAGMA foreign_keys=OFF;
 PRAGMA temp_store=MEMORY;
-PRAGMA cache_size=-65536;
+PRAGMA cache_size=-8192;
 PRAGMA mmap_size=1073741824;
 PRAGMA journal_size_limit=67108864;
 """
 
 
 class Database:
-    """One SQLite file with a schema.
+    """One SQLite file with a schema. A file put in its place is used from the next transaction on.
 
     ``version`` is the format this code writes, ``migrations[n]`` brings a file from format n to n+1. A newer file, or a
     file of another program, is refused and left as it is. ``on_open`` prepares each new connection (functions,
@@ -59,7 +61,7 @@ class Database:
             _DATABASES.add(self)
         with translated(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-        with self._borrowed() as handle:
+        with self._borrowed(create=True) as handle:
             self._prepare(handle)
 
     @contextmanager
@@ -83,27 +85,33 @@ class Database:
             yield connection
 
     def close(self) -> None:
-        """Close the connections of all threads, each when its transaction is over."""
+        """Close the connections of all threads, each when its transaction is over; who waits to write gives up."""
         with self._lock:
             handles = list(self._handles)
-        for handle in handles:
-            with handle.lock:
-                handle.close()
+        self._closing.set()
+        try:
+            for handle in handles:
+                with handle.lock:
+                    handle.close()
+        finally:
+            self._closing.clear()
 
     def _reset(self) -> None:
+        self._closing = threading.Event()
         self._lock = threading.Lock()
         self._local = threading.local()
         # a thread's connection goes when the thread does
         self._handles: weakref.WeakSet[_Handle] = weakref.WeakSet()
 
     @contextmanager
-    def _borrowed(self) -> Iterator["_Handle"]:
+    def _borrowed(self, *, create: bool = False) -> Iterator["_Handle"]:
         handle: _Handle | None = getattr(self._local, "handle", None)
         if handle is None:
-            handle = self._local.handle = _Handle(self.path, self._on_open)
+            handle = self._local.handle = _Handle(self.path, self._on_open, self._closing)
             with self._lock:
                 self._handles.add(handle)
         with handle.lock, translated(self.path):
+            handle.open(create=create)
             yield handle
 
     def _prepare(self, handle: "_Handle") -> None:
@@ -143,16 +151,28 @@ class Database:
 class _Handle:
     """The connection of one thread to a file, opened when first used; ``lock`` is held while it is in use."""
 
-    def __init__(self, path: Path, on_open: Callable[[sqlite3.Connection], None] | None) -> None:
+    def __init__(self, path: Path, on_open: Callable[[sqlite3.Connection], None] | None, closing: threading.Event) -> None:
         self.path = path
         self.lock = threading.RLock()
-        self._on_open = on_open
+        self._on_open, self._closing = on_open, closing
+        self._file: tuple[int, int] | None = None
         self._connection: sqlite3.Connection | None = None
         self._turn = -1
 
     @property
     def in_transaction(self) -> bool:
         return self._connection is not None and self._connection.in_transaction
+
+    def open(self, *, create: bool) -> None:
+        """Connect; again, when another file has taken the place of the one in use. One that is gone is not made anew."""
+        if self.in_transaction:
+            return
+        found = _identity(self.path)
+        if self._connection is not None and found != self._file:
+            self.close()
+        if found is None and not create:
+            raise StoreUnavailable(f"{self.path}: cannot be found; put the file back, then try again")
+        self.connect()
 
     def connect(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -169,7 +189,7 @@ class _Handle:
             except BaseException:
                 connection.close()
                 raise
-            self._connection = connection
+            self._connection, self._file = connection, _identity(self.path)
         return self._connection
 
     @contextmanager
@@ -182,9 +202,10 @@ class _Handle:
         connection = self.connect()
         if self._turn < 0:
             self._turn = os.open(f"{self.path}-turn", os.O_RDONLY | os.O_CREAT, 0o666)
+            connection.execute(_WRITER)
         give_up = time.monotonic() + _BUSY_SECONDS
         while not lock_now(self._turn):
-            if time.monotonic() > give_up:
+            if time.monotonic() > give_up or self._closing.is_set():
                 raise StoreUnavailable(f"{self.path}: {_SQLITE_REMEDIES[sqlite3.SQLITE_BUSY]}")
             time.sleep(random.uniform(0.001, 0.01))  # noqa: S311  # unequal waits, so that writers fall out of step
         try:
@@ -208,7 +229,8 @@ class _Handle:
                 try:
                     connection.execute(statement)
                 except sqlite3.OperationalError as error:
-                    if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                    over = time.monotonic() > give_up or self._closing.is_set()
+                    if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or over:
                         raise
                     time.sleep(0.002)
                 else:

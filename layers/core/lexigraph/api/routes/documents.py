@@ -83,7 +83,7 @@ async def send_document(
         taken = source_id(who.tenant, namespace, job.request["upload"]["uri"])
         return job, service.stores.registry.document(who.tenant, taken)
 
-    job, record = await service.run(work)
+    job, record = await service.run(work, waits=True)
     check_taken(job)
     running = job.status == "RUNNING"
     response.status_code = 202 if running else 200

@@ -17,7 +17,7 @@ async def estimate_ingest(who: Writer, service: TheService, body: EstimateReques
     """Read and cut the documents, without any model, and tell what taking them in anew would need."""
 
     def work() -> Estimate:
-        items, _ = files_inside([body.path], service.settings.ingest_roots)
+        items, _ = files_inside([body.path], service.settings)
         return estimate(
             items,
             service.settings,

@@ -72,7 +72,7 @@ async def ingest(
         job = begin(service, who.tenant, body.path, body.namespace, skip, refresh_relations, checkpoint=not refresh)
         return service.jobs.wait(who.tenant, job.id, wait)
 
-    job = await service.run(work)
+    job = await service.run(work, waits=True)
     if job.status == "FAILED":
         raise ApiError(500, f"the job {job.id} failed: {job.reason}", code="ingest_failed")
     response.status_code = 202 if job.status == "RUNNING" else 200
@@ -108,8 +108,8 @@ async def ingest_stream(
     def work() -> JobRecord:
         if relations_only:
             return begin_relate(service, who.tenant, path, relations_only)
-        again = incremental and not refresh
-        return begin(service, who.tenant, path, namespace, again, refresh_relations, checkpoint=checkpoint)
+        skip, resume = incremental and not refresh, checkpoint and not refresh
+        return begin(service, who.tenant, path, namespace, skip, refresh_relations, checkpoint=resume)
 
     job = await service.run(work)
     return sse.stream(lambda tell: _tell(service, who.tenant, job, tell), _error_event)
@@ -126,8 +126,7 @@ def begin(
     checkpoint: bool = True,
 ) -> JobRecord:
     """Start a job for a path. Raise ``InvalidInput`` outside the roots, ``NotFound`` when nothing is there."""
-    roots = service.settings.ingest_roots
-    found = inside(roots[0] / path, roots)
+    found = inside(path, service.settings)
     if not os.path.exists(found):  # noqa: PTH110  # Path.exists fails on a name too long for this system
         raise NotFound("path: no such file or folder")
     request = {**ingest_request([str(found)], namespace, incremental=incremental), "relations": relations}

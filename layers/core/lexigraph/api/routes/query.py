@@ -6,6 +6,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 
+from lexigraph.answering.response import StreamingQueryResponse
 from lexigraph.api import sse
 from lexigraph.api.answers import Answers
 from lexigraph.api.auth import Reader
@@ -37,11 +38,15 @@ async def query(who: Reader, service: TheService, body: QueryRequest) -> Respons
     With ``stream`` the reply is server-sent events: ``token`` with a piece of the answer, then ``sources``, then ``done``
     with the rest; ``error`` when it breaks off.
     """
-    answers = Answers(service, who.tenant, body)
     if not body.stream:
-        return JSONResponse(await service.run(answers.whole))
+        return JSONResponse(await service.run(lambda: Answers(service, who.tenant, body).whole()))
+
+    def begin() -> tuple[Answers, StreamingQueryResponse]:
+        answers = Answers(service, who.tenant, body)
+        return answers, answers.begin()
+
     # what can be refused is refused before the stream begins
-    pieces = await service.run(answers.begin)
+    answers, pieces = await service.run(begin)
 
     def work(tell: sse.Tell) -> None:
         for piece in pieces:
@@ -50,7 +55,7 @@ async def query(who: Reader, service: TheService, body: QueryRequest) -> Respons
         tell(sse.ServerEvent(reply.pop("sources"), name="sources"))
         tell(sse.ServerEvent(reply, name="done"))
 
-    return sse.stream(work, _error_event)
+    return sse.stream(work, _error_event, patience=service.settings.api_deadline)
 
 
 @router.post(

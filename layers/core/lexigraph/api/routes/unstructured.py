@@ -51,7 +51,7 @@ async def upload_document(
         records = service.stores.registry.documents(who.tenant, namespace=namespace)
         return job, sum(record.chunks for record in records)
 
-    job, cells = await service.run(work)
+    job, cells = await service.run(work, waits=True)
     check_taken(job)
     response.status_code = 202 if job.status == "RUNNING" else 200
     return UploadReply(

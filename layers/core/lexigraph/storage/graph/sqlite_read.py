@@ -6,7 +6,7 @@ it finds, and no query is run per hit.
 
 import json
 import sqlite3
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from lexigraph.model.filters import Filter
@@ -178,29 +178,26 @@ def _of_entities(connection: sqlite3.Connection, gate: Gate, keys: Sequence[int]
 
     What readers do not see may be among them as long as it takes no place of another.
     """
-    by_entity, hubs = _naming(connection, gate, keys)
-    naming: dict[Pair, set[int]] = defaultdict(set)
-    for k, found in by_entity.items():
-        for pair in found:
-            naming[pair].add(k)
+    naming, hubs = _naming(connection, gate, keys)
     place: dict[Pair, int] = {}
+    titled: dict[int, set[Pair]] = defaultdict(set)
     for at, (chunk, statement, k) in enumerate(_said_about(connection, gate, keys, most), 1):
         place[chunk, statement] = at
-        by_entity[k].add((chunk, statement))
+        titled[k].add((chunk, statement))
     if hubs:
-        for pair, k in _naming_hubs(connection, [*naming, *place], hubs):
-            naming[pair].add(k)
-            by_entity[k].add(pair)
+        for pair, k in _naming_hubs(connection, set(place).union(*naming.values()), hubs):
+            naming[k].add(pair)
+    by_entity = {k: named | titled[k] for k, named in naming.items()}
     many = {k: found for k, found in by_entity.items() if len(found) > most}
     live = _live_chunks(connection, gate, {chunk for found in many.values() for chunk, _ in found})
     crowded = {k: seen for k, found in many.items() if len(seen := {p for p in found if p[0] in live}) > most}
     stands = _stand_in_facts(connection, crowded.keys() - hubs)
     taken = set[Pair]().union(*(found for k, found in by_entity.items() if k not in crowded))
     for k, found in crowded.items():
+        others = Counter(pair for other, named in naming.items() if other != k for pair in found & named)
         ranks: dict[tuple[int, bool, int], list[Pair]] = defaultdict(list)
         for pair in found:
-            names = naming.get(pair, set())
-            ranks[-len(names - {k}), (*pair, k) not in stands, 0 if k in names else place[pair]].append(pair)
+            ranks[-others[pair], (*pair, k) not in stands, 0 if pair in naming[k] else place[pair]].append(pair)
         taken.update(_first(connection, [pairs for _, pairs in sorted(ranks.items())], most))
     return taken
 
@@ -249,12 +246,11 @@ def _said_about(connection: sqlite3.Connection, gate: Gate, keys: Iterable[int],
     return _select(connection, query, seldom(connection, "about", keys, TITLES), gate)
 
 
-def _naming_hubs(connection: sqlite3.Connection, pairs: Sequence[Pair], hubs: set[int]) -> list[tuple[Pair, int]]:
+def _naming_hubs(connection: sqlite3.Connection, pairs: set[Pair], hubs: set[int]) -> list[tuple[Pair, int]]:
     few = ",".join(map(str, sorted(hubs)))
     query = f"SELECT chunk, statement, entity FROM mentions WHERE chunk IN ({{}}) AND entity IN ({few})"
-    wanted = set(pairs)
     rows = _select(connection, query, {chunk for chunk, _ in pairs})
-    return [((c, s), e) for c, s, e in rows if (c, s) in wanted]
+    return [((c, s), e) for c, s, e in rows if (c, s) in pairs]
 
 
 def _stand_in_facts(connection: sqlite3.Connection, keys: Iterable[int]) -> set[tuple[int, int, int]]:

@@ -46,7 +46,7 @@ def related(connection: sqlite3.Connection, tenant: str, request: RelatedRequest
     followed = _followed(connection, gate, named, request)
     naming = _naming(connection, gate, followed, request.per_entity)
     place = _places(connection, seeds, request)
-    edges = _shared(named, followed, naming, place, request)
+    edges = _shared(connection, named, followed, naming, place, request)
     if request.all_kinds:
         edges += _together(connection, gate, named, followed, naming, place, request)
         edges += _observed(connection, gate, seeds, request)
@@ -120,7 +120,14 @@ def _places(connection: sqlite3.Connection, seeds: Mapping[int, int], request: R
 # ---------------------------------------------------------------- steps
 
 
+def _ids_of_many(connection: sqlite3.Connection, naming: _Naming, most: int) -> dict[int, bytes]:
+    """Return the ids of the chunks of entities that more than ``most`` name: keys follow the order of ingestion."""
+    crowded = {chunk for chunks in naming.values() if len(chunks) > most for chunk in chunks}
+    return dict(select(connection, "SELECT k, id FROM chunk WHERE k IN ({})", crowded))
+
+
 def _shared(
+    connection: sqlite3.Connection,
     named: set[Pair],
     followed: Mapping[int, Entity],
     naming: _Naming,
@@ -129,10 +136,12 @@ def _shared(
 ) -> list[_Edge]:
     """Return a step for each two chunks that share entities followed: ``relates`` for two or more, else ``entity``."""
     sharing = Counter(chunk for e in followed for chunk in naming.get(e, ()))
+    ids = _ids_of_many(connection, naming, request.per_entity)
     leads: dict[int, list[int]] = {}
     for e in followed:
         found = naming.get(e, {})
-        leads[e] = sorted(found, key=lambda c: (place.get(c, len(place)), -sharing[c], -found[c], c))[: request.per_entity]
+        order = sorted(found, key=lambda c: (place.get(c, len(place)), -sharing[c], -found[c], ids.get(c, b"")))
+        leads[e] = order[: request.per_entity]
     common: dict[Pair, list[int]] = defaultdict(list)
     for k, e in sorted(named):
         for to in leads.get(e, ()):
@@ -171,18 +180,21 @@ def _together(
         most[other] = max(n, most.get(other, 0))
     further = sorted(rows, key=lambda o: (-most[o], rows[o].df, rows[o].id))[:_TOGETHER]
     reached = _naming(connection, gate, further, request.per_entity)
-    holders: dict[int, list[int]] = defaultdict(list)
+    ids = _ids_of_many(connection, reached, request.per_entity)
+    holders: dict[str, list[int]] = defaultdict(list)
     for k, e in sorted(named):
-        if k != _ASKED:
-            holders[e].append(k)
+        if k != _ASKED and e in followed:
+            holders[followed[e].id].append(k)
     best: dict[Pair, Step] = {}
-    for (e, other), n in sorted(kept.items(), key=lambda item: (-item[1], item[0])):
-        found = reached.get(other, {})
-        targets = sorted(found, key=lambda c: (place.get(c, len(place)), -found[c], c))[: request.per_entity]
-        for k in holders[e]:
+    pairs = ((n, followed[e], other) for (e, other), n in kept.items() if other in reached)
+    for n, one, other in sorted(pairs, key=lambda pair: (-pair[0], pair[1].id, rows[pair[2]].id)):
+        found = reached[other]
+        order = sorted(found, key=lambda c: (place.get(c, len(place)), -found[c], ids.get(c, b"")))
+        targets = order[: request.per_entity]
+        for k in holders[one.id]:
             for to in targets:
                 if to != k:
-                    names = (followed[e].value, rows[other].value)
+                    names = (one.value, rows[other].value)
                     best.setdefault((k, to), Step("", "", "cooccur", float(n), names=names))
     return [(k, to, step) for (k, to), step in best.items()]
 
