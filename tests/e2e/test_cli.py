@@ -30,6 +30,7 @@ from lexigraph.model import errors
 from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.catalogue import RetrieverName
 from lexigraph.settings import Settings
+from lexigraph.storage.graph.sqlite_schema import VERSION
 from tests.e2e.commandline import Outcome, apart, begin, here
 from tests.standins.llm_server import ScriptedLLMServer
 from tests.workers import write_corpus
@@ -516,7 +517,7 @@ class TestDatabase:
         assert (told.code, told.json["healthy"]) == (ExitCode.OK, True)
         areas = {(c["area"], c["name"]): c for c in told.json["checks"]}
         assert {name for area, name in areas if area == "stores"} == {"graph", "vector", "documents", "registry", "cache"}
-        assert "format 1" in areas["stores", "graph"]["detail"]
+        assert f"format {VERSION}" in areas["stores", "graph"]["detail"]
         assert "4 documents" in areas["documents", "comparison"]["detail"]
         assert "no problems" in world.run("doctor").out
 

@@ -126,7 +126,7 @@ class LexicalGraphIndex:
         self.stores.vectors.search_many(tenant, [SearchRequest("chunk", vector=probe, k=1)])
 
     def _close_dead_jobs(self, tenant: Tenant) -> None:
-        """Close the jobs of processes that were killed: a job at work holds a lease. Resumable ones wait for their server."""
+        """Close the jobs of processes that were killed: a job at work holds a lease. A server goes on with its own."""
         jobs = self.stores.registry.jobs(tenant, limit=1_000)
         running = [job.id for job in jobs if job.status == "RUNNING" and not job.request.get("resumable")]
         with self.stores.registry.lease(tenant, [job_lease(i) for i in running]) as free:

@@ -170,10 +170,10 @@ class RelatedRequest:
 
     Followed are at most ``max_entities`` entities that the ``chunks`` name or are titled by, with what means the same:
     those whose value has ``min_name`` characters or more and which at most ``max_df`` sources name; the question's first,
-    then those that several sources and most of the chunks name, then the rarest. ``names`` adds ids of entities found in a chunk's text, under
-    its id, and those of the question under ``""``. An entity leads to at most ``per_entity`` chunks: to those among
-    ``chunks`` and ``prefer`` in that order, then to those that most of the entities followed lead to. What is mentioned
-    more than 1,000 times leads only to what is titled by it.
+    then those that several sources and most of the chunks name, then the rarest. ``names`` adds ids of entities found in a
+    chunk's text, under its id, and those of the question under ``""``. An entity leads to at most ``per_entity`` chunks: to
+    those among ``chunks`` and ``prefer`` in that order, then to those that most of the entities followed lead to. What is
+    mentioned more than 1,000 times leads only to what is titled by it.
 
     ``all_kinds`` adds, to steps over one entity, ``relates`` (two entities or more in common), ``cooccur`` (the chunk
     names one of two entities that stand together in ``least_together`` chunks or more, the other chunk names the other
@@ -234,9 +234,7 @@ class GraphStore(Protocol):
     def settle(self, tenant: Tenant, derived: Derived) -> None:
         """Note that the text index holds what :meth:`derive` returned."""
 
-    def relate(
-        self, tenant: Tenant, observations: Sequence[PairObservation], *, keep: bool = False
-    ) -> tuple[int, int]:
+    def relate(self, tenant: Tenant, observations: Sequence[PairObservation], *, keep: bool = False) -> tuple[int, int]:
         """Note what an observer said of pairs of chunks, instead of what it said before; atomic.
 
         A pair that failed keeps what was known of it. With ``keep`` nothing that exists is changed: a relation of the same
