@@ -91,6 +91,17 @@ def lothair() -> World:
     return world
 
 
+def test_what_chunks_answer_of_the_words_open_before_each_is_what_they_answer_one_by_one():
+    coverage = Coverage("Who leads the Heron Team and who wrote Silverbirch?")
+    held = coverage.held(["Ada leads the Heron Team.", "Bo wrote Silverbirch.", "Cy sails."])
+    coverage.weigh(held)
+    still_open = 1.0 - held[[1, 0, 0]]
+    alone = [coverage.shares(held[[row]], still_open[row])[0] for row in range(3)]
+    assert coverage.shares_each(held, still_open).tolist() == pytest.approx(alone)
+    assert alone[0] == pytest.approx(1.0) and alone[2] == 0.0
+    assert coverage.shares_each(held, np.zeros_like(held)).tolist() == [0.0, 0.0, 0.0]  # nothing is open
+
+
 def part(ranked: list[Ranked], id_: str, name: str) -> float:
     return next(r.parts[name] for r in ranked if r.id == id_)
 

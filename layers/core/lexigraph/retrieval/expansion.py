@@ -136,13 +136,13 @@ class Expansion:
         rows, candidates, nothing = self.found.rows, self.found.candidates, np.zeros(len(self.ranker.coverage.words))
         for row, reason in found:
             i = row.chunk_id
-            if i not in candidates:
-                title, rows[i] = row.source.title, {}
+            said = rows.get(i)
+            if said is None:
+                title, rows[i] = row.source.title, (said := {})
                 entities = set(self._title_ids(title))
                 candidates[i] = Candidate(i, row.source.id, title, "", nothing, entities=entities, reason=reason)
-            if row.id not in rows[i]:
-                rows[i][row.id] = row
-                candidates[i].entities.update(row.entities)
+            said.setdefault(row.id, row)
+            candidates[i].entities.update(row.entities)
 
     def _refresh(self, chunk_ids: Collection[str]) -> None:
         """Bring what is known of some candidates up to date."""

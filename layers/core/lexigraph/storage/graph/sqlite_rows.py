@@ -64,13 +64,16 @@ def statement_rows(
         only = None if chunk in complete else wanted[chunk]
         id_, topics, said = _decoded(text)[0]
         public_chunk[chunk] = id_
-        for k, statement, value, details, topic, position, start, end, names in said:
+        for k, i, value, details, topic, position, start, end, names in said:
             if k in seen or (only is not None and k not in only):
                 continue
             seen.add(k)
+            t, title = topics[topic]
             of = supported.get((chunk, k), ()) if supported else ()
-            at = (id_, seq, position, start, end, chunk_start, source)
-            rows.append(_row((statement, value, details, *topics[topic], *at, of, tuple(names))))
+            # spelled out: starred parts would take as long again
+            rows.append(
+                _row((i, value, details, t, title, id_, seq, position, start, end, chunk_start, source, of, tuple(names)))
+            )
     return rows, public_chunk
 
 

@@ -119,13 +119,11 @@ class Search:
         bring = request.vectors and partition.dimension > 0
         records = self._known(partition, [key for key, _ in scores], with_vectors=bring)
         hits = []
-        for negative, id_, (_, _, source, chunk, text, *vector) in sorted(
-            [(-score, records[key][1], records[key]) for key, score in scores]
-        ):
+        for negative, id_, found in sorted([(-score, records[key][1], records[key]) for key, score in scores]):
             if bring:
-                hits.append(Hit(id_, -negative, "", source, chunk, np.frombuffer(vector[0], "<f4")))
+                hits.append(Hit(id_, -negative, "", found[2], found[3], np.frombuffer(found[5], "<f4")))
             else:
-                hits.append(Hit(id_, -negative, text, source, chunk))
+                hits.append(Hit(id_, -negative, found[4], found[2], found[3]))
         return hits
 
     def _first(self, partition: Partition, scores: Scores, k: int) -> Scores:
