@@ -44,7 +44,7 @@ def test_clients_that_ask_every_retriever_at_once_are_all_answered(tmp_path: Pat
 
 @pytest.mark.soak
 def test_fifty_clients_for_a_minute_beside_an_ingest(tmp_path: Path) -> None:
-    arguments = ("--statements", "100000", "--clients", "50", "--seconds", "60", "--ingest")
+    arguments = ("--statements", "100000", "--clients", "50", "--warm", "60", "--seconds", "60", "--ingest")
     told = load(tmp_path, *arguments, seconds=1_800)
     assert told["errors"] == {}
     assert told["documents_taken_in"] > 0

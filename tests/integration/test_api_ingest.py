@@ -258,3 +258,21 @@ def test_taking_in_needs_the_scope_for_it(api: Api) -> None:
     ):
         assert (reply.status_code, reply.json()["error"]) == (403, "forbidden")
         assert "ingest" in reply.json()["message"]
+
+
+def test_a_file_of_several_documents_is_taken_in_though_no_one_of_them_is_the_reply(api: Api) -> None:
+    lines = b'{"id": "a", "text": "Mira Holm signs."}\n{"id": "b", "text": "Tove Lund approves."}\n'
+    client = api.client()
+    told = client.post("/documents", files={"file": ("team.jsonl", lines)}, data={"namespace": "team"}).json()
+    assert (told["status"], told["namespace"], told["document"]) == ("SUCCEEDED", "team", None)
+    found = client.get("/documents", params={"namespace": "team"}).json()["documents"]
+    assert [d["uri"] for d in found] == ["upload://team/team.jsonl#a", "upload://team/team.jsonl#b"]
+
+
+def test_who_may_take_in_may_see_what_became_of_it(api: Api) -> None:
+    writer = api.client("default", "ingest")
+    told = writer.post("/ingest", json={"path": "corpus"}).json()
+    assert writer.get(told["status_url"]).json()["status"] == "SUCCEEDED"
+    assert writer.get(f"{told['status_url']}/events").json()["events"]
+    assert writer.get("/documents").status_code == 403
+    assert api.client("default", "admin").get(told["status_url"]).status_code == 403

@@ -71,6 +71,13 @@ def test_another_tenant_s_tools_find_nothing(api: Api) -> None:
         assert "Ines" not in json.dumps(result.structured_content or {}) + str(result.content)
 
 
+def test_recall_takes_filters_too(api: Api) -> None:
+    asked = {"query": "Heron Team", "filters": {"key": "namespace", "operator": "==", "value": "elsewhere"}}
+    _, (found, none) = over_http(api, api.key(), ("hm_recall", {"query": "Heron Team"}), ("hm_recall", asked))
+    assert found.structured_content["nodes"]
+    assert none.structured_content["nodes"] == []
+
+
 def test_bad_arguments_and_a_missing_scope_are_told_in_a_line(api: Api) -> None:
     _, (empty, long) = over_http(
         api, api.key(), ("traversal", {"question": "?!"}), ("hm_recall", {"query": "(a", "force_regex": True})

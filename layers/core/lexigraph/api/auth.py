@@ -144,12 +144,12 @@ def principal(request: Request) -> Principal:
     return found
 
 
-def _with_scope(scope: KeyScope) -> Callable[[Request], Awaitable[Principal]]:
+def _with_scope(*scopes: KeyScope) -> Callable[[Request], Awaitable[Principal]]:
     # async, as the framework would run it in a thread otherwise
     async def check(request: Request) -> Principal:
         who = principal(request)
-        if scope not in who.scopes:
-            raise ApiError(403, f"the key lacks the scope {scope!r}", hint=f"use a key with the scope {scope!r}")
+        if who.scopes.isdisjoint(scopes):
+            raise ApiError(403, f"the key lacks the scope {scopes[0]!r}", hint=f"use a key with the scope {scopes[0]!r}")
         return who
 
     return check
@@ -157,6 +157,7 @@ def _with_scope(scope: KeyScope) -> Callable[[Request], Awaitable[Principal]]:
 
 Reader = Annotated[Principal, Depends(_with_scope("read"))]
 Writer = Annotated[Principal, Depends(_with_scope("ingest"))]
+ReaderOrWriter = Annotated[Principal, Depends(_with_scope("read", "ingest"))]
 Admin = Annotated[Principal, Depends(_with_scope("admin"))]
 
 

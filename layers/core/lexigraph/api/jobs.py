@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
 from threading import Event, Lock
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.1
+_AGAIN_SECONDS = 1.0
 _LEFT_SECONDS = 3_600.0  # an upload of another server begins its job long before
 
 
@@ -102,15 +103,15 @@ class Jobs:
     def begin(self, tenant: Tenant, request: Mapping[str, Any]) -> JobRecord:
         """Start a job and return its record at once; it is worked on as soon as those before it are over."""
         job = self._registry.start_job(tenant, KIND, request)
-        self._enqueue(tenant, job, resumed=False)
+        self._pool.submit(self._do, tenant, job)
         return job
 
     def resume(self) -> list[str]:
         """Go on with the jobs of a server that was interrupted; return their ids. Files nobody waits for are removed."""
         unfinished = self._registry.unfinished()
-        begun = [
-            job.id for tenant, job in unfinished if job.request.get("resumable") and self._enqueue(tenant, job, resumed=True)
-        ]
+        mine = [(tenant, job) for tenant, job in unfinished if job.request.get("resumable")]
+        for tenant, job in mine:
+            self._pool.submit(self._do, tenant, job)
         # another server on the same folder may be at work, too
         waiting = {Path(job.request["upload"]["path"]).parent.name for _, job in unfinished if job.request.get("upload")}
         if self.uploads.is_dir():
@@ -118,7 +119,7 @@ class Jobs:
                 with suppress(OSError):
                     if folder.name not in waiting and time.time() - folder.stat().st_mtime > _LEFT_SECONDS:
                         rmtree(folder)
-        return begun
+        return [job.id for _, job in mine]
 
     def wait(self, tenant: Tenant, job_id: str, seconds: float) -> JobRecord:
         """Return a job when it is over, or as it stands after so many seconds. Raise ``NotFound``."""
@@ -127,9 +128,10 @@ class Jobs:
             time.sleep(_POLL_SECONDS)
         return job
 
-    def events(self, tenant: Tenant, job_id: str, after: int = 0) -> Iterator[JobEvent]:
-        """Yield the events of a job from the first, or after the one with this number, until it is over."""
-        while True:
+    def events(self, tenant: Tenant, job_id: str, wanted: Callable[[], bool]) -> Iterator[JobEvent]:
+        """Yield the events of a job from the first until it is over, or until they are not ``wanted`` any more."""
+        after = 0
+        while wanted():
             over = self._registry.job(tenant, job_id).status != "RUNNING"
             for event in self._registry.events(tenant, job_id, after=after):
                 after = event.seq
@@ -144,20 +146,14 @@ class Jobs:
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._worker.close()
 
-    def _enqueue(self, tenant: Tenant, job: JobRecord, *, resumed: bool) -> bool:
-        """Take the job's lease and queue it; False when somebody else holds it."""
-        held = ExitStack()
-        if job_lease(job.id) not in held.enter_context(self._registry.lease(tenant, [job_lease(job.id)])):
-            held.close()
-            return False
-        self._pool.submit(self._do, tenant, job, held, resumed)
-        return True
-
-    def _do(self, tenant: Tenant, job: JobRecord, held: ExitStack, resumed: bool) -> None:
+    def _do(self, tenant: Tenant, job: JobRecord) -> None:
+        """Do a job when its turn has come, unless another server on the same stores does it or has done it."""
         try:
-            with held:
-                if self._registry.job(tenant, job.id).status != "RUNNING":
-                    return  # whoever held it ended it a moment ago
+            # a lease is an open file: only what is worked on has one, not all that waits
+            with self._registry.lease(tenant, [job_lease(job.id)]) as held:
+                if not held or self._registry.job(tenant, job.id).status != "RUNNING":
+                    return
+                resumed = bool(self._registry.events(tenant, job.id))
                 if resumed:
                     self._registry.add_events(tenant, job.id, [("resumed", {})])
                 self._worker.run(tenant, job, resumed=resumed)
@@ -168,5 +164,8 @@ class Jobs:
                     self._registry.finish_job(tenant, job.id, "FAILED", {}, reason)
                 if upload := job.request.get("upload"):
                     rmtree(Path(upload["path"]).parent, ignore_errors=True)
-        except StoreUnavailable:
-            log.exception("job %s was interrupted", job.id)
+        except StoreUnavailable as error:
+            log.warning("job %s was interrupted and is tried again: %s", job.id, error)
+            if not self._closing.wait(_AGAIN_SECONDS):
+                with suppress(RuntimeError):  # the end came in between
+                    self._pool.submit(self._do, tenant, job)

@@ -97,13 +97,14 @@ def _recall(service: Service, who: WhoAsks) -> Callable[..., Any]:
         session_id: Annotated[str, Field(min_length=1, max_length=128)] = "default",
         max_results: Annotated[int, Field(ge=1, le=50)] = 10,
         force_regex: bool = False,
+        filters: Filters = None,
     ) -> dict[str, Any]:
         def work() -> dict[str, Any]:
             asks = _reader(who(ctx))
             text = recall_query(query, force_regex=force_regex)
             found = service.recall(asks.tenant).retrieve(
                 asks.tenant,
-                Question(text, parse_filter(None)),
+                Question(text, parse_filter(filters)),
                 session_id=session_id,
                 max_results=max_results,
                 force_regex=force_regex,

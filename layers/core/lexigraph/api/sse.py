@@ -38,7 +38,16 @@ class ServerEvent:
         return ("\n".join(lines) + "\n\n").encode()
 
 
-Tell = Callable[[ServerEvent], None]
+class Tell:
+    """Called with an event, sends it; ``heard`` is False once the client has gone away."""
+
+    def __init__(self, send: Callable[[ServerEvent], None]) -> None:
+        self._send = send
+        self.heard = True
+
+    def __call__(self, event: ServerEvent) -> None:
+        """Send an event, if anybody hears it."""
+        self._send(event)
 
 
 def stream(
@@ -59,9 +68,11 @@ def stream(
     async def events() -> AsyncIterator[bytes]:
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[ServerEvent | None]()
 
-        def tell(event: ServerEvent | None) -> None:
+        def put(event: ServerEvent | None) -> None:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(queue.put_nowait, event)
+
+        tell = Tell(put)
 
         def run() -> None:
             try:
@@ -69,26 +80,29 @@ def stream(
             except Exception as error:  # noqa: BLE001  # the answer has begun: an event is all that can be sent
                 tell(broken_off(error))
             finally:
-                tell(None)
+                put(None)
 
         running = asyncio.ensure_future(to_thread.run_sync(run, abandon_on_cancel=True, limiter=_limiter()))
         last = time.monotonic()
-        while True:
-            left = last + patience - time.monotonic()
-            if left <= 0:
-                yield broken_off(too_late(patience)).encode()
-                running.cancel()
-                return
-            try:
-                event = await asyncio.wait_for(queue.get(), min(KEEP_ALIVE_SECONDS, left))
-            except TimeoutError:
-                yield b": keep-alive\n\n"
-                continue
-            if event is None:
-                break
-            last = time.monotonic()
-            yield event.encode()
-        await running
+        try:
+            while True:
+                left = last + patience - time.monotonic()
+                if left <= 0:
+                    yield broken_off(too_late(patience)).encode()
+                    running.cancel()
+                    return
+                try:
+                    event = await asyncio.wait_for(queue.get(), min(KEEP_ALIVE_SECONDS, left))
+                except TimeoutError:
+                    yield b": keep-alive\n\n"
+                    continue
+                if event is None:
+                    break
+                last = time.monotonic()
+                yield event.encode()
+            await running
+        finally:
+            tell.heard = False
 
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(events(), media_type="text/event-stream", headers=headers)

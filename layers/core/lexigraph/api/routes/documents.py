@@ -91,6 +91,7 @@ async def send_document(
         job_id=job.id,
         status="RUNNING" if running else "SUCCEEDED",
         status_url=f"/jobs/{job.id}",
+        namespace=namespace,
         document=DocumentReply.of(record) if record and not running else None,
     )
 

@@ -146,7 +146,8 @@ def _interrupted(service: Service, tenant: Tenant, request: Mapping[str, Any]) -
 
 def _tell(service: Service, tenant: Tenant, job: JobRecord, tell: sse.Tell) -> None:
     tell(sse.ServerEvent({}, name="start"))
-    for event in service.jobs.events(tenant, job.id):
+    # what nobody hears keeps no thread; the job goes on
+    for event in service.jobs.events(tenant, job.id, lambda: tell.heard):
         if event.stage not in ("result", "done"):
             tell(sse.ServerEvent({"stage": event.stage, **event.data}, id=str(event.seq)))
     over = service.stores.registry.job(tenant, job.id)

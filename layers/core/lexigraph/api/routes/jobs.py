@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from lexigraph.api.auth import Reader
+from lexigraph.api.auth import ReaderOrWriter
 from lexigraph.api.limits import WHOLE
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.ingest import EventList, EventReply, JobList, JobReply
@@ -25,7 +25,7 @@ JobId = Annotated[
 
 @router.get("", operation_id="list_jobs", summary="List jobs", responses=errors())
 async def list_jobs(
-    who: Reader,
+    who: ReaderOrWriter,
     service: TheService,
     limit: Annotated[int, Query(ge=1, le=1_000, description="at most so many", examples=[50]), WHOLE] = 50,
 ) -> JobList:
@@ -35,14 +35,14 @@ async def list_jobs(
 
 
 @router.get("/{job_id}", operation_id="get_job", summary="Tell how a job stands", responses=errors(404))
-async def get_job(who: Reader, service: TheService, job_id: JobId) -> JobReply:
+async def get_job(who: ReaderOrWriter, service: TheService, job_id: JobId) -> JobReply:
     """Return a job with its result."""
     return JobReply.of(await service.run(lambda: service.stores.registry.job(who.tenant, job_id)))
 
 
 @router.get("/{job_id}/events", operation_id="job_events", summary="List what a job did", responses=errors(404))
 async def job_events(
-    who: Reader,
+    who: ReaderOrWriter,
     service: TheService,
     job_id: JobId,
     after: Annotated[

@@ -46,7 +46,10 @@ class DocumentJob(Reply):
     job_id: str = Field(description="ask /jobs for it", examples=["0f6c2d1a9b3e4f508172635445362718"])
     status: Literal["RUNNING", "SUCCEEDED"] = Field(description="how the job stands", examples=["SUCCEEDED"])
     status_url: str = Field(description="where to ask for the job", examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
-    document: DocumentReply | None = Field(description="null while the job is not over", examples=[None])
+    namespace: str = Field(description="what it is filed under", examples=["default"])
+    document: DocumentReply | None = Field(
+        description="null while the job is not over, and for a file of several documents", examples=[None]
+    )
 
 
 class Removed(Reply):

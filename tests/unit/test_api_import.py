@@ -1,0 +1,20 @@
+"""Making the application is light: a function in the cloud pays for it at every cold start."""
+
+import subprocess
+import sys
+
+HEAVY = (
+    *("llama_index", "spacy", "onnxruntime", "tokenizers", "mcp", "boto3", "botocore", "pandas", "uvicorn"),
+    *("sklearn", "sentence_transformers", "re2", "pypdf", "docx", "openpyxl", "bs4", "typer", "rich", "httpx"),
+)
+CODE = f"""
+import sys
+from lexigraph.api.app import create_app
+create_app()
+print(*sorted({{name.split(".")[0] for name in sys.modules}} & set({HEAVY!r})))
+"""
+
+
+def test_making_the_application_loads_nothing_heavy() -> None:
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.split() == []
