@@ -60,7 +60,7 @@ class Database:
         with _REGISTER:
             _DATABASES.add(self)
         with translated(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(0o700, parents=True, exist_ok=True)  # other people's documents
         with self._borrowed(create=True) as handle:
             self._prepare(handle)
 
@@ -97,8 +97,7 @@ class Database:
             self._closing.clear()
 
     def _reset(self) -> None:
-        self._closing = threading.Event()
-        self._lock = threading.Lock()
+        self._lock, self._closing = threading.Lock(), threading.Event()
         self._local = threading.local()
         # a thread's connection goes when the thread does
         self._handles: weakref.WeakSet[_Handle] = weakref.WeakSet()
@@ -152,8 +151,7 @@ class _Handle:
     """The connection of one thread to a file, opened when first used; ``lock`` is held while it is in use."""
 
     def __init__(self, path: Path, on_open: Callable[[sqlite3.Connection], None] | None, closing: threading.Event) -> None:
-        self.path = path
-        self.lock = threading.RLock()
+        self.path, self.lock = path, threading.RLock()
         self._on_open, self._closing = on_open, closing
         self._file: tuple[int, int] | None = None
         self._connection: sqlite3.Connection | None = None
