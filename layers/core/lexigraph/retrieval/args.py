@@ -106,7 +106,7 @@ def check_names(given: Mapping[str, Any], known: Sequence[str]) -> None:
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise InvalidInput(f"unknown parameter {name!r}{hint or "."} Known: {', '.join(known)}")
+            raise InvalidInput(f"unknown parameter {name!r}{hint or '.'} Known: {', '.join(known)}")
 
 
 @dataclass(frozen=True, slots=True)

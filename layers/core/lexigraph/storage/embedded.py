@@ -21,8 +21,6 @@ from lexigraph.model.errors import InvalidInput, LexigraphError, Misconfigured, 
 
 APPLICATION_ID = 0x4C455849  # "LEXI"
 _BUSY_SECONDS = 120.0
-# pages of its own, in kB: readers, of whom a server has dozens, share what is mapped
-_WRITER = "PRAGMA cache_size=-65536"
 _PRAGMAS = f"""
 PRAGMA busy_timeout={_BUSY_SECONDS * 1000:.0f};
 PRAGMA synchronous=NORMAL;
@@ -200,7 +198,8 @@ class _Handle:
         connection = self.connect()
         if self._turn < 0:
             self._turn = os.open(f"{self.path}-turn", os.O_RDONLY | os.O_CREAT, 0o666)
-            connection.execute(_WRITER)
+            # in kB; readers, of whom a server has dozens, share what is mapped
+            connection.execute("PRAGMA cache_size=-65536")
         give_up = time.monotonic() + _BUSY_SECONDS
         while not lock_now(self._turn):
             if time.monotonic() > give_up or self._closing.is_set():
