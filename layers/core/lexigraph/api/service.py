@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # requests worked on at the same time; more wait their turn, those first that came first
 _THREADS = 40  # where they wait for models elsewhere
-_THREADS_A_CORE = 2  # where all is computed here: more only take the processor from each other, and memory
+_THREADS_A_CORE = 1  # where all is computed here: more only take the processor from each other, and memory
 _WAITING = 40  # of those that wait for a job
 _ENGINES = 256
 _EMBEDDINGS, _EMBEDDING_SECONDS = 2_048, 3_600.0
