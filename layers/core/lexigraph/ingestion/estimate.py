@@ -7,6 +7,7 @@ from typing import Any
 
 from lexigraph.ingestion.chunk import chunk, count_tokens
 from lexigraph.ingestion.extract.prompts import EXTRACT
+from lexigraph.ingestion.extract.relation_prompts import RELATE, RELATIONS
 from lexigraph.ingestion.extract.schema import REPLY
 from lexigraph.ingestion.load import FileItem, Rejected, load
 from lexigraph.settings import Settings
@@ -19,6 +20,8 @@ FREE = frozenset({"none", "minilm"})
 _LOCAL_CHUNKS_A_SECOND = 12.0  # extraction and embedding on two cores: `lexigraph demo`
 _LLM_SECONDS_A_CHUNK = 6.0  # a reply of some 600 tokens
 _REPLY_SHARE = 1.5  # tokens of a reply for each of the chunk: statements repeat its text, facts name it again
+_CHARS_A_TOKEN = 4
+_RELATION_TOKENS = 60  # a reply that names one or two relations
 _STATEMENT_SHARE = 1.2  # tokens embedded for statements and topics, beside the chunk's own
 
 
@@ -55,7 +58,7 @@ def estimate(
 
     The prices of the language model are the caller's to give. What cannot be read is noted and left out.
     """
-    documents = characters = chunks = tokens = 0
+    documents = characters = chunks = tokens = pairs = 0
     notes: list[str] = []
     for item in items:
         for found in load(item, settings):
@@ -66,15 +69,20 @@ def estimate(
             documents += 1
             characters += len(found.text)
             chunks += len(cut)
+            pairs += sum(max(0, len(cut) - apart) for apart in range(1, settings.relation_window + 1))
             tokens += sum(count_tokens(c.indexed) for c in cut)
     by_llm = settings.extraction == "llm"
     calls = chunks * (2 if settings.propositions else 1) if by_llm else 0
     asked = calls * count_tokens(EXTRACT + str(REPLY)) + (tokens * (2 if settings.propositions else 1) if by_llm else 0)
     answered = round(tokens * _REPLY_SHARE) if by_llm else 0
+    if settings.relations and settings.llm != "none":
+        calls += pairs
+        asked += pairs * (count_tokens(RELATE + str(RELATIONS)) + 2 * settings.relation_truncate // _CHARS_A_TOKEN)
+        answered += pairs * _RELATION_TOKENS
     embedded = round(tokens * (1 + _STATEMENT_SHARE))
     usd = 0.0
     known = True
-    if by_llm and settings.llm not in FREE and not settings.llm.startswith("ollama:"):
+    if calls and settings.llm not in FREE and not settings.llm.startswith("ollama:"):
         if usd_per_million_input is None or usd_per_million_output is None:
             known = False
             notes.append(f"the price of {settings.llm} is not known here: give usd_per_million_input and _output")
@@ -86,7 +94,7 @@ def estimate(
         else:
             known = False
             notes.append(f"the price of {settings.embedding_model} is not known here")
-    seconds = calls * _LLM_SECONDS_A_CHUNK / settings.extract_concurrency if by_llm else 0.0
+    seconds = calls * _LLM_SECONDS_A_CHUNK / settings.extract_concurrency
     seconds += chunks / _LOCAL_CHUNKS_A_SECOND
     return Estimate(
         files=len(items),
