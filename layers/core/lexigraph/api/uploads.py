@@ -4,17 +4,21 @@ import re
 import secrets
 from pathlib import Path
 from shutil import copyfileobj, rmtree
+from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import UploadFile
+from fastapi import File, Query, UploadFile
 
 from lexigraph.api.errors import ApiError
+from lexigraph.api.limits import NUMBER
 from lexigraph.api.service import Service
 from lexigraph.ingestion.jobs import file_type, ingest_request
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.embedded import translated
 from lexigraph.storage.protocols import JobRecord
 
+Upload = Annotated[UploadFile, File(description="txt, md, html, pdf, docx, json, jsonl, csv or xlsx", examples=["flow.md"])]
+Wait = Annotated[float, Query(ge=0, le=600, description="seconds to wait for the end; then 202", examples=[20.0]), NUMBER]
 _MAX_NAME = 200
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\]")
 

@@ -2,15 +2,15 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, File, Form, Path, Query, Response, UploadFile
+from fastapi import APIRouter, Form, Path, Query, Response
 
 from lexigraph.api.auth import Reader, Writer
 from lexigraph.api.errors import ApiError
-from lexigraph.api.limits import NUMBER, TEXT, WHOLE
+from lexigraph.api.limits import TEXT, WHOLE
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.documents import DocumentJob, DocumentList, DocumentReply, Removed
 from lexigraph.api.service import TheService
-from lexigraph.api.uploads import begin_upload, check_taken
+from lexigraph.api.uploads import Upload, Wait, begin_upload, check_taken
 from lexigraph.model.ids import source_id
 from lexigraph.storage.protocols import DocumentRecord, JobRecord
 
@@ -64,15 +64,11 @@ async def send_document(
     who: Writer,
     service: TheService,
     response: Response,
-    file: Annotated[
-        UploadFile, File(description="txt, md, html, pdf, docx, json, jsonl, csv or xlsx", examples=["flow.md"])
-    ],
+    file: Upload,
     namespace: Annotated[
         str, Form(min_length=1, max_length=128, description="what it is filed under", examples=["default"]), TEXT
     ] = "default",
-    wait: Annotated[
-        float, Query(ge=0, le=600, description="seconds to wait for the end; then 202", examples=[20.0]), NUMBER
-    ] = 20.0,
+    wait: Wait = 20.0,
 ) -> DocumentJob:
     """Take a document in. A file of the same name in the same namespace is replaced, at once and whole."""
     wait = min(wait, service.settings.api_deadline - 1)

@@ -2,15 +2,15 @@
 
 from typing import Annotated, Any, cast
 
-from fastapi import APIRouter, File, Form, Query, Response, UploadFile
+from fastapi import APIRouter, Form, Response
 
 from lexigraph.api.auth import Reader, Writer, check_database
-from lexigraph.api.limits import NUMBER, TEXT
+from lexigraph.api.limits import TEXT
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.ingest import UploadReply
 from lexigraph.api.schemas.multihop import MultihopReply, MultihopRequest
 from lexigraph.api.service import TheService
-from lexigraph.api.uploads import begin_upload, check_taken, new_namespace
+from lexigraph.api.uploads import Upload, Wait, begin_upload, check_taken, new_namespace
 from lexigraph.model.question import Question
 from lexigraph.retrieval.retrievers.multihop import MultihopRetriever
 from lexigraph.storage.protocols import JobRecord
@@ -30,15 +30,11 @@ async def upload_document(
     who: Writer,
     service: TheService,
     response: Response,
-    file: Annotated[
-        UploadFile, File(description="txt, md, html, pdf, docx, json, jsonl, csv or xlsx", examples=["flow.md"])
-    ],
+    file: Upload,
     db_name: Annotated[
         str, Form(min_length=1, max_length=128, description="label of the database", examples=[DATABASE]), TEXT
     ] = DATABASE,
-    wait: Annotated[
-        float, Query(ge=0, le=600, description="seconds to wait for the end; then 202", examples=[20.0]), NUMBER
-    ] = 20.0,
+    wait: Wait = 20.0,
 ) -> UploadReply:
     """Take a document in; the reply names the namespace made for it (H-26)."""
     check_database(who, db_name)
