@@ -20,8 +20,13 @@ $(VENV)/laptop: requirements/laptop.lock pyproject.toml $(VENV)/uv
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/dev: requirements/dev.lock $(VENV)/laptop
+$(VENV)/dev: requirements/dev.lock requirements/aws.lock $(VENV)/laptop
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/aws.lock
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.lock
+	@touch $@
+
+$(VENV)/infra: requirements/infra.lock $(VENV)/dev
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/infra.lock
 	@touch $@
 
 setup: $(VENV)/dev  ## create .venv with everything
@@ -53,7 +58,9 @@ requirements: $(VENV)/dev  ## which test shows which requirement; fails when one
 lock: $(VENV)/uv  ## resolve requirements/*.lock anew
 	@set -e; C="$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links"; \
 	$$C --extra laptop pyproject.toml -o requirements/laptop.lock; \
-	$$C --group dev -c requirements/laptop.lock -o requirements/dev.lock; \
+	$$C --extra aws pyproject.toml -c requirements/laptop.lock -o requirements/aws.lock; \
+	$$C --group dev -c requirements/laptop.lock -c requirements/aws.lock -o requirements/dev.lock; \
+	$$C --group infra -c requirements/dev.lock -o requirements/infra.lock; \
 	printf "hatchling==1.33.0\neditables\n" | $$C - -o requirements/build.lock; \
 	echo "uv==0.13.9" | $$C - -o requirements/uv.lock
 
