@@ -211,7 +211,7 @@ def test_a_title_names_an_entity_even_when_no_text_does(graph_store: GraphStore)
     near = graph_store.neighbourhood(A, sky)
 
     assert [(link.kind, near.entities[link.entity_id].value) for link in near.links] == [("about", "Mercury")]
-    assert [row.value for row in near.statements] == ["It circles the Sun in 88 days."]
+    assert [row.value for chunk in near.chunks for row in chunk.rows] == ["It circles the Sun in 88 days."]
 
 
 def test_links_lead_to_documents_about_sharing_and_naming(graph_store: GraphStore) -> None:

@@ -61,7 +61,7 @@ def calls(index: LexicalGraphIndex) -> dict[str, Callable[[], Any]]:
         "graph.chunk_ids": lambda: s.graph.chunk_ids(THEIRS, document.source_id),
         "graph.entities": lambda: s.graph.entities(THEIRS, entities, connected=9).found,
         "graph.evidence": lambda: s.graph.evidence(THEIRS, wanted),
-        "graph.neighbourhood": lambda: s.graph.neighbourhood(THEIRS, chunks, names={chunks[0]: entities}).statements,
+        "graph.neighbourhood": lambda: s.graph.neighbourhood(THEIRS, chunks, names={chunks[0]: entities}).chunks,
         "graph.nodes": lambda: s.graph.nodes(THEIRS, entities, near=entities),
         "graph.surroundings": lambda: s.graph.surroundings(THEIRS, entities).nodes,
         "graph.adjacent": lambda: s.graph.adjacent(THEIRS, chunks, per_kind=9).places,

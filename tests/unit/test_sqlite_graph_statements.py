@@ -107,7 +107,7 @@ def written(store: SqliteGraphStore) -> list[tuple[int, int]]:
     """Return the keys of the chunks for reading, and how many statements each has there."""
     with store._database.read() as connection:
         rows = connection.execute("SELECT chunk, statements FROM chunk_statements ORDER BY chunk").fetchall()
-    return [(k, len(json.loads(text)[2])) for k, text in rows]
+    return [(k, len(json.loads(text.split("\n")[1])[1])) for k, text in rows]
 
 
 def in_tables(store: SqliteGraphStore) -> list[tuple[int, int]]:
@@ -136,6 +136,23 @@ def test_many_chunks_of_format_1_are_converted(store: SqliteGraphStore, tmp_path
     show(store, A, version(A, "Large", {f"Part {n}": [said(f"Number {n}.")] for n in range(1_201)}))
     as_format_1(tmp_path / "store" / "graph.sqlite", tmp_path / "old" / "graph.sqlite")
     assert written(SqliteGraphStore(f"sqlite:///{tmp_path / 'old'}")) == [(k, 1) for k in range(1, 1_202)]
+
+
+def test_a_file_of_format_3_is_read_as_if_it_had_been_written_today(store: SqliteGraphStore, tmp_path: Path) -> None:
+    town = version(A, "Town", TOWN)
+    show(store, A, town, version(A, "Otto", {"Life": [said("Otto lives in Town.", "Otto", "Town")]}))
+    old = tmp_path / "old"
+    as_format_1(tmp_path / "store" / "graph.sqlite", old / "graph.sqlite")
+    before = SqliteGraphStore(f"sqlite:///{old}")
+    before.stats(A)
+    before.close()
+    with closing(sqlite3.connect(old / "graph.sqlite")) as connection:  # one line a chunk, names spelled out a statement
+        connection.execute("UPDATE chunk_statements SET statements = '[\"chunk:0\",[],[]]'")
+        connection.execute("PRAGMA user_version = 3")
+        connection.commit()
+    opened = SqliteGraphStore(f"sqlite:///{old}")
+    request = EvidenceRequest(chunks=tuple(town.placements))
+    assert opened.evidence(A, request) == store.evidence(A, request) != []
 
 
 def test_what_is_written_for_reading_goes_with_its_chunk(store: SqliteGraphStore) -> None:

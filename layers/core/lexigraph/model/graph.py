@@ -5,7 +5,7 @@ Frozen, without I/O. The writing side (:class:`ChunkGraph`) is what one chunk co
 it is made in a third of the time.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -157,6 +157,41 @@ class StatementRow(NamedTuple):
     source: Source
     facts: tuple[FactRow, ...] = ()
     entities: tuple[str, ...] = ()
+
+
+class ChunkStatements:
+    """What a live chunk says; ``entities`` are the ids of what its statements name.
+
+    Links lead to hundreds of chunks of which few are read, so the rows are put together when they are first looked at.
+    """
+
+    __slots__ = ("_read", "_rows", "entities", "id", "source")
+
+    def __init__(
+        self, id_: str, source: Source, entities: Sequence[str], read: Callable[[], Sequence[StatementRow]]
+    ) -> None:
+        self.id, self.source, self.entities = id_, source, entities
+        self._read = read
+        self._rows: Sequence[StatementRow] | None = None
+
+    @property
+    def rows(self) -> Sequence[StatementRow]:
+        """The statements in reading order."""
+        if self._rows is None:
+            self._rows = self._read()
+        return self._rows
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ChunkStatements) and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __repr__(self) -> str:
+        return f"ChunkStatements{self._content()}"
+
+    def _content(self) -> tuple[object, ...]:
+        return self.id, self.source, sorted(self.entities), list(self.rows)
 
 
 class Link(NamedTuple):

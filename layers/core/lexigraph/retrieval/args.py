@@ -37,7 +37,7 @@ source not seen yet. 0 or None: plain ``vss_top_k`` | 5 |
     | ``bm25_weight`` | BM25's share of likeness, the rest is cosine; chat logs may want more | 0.3 |
     | ``link_rounds`` | hops along links (mentions to what is about them) from the best chunks: 0, 1 or 2 | 2 |
     | ``link_seeds`` | best chunks whose links a hop follows | 5 |
-    | ``max_links_per_entity`` | chunks reached through one entity in one hop at most | 10 |
+    | ``max_links_per_entity`` | chunks reached through one entity in one hop at most | 7 |
     | ``max_link_df`` | chunks that share an entity are linked when at most so many sources name it | 15 |
     | ``max_statements_per_entity`` | EntityBasedSearch: statements collected for one entity at most | 20 |
     | ``topic_weight`` | how much a chunk counts for its topic being like the question (TopicBeamSearch) | 0.6 |
@@ -65,7 +65,7 @@ with an entity in common) at most: 0 to 5 | 2 |
     bm25_weight: float = 0.3
     link_rounds: int = 2
     link_seeds: int = 5
-    max_links_per_entity: int = 10
+    max_links_per_entity: int = 7
     max_link_df: int = 15
     max_statements_per_entity: int = 20
     topic_weight: float = 0.6

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from lexigraph.inference.protocols import Reranker
-from lexigraph.model.graph import Entity, Link
+from lexigraph.model.graph import ChunkStatements, Entity, Link
 from lexigraph.retrieval.expansion import Expansion
 from lexigraph.retrieval.ranking import Candidate
 from lexigraph.retrieval.reranking import scored
@@ -74,7 +74,8 @@ class Beam(Expansion):
 
     def score(self, step: str, new: Collection[str] = ()) -> None:
         """Learn how like the question all statements found and their chunks are."""
-        vector, known, rows = self.measured.goals[0].vector, self.measured.cosines, self.found.rows
+        vector, known = self.measured.goals[0].vector, self.measured.cosines
+        rows = {i: self.found.said(i) for i in self.found.candidates}
         unknown = {i: told for i, of_chunk in rows.items() if (told := [s for s in of_chunk if s not in known])}
         ids = tuple(sorted(set().union(*unknown.values())))
         known.update(dict.fromkeys(ids, 0.0))
@@ -152,7 +153,7 @@ class Beam(Expansion):
             candidate = self.found.candidates[i]
             for entity in self._title_ids(candidate.title):
                 titled[entity].append(i)
-            for entity in self._mentioned(i):
+            for entity in self.found.mentioned(i):
                 naming[entity].append(i)
         known = dict(self.found.entities)
         for entity, chunks in titled.items():
@@ -162,7 +163,7 @@ class Beam(Expansion):
         most, rare = self.args.max_links_per_entity, self.args.max_link_df
         for start in starts:
             own = self._title_ids(self.found.candidates[start].title)
-            for entity in {*self._mentioned(start), *ids[start]} & known.keys():
+            for entity in {*self.found.mentioned(start), *ids[start]} & known.keys():
                 links |= {Link(start, entity, to, "about") for to in titled[entity][:most]}
                 if known[entity].df <= rare:
                     links |= {Link(start, entity, to, "shared") for to in naming[entity][:most]}
@@ -170,8 +171,12 @@ class Beam(Expansion):
                 if known[entity].df <= 4 * rare:
                     links |= {Link(start, entity, to, "named") for to in naming[entity][:most]}
         kept = sorted((x for x in links if x.from_chunk != x.to_chunk), key=_place)
-        reached = dict.fromkeys(x.to_chunk for x in kept)
-        return Neighbourhood(tuple(kept), tuple(row for i in reached for row in self.found.rows[i].values()), known)
+        return Neighbourhood(tuple(kept), tuple(self._again(i) for i in dict.fromkeys(x.to_chunk for x in kept)), known)
+
+    def _again(self, chunk_id: str) -> ChunkStatements:
+        """Return a chunk found before as a link leads to it."""
+        rows = tuple(self.found.said(chunk_id).values())
+        return ChunkStatements(chunk_id, rows[0].source, tuple(self.found.mentioned(chunk_id)), lambda: rows)
 
 
 def _place(link: Link) -> tuple[str, str, str, str]:

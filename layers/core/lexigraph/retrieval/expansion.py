@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from lexigraph.model.graph import Entity, Link, StatementRow
+from lexigraph.model.graph import ChunkStatements, Entity, Link, Source, StatementRow
 from lexigraph.model.ids import node_id
 from lexigraph.retrieval.anchors import Anchors, spread_over_sources
 from lexigraph.retrieval.args import TraversalArgs
@@ -32,15 +32,34 @@ _MAX_TITLE_CHARS = 200
 
 @dataclass(slots=True)
 class Evidence:
-    """Chunks that may answer, their statements, and the links that were followed, hop by hop."""
+    """Chunks that may answer, their statements, and the links that were followed, hop by hop.
+
+    ``rows`` are the statements read so far, ``linked`` the chunks that links lead to.
+    """
 
     candidates: dict[str, Candidate] = field(default_factory=dict)
     rows: dict[str, dict[str, StatementRow]] = field(default_factory=dict)
+    linked: dict[str, ChunkStatements] = field(default_factory=dict)
     links: dict[tuple[str, str, str, str], Link] = field(default_factory=dict)
     entities: dict[str, Entity] = field(default_factory=dict)
     hops: list[list[str]] = field(default_factory=list)
     topics: dict[str, FoundTopic] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
+    _read: set[str] = field(default_factory=set)
+
+    def said(self, chunk_id: str) -> dict[str, StatementRow]:
+        """Return the statements found of a chunk, by id: of one that a link leads to, all."""
+        said = self.rows[chunk_id]
+        if chunk_id in self.linked and chunk_id not in self._read:
+            self._read.add(chunk_id)
+            for row in self.linked[chunk_id].rows:
+                said.setdefault(row.id, row)
+        return said
+
+    def mentioned(self, chunk_id: str) -> set[str]:
+        """Return the ids of the entities that the statements found of a chunk name."""
+        linked = self.linked.get(chunk_id)
+        return {e for row in self.rows[chunk_id].values() for e in row.entities}.union(linked.entities if linked else ())
 
 
 class Expansion:
@@ -104,9 +123,11 @@ class Expansion:
         for link in self._sound(around, in_text):
             self.found.links[link.from_chunk, link.entity_id, link.to_chunk, link.kind] = link
         reached = {key[2] for key in self.found.links}
-        new = [row for row in around.statements if row.chunk_id in reached]
-        self._add((row, "link") for row in new)
-        self.score(f"scores_{hop}", {row.chunk_id for row in new})
+        new = [chunk for chunk in around.chunks if chunk.id in reached]
+        for chunk in new:
+            self._candidate(chunk.id, chunk.source, "link").entities.update(chunk.entities)
+            self.found.linked.setdefault(chunk.id, chunk)
+        self.score(f"scores_{hop}", {chunk.id for chunk in new})
 
     def score(self, step: str, new: Collection[str] = ()) -> None:
         """Learn how like the question the ``new`` chunks, and all others found, are."""
@@ -133,28 +154,30 @@ class Expansion:
 
     def _add(self, found: Iterable[tuple[StatementRow, str]]) -> None:
         """Take in statements, each with the reason why it was found."""
-        rows, candidates, nothing = self.found.rows, self.found.candidates, np.zeros(len(self.ranker.coverage.words))
         for row, reason in found:
-            i = row.chunk_id
-            said = rows.get(i)
-            if said is None:
-                title, rows[i] = row.source.title, (said := {})
-                entities = set(self._title_ids(title))
-                candidates[i] = Candidate(i, row.source.id, title, "", nothing, entities=entities, reason=reason)
-            said.setdefault(row.id, row)
-            candidates[i].entities.update(row.entities)
+            self._candidate(row.chunk_id, row.source, reason).entities.update(row.entities)
+            self.found.rows[row.chunk_id].setdefault(row.id, row)
+
+    def _candidate(self, chunk_id: str, source: Source, reason: str) -> Candidate:
+        """Return the candidate that a chunk is, from now on if it was none; ``reason`` is why it was found first."""
+        candidate = self.found.candidates.get(chunk_id)
+        if candidate is None:
+            entities, nothing = set(self._title_ids(source.title)), np.zeros(len(self.ranker.coverage.words))
+            candidate = Candidate(chunk_id, source.id, source.title, "", nothing, entities=entities, reason=reason)
+            self.found.candidates[chunk_id], self.found.rows[chunk_id] = candidate, {}
+        return candidate
 
     def _refresh(self, chunk_ids: Collection[str]) -> None:
         """Bring what is known of some candidates up to date."""
         changed = []
         for i in chunk_ids:
-            candidate, rows = self.found.candidates[i], self.found.rows[i].values()
-            text = self.likeness.texts.get(i) or "\n".join([row.value for row in rows])
+            candidate = self.found.candidates[i]
+            text = self.likeness.texts.get(i) or "\n".join([row.value for row in self.found.said(i).values()])
             if text != candidate.text:
                 candidate.text = text
                 changed.append(candidate)
             if self.found.topics:
-                self._take_topic(candidate, rows)
+                self._take_topic(candidate, self.found.said(i).values())
         coverage = self.ranker.coverage
         held = np.maximum(coverage.held([c.title for c in changed]), coverage.held([c.text for c in changed]))
         for candidate, row in zip(changed, held, strict=True):
@@ -191,7 +214,7 @@ class Expansion:
         """Return what may be a name in a chunk's text, each with the id of its entity, without the parts of names that it is
         known to mention.
         """
-        mentioned = self._mentioned(chunk_id)
+        mentioned = self.found.mentioned(chunk_id)
         tenant, text = self.stores.tenant, self.found.candidates[chunk_id].text
         found = [(_entity_id(tenant, name.key), name) for name in names(text)]
         whole = longest(name for entity, name in found if entity in mentioned)
@@ -202,9 +225,6 @@ class Expansion:
             if (within := home.get(name.first)) is None or name.last > within.last or name is within
         ]
 
-    def _mentioned(self, chunk_id: str) -> set[str]:
-        return {e for row in self.found.rows[chunk_id].values() for e in row.entities}
-
     def _sound(self, around: Neighbourhood, in_text: Mapping[str, Sequence[tuple[str, Name]]]) -> Iterable[Link]:
         """Yield the links worth following: not by a name that only is part of a longer one, nor back to the same title."""
         parts: dict[str, set[str]] = {}
@@ -213,8 +233,8 @@ class Expansion:
             known = [(entity, name) for entity, name in found if entity in around.entities]
             whole = {self._entity_id(name.key) for name in longest(name for _, name in known)}
             own[i] = self._title_ids(self.found.candidates[i].title)
-            parts[i] = {entity for entity, _ in known} - whole - self._mentioned(i) - own[i]
-        home = {row.chunk_id: row.source.id for row in around.statements}
+            parts[i] = {entity for entity, _ in known} - whole - self.found.mentioned(i) - own[i]
+        home = {chunk.id: chunk.source.id for chunk in around.chunks}
         for link in around.links:
             by_part = link.entity_id in parts[link.from_chunk]
             to_itself = link.entity_id in own[link.from_chunk] and (

@@ -56,7 +56,7 @@ class HybridArgs:
     graph_rank: str = "none"
     graph_rank_weight: float = 0.1
     max_entities: int = 20
-    max_links_per_entity: int = _TRAVERSAL.max_links_per_entity
+    max_links_per_entity: int = 10
     max_link_df: int = _TRAVERSAL.max_link_df
     min_rel_confidence: float = 0.4
     entity_min_length: int = 2

@@ -51,7 +51,7 @@ entities followed | 10 |
     entity_weight: float = _TRAVERSAL.entity_weight
     bm25_weight: float = _TRAVERSAL.bm25_weight
     link_seeds: int = _TRAVERSAL.link_seeds
-    max_links_per_entity: int = _TRAVERSAL.max_links_per_entity
+    max_links_per_entity: int = 10
     max_link_df: int = _TRAVERSAL.max_link_df
     diversity: float = _TRAVERSAL.diversity
 

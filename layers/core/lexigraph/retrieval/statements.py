@@ -80,7 +80,7 @@ def _fits(expansion: Expansion, ranked: Sequence[Ranked]) -> dict[str, list[Fit]
         if chunk.via:
             name = found.entities[chunk.via.entity_id].value.casefold()
             leads[chunk.via.from_chunk].append((chunk.via.entity_id, name, chunk.parts["link"] / most))
-    rows = [list(found.rows[chunk.id].values()) for chunk in ranked]
+    rows = [list(found.said(chunk.id).values()) for chunk in ranked]
     held = coverage.held([f"{row.value}\n{row.details}" for of_chunk in rows for row in of_chunk])
     fits, at = {}, 0
     for chunk, of_chunk in zip(ranked, rows, strict=True):

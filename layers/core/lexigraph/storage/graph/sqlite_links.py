@@ -9,7 +9,7 @@ from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Link
 from lexigraph.storage.graph.sqlite_gate import PLACED, Gate, Pair, select
 from lexigraph.storage.graph.sqlite_read import TITLED, entity_rows, same_meaning, seen_entities, seldom
-from lexigraph.storage.graph.sqlite_rows import statement_rows
+from lexigraph.storage.graph.sqlite_rows import chunk_statements
 from lexigraph.storage.graph.sqlite_write import keys_by_id, tenant_key
 from lexigraph.storage.protocols import Neighbourhood
 
@@ -54,13 +54,13 @@ def neighbourhood(
         if entity in known:
             links |= {(chunk, entity, to, "named") for to in sharing.get(entity, ())}
     links = {link for link in links if link[0] != link[2]}
-    rows, public_chunk = statement_rows(connection, gate, set(), {to for _, _, to, _ in links}, facts=facts)
-    public_chunk.update(seeds)
+    reached = chunk_statements(connection, gate, {to for _, _, to, _ in links}, facts=facts)
+    public_chunk = seeds | {k: chunk.id for k, chunk in reached.items()}
     seen = ((a, e, b, kind) for a, e, b, kind in links if e in passed and b in public_chunk)
     hops = sorted((public_chunk[a], passed[e].id, public_chunk[b], kind) for a, e, b, kind in seen)
     return Neighbourhood(
         links=tuple(Link(*hop) for hop in hops),
-        statements=tuple(rows),
+        chunks=tuple(reached.values()),
         entities={e.id: e for e in passed.values()},
     )
 

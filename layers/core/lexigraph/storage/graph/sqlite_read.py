@@ -135,7 +135,7 @@ def evidence(connection: sqlite3.Connection, tenant: str, request: EvidenceReque
     wanted = sorted(named.union(*same.values()))
     pairs |= _of_entities(connection, gate, wanted, request.per_entity)
     pairs |= of_topics(connection, gate, request, wanted)
-    rows, _ = statement_rows(connection, gate, pairs, chunks, facts=request.facts)
+    rows = statement_rows(connection, gate, pairs, chunks, facts=request.facts)
     return _with_asked(connection, rows, same) if same else rows
 
 

@@ -3,16 +3,19 @@
 What that text holds never changes while the chunk exists: a statement, a topic and an entity stay as long as a chunk says,
 holds or names them. What does change is joined when it is read: place, source and liveness. Facts are seldom wanted and
 stay in their tables.
+
+The text is two lines of JSON: ``[chunk id, ids of the entities named]``, and ``[[topic id, title]...]`` with the statements,
+which name topics and entities by their places in these lists. Of most chunks that links lead to only the first is read.
 """
 
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from lexigraph.model.graph import FactRow, Source, StatementRow
+from lexigraph.model.graph import ChunkStatements, FactRow, Source, StatementRow
 from lexigraph.storage.graph.sqlite_gate import Gate, Pair, select
 from lexigraph.storage.graph.sqlite_write import public
 
@@ -38,60 +41,88 @@ _NAMES = """
 SELECT x.chunk, x.statement, e.id FROM mentions x CROSS JOIN entity e ON e.k = x.entity WHERE x.chunk IN ({}) ORDER BY e.id
 """
 _decoded = json.JSONDecoder().raw_decode
+_encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _row = partial(tuple.__new__, StatementRow)  # half the time of a call with as many arguments
+_Facts = Mapping[Pair, tuple[FactRow, ...]]
+
+
+class _Told:
+    """A live chunk and the text beside it."""
+
+    __slots__ = ("end", "entities", "id", "key", "place", "source", "text")
+
+    def __init__(self, key: int, text: str, place: tuple[int, int], source: Source) -> None:
+        (self.id, self.entities), self.end = _decoded(text)
+        self.key, self.text, self.place, self.source = key, text, place, source
+
+    def rows(self, facts: _Facts, only: Container[int] | None = None) -> list[StatementRow]:
+        """Return the chunk's statements in reading order; ``only`` are the keys of those wanted."""
+        (topics, said), _ = _decoded(self.text, self.end + 1)
+        (seq, start), chunk, id_, source, name = self.place, self.key, self.id, self.source, self.entities.__getitem__
+        rows = []
+        for k, i, value, details, topic, position, first, last, names in said:
+            if only is None or k in only:
+                t, title = topics[topic]
+                of, named = facts.get((chunk, k), ()) if facts else (), tuple(map(name, names))
+                # spelled out: starred parts would take as long again
+                rows.append(_row((i, value, details, t, title, id_, seq, position, first, last, start, source, of, named)))
+        return rows
 
 
 def statement_rows(
     connection: sqlite3.Connection, gate: Gate, pairs: set[Pair], whole: Iterable[int] = (), *, facts: bool = True
-) -> tuple[list[StatementRow], dict[int, str]]:
+) -> list[StatementRow]:
     """Return the live statements of (chunk, statement) pairs and all of the chunks in ``whole``, in reading order.
 
-    Of a statement said in several chunks, where it stands first. Without ``facts`` those of the rows are left out. Returned
-    with them are the public ids of the chunks that are live.
+    Of a statement said in several chunks, where it stands first. Without ``facts`` those of the rows are left out.
     """
     complete = set(whole)
     wanted: dict[int, set[int]] = defaultdict(set)
     for chunk, statement in pairs:
         wanted[chunk].add(statement)
-    told = sorted(select(connection, _STATEMENTS + gate.sql, complete | wanted.keys(), gate))
-    supported = _facts_of(connection, {row[2] for row in told}) if facts else {}
-    rows: list[StatementRow] = []
-    public_chunk: dict[int, str] = {}
+    told = _told(connection, gate, complete | wanted.keys())
+    supported = _facts_of(connection, {one.key for one in told}) if facts else {}
+    rows: dict[str, StatementRow] = {}
+    for one in told:
+        for row in one.rows(supported, None if one.key in complete else wanted[one.key]):
+            rows.setdefault(row.id, row)
+    return list(rows.values())
+
+
+def chunk_statements(
+    connection: sqlite3.Connection, gate: Gate, chunks: Iterable[int], *, facts: bool = True
+) -> dict[int, ChunkStatements]:
+    """Return the live ones of these chunks with what they say, in reading order."""
+    told = _told(connection, gate, set(chunks))
+    supported = _facts_of(connection, {one.key for one in told}) if facts else {}
+    return {one.key: ChunkStatements(one.id, one.source, one.entities, partial(one.rows, supported)) for one in told}
+
+
+def _told(connection: sqlite3.Connection, gate: Gate, chunks: set[int]) -> list[_Told]:
     sources: dict[bytes, Source] = {}
-    seen: set[int] = set()
-    for key, seq, chunk, chunk_start, text, *about in told:
+    found = []
+    for key, seq, chunk, start, text, *about in sorted(select(connection, _STATEMENTS + gate.sql, chunks, gate)):
         source = sources.get(key) or sources.setdefault(key, _source(key, *about))
-        only = None if chunk in complete else wanted[chunk]
-        id_, topics, said = _decoded(text)[0]
-        public_chunk[chunk] = id_
-        for k, i, value, details, topic, position, start, end, names in said:
-            if k in seen or (only is not None and k not in only):
-                continue
-            seen.add(k)
-            t, title = topics[topic]
-            of = supported.get((chunk, k), ()) if supported else ()
-            # spelled out: starred parts would take as long again
-            rows.append(
-                _row((i, value, details, t, title, id_, seq, position, start, end, chunk_start, source, of, tuple(names)))
-            )
-    return rows, public_chunk
+        found.append(_Told(chunk, text, (seq, start), source))
+    return found
 
 
 def store_statements(connection: sqlite3.Connection, chunks: Iterable[int]) -> None:
-    """Write beside each of some new chunks, whose tables are complete, what :func:`statement_rows` reads of it."""
+    """Write beside each of some chunks, whose tables are complete, what :func:`statement_rows` reads of it."""
     ids = dict(select(connection, "SELECT k, id FROM chunk WHERE k IN ({})", chunks))
-    names: dict[Pair, list[str]] = defaultdict(list)
+    places: dict[int, dict[str, int]] = defaultdict(dict)
+    named: dict[Pair, list[int]] = defaultdict(list)
     for c, s, entity in select(connection, _NAMES, ids):
-        names[c, s].append(public("entity", entity))
+        named[c, s].append(places[c].setdefault(public("entity", entity), len(places[c])))
     topics: dict[int, dict[tuple[str, str], int]] = defaultdict(dict)
     said: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
     for c, s, id_, value, details, topic, title, *place in select(connection, _SAID, ids):
         at = topics[c].setdefault((public("topic", topic), title), len(topics[c]))
-        said[c].append((s, public("statement", id_), value, details, at, *place, names.get((c, s), ())))
-    told = [(c, (public("chunk", id_), list(topics[c]), said[c])) for c, id_ in ids.items()]
+        said[c].append((s, public("statement", id_), value, details, at, *place, named.get((c, s), ())))
+    told = (((public("chunk", id_), list(places[c])), (list(topics[c]), said[c])) for c, id_ in ids.items())
     connection.executemany(
-        "INSERT INTO chunk_statements VALUES (?, ?)",
-        [(c, json.dumps(parts, ensure_ascii=False, separators=(",", ":"))) for c, parts in told],
+        "INSERT OR REPLACE INTO chunk_statements VALUES (?, ?)",
+        [(c, "\n".join(map(_encoded, parts))) for c, parts in zip(ids, told, strict=True)],
     )
 
 

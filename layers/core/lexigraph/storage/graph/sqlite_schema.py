@@ -7,7 +7,7 @@ Every edge that a chunk contributes carries the chunk's key (``said_in``, ``topi
 statements, ready for reading (:mod:`~lexigraph.storage.graph.sqlite_rows`).
 """
 
-VERSION = 3
+VERSION = 4
 
 SCHEMA = """
 CREATE TABLE tenant (k INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);

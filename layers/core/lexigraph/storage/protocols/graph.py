@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from lexigraph.model.filters import Filter
-from lexigraph.model.graph import ChunkGraph, Entity, Link, Placement, Source, StatementRow
+from lexigraph.model.graph import ChunkGraph, ChunkStatements, Entity, Link, Placement, Source, StatementRow
 from lexigraph.model.relations import PairObservation, RelationCounts, Step
 from lexigraph.model.tenant import Tenant
 
@@ -82,10 +82,13 @@ class EntityLookup:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """Links out of some chunks, the live statements of the chunks they lead to, and the entities they pass."""
+    """Links out of some chunks, the live chunks they lead to with what they say, and the entities they pass.
+
+    The chunks come by source and ``seq``; a statement said in several of them comes with each.
+    """
 
     links: tuple[Link, ...] = ()
-    statements: tuple[StatementRow, ...] = ()
+    chunks: tuple[ChunkStatements, ...] = ()
     entities: Mapping[str, Entity] = field(default_factory=dict)
 
 
