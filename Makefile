@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TESTS ?=
 
-.PHONY: help setup demo test ci soak lint types format lock bench openapi clean requirements
+.PHONY: help setup demo test ci soak lint types format lock bench openapi clean requirements layers synth servers
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -27,6 +27,15 @@ $(VENV)/dev: requirements/dev.lock requirements/aws.lock $(VENV)/laptop
 
 $(VENV)/infra: requirements/infra.lock $(VENV)/dev
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/infra.lock
+	@touch $@
+
+$(VENV)/emulator: requirements/emulator.lock $(VENV)/uv
+	@test -x .emulator/bin/python || $(PYTHON) -m venv .emulator
+	@$(BIN)/uv pip install --quiet --python .emulator/bin/python --require-hashes -r requirements/emulator.lock
+	@touch $@
+
+node_modules/.bin/cdk: package.json package-lock.json
+	@npm ci --silent --no-audit --no-fund
 	@touch $@
 
 setup: $(VENV)/dev  ## create .venv with everything
@@ -52,6 +61,9 @@ ci: lint types test  ## all that CI runs
 soak: $(VENV)/dev  ## full counts of kills, cases and clients; long
 	@$(BIN)/pytest -m "soak" -o faulthandler_timeout=7200 $(TESTS)
 
+servers: $(VENV)/dev  ## fetch and start once the servers that slow tests talk to: FalkorDB and a Gremlin Server
+	@$(BIN)/python -m tests.servers
+
 requirements: $(VENV)/dev  ## which test shows which requirement; fails when one is missing
 	@$(BIN)/python -m tests.requirements
 
@@ -60,12 +72,22 @@ lock: $(VENV)/uv  ## resolve requirements/*.lock anew
 	$$C --extra laptop pyproject.toml -o requirements/laptop.lock; \
 	$$C --extra aws pyproject.toml -c requirements/laptop.lock -o requirements/aws.lock; \
 	$$C --group dev -c requirements/laptop.lock -c requirements/aws.lock -o requirements/dev.lock; \
+	L="$(BIN)/uv pip compile --quiet --python-version 3.13 --python-platform aarch64-manylinux_2_28 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links"; \
+	$$L --extra api --extra aws pyproject.toml -c requirements/laptop.lock -c requirements/aws.lock -o requirements/layer-core.lock; \
+	$$L --extra files --extra llama-index pyproject.toml -c requirements/laptop.lock -c requirements/aws.lock -o requirements/layer-parsers.lock; \
 	$$C --group infra -c requirements/dev.lock -o requirements/infra.lock; \
+	$$C --group emulator -o requirements/emulator.lock; \
 	printf "hatchling==1.33.0\neditables\n" | $$C - -o requirements/build.lock; \
 	echo "uv==0.13.9" | $$C - -o requirements/uv.lock
+
+layers: $(VENV)/infra  ## build the layers of the functions; fails when one is too large
+	@$(BIN)/python -m infra.layers
+
+synth: $(VENV)/infra  ## synthesize and check the templates of every profile; no account, no Docker
+	@$(BIN)/python -m infra.synth
 
 openapi: $(VENV)/laptop  ## renew docs/openapi.json; refuses what would break clients
 	@$(BIN)/python -m lexigraph.api.openapi_file docs/openapi.json
 
 clean:           ## remove what the targets made
-	rm -rf $(VENV) .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .build .emulator .demo .emulated cdk.out node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,1 @@
+"""The CDK application: what `cdk deploy` makes of Lexigraph."""

@@ -1,0 +1,1 @@
+"""Small constructs that several stacks use."""

@@ -1,0 +1,117 @@
+"""What a deployment is: the profiles, and what the command line may change of them with ``-c name=value``."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+ProfileName = Literal["dev", "prod", "emulated"]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A kind of deployment. Money is in US dollars, memory in MB, times in UTC."""
+
+    name: ProfileName
+    python: str = "3.13"
+    machine: Literal["arm64", "host"] = "arm64"
+    # stores
+    graph: Literal["neptune", "embedded"] = "neptune"
+    vectors: Literal["aoss", "embedded"] = "aoss"
+    neptune_version: str = "1.4.7.0"
+    neptune_min: float = 1.0  # capacity units, the least that Neptune Serverless lets one have
+    neptune_max: float = 4.0
+    neptune_readers: int = 0
+    neptune_stop: str = "cron(0 19 * * ? *)"  # empty: it runs through
+    vector_units: int = 4  # OpenSearch capacity units at most, of indexing and of search each
+    standby: bool = False
+    backup_days: int = 7
+    keep_data: bool = False  # a deleted stack leaves buckets, table, graph and vectors
+    customer_key: bool = True
+    # functions
+    snap_start: bool = True
+    concurrency: int = 10  # batches of chunks extracted at the same time
+    log_days: int = 14
+    # models
+    embedding_model: str = "bedrock:amazon.titan-embed-text-v2:0"
+    llm: str = "bedrock:global.anthropic.claude-haiku-4-5-20251001-v1:0"
+    # operation
+    web_firewall: bool = False
+    budget: int = 300
+    alarm_email: str = ""
+    data: str = ""  # folder of the embedded stores, of the emulated profile
+
+    @property
+    def aws(self) -> bool:
+        """Whether it is for AWS and not for an emulator."""
+        return self.name != "emulated"
+
+
+PROFILES: Mapping[ProfileName, Profile] = {
+    "dev": Profile("dev"),
+    "prod": Profile(
+        "prod",
+        neptune_min=1.0,
+        neptune_max=16.0,
+        neptune_readers=1,
+        neptune_stop="",
+        vector_units=16,
+        standby=True,
+        backup_days=14,
+        keep_data=True,
+        concurrency=25,
+        log_days=90,
+        web_firewall=True,
+        budget=1_500,
+    ),
+    "emulated": Profile(
+        "emulated",
+        python="host",
+        machine="host",
+        graph="embedded",
+        vectors="embedded",
+        neptune_stop="",
+        customer_key=False,
+        snap_start=False,
+        embedding_model="minilm",
+        llm="none",
+        budget=0,
+    ),
+}
+# what ``-c name=value`` may change, with the type of the value
+CHANGEABLE: Mapping[str, type] = {
+    "neptune_min": float,
+    "neptune_max": float,
+    "neptune_readers": int,
+    "neptune_stop": str,
+    "vector_units": int,
+    "concurrency": int,
+    "log_days": int,
+    "embedding_model": str,
+    "llm": str,
+    "budget": int,
+    "alarm_email": str,
+    "data": str,
+}
+
+
+def profile_of(context: Mapping[str, Any]) -> Profile:
+    """Return the profile that the context names (``profile``, default dev), changed as it says.
+
+    Raise ``ValueError`` for an unknown profile, a value of another type, or the emulated profile without ``data``.
+    """
+    name = context.get("profile", "dev")
+    if name not in PROFILES:
+        raise ValueError(f"profile {name!r} is unknown: use -c profile={'|'.join(PROFILES)}")
+    changes: dict[str, Any] = {}
+    for key, kind in CHANGEABLE.items():
+        if (given := context.get(key)) is not None:
+            try:
+                changes[key] = kind(given)
+            except ValueError:
+                raise ValueError(f"-c {key}={given}: expected {kind.__name__}") from None
+    profile = replace(PROFILES[name], **changes)
+    if profile.graph == "embedded" and not profile.data:
+        raise ValueError("profile emulated: say where the embedded stores are, with -c data=FOLDER")
+    if not 1.0 <= profile.neptune_min <= profile.neptune_max <= 128 or profile.neptune_max < 2.5:
+        raise ValueError("neptune_min and neptune_max: Neptune Serverless takes 1 to 128, and a maximum of 2.5 or more")
+    return profile

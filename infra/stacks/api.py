@@ -1,0 +1,292 @@
+"""Api: one REST API under one kind of key; `query` reads, `manage` writes, `stream` reads and streams."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Stack
+from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_wafv2 as waf
+from constructs import Construct
+
+from infra.constructs.function import Function, Place, retention
+from infra.layers import ROOT
+from infra.settings import Profile
+from infra.stacks.ingestion import IngestionStack
+from infra.stores import Stores
+
+STAGE = "v1"
+_METHODS = ("get", "post", "put", "delete", "patch")
+# Lambda Web Adapter as AWS publishes it, a layer in each region
+_ADAPTER_ACCOUNT, _ADAPTER_VERSION = "753240598075", 25
+_SECONDS = 29  # API Gateway waits no longer for what is not streamed
+_STREAM_SECONDS = 300
+_KEY_CACHE_SECONDS = 60
+# operations by function; all others of the API go to `query`, and so does what the API does not know
+_MANAGED = (
+    "POST /documents",
+    "DELETE /documents/{document_id}",
+    "POST /ingest",
+    "POST /estimate",
+    "POST /cache/clear",
+    "POST /unstructured/upload_document",
+)
+_STREAMED = ("POST /query", "GET /jobs/{job_id}/events", "POST /mcp")
+_FOLLOWED = ("GET /ingest/stream",)  # takes in and streams
+_OPEN = ("GET /health",)
+# the gateway's own errors in the shape of all others
+_ERRORS: Mapping[str, tuple[apigateway.ResponseType, str, str, str]] = {
+    "Unauthorized": (apigateway.ResponseType.UNAUTHORIZED, "401", "unauthorized", "no API key: send it as X-API-Key"),
+    "Denied": (apigateway.ResponseType.ACCESS_DENIED, "403", "forbidden", "this API key opens nothing"),
+    "BadKey": (apigateway.ResponseType.INVALID_API_KEY, "403", "forbidden", "this API key opens nothing"),
+    "Throttled": (apigateway.ResponseType.THROTTLED, "429", "rate_limited", "too many requests: try again later"),
+    "Quota": (apigateway.ResponseType.QUOTA_EXCEEDED, "429", "quota_exceeded", "the quota of this month is used up"),
+    "TooLarge": (apigateway.ResponseType.REQUEST_TOO_LARGE, "413", "too_large", "at most 10 MB; put larger files into S3"),
+    "Slow": (apigateway.ResponseType.INTEGRATION_TIMEOUT, "503", "timeout", "no answer in time: ask with stream true"),
+    "Missing": (apigateway.ResponseType.MISSING_AUTHENTICATION_TOKEN, "404", "not_found", "no such route"),
+    "Bad": (apigateway.ResponseType.DEFAULT_4_XX, "", "bad_request", "the request cannot be taken as it is"),
+    "Failed": (apigateway.ResponseType.DEFAULT_5_XX, "", "internal_error", "the service failed; try again"),
+}
+
+
+def operations() -> list[str]:
+    """Return what the API offers, as ``GET /jobs/{job_id}``: from its description, and MCP, which it leaves out."""
+    paths = json.loads((ROOT / "docs" / "openapi.json").read_text("utf-8"))["paths"]
+    known = [f"{m.upper()} {path.rstrip('/')}" for path, methods in paths.items() for m in methods if m in _METHODS]
+    return sorted({*known, "POST /mcp", "GET /mcp", "DELETE /mcp"})
+
+
+class ApiStack(Stack):
+    """The HTTPS API of a deployment."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        profile: Profile,
+        stores: Stores,
+        ingestion: IngestionStack,
+        code: lambda_.Code,
+        core: lambda_.ILayerVersion,
+        inside: Place | None,
+        **options: Any,
+    ) -> None:
+        super().__init__(scope, id_, **options)
+        usage_key = f"lexigraph-{profile.name}-all-tenants"  # meters, opens nothing: who may is the authorizer's word
+        environment = {
+            **stores.environment,
+            "LEXIGRAPH_WORKFLOW": ingestion.machine.state_machine_arn,
+            "LEXIGRAPH_USAGE_KEYS": json.dumps({"*": usage_key}),
+        }
+        behind = {"LEXIGRAPH_API_AUTH": "gateway"}
+        made: dict[str, Any] = {"profile": profile, "code": code}
+        self.authorize = Function(
+            self, "authorize", **made, layers=[core], environment=environment, memory=512, seconds=10, snap_start=True
+        )
+        self.query = Function(
+            self,
+            "query",
+            **made,
+            layers=[core],
+            environment={**environment, **behind},
+            memory=2_048,
+            seconds=_SECONDS,
+            inside=inside,
+            snap_start=True,
+        )
+        self.manage = Function(
+            self,
+            "manage",
+            **made,
+            layers=[core],
+            environment={**environment, **behind},
+            memory=1_024,
+            seconds=_SECONDS,
+            snap_start=True,
+        )
+        self.functions = {"authorize": self.authorize, "query": self.query, "manage": self.manage}
+        stores.grant(self.authorize)
+        stores.grant(self.query, graph="read", artefacts="read", models=True)
+        self._grant_ingest(stores, ingestion, self.manage)
+        if profile.aws:
+            self._streaming(made, core, environment, inside)
+            stores.grant(self.functions["stream"], graph="read", artefacts="read", models=True)
+            self._grant_ingest(stores, ingestion, self.functions["follow"])
+        self.api = self._api(profile)
+        self._routes()
+        self._usage(usage_key)
+        if profile.web_firewall:
+            self._firewall(profile)
+        CfnOutput(self, "Url", value=self.api.url)
+
+    def _grant_ingest(self, stores: Stores, ingestion: IngestionStack, function: Function) -> None:
+        """Let a function take documents in and out: by the bucket, the state machine and the registry alone."""
+        stores.grant(function, registry="write", artefacts="read")
+        stores.data.grant_objects(function.own_role, stores.data.documents, write=True)
+        ingestion.machine.grant_start_execution(function)
+
+    def _streaming(
+        self, made: dict[str, Any], core: lambda_.ILayerVersion, environment: Mapping[str, str], inside: Place | None
+    ) -> None:
+        """Make the functions that stream: the same application as a web server behind Lambda Web Adapter."""
+        arn = f"arn:{Aws.PARTITION}:lambda:{Aws.REGION}:{_ADAPTER_ACCOUNT}:layer:LambdaAdapterLayerArm64"
+        adapter = lambda_.LayerVersion.from_layer_version_arn(self, "Adapter", f"{arn}:{_ADAPTER_VERSION}")
+        for job, place in (("stream", inside), ("follow", None)):
+            self.functions[job] = Function(
+                self,
+                job,
+                **made,
+                layers=[core, adapter],
+                environment={
+                    **environment,
+                    "LEXIGRAPH_API_AUTH": "adapter",
+                    "AWS_LAMBDA_EXEC_WRAPPER": "/opt/bootstrap",
+                    "AWS_LWA_PORT": "8080",
+                    "AWS_LWA_INVOKE_MODE": "response_stream",
+                    "AWS_LWA_READINESS_CHECK_PATH": "/health",
+                },
+                memory=2_048 if job == "stream" else 1_024,
+                seconds=_STREAM_SECONDS,
+                inside=place,
+                handler="functions/stream/run.sh",
+            )
+
+    def _api(self, profile: Profile) -> apigateway.RestApi:
+        group = logs.LogGroup(
+            self, "AccessLogs", retention=retention(profile.log_days), removal_policy=RemovalPolicy.DESTROY
+        )
+        access = {
+            "requestId": "$context.requestId",
+            "at": "$context.requestTimeEpoch",
+            "method": "$context.httpMethod",
+            "route": "$context.resourcePath",
+            "status": "$context.status",
+            "milliseconds": "$context.responseLatency",
+            "key": "$context.authorizer.key_id",
+            "tenant": "$context.authorizer.tenant",
+        }
+        api = apigateway.RestApi(
+            self,
+            "Api",
+            rest_api_name=f"lexigraph-{profile.name}",
+            description="GraphRAG over the documents of a team",
+            endpoint_types=[apigateway.EndpointType.REGIONAL],
+            api_key_source_type=apigateway.ApiKeySourceType.AUTHORIZER,
+            binary_media_types=["multipart/form-data"],
+            cloud_watch_role=profile.aws,
+            cloud_watch_role_removal_policy=RemovalPolicy.DESTROY if profile.aws else None,
+            deploy_options=apigateway.StageOptions(
+                stage_name=STAGE,
+                access_log_destination=apigateway.LogGroupLogDestination(group) if profile.aws else None,
+                access_log_format=apigateway.AccessLogFormat.custom(json.dumps(access)) if profile.aws else None,
+                logging_level=apigateway.MethodLoggingLevel.ERROR if profile.aws else None,
+                data_trace_enabled=False,  # it would log questions and answers
+                tracing_enabled=profile.aws,
+                metrics_enabled=profile.aws,
+                throttling_rate_limit=200,
+                throttling_burst_limit=400,
+            ),
+        )
+        for name, (type_, status, code, message) in _ERRORS.items():
+            body = json.dumps({"error": code, "message": message, "request_id": "$context.requestId"})
+            api.add_gateway_response(name, type=type_, status_code=status or None, templates={"application/json": body})
+        return api
+
+    def _routes(self) -> None:
+        self._authorizer = apigateway.RequestAuthorizer(
+            self,
+            "Authorizer",
+            handler=self.authorize.target,
+            identity_sources=[apigateway.IdentitySource.header("X-API-Key")],
+            results_cache_ttl=Duration.seconds(_KEY_CACHE_SECONDS),
+        )
+        to = {job: self._integration(function) for job, function in self.functions.items() if job != "authorize"}
+        chosen = {
+            **dict.fromkeys(_MANAGED, "manage"),
+            **dict.fromkeys(_STREAMED, "stream"),
+            **dict.fromkeys(_FOLLOWED, "follow"),
+        }
+        for operation in operations():
+            job = chosen.get(operation, "query")
+            instead = "manage" if job == "follow" else "query"  # where nothing can stream
+            self._route(operation, to.get(job, to[instead]), closed=operation not in _OPEN)
+        self._route("ANY /{proxy+}", to["query"])  # the API's own 404, and its documentation
+
+    def _integration(self, function: Function) -> apigateway.LambdaIntegration:
+        if function.job in ("stream", "follow"):
+            mode, seconds = apigateway.ResponseTransferMode.STREAM, _STREAM_SECONDS
+            return apigateway.LambdaIntegration(
+                function.target, response_transfer_mode=mode, timeout=Duration.seconds(seconds)
+            )
+        # one permission a function, not one a route: a policy has room for some twenty
+        return apigateway.LambdaIntegration(function.target, scope_permission_to_method=False)
+
+    def _route(self, operation: str, to: apigateway.Integration, *, closed: bool = True) -> None:
+        method, path = operation.split(" ")
+        self.api.root.resource_for_path(path).add_method(
+            method,
+            to,
+            authorizer=self._authorizer if closed else None,
+            authorization_type=None if closed else apigateway.AuthorizationType.NONE,
+            api_key_required=closed,
+        )
+
+    def _usage(self, value: str) -> None:
+        plan = self.api.add_usage_plan(
+            "Plan", throttle=apigateway.ThrottleSettings(rate_limit=100, burst_limit=200), description="All tenants"
+        )
+        plan.add_api_stage(stage=self.api.deployment_stage)
+        plan.add_api_key(self.api.add_api_key("UsageKey", value=value, description="Meters; opens nothing"))
+
+    def _firewall(self, profile: Profile) -> None:
+        def rule(name: str, priority: int, statement: Any, *, managed: bool) -> waf.CfnWebACL.RuleProperty:
+            return waf.CfnWebACL.RuleProperty(
+                name=name,
+                priority=priority,
+                statement=statement,
+                action=None if managed else waf.CfnWebACL.RuleActionProperty(block={}),
+                override_action=waf.CfnWebACL.OverrideActionProperty(none={}) if managed else None,
+                visibility_config=_visible(name),
+            )
+
+        groups = ("AWSManagedRulesAmazonIpReputationList", "AWSManagedRulesKnownBadInputsRuleSet")
+        acl = waf.CfnWebACL(
+            self,
+            "Firewall",
+            scope="REGIONAL",
+            default_action=waf.CfnWebACL.DefaultActionProperty(allow={}),
+            visibility_config=_visible(f"lexigraph-{profile.name}"),
+            rules=[
+                rule(
+                    "rate",
+                    0,
+                    waf.CfnWebACL.StatementProperty(
+                        rate_based_statement=waf.CfnWebACL.RateBasedStatementProperty(limit=6_000, aggregate_key_type="IP")
+                    ),
+                    managed=False,
+                ),
+                *(
+                    rule(
+                        name,
+                        priority,
+                        waf.CfnWebACL.StatementProperty(
+                            managed_rule_group_statement=waf.CfnWebACL.ManagedRuleGroupStatementProperty(
+                                name=name, vendor_name="AWS"
+                            )
+                        ),
+                        managed=True,
+                    )
+                    for priority, name in enumerate(groups, 1)
+                ),
+            ],
+        )
+        waf.CfnWebACLAssociation(self, "Guarded", resource_arn=self.api.deployment_stage.stage_arn, web_acl_arn=acl.attr_arn)
+
+
+def _visible(name: str) -> waf.CfnWebACL.VisibilityConfigProperty:
+    return waf.CfnWebACL.VisibilityConfigProperty(
+        cloud_watch_metrics_enabled=True, metric_name=name, sampled_requests_enabled=False
+    )

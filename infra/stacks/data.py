@@ -1,0 +1,149 @@
+"""Data: the bucket that documents are dropped into, the bucket of what is made of them, the registry, and the key."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aws_cdk import CfnOutput, Duration, RemovalPolicy, Stack
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from infra.settings import Profile
+from lexigraph.storage.registry import dynamodb_table as layout
+
+READ_ITEMS = ("GetItem", "BatchGetItem", "Query", "DescribeTable")
+WRITE_ITEMS = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "ConditionCheckItem")
+DOCUMENTS, WORK = "documents", "work"  # in the bucket of artefacts: texts and tables to keep, and what steps hand on
+WORK_DAYS = 14
+
+
+class DataStack(Stack):
+    """All that is kept outside graph and vectors. Nothing of it is public, and nothing is served without TLS."""
+
+    def __init__(self, scope: Construct, id_: str, *, profile: Profile, **options: object) -> None:
+        super().__init__(scope, id_, **options)  # type: ignore[arg-type]  # options of a Stack
+        kept = profile.keep_data
+        self.removal = RemovalPolicy.RETAIN if kept else RemovalPolicy.DESTROY
+        self.key: kms.IKey | None = None
+        if profile.customer_key:
+            self.key = kms.Key(
+                self,
+                "Key",
+                description="Documents, registry, graph and vectors of Lexigraph",
+                enable_key_rotation=True,
+                removal_policy=self.removal,
+            )
+        self.access_logs = self._bucket("AccessLogs", profile, logged=False, days=profile.log_days)
+        self.documents = self._bucket("Documents", profile, event_bridge=True, old_days=30)
+        self.artefacts = self._bucket("Artefacts", profile, old_days=7)
+        self.artefacts.add_lifecycle_rule(prefix=f"{WORK}/", expiration=Duration.days(WORK_DAYS))
+        self.table = dynamodb.Table(
+            self,
+            "Registry",
+            partition_key=_attribute(layout.PARTITION_KEY),
+            sort_key=_attribute(layout.SORT_KEY),
+            time_to_live_attribute=layout.TTL_ATTRIBUTE,
+            billing_mode=dynamodb.BillingMode(layout.BILLING_MODE),
+            encryption=(dynamodb.TableEncryption.CUSTOMER_MANAGED if self.key else dynamodb.TableEncryption.AWS_MANAGED),
+            encryption_key=self.key,
+            point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
+                point_in_time_recovery_enabled=True
+            ),
+            deletion_protection=kept,
+            removal_policy=self.removal,
+        )
+        self.started = dynamodb.Table(
+            self,
+            "Started",
+            partition_key=_attribute("id"),
+            time_to_live_attribute="expiration",
+            billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+            encryption=dynamodb.TableEncryption.AWS_MANAGED,  # holds digests of events for a day
+            point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
+                point_in_time_recovery_enabled=profile.aws
+            ),
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        CfnOutput(self, "DocumentsBucket", value=self.documents.bucket_name)
+        CfnOutput(self, "RegistryTable", value=self.table.table_name)
+
+    def _bucket(
+        self,
+        id_: str,
+        profile: Profile,
+        *,
+        logged: bool = True,
+        event_bridge: bool = False,
+        days: int = 0,
+        old_days: int = 0,
+    ) -> s3.Bucket:
+        """Make a bucket; ``days`` after which objects go, ``old_days`` after which overwritten and deleted ones do."""
+        rule = s3.LifecycleRule(
+            abort_incomplete_multipart_upload_after=Duration.days(2),
+            expiration=Duration.days(days) if days else None,
+            noncurrent_version_expiration=Duration.days(old_days) if old_days else None,
+        )
+        encrypted = self.key is not None and logged  # S3 cannot write access logs with a key of ours
+        return s3.Bucket(
+            self,
+            id_,
+            encryption=s3.BucketEncryption.KMS if encrypted else s3.BucketEncryption.S3_MANAGED,
+            encryption_key=self.key if encrypted else None,
+            bucket_key_enabled=encrypted or None,
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            object_ownership=(
+                s3.ObjectOwnership.BUCKET_OWNER_ENFORCED if logged else s3.ObjectOwnership.BUCKET_OWNER_PREFERRED
+            ),
+            enforce_ssl=profile.aws,
+            versioned=logged,
+            event_bridge_enabled=event_bridge,
+            server_access_logs_bucket=self.access_logs if logged and profile.aws else None,
+            server_access_logs_prefix=f"{id_.lower()}/" if logged and profile.aws else None,
+            lifecycle_rules=[rule],
+            removal_policy=self.removal,
+        )
+
+    def grant_registry(self, role: iam.IRole, *, write: bool, sessions: Sequence[str] = ()) -> None:
+        """Let a role read the registry, or also write it; of ``sessions``, patterns of keys, also who only reads."""
+        self._allow(role, "dynamodb", READ_ITEMS, [self.table.table_arn])
+        if write or sessions:
+            keys = None if write else {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": list(sessions)}}
+            self._allow(role, "dynamodb", WRITE_ITEMS, [self.table.table_arn], keys)
+        self._allow_key(role)
+
+    def grant_started(self, role: iam.IRole) -> None:
+        """Let a role note what it has begun."""
+        self._allow(role, "dynamodb", ("GetItem", "PutItem", "UpdateItem", "DeleteItem"), [self.started.table_arn])
+
+    def grant_objects(self, role: iam.IRole, bucket: s3.IBucket, *, write: bool) -> None:
+        """Let a role read what lies in a bucket, in any version, or also write and delete it. No version is ever deleted."""
+        self._allow(role, "s3", ("ListBucket", "ListBucketVersions"), [bucket.bucket_arn])
+        actions = (
+            "GetObject",
+            "GetObjectVersion",
+            *(("PutObject", "DeleteObject", "AbortMultipartUpload") if write else ()),
+        )
+        self._allow(role, "s3", actions, [bucket.arn_for_objects("*")])
+        self._allow_key(role)
+
+    def _allow(
+        self,
+        role: iam.IRole,
+        service: str,
+        actions: Sequence[str],
+        resources: list[str],
+        conditions: Mapping[str, Any] | None = None,
+    ) -> None:
+        named = [f"{service}:{action}" for action in actions]
+        statement = iam.PolicyStatement(actions=named, resources=resources, conditions=conditions)
+        role.add_to_principal_policy(statement)
+
+    def _allow_key(self, role: iam.IRole) -> None:
+        if self.key:
+            self._allow(role, "kms", ("Decrypt", "GenerateDataKey"), [self.key.key_arn])
+
+
+def _attribute(name: str) -> dynamodb.Attribute:
+    return dynamodb.Attribute(name=name, type=dynamodb.AttributeType.STRING)

@@ -1,0 +1,128 @@
+"""Graph: Neptune Serverless, with a writer endpoint, a reader endpoint, and nights off in dev."""
+
+from aws_cdk import Aws, CfnOutput, CfnTag, RemovalPolicy, Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_neptune as neptune
+from aws_cdk import aws_scheduler as scheduler
+from constructs import Construct
+
+from infra.settings import Profile
+from infra.stacks.network import NetworkStack
+
+PORT = 8182
+READ = ("neptune-db:ReadDataViaQuery", "neptune-db:GetQueryStatus", "neptune-db:GetEngineStatus")
+WRITE = (*READ, "neptune-db:WriteDataViaQuery", "neptune-db:DeleteDataViaQuery", "neptune-db:CancelQuery")
+QUERY_TIMEOUT_MS = 120_000
+
+
+class GraphStack(Stack):
+    """The graph store. Only functions in the VPC reach it, and only with a signature of theirs."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        profile: Profile,
+        network: NetworkStack,
+        key: kms.IKey,
+        **options: object,
+    ) -> None:
+        super().__init__(scope, id_, **options)  # type: ignore[arg-type]  # options of a Stack
+        subnets = neptune.CfnDBSubnetGroup(
+            self,
+            "Subnets",
+            db_subnet_group_description="Lexigraph",
+            subnet_ids=network.vpc.select_subnets(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED).subnet_ids,
+        )
+        family = f"neptune{'.'.join(profile.neptune_version.split('.')[:2])}"
+        parameters = neptune.CfnDBClusterParameterGroup(
+            self,
+            "Parameters",
+            description="Lexigraph",
+            family=family,
+            parameters={"neptune_enable_audit_log": 1, "neptune_query_timeout": QUERY_TIMEOUT_MS},
+        )
+        self.cluster = neptune.CfnDBCluster(
+            self,
+            "Cluster",
+            engine_version=profile.neptune_version,
+            db_subnet_group_name=subnets.ref,
+            db_cluster_parameter_group_name=parameters.ref,
+            vpc_security_group_ids=[network.graph.security_group_id],
+            db_port=PORT,
+            iam_auth_enabled=True,
+            storage_encrypted=True,
+            kms_key_id=key.key_arn,
+            backup_retention_period=profile.backup_days,
+            copy_tags_to_snapshot=True,
+            deletion_protection=profile.keep_data,
+            enable_cloudwatch_logs_exports=["audit"],
+            serverless_scaling_configuration=neptune.CfnDBCluster.ServerlessScalingConfigurationProperty(
+                min_capacity=profile.neptune_min, max_capacity=profile.neptune_max
+            ),
+            tags=[CfnTag(key="lexigraph", value=profile.name)],
+        )
+        self.cluster.apply_removal_policy(RemovalPolicy.SNAPSHOT if profile.keep_data else RemovalPolicy.DESTROY)
+        for number in range(1 + profile.neptune_readers):
+            instance = neptune.CfnDBInstance(
+                self,
+                "Writer" if number == 0 else f"Reader{number}",
+                db_instance_class="db.serverless",
+                db_cluster_identifier=self.cluster.ref,
+                auto_minor_version_upgrade=True,
+                publicly_accessible=False,
+            )
+            instance.apply_removal_policy(RemovalPolicy.DESTROY)  # holds no data: the cluster does
+        # Neptune writes its audit log into a group of this name, and would keep it for ever
+        logs.LogGroup(
+            self,
+            "Audit",
+            log_group_name=f"/aws/neptune/{self.cluster.ref}/audit",
+            retention=logs.RetentionDays.ONE_MONTH,
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        if profile.neptune_stop:
+            self._stop_at_night(profile.neptune_stop)
+        host, port = self.cluster.attr_endpoint, self.cluster.attr_port
+        self.connection = f"neptune-db://{host}:{port}?region={Aws.REGION}&read={self.cluster.attr_read_endpoint}"
+        self.arn = f"arn:{Aws.PARTITION}:neptune-db:{Aws.REGION}:{Aws.ACCOUNT_ID}:{self.cluster.attr_cluster_resource_id}/*"
+        CfnOutput(self, "ClusterId", value=self.cluster.ref)
+
+    def grant(self, grantee: iam.IGrantable, *, write: bool) -> None:
+        """Let a role read the graph, or also write it. A cluster's data has no finer resources than itself."""
+        grantee.grant_principal.add_to_principal_policy(
+            iam.PolicyStatement(actions=list(WRITE if write else READ), resources=[self.arn])
+        )
+
+    def _stop_at_night(self, when: str) -> None:
+        """Stop the cluster at this time each day: AWS starts a stopped one again after seven days."""
+        cluster = f"arn:{Aws.PARTITION}:rds:{Aws.REGION}:{Aws.ACCOUNT_ID}:cluster:{self.cluster.ref}"
+        role = iam.Role(
+            self,
+            "StopRole",
+            assumed_by=iam.ServicePrincipal(
+                "scheduler.amazonaws.com", conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}}
+            ),
+            inline_policies={
+                "stop": iam.PolicyDocument(
+                    statements=[iam.PolicyStatement(actions=["rds:StopDBCluster"], resources=[cluster])]
+                )
+            },
+        )
+        scheduler.CfnSchedule(
+            self,
+            "Stop",
+            description="Stops the graph for the night; start it with: aws neptune start-db-cluster",
+            schedule_expression=when,
+            flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
+            target=scheduler.CfnSchedule.TargetProperty(
+                arn=f"arn:{Aws.PARTITION}:scheduler:::aws-sdk:neptune:stopDBCluster",
+                role_arn=role.role_arn,
+                input=f'{{"DbClusterIdentifier":"{self.cluster.ref}"}}',
+                retry_policy=scheduler.CfnSchedule.RetryPolicyProperty(maximum_retry_attempts=2),
+            ),
+        )

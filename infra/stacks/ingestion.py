@@ -1,0 +1,178 @@
+"""Ingestion: from a change in the bucket to documents that readers see. Events -> queue -> `start` -> state machine."""
+
+from typing import Any
+
+from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Stack
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_lambda_event_sources as sources
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sqs as sqs
+from aws_cdk import aws_stepfunctions as sfn
+from constructs import Construct
+
+from infra.constructs.function import Function, Place, retention
+from infra.settings import Profile
+from infra.state_machine import FUNCTIONS, definition
+from infra.stores import Stores
+
+START_SECONDS = 60
+ATTEMPTS = 5  # of a message, before it lies in the dead-letter queue
+_MEMORY = {"parse": 2_048, "chunk": 2_048, "extract": 1_024, "build": 2_048, "finish": 1_024, "remove": 1_024}
+_INSIDE = ("build", "finish", "remove")  # who reaches graph and vectors
+
+
+class IngestionStack(Stack):
+    """Takes in what is put into the bucket of documents, and takes out what is deleted there."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        profile: Profile,
+        stores: Stores,
+        code: lambda_.Code,
+        core: lambda_.ILayerVersion,
+        parsers: lambda_.ILayerVersion | None,
+        inside: Place | None,
+        **options: Any,
+    ) -> None:
+        super().__init__(scope, id_, **options)
+        self._shared = {"profile": profile, "code": code, "environment": stores.environment}
+        reading = [layer for layer in (core, parsers) if layer]
+        self.steps = {
+            job: Function(
+                self,
+                job,
+                **self._shared,
+                layers=reading if job in ("parse", "chunk") else [core],
+                memory=_MEMORY[job],
+                seconds=900,
+                scratch=2_048 if job == "parse" else 512,
+                inside=inside if job in _INSIDE else None,
+            )
+            for job in FUNCTIONS
+        }
+        for job, step in self.steps.items():
+            stores.grant(
+                step,
+                graph="write" if job in _INSIDE else "",
+                registry="write",
+                artefacts="write",
+                models=job in ("extract", "build"),
+            )
+        stores.data.grant_objects(self.steps["parse"].own_role, stores.data.documents, write=False)
+        self.machine = self._machine(profile, stores)
+        self.start = self._start(profile, stores, core)
+        CfnOutput(self, "StateMachine", value=self.machine.state_machine_arn)
+
+    def _machine(self, profile: Profile, stores: Stores) -> sfn.StateMachine:
+        arns = {job: step.function_arn for job, step in self.steps.items()}
+        group = logs.LogGroup(
+            self,
+            "WorkflowLogs",
+            log_group_name=f"/aws/vendedlogs/states/lexigraph-{profile.name}",  # this prefix keeps the log policy short
+            retention=retention(profile.log_days),
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        machine = sfn.StateMachine(
+            self,
+            "Workflow",
+            state_machine_name=f"lexigraph-{profile.name}",
+            definition_body=sfn.DefinitionBody.from_string(
+                self.to_json_string(definition(arns, concurrency=profile.concurrency))
+            ),
+            logs=sfn.LogOptions(destination=group, level=sfn.LogLevel.ALL, include_execution_data=False),
+            tracing_enabled=profile.aws,
+        )
+        machine.add_to_role_policy(iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=sorted(arns.values())))
+        stores.data.grant_objects(machine.role, stores.data.artefacts, write=False)  # the batches that the map runs over
+        # a distributed map runs executions of the machine's own; its name is fixed, so that this is no circle
+        own = f"arn:{Aws.PARTITION}:states:{Aws.REGION}:{Aws.ACCOUNT_ID}"
+        name = f"lexigraph-{profile.name}"
+        machine.add_to_role_policy(
+            iam.PolicyStatement(actions=["states:StartExecution"], resources=[f"{own}:stateMachine:{name}"])
+        )
+        machine.add_to_role_policy(
+            iam.PolicyStatement(
+                actions=["states:DescribeExecution", "states:StopExecution", "states:RedriveExecution"],
+                resources=[f"{own}:execution:{name}/*"],
+            )
+        )
+        return machine
+
+    def _start(self, profile: Profile, stores: Stores, core: lambda_.ILayerVersion) -> Function:
+        """Make the queue of changes and the function that begins a run for each."""
+        key = stores.data.key
+        encryption = sqs.QueueEncryption.KMS if key else sqs.QueueEncryption.SQS_MANAGED
+        self.dead = sqs.Queue(
+            self,
+            "DeadLetters",
+            retention_period=Duration.days(14),
+            encryption=encryption,
+            encryption_master_key=key,
+            enforce_ssl=True,
+        )
+        self.queue = sqs.Queue(
+            self,
+            "Changes",
+            visibility_timeout=Duration.seconds(6 * START_SECONDS),
+            retention_period=Duration.days(4),
+            dead_letter_queue=sqs.DeadLetterQueue(queue=self.dead, max_receive_count=ATTEMPTS),
+            encryption=encryption,
+            encryption_master_key=key,
+            enforce_ssl=True,
+        )
+        bucket = stores.data.documents
+        events.Rule(
+            self,
+            "Changed",
+            description="What changes in the bucket of documents",
+            event_pattern=events.EventPattern(
+                source=["aws.s3"],
+                detail_type=["Object Created", "Object Deleted"],
+                detail={"bucket": {"name": [bucket.bucket_name]}},
+            ),
+            targets=[targets.SqsQueue(self.queue, dead_letter_queue=self.dead if profile.aws else None)],
+        )
+        start = Function(
+            self,
+            "start",
+            **{
+                **self._shared,
+                "environment": {
+                    **stores.environment,
+                    "LEXIGRAPH_WORKFLOW": self.machine.state_machine_arn,
+                    "LEXIGRAPH_IDEMPOTENCY_TABLE": stores.data.started.table_name,
+                },
+            },
+            layers=[core],
+            memory=512,
+            seconds=START_SECONDS,
+        )
+        start.add_event_source(
+            sources.SqsEventSource(
+                self.queue,
+                batch_size=10,
+                report_batch_item_failures=True,
+                max_concurrency=5 if profile.aws else None,
+            )
+        )
+        stores.grant(start, registry="write")
+        stores.data.grant_objects(start.own_role, bucket, write=False)
+        stores.data.grant_started(start.own_role)
+        self.machine.grant_start_execution(start)
+        return start
+
+    def metrics(self) -> dict[str, cloudwatch.IMetric]:
+        """Return what an operator watches here, by a name."""
+        return {
+            "dead letters": self.dead.metric_approximate_number_of_messages_visible(statistic="Maximum"),
+            "oldest change, seconds": self.queue.metric_approximate_age_of_oldest_message(statistic="Maximum"),
+            "failed runs": self.machine.metric_failed(statistic="Sum"),
+            "timed out runs": self.machine.metric_timed_out(statistic="Sum"),
+        }

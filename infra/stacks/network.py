@@ -1,0 +1,66 @@
+"""Network: a VPC without a way to the Internet, and the endpoints through which its functions reach AWS."""
+
+from aws_cdk import CfnOutput, RemovalPolicy, Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from infra.settings import Profile
+
+
+class NetworkStack(Stack):
+    """Where graph and vectors can be reached from, and nothing else.
+
+    There is no NAT gateway and no public subnet: whoever takes a function over can send nothing out.
+    """
+
+    def __init__(self, scope: Construct, id_: str, *, profile: Profile, **options: object) -> None:
+        super().__init__(scope, id_, **options)  # type: ignore[arg-type]  # options of a Stack
+        self.vpc = ec2.Vpc(
+            self,
+            "Vpc",
+            ip_addresses=ec2.IpAddresses.cidr("10.42.0.0/20"),
+            max_azs=2,
+            nat_gateways=0,
+            restrict_default_security_group=False,  # needs a function of its own; nothing uses that group
+            subnet_configuration=[
+                ec2.SubnetConfiguration(name="inside", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED, cidr_mask=24)
+            ],
+            gateway_endpoints={
+                "S3": ec2.GatewayVpcEndpointOptions(service=ec2.GatewayVpcEndpointAwsService.S3),
+                "DynamoDb": ec2.GatewayVpcEndpointOptions(service=ec2.GatewayVpcEndpointAwsService.DYNAMODB),
+            },
+        )
+        self.functions = ec2.SecurityGroup(
+            self, "Functions", vpc=self.vpc, description="Functions that reach the stores", allow_all_outbound=False
+        )
+        self.endpoints = ec2.SecurityGroup(
+            self, "Endpoints", vpc=self.vpc, description="Endpoints of AWS services", allow_all_outbound=False
+        )
+        self.graph = ec2.SecurityGroup(self, "Graph", vpc=self.vpc, description="Neptune", allow_all_outbound=False)
+        https = ec2.Port.tcp(443)
+        self.endpoints.add_ingress_rule(self.functions, https, "functions")
+        self.functions.add_egress_rule(self.endpoints, https, "endpoints of AWS services")
+        self.functions.add_egress_rule(self.graph, ec2.Port.tcp(8182), "Neptune")
+        self.graph.add_ingress_rule(self.functions, ec2.Port.tcp(8182), "functions")
+        # gateway endpoints are reached by the public addresses of the service, which routes keep inside AWS
+        self.functions.add_egress_rule(ec2.Peer.any_ipv4(), https, "S3 and DynamoDB by their gateway endpoints")
+        for name, service in (
+            ("BedrockRuntime", ec2.InterfaceVpcEndpointAwsService.BEDROCK_RUNTIME),
+            ("BedrockRerank", ec2.InterfaceVpcEndpointAwsService.BEDROCK_AGENT_RUNTIME),
+        ):
+            self.vpc.add_interface_endpoint(
+                name, service=service, security_groups=[self.endpoints], open=False, private_dns_enabled=True
+            )
+        self._log_flows(profile)
+        CfnOutput(self, "VpcId", value=self.vpc.vpc_id)
+
+    def _log_flows(self, profile: Profile) -> None:
+        group = logs.LogGroup(self, "Flows", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY)
+        role = iam.Role(self, "FlowLogRole", assumed_by=iam.ServicePrincipal("vpc-flow-logs.amazonaws.com"))
+        self.vpc.add_flow_log(
+            "FlowLog",
+            destination=ec2.FlowLogDestination.to_cloud_watch_logs(group, role),
+            traffic_type=ec2.FlowLogTrafficType.ALL if profile.keep_data else ec2.FlowLogTrafficType.REJECT,
+        )

@@ -1,0 +1,178 @@
+"""Observability: one dashboard, the alarms that somebody has to act on, and a budget."""
+
+from typing import Any
+
+from aws_cdk import Aws, Duration, Stack
+from aws_cdk import aws_budgets as budgets
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
+from constructs import Construct
+
+from infra.constructs.function import Function
+from infra.settings import Profile
+from infra.stacks.api import ApiStack
+from infra.stacks.graph import GraphStack
+from infra.stacks.ingestion import IngestionStack
+from infra.stacks.vector import VectorStack
+
+_FIVE_MINUTES = Duration.minutes(5)
+P95_MILLISECONDS = 5_000
+
+
+class ObservabilityStack(Stack):
+    """What an operator looks at. What to do about each alarm: docs/operate.md, by the alarm's name."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        profile: Profile,
+        ingestion: IngestionStack,
+        api: ApiStack,
+        graph: GraphStack | None,
+        vectors: VectorStack | None,
+        key: kms.IKey | None,
+        **options: Any,
+    ) -> None:
+        super().__init__(scope, id_, **options)
+        self._profile = profile
+        self.topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True, display_name=f"Lexigraph {profile.name}")
+        if key:
+            cloudwatch_may = iam.PolicyStatement(
+                actions=["kms:Decrypt", "kms:GenerateDataKey*"],
+                principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+                resources=["*"],  # of a key's own policy: the key itself
+            )
+            key.add_to_resource_policy(cloudwatch_may)
+        if profile.alarm_email:
+            self.topic.add_subscription(subscriptions.EmailSubscription(profile.alarm_email))
+        self._board = cloudwatch.Dashboard(self, "Dashboard", dashboard_name=f"lexigraph-{profile.name}")
+        self._ingestion(ingestion)
+        self._api(api)
+        self._functions([*ingestion.steps.values(), ingestion.start, *api.functions.values()])
+        self._models()
+        if graph:
+            self._graph(graph)
+        if vectors:
+            self._vectors(vectors)
+        if profile.budget and profile.aws:
+            self._budget()
+
+    def _ingestion(self, ingestion: IngestionStack) -> None:
+        watched = ingestion.metrics()
+        self._alarm("DeadLetters", watched["dead letters"], 1, "a change could not be begun")
+        self._alarm("FailedRuns", watched["failed runs"], 1, "a document could not be taken in")
+        self._alarm("OldChanges", watched["oldest change, seconds"], 900, "changes wait longer than 15 minutes", periods=2)
+        self._show("Ingestion", watched)
+
+    def _api(self, api: ApiStack) -> None:
+        at = {"ApiName": api.api.rest_api_name, "Stage": api.api.deployment_stage.stage_name}
+
+        def metric(name: str, statistic: str) -> cloudwatch.Metric:
+            return cloudwatch.Metric(
+                namespace="AWS/ApiGateway", metric_name=name, dimensions_map=at, statistic=statistic, period=_FIVE_MINUTES
+            )
+
+        p95 = metric("Latency", "p95")
+        self._alarm("SlowAnswers", p95, P95_MILLISECONDS, "one of twenty answers takes more than 5 s", periods=3)
+        self._alarm("FailedRequests", metric("5XXError", "Sum"), 5, "the API fails", periods=2)
+        self._show("Requests", {"requests": metric("Count", "Sum"), "4xx": metric("4XXError", "Sum")})
+        self._show("Latency, ms", {"p50": metric("Latency", "p50"), "p95": p95})
+
+    def _functions(self, functions: list[Function]) -> None:
+        throttled = {f.job: f.metric_throttles(statistic="Sum", period=_FIVE_MINUTES) for f in functions}
+        failed = {f.job: f.metric_errors(statistic="Sum", period=_FIVE_MINUTES) for f in functions}
+        for name, metrics in (("Throttled", throttled), ("Errors", failed)):
+            self._show(f"Functions: {name.lower()}", metrics)
+        for at, part in enumerate((functions[:9], functions[9:])):  # an alarm adds up ten metrics at most
+            using = {f"m{n}": throttled[f.job] for n, f in enumerate(part)}
+            total = cloudwatch.MathExpression(expression="SUM(METRICS())", using_metrics=using, period=_FIVE_MINUTES)
+            self._alarm(f"Throttled{at + 1}", total, 5, "functions are throttled", periods=2)
+
+    def _models(self) -> None:
+        def metric(name: str) -> cloudwatch.Metric:
+            return cloudwatch.Metric(namespace="AWS/Bedrock", metric_name=name, statistic="Sum", period=_FIVE_MINUTES)
+
+        self._alarm("ModelThrottled", metric("InvocationThrottles"), 50, "Bedrock throttles", periods=3)
+        names = ("Invocations", "InvocationThrottles", "InputTokenCount", "OutputTokenCount")
+        self._show("Bedrock", {name: metric(name) for name in names})
+
+    def _graph(self, graph: GraphStack) -> None:
+        def metric(name: str, statistic: str) -> cloudwatch.Metric:
+            return cloudwatch.Metric(
+                namespace="AWS/Neptune",
+                metric_name=name,
+                dimensions_map={"DBClusterIdentifier": graph.cluster.ref},
+                statistic=statistic,
+                period=_FIVE_MINUTES,
+            )
+
+        full = 0.9 * self._profile.neptune_max
+        capacity = metric("ServerlessDatabaseCapacity", "Average")
+        self._alarm("GraphFull", capacity, full, "the graph is near its largest capacity", periods=6)
+        queue = metric("MainRequestQueuePendingRequests", "Maximum")
+        self._alarm("GraphQueue", queue, 50, "requests wait for the graph", periods=3)
+        self._show("Neptune", {"capacity units": capacity, "waiting": queue})
+
+    def _vectors(self, vectors: VectorStack) -> None:
+        def metric(name: str, statistic: str) -> cloudwatch.Metric:
+            of = {"CollectionName": vectors.name, "CollectionId": vectors.collection.ref, "ClientId": Aws.ACCOUNT_ID}
+            return cloudwatch.Metric(
+                namespace="AWS/AOSS", metric_name=name, dimensions_map=of, statistic=statistic, period=_FIVE_MINUTES
+            )
+
+        errors = metric("SearchRequestErrors", "Sum")
+        self._alarm("VectorErrors", errors, 10, "searches fail", periods=2)
+        self._show("OpenSearch", {"latency, ms": metric("SearchRequestLatency", "p95"), "errors": errors})
+
+    def _alarm(self, name: str, metric: cloudwatch.IMetric, threshold: float, says: str, *, periods: int = 1) -> None:
+        alarm = cloudwatch.Alarm(
+            self,
+            name,
+            alarm_name=f"lexigraph-{self._profile.name}-{name}",
+            alarm_description=f"{says}; what to do: docs/operate.md, {name}",
+            metric=metric,
+            threshold=threshold,
+            evaluation_periods=periods,
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
+        alarm.add_alarm_action(actions.SnsAction(self.topic))
+
+    def _show(self, title: str, metrics: dict[str, Any]) -> None:
+        lines = [metric.with_(label=label) for label, metric in metrics.items()]
+        self._board.add_widgets(cloudwatch.GraphWidget(title=title, left=lines, width=12))
+
+    def _budget(self) -> None:
+        subscribers = (
+            [budgets.CfnBudget.SubscriberProperty(subscription_type="EMAIL", address=self._profile.alarm_email)]
+            if self._profile.alarm_email
+            else []
+        )
+        notifications = [
+            budgets.CfnBudget.NotificationWithSubscribersProperty(
+                notification=budgets.CfnBudget.NotificationProperty(
+                    notification_type=kind, comparison_operator="GREATER_THAN", threshold=share
+                ),
+                subscribers=subscribers,
+            )
+            for kind, share in (("ACTUAL", 80), ("FORECASTED", 100))
+        ]
+        budgets.CfnBudget(
+            self,
+            "Budget",
+            budget=budgets.CfnBudget.BudgetDataProperty(
+                budget_name=f"lexigraph-{self._profile.name}",
+                budget_type="COST",
+                time_unit="MONTHLY",
+                budget_limit=budgets.CfnBudget.SpendProperty(amount=self._profile.budget, unit="USD"),
+                filter_expression=None,
+                cost_filters={"TagKeyValue": [f"user:lexigraph${self._profile.name}"]},
+            ),
+            notifications_with_subscribers=notifications if subscribers else None,
+        )

@@ -1,0 +1,97 @@
+"""Vector: an OpenSearch Serverless collection of the next generation, which costs nothing while nobody asks."""
+
+from aws_cdk import Aws, CfnOutput, RemovalPolicy, Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_opensearchserverless as aoss
+from constructs import Construct
+
+from infra.settings import Profile
+from infra.stacks.network import NetworkStack
+
+READ = ("aoss:DescribeIndex", "aoss:ReadDocument")
+WRITE = (*READ, "aoss:CreateIndex", "aoss:UpdateIndex", "aoss:WriteDocument")
+
+
+class VectorStack(Stack):
+    """The vector store. Three locks: the network policy (our endpoint only), a data policy a role, and IAM."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        profile: Profile,
+        network: NetworkStack,
+        key: kms.IKey,
+        **options: object,
+    ) -> None:
+        super().__init__(scope, id_, **options)  # type: ignore[arg-type]  # options of a Stack
+        self.name = f"lexigraph-{profile.name}"
+        endpoint = aoss.CfnVpcEndpoint(
+            self,
+            "Endpoint",
+            name=self.name,
+            vpc_id=network.vpc.vpc_id,
+            subnet_ids=network.vpc.select_subnets(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED).subnet_ids,
+            security_group_ids=[network.endpoints.security_group_id],
+        )
+        collection = f"collection/{self.name}"
+        rule = {"ResourceType": "collection", "Resource": [collection]}
+        encryption = aoss.CfnSecurityPolicy(
+            self,
+            "Encryption",
+            name=self.name,
+            type="encryption",
+            policy=self.to_json_string({"Rules": [rule], "AWSOwnedKey": False, "KmsARN": key.key_arn}),
+        )
+        access = aoss.CfnSecurityPolicy(
+            self,
+            "Access",
+            name=self.name,
+            type="network",
+            policy=self.to_json_string([{"Rules": [rule], "AllowFromPublic": False, "SourceVPCEs": [endpoint.ref]}]),
+        )
+        standby = "ENABLED" if profile.standby else "DISABLED"
+        group = aoss.CfnCollectionGroup(
+            self,
+            "Group",
+            name=self.name,
+            generation="NEXTGEN",
+            standby_replicas=standby,
+            capacity_limits=aoss.CfnCollectionGroup.CapacityLimitsProperty(
+                max_indexing_capacity_in_ocu=profile.vector_units, max_search_capacity_in_ocu=profile.vector_units
+            ),
+        )
+        self.collection = aoss.CfnCollection(
+            self,
+            "Collection",
+            name=self.name,
+            type="VECTORSEARCH",
+            collection_group_name=group.name,
+            standby_replicas=standby,
+            description="Vectors and full text of Lexigraph",
+        )
+        for needed in (encryption, access, group):
+            self.collection.add_resource_dependency(needed)
+        self.collection.apply_removal_policy(RemovalPolicy.RETAIN if profile.keep_data else RemovalPolicy.DESTROY)
+        self.connection = f"aoss://{self.collection.attr_collection_endpoint}?region={Aws.REGION}"
+        CfnOutput(self, "CollectionId", value=self.collection.ref)
+
+    def grant(self, grantee: iam.IRole, *, write: bool, name: str) -> None:
+        """Let a role read the indexes, or also write them; ``name`` tells the data policy apart, 3 to 32 characters.
+
+        The policy belongs to the stack of the role, which depends on this one and not the other way round.
+        """
+        grantee.grant_principal.add_to_principal_policy(
+            iam.PolicyStatement(actions=["aoss:APIAccessAll"], resources=[self.collection.attr_arn])
+        )
+        rules = [
+            {"ResourceType": "index", "Resource": [f"index/{self.name}/*"], "Permission": list(WRITE if write else READ)}
+        ]
+        policy = [{"Rules": rules, "Principal": [grantee.role_arn]}]
+        stack = Stack.of(grantee)
+        aoss.CfnAccessPolicy(
+            stack, f"Vectors{name.title()}", name=f"{self.name}-{name}", type="data", policy=stack.to_json_string(policy)
+        )

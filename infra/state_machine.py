@@ -1,0 +1,137 @@
+"""The workflow that brings a file in, or takes it out, as Amazon States Language: plain data, no CDK.
+
+    Which -> Parse -> Chunk -> Extract (a Distributed Map over batches of chunks) -> Parts (Build, Finish) -> Close
+          -> Remove
+
+What fails is tried again; in the end ``Failed`` records the reason and fails the execution. A redrive starts there: the
+function then opens the job again and the workflow goes on, where finished steps cost nothing. An older run of a file that
+a newer one has overtaken ends as ``Superseded``, which is no failure.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+State = dict[str, Any]
+
+FUNCTIONS = ("parse", "chunk", "extract", "build", "finish", "remove")
+DAY_SECONDS = 86_400
+TASK_SECONDS = 920  # a little longer than the longest that Lambda lets a function run
+
+_LAMBDA = [
+    "Lambda.ClientExecutionTimeoutException",
+    "Lambda.ServiceException",
+    "Lambda.AWSLambdaException",
+    "Lambda.SdkClientException",
+    "Lambda.TooManyRequestsException",
+    "Lambda.Unknown",
+    "Runtime.ExitError",
+    "Sandbox.Timedout",
+    "States.Timeout",
+]
+# what the functions raise, by the names of the classes
+_BUSY = {"IntervalSeconds": 2, "BackoffRate": 2.0, "MaxAttempts": 6, "MaxDelaySeconds": 120, "JitterStrategy": "FULL"}
+_HELD = {"IntervalSeconds": 10, "BackoffRate": 1.5, "MaxAttempts": 30, "MaxDelaySeconds": 60, "JitterStrategy": "FULL"}
+RETRY = [
+    {"ErrorEquals": ["Conflict"], **_HELD},
+    {"ErrorEquals": ["StoreUnavailable", "ModelUnavailable", "Refused", *_LAMBDA], **_BUSY},
+]
+_SUPERSEDED = {"ErrorEquals": ["Superseded"], "ResultPath": None, "Next": "Superseded"}
+CATCH = [_SUPERSEDED, {"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "Failed"}]
+
+
+def definition(arns: Mapping[str, str], *, concurrency: int = 10) -> State:
+    """Return the definition. ``arns`` maps each of :data:`FUNCTIONS` to its ARN.
+
+    ``concurrency`` batches are extracted at the same time: with `extract_concurrency` requests each, that is what the
+    language model's quota has to bear.
+    """
+    return {
+        "Comment": "Brings a file into the lexical graph, or takes it out",
+        "StartAt": "Which",
+        "TimeoutSeconds": 7 * DAY_SECONDS,
+        "States": {
+            "Which": {
+                "Type": "Choice",
+                "Choices": [{"Variable": "$.action", "StringEquals": "remove", "Next": "Remove"}],
+                "Default": "Parse",
+            },
+            "Parse": _task(arns["parse"], result="$.parsed", next_="Chunk"),
+            "Chunk": _chunk(arns["chunk"], everything=False),
+            "ChunkEverything": _chunk(arns["chunk"], everything=True),
+            "Batches": {
+                "Type": "Choice",
+                "Choices": [{"Variable": "$.work.batches", "NumericEquals": 0, "Next": "Parts"}],
+                "Default": "Extract",
+            },
+            "Extract": _extract(arns["extract"], concurrency),
+            "Parts": _parts(arns["build"], arns["finish"]),
+            "Close": _task(arns["finish"], {"run.$": "$.run"}),
+            "Remove": _task(arns["remove"]),
+            # tells the job and the documents why, and fails with that reason; driven on again, it returns
+            "Failed": {**_task(arns["finish"], next_="Which"), "Retry": RETRY[:], "Catch": [_SUPERSEDED]},
+            "Superseded": {"Type": "Succeed"},
+        },
+    }
+
+
+def _task(
+    arn: str,
+    parameters: State | None = None,
+    *,
+    result: str | None = None,
+    next_: str = "",
+    caught: bool = True,
+) -> State:
+    """Return a task. Its result is put at a path of its input, or dropped."""
+    state: State = {"Type": "Task", "Resource": arn, "TimeoutSeconds": TASK_SECONDS, "ResultPath": result, "Retry": RETRY}
+    if parameters:
+        state["Parameters"] = parameters
+    if caught:
+        state["Catch"] = CATCH
+    return {**state, **({"Next": next_} if next_ else {"End": True})}
+
+
+def _chunk(arn: str, *, everything: bool) -> State:
+    return _task(arn, {"run.$": "$.run", "everything": everything}, result="$.work", next_="Batches")
+
+
+def _extract(arn: str, concurrency: int) -> State:
+    return {
+        "Type": "Map",
+        "ItemReader": {
+            "Resource": "arn:aws:states:::s3:getObject",
+            "ReaderConfig": {"InputType": "JSON"},
+            "Parameters": {"Bucket.$": "$.work.items.bucket", "Key.$": "$.work.items.key"},
+        },
+        "ItemSelector": {"run.$": "$.run", "batch.$": "$$.Map.Item.Value.batch"},
+        "MaxConcurrency": concurrency,
+        "ItemProcessor": {
+            # an express child ends after five minutes, which a throttled model may take for one batch
+            "ProcessorConfig": {"Mode": "DISTRIBUTED", "ExecutionType": "STANDARD"},
+            "StartAt": "ExtractBatch",
+            "States": {"ExtractBatch": _task(arn, caught=False)},
+        },
+        "ResultPath": None,
+        "Catch": CATCH,
+        "Next": "Parts",
+    }
+
+
+def _parts(build: str, finish: str) -> State:
+    return {
+        "Type": "Map",
+        "ItemsPath": "$.work.parts",
+        "ItemSelector": {"run.$": "$.run", "part.$": "$$.Map.Item.Value"},
+        "MaxConcurrency": 1,
+        "ItemProcessor": {
+            "ProcessorConfig": {"Mode": "INLINE"},
+            "StartAt": "Build",
+            "States": {
+                "Build": _task(build, next_="Finish", caught=False),
+                "Finish": _task(finish, caught=False),
+            },
+        },
+        "ResultPath": None,
+        "Catch": [{"ErrorEquals": ["Stale"], "ResultPath": None, "Next": "ChunkEverything"}, *CATCH],
+        "Next": "Close",
+    }

@@ -1,0 +1,85 @@
+"""The stores of a deployment as its functions see them: the settings that name them, and the rights of a role."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from aws_cdk import Aws
+from aws_cdk import aws_iam as iam
+
+from infra.constructs.function import Function
+from infra.settings import Profile
+from infra.stacks.data import DOCUMENTS, WORK, DataStack
+from infra.stacks.graph import GraphStack
+from infra.stacks.vector import VectorStack
+
+Rights = Literal["read", "write", ""]
+# what a reader may write: what sessions of recall have touched
+READERS_WRITE = ("t#*#session#*", "t#*#sessions")
+
+
+@dataclass(frozen=True)
+class Stores:
+    """The stacks that keep something; graph and vectors are None where they are embedded."""
+
+    profile: Profile
+    data: DataStack
+    graph: GraphStack | None
+    vectors: VectorStack | None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The settings of every function."""
+        data = self.data
+        found = {
+            "LEXIGRAPH_REGISTRY": f"dynamodb://{data.table.table_name}",
+            "LEXIGRAPH_CACHE": f"dynamodb://{data.table.table_name}",
+            "LEXIGRAPH_DOCUMENT_STORE": f"s3://{data.artefacts.bucket_name}/{DOCUMENTS}",
+            "LEXIGRAPH_ARTEFACT_STORE": f"s3://{data.artefacts.bucket_name}/{WORK}",
+            "LEXIGRAPH_INBOX": f"s3://{data.documents.bucket_name}",
+            "LEXIGRAPH_EMBEDDING_MODEL": self.profile.embedding_model,
+            "LEXIGRAPH_LLM": self.profile.llm,
+            "LEXIGRAPH_DATA": self.profile.data or "/tmp/lexigraph",  # noqa: S108  # the one folder a function may write
+        }
+        if self.graph:
+            found["LEXIGRAPH_GRAPH_STORE"] = self.graph.connection
+        if self.vectors:
+            found["LEXIGRAPH_VECTOR_STORE"] = self.vectors.connection
+        return found
+
+    def grant(
+        self,
+        function: Function,
+        *,
+        graph: Rights = "",
+        registry: Rights = "read",
+        artefacts: Rights = "",
+        models: bool = False,
+    ) -> None:
+        """Give a function the rights that it needs and no other; ``graph`` is that on graph and vectors."""
+        role = function.own_role
+        if graph and self.graph:
+            self.graph.grant(role, write=graph == "write")
+        if graph and self.vectors:
+            self.vectors.grant(role, write=graph == "write", name=function.job)
+        self.data.grant_registry(role, write=registry == "write", sessions=READERS_WRITE if graph == "read" else ())
+        if artefacts:
+            self.data.grant_objects(role, self.data.artefacts, write=artefacts == "write")
+        if models and self.profile.aws:
+            role.add_to_principal_policy(self._models())
+
+    def _models(self) -> iam.PolicyStatement:
+        """Return the right to ask the models of the profile. A profile of several regions asks them in any of these."""
+        resources = []
+        for spec in (self.profile.embedding_model, self.profile.llm):
+            kind, _, model = spec.partition(":")
+            if kind != "bedrock":
+                continue
+            first, _, rest = model.partition(".")
+            if first in ("us", "eu", "apac", "jp", "au", "global"):
+                where = f"arn:{Aws.PARTITION}:bedrock:{Aws.REGION}:{Aws.ACCOUNT_ID}:inference-profile/{model}"
+                resources += [where, f"arn:{Aws.PARTITION}:bedrock:*::foundation-model/{rest}"]
+            else:
+                resources.append(f"arn:{Aws.PARTITION}:bedrock:{Aws.REGION}::foundation-model/{model}")
+        return iam.PolicyStatement(
+            actions=["bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"], resources=resources
+        )
