@@ -20,6 +20,7 @@ from lexigraph.storage.graph import (
     sqlite_walks,
     sqlite_write,
 )
+from lexigraph.storage.graph.contribution import refuse_strays
 from lexigraph.storage.graph.sqlite_migrations import MIGRATIONS
 from lexigraph.storage.graph.sqlite_schema import SCHEMA, VERSION
 from lexigraph.storage.protocols import (
@@ -44,7 +45,7 @@ class SqliteGraphStore:
         self._database = Database(path, SCHEMA, version=VERSION, migrations=MIGRATIONS)
 
     def write(self, tenant: Tenant, versions: Sequence[SourceVersion]) -> None:
-        sqlite_write.refuse_strays(versions)
+        refuse_strays(versions)
         with self._database.write() as connection:
             sqlite_rows.store_statements(connection, sqlite_write.write_chunks(connection, tenant, versions))
             for version in versions:

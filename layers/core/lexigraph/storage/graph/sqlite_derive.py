@@ -2,9 +2,9 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
 
 from lexigraph.model.graph import Entity
+from lexigraph.storage.graph.contribution import majority
 from lexigraph.storage.graph.sqlite_schema import LIVE
 from lexigraph.storage.graph.sqlite_write import public, raw, tenant_key
 from lexigraph.storage.protocols import Derived
@@ -51,28 +51,21 @@ def derive(connection: sqlite3.Connection, tenant: str, limit: int) -> Derived:
     ).fetchall()
     mentions = connection.execute(_MENTIONS, (t,)).fetchall()
     other = connection.execute(_OTHER_FORMS).fetchall()
-    value = _majority([(k, form, count) for k, form, _, _, count in mentions] + [(k, form, 1) for k, form in other])
-    class_ = _majority([(k, class_, count) for k, _, class_, _, count in mentions])
+    value = majority([(k, form, count) for k, form, _, _, count in mentions] + [(k, form, 1) for k, form in other])
+    class_ = majority([(k, class_, count) for k, _, class_, _, count in mentions])
     df = Counter(k for k, _ in {(k, source) for k, _, _, source, _ in mentions})
     degree = dict(connection.execute(_DEGREE, (t, t)).fetchall())
     # what only unpublished chunks name is gone for readers until it is published, which touches it again
     named = [(k, id_) for k, id_, alive in due if alive is not None and k in value]
     rows = [(value[k], class_.get(k, ""), df.get(k, 0), degree.get(k, 0), k) for k, _ in named]
     connection.executemany("UPDATE entity SET value = ?, class = ?, df = ?, degree = ? WHERE k = ?", rows)
+    unnamed = [(k,) for k, _, alive in due if alive is not None and k not in value]
+    connection.executemany("UPDATE entity SET df = 0, degree = 0 WHERE k = ?", unnamed)
     return Derived(
         present=tuple(Entity(public("entity", id_), *row[:4]) for (_, id_), row in zip(named, rows, strict=True)),
         gone=tuple(public("entity", id_) for k, id_, alive in due if alive is None or k not in value),
         stamp=stamp,
     )
-
-
-def _majority(votes: Sequence[tuple[int, str, int]]) -> dict[int, str]:
-    """Return the text with most votes by key; ties go to the smallest, empty texts do not count."""
-    tallies: dict[int, Counter[str]] = {}
-    for k, text, count in votes:
-        if text:
-            tallies.setdefault(k, Counter())[text] += count
-    return {k: min(tally, key=lambda text: (-tally[text], text)) for k, tally in tallies.items()}
 
 
 def settle(connection: sqlite3.Connection, tenant: str, derived: Derived) -> None:

@@ -17,7 +17,7 @@ from lexigraph.storage.graph.sqlite_write import keys_of, public, raw, tenant_ke
 from lexigraph.storage.protocols import RelatedRequest
 
 _ASKED = 0  # stands for the question among the keys of chunks, of which none is 0
-_TOGETHER = 20  # further entities followed because they stand together with one
+TOGETHER = 20  # further entities followed because they stand together with one
 _Naming = dict[int, dict[int, int]]  # by entity, the chunks it leads to and how often they name it
 _Edge = tuple[int, int, Step]  # keys of both ends, and the step without their ids
 
@@ -178,7 +178,7 @@ def _together(
     most: dict[int, int] = {}
     for (_, other), n in kept.items():
         most[other] = max(n, most.get(other, 0))
-    further = sorted(rows, key=lambda o: (-most[o], rows[o].df, rows[o].id))[:_TOGETHER]
+    further = sorted(rows, key=lambda o: (-most[o], rows[o].df, rows[o].id))[:TOGETHER]
     reached = _naming(connection, gate, further, request.per_entity)
     ids = _ids_of_many(connection, reached, request.per_entity)
     holders: dict[str, list[int]] = defaultdict(list)

@@ -5,11 +5,12 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lexigraph.model.errors import Conflict, InvalidInput
+from lexigraph.model.errors import Conflict
 from lexigraph.model.graph import ChunkGraph, Placement, Source
 from lexigraph.model.ids import Kind, entity_id
 from lexigraph.model.normalise import title_names
 from lexigraph.storage.embedded import in_batches, marks
+from lexigraph.storage.graph.contribution import entity_forms, expect_version
 from lexigraph.storage.graph.sqlite_schema import SYNONYMS
 from lexigraph.storage.protocols import SourceVersion
 from lexigraph.storage.sqlite_filters import filterable_json
@@ -90,7 +91,7 @@ def write_chunks(connection: sqlite3.Connection, tenant: str, versions: Sequence
         {raw(n.id): (topic[raw(n.topic_id)], n.value, n.details) for c in chunks for n in c.statements},
         "topic, value, details",
     )
-    entity = _ensure(connection, "entity", {key: (t, form) for key, form in _entity_forms(chunks).items()}, "tenant, value")
+    entity = _ensure(connection, "entity", {raw(i): (t, form) for i, form in entity_forms(chunks).items()}, "tenant, value")
     fact = _ensure(
         connection,
         "fact",
@@ -99,21 +100,6 @@ def write_chunks(connection: sqlite3.Connection, tenant: str, versions: Sequence
     )
     _write_edges(connection, chunks, chunk, topic, statement, entity, fact)
     return list(chunk.values())
-
-
-def _entity_forms(chunks: Sequence[ChunkGraph]) -> dict[bytes, str]:
-    forms: dict[bytes, str] = {}
-    for c in chunks:
-        for m in c.mentions:
-            forms.setdefault(raw(m.entity_id), m.form)
-        for f in c.facts:
-            forms.setdefault(raw(f.subject_id), f.subject)
-            if f.object_id:
-                forms.setdefault(raw(f.object_id), f.object)
-        for a in c.aliases:
-            forms.setdefault(raw(a.alias), a.alias_form)
-            forms.setdefault(raw(a.target), a.target_form)
-    return forms
 
 
 def _write_edges(
@@ -162,7 +148,7 @@ def _source(connection: sqlite3.Connection, tenant: str, source_id: str) -> tupl
 def place(connection: sqlite3.Connection, tenant: str, source: Source, placements: Mapping[str, Placement]) -> None:
     """Make the version to come consist of exactly these chunks: keep, close and open EXTRACTED_FROM edges."""
     s, live = _source(connection, tenant, source.id)
-    _expect_version(source, live, allow_repeat=False)
+    expect_version(source, live, allow_repeat=False)
     version = source.version
     chunk = keys_of(connection, "chunk", (raw(c) for c in placements))
     if len(chunk) < len(placements):
@@ -184,18 +170,12 @@ def place(connection: sqlite3.Connection, tenant: str, source: Source, placement
     )
 
 
-def _expect_version(source: Source, live: int | None, *, allow_repeat: bool) -> None:
-    expected = (live or 0) + 1
-    if source.version != expected and not (allow_repeat and source.version == live):
-        raise Conflict(f"{source.uri}: version {source.version} is not the next one ({expected}); ingest the document again")
-
-
 def publish(connection: sqlite3.Connection, tenant: str, sources: Sequence[Source]) -> None:
     """Flip the live version of each source, its title and metadata, and what it is about."""
     stamp = next_stamp(connection)
     for source in sources:
         s, live = _source(connection, tenant, source.id)
-        _expect_version(source, live, allow_repeat=True)
+        expect_version(source, live, allow_repeat=True)
         touch(connection, stamp, "SELECT entity FROM about WHERE source = ?", (s,))
         connection.execute(
             "UPDATE source SET live = ?, uri = ?, namespace = ?, title = ?, metadata = ?, filterable = ? WHERE k = ?",
@@ -347,13 +327,3 @@ def touch(connection: sqlite3.Connection, stamp: int, entities: str, parameters:
         "ON CONFLICT (id) DO UPDATE SET entity = excluded.entity, stamp = excluded.stamp",
         parameters,
     )
-
-
-def refuse_strays(versions: Sequence[SourceVersion]) -> None:
-    """Raise ``InvalidInput`` when a chunk's edges point at nodes that it does not bring."""
-    for c in (c for v in versions for c in v.chunks):
-        told, topics = {n.id for n in c.statements}, {n.id for n in c.topics}
-        strays = {n.topic_id for n in c.statements} - topics
-        strays |= ({m.statement_id for m in c.mentions} | {f.statement_id for f in c.facts}) - told
-        if strays:
-            raise InvalidInput(f"{c.chunk_id}: edges to nodes that it does not hold: {sorted(strays)[:3]}")

@@ -1,0 +1,147 @@
+"""The graph store in Amazon Neptune: openCypher over the HTTPS data API, safe between threads and processes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lexigraph.model.filters import Filter
+from lexigraph.model.graph import Placement, Source, StatementRow
+from lexigraph.model.relations import PairObservation, RelationCounts, Step
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.graph import (
+    neptune_adjacent,
+    neptune_collect,
+    neptune_derive,
+    neptune_edges,
+    neptune_egonet,
+    neptune_inspect,
+    neptune_links,
+    neptune_publish,
+    neptune_read,
+    neptune_related,
+    neptune_relations,
+    neptune_walks,
+    neptune_write,
+)
+from lexigraph.storage.graph.neptune_client import NeptuneClient
+from lexigraph.storage.protocols import (
+    Adjacency,
+    Derived,
+    Doomed,
+    EntityLookup,
+    EvidenceRequest,
+    GraphNode,
+    Neighbourhood,
+    RelatedRequest,
+    SourceVersion,
+    Surroundings,
+)
+
+
+class NeptuneGraphStore:
+    """:class:`~lexigraph.storage.protocols.GraphStore` in the cluster of ``neptune-db://HOST[:PORT]``.
+
+    ``options`` are those of :class:`~lexigraph.storage.graph.neptune_client.NeptuneClient`. What a method writes in more
+    than one query is written so that it may end between any two of them (see the modules that write).
+    """
+
+    def __init__(self, connection: str, **options: Any) -> None:
+        self._client = NeptuneClient.connect(connection, **options)
+
+    def write(self, tenant: Tenant, versions: Sequence[SourceVersion]) -> None:
+        neptune_write.write(self._client, tenant, versions)
+
+    def publish(self, tenant: Tenant, sources: Sequence[Source]) -> None:
+        neptune_publish.publish(self._client, tenant, sources)
+
+    def withdraw(self, tenant: Tenant, source_ids: Sequence[str]) -> None:
+        neptune_publish.withdraw(self._client, tenant, source_ids)
+
+    def set_synonyms(self, tenant: Tenant, pairs: Sequence[tuple[str, str]]) -> None:
+        neptune_publish.set_synonyms(self._client, tenant, pairs)
+
+    def doomed(self, tenant: Tenant, source_ids: Sequence[str]) -> Doomed:
+        return neptune_collect.doomed(self._client, tenant, source_ids)
+
+    def collect(self, tenant: Tenant, source_ids: Sequence[str]) -> None:
+        neptune_collect.collect(self._client, tenant, source_ids)
+
+    def derive(self, tenant: Tenant, limit: int = 10_000) -> Derived:
+        return neptune_derive.derive(self._client, tenant, limit)
+
+    def settle(self, tenant: Tenant, derived: Derived) -> None:
+        neptune_derive.settle(self._client, tenant, derived)
+
+    def relate(self, tenant: Tenant, observations: Sequence[PairObservation], *, keep: bool = False) -> tuple[int, int]:
+        return neptune_relations.relate(self._client, tenant, observations, keep)
+
+    def observed(self, tenant: Tenant, chunk_ids: Sequence[str], observer: str, how: str) -> dict[tuple[str, str], int]:
+        return neptune_relations.observed(self._client, tenant, chunk_ids, observer, how)
+
+    def related(self, tenant: Tenant, request: RelatedRequest) -> list[Step]:
+        return neptune_related.related(self._client, tenant, request)
+
+    def relation_counts(self, tenant: Tenant, *, least_together: int = 2, min_name: int = 2) -> RelationCounts:
+        return neptune_relations.relation_counts(self._client, tenant, least_together, min_name)
+
+    def entities(
+        self, tenant: Tenant, entity_ids: Sequence[str], *, connected: int = 0, filters: Filter | None = None
+    ) -> EntityLookup:
+        return neptune_read.entities(self._client, tenant, entity_ids, connected, filters)
+
+    def evidence(self, tenant: Tenant, request: EvidenceRequest) -> list[StatementRow]:
+        return neptune_read.evidence(self._client, tenant, request)
+
+    def neighbourhood(
+        self,
+        tenant: Tenant,
+        chunk_ids: Sequence[str],
+        *,
+        names: Mapping[str, Sequence[str]] | None = None,
+        max_df: int = 15,
+        per_entity: int = 10,
+        prefer: Sequence[str] = (),
+        facts: bool = True,
+        filters: Filter | None = None,
+    ) -> Neighbourhood:
+        return neptune_links.neighbourhood(
+            self._client, tenant, chunk_ids, names or {}, max_df, per_entity, prefer, facts, filters
+        )
+
+    def adjacent(
+        self, tenant: Tenant, chunk_ids: Sequence[str], *, per_kind: int = 0, filters: Filter | None = None
+    ) -> Adjacency:
+        return neptune_adjacent.adjacent(self._client, tenant, chunk_ids, per_kind, filters)
+
+    def nodes(
+        self, tenant: Tenant, node_ids: Sequence[str], *, near: Sequence[str] = (), filters: Filter | None = None
+    ) -> dict[str, GraphNode]:
+        return neptune_walks.nodes(self._client, tenant, node_ids, near, filters)
+
+    def surroundings(
+        self, tenant: Tenant, node_ids: Sequence[str], *, per_node: int = 10, filters: Filter | None = None
+    ) -> Surroundings:
+        return neptune_edges.surroundings(self._client, tenant, node_ids, per_node, filters)
+
+    def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120) -> dict[str, list[dict[str, Any]]]:
+        return neptune_egonet.egonet(self._client, tenant, node_id, depth, limit)
+
+    def sources(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, Source]:
+        return neptune_inspect.sources(self._client, tenant, source_ids)
+
+    def chunk_ids(self, tenant: Tenant, source_id: str) -> dict[str, Placement]:
+        return neptune_inspect.chunk_ids(self._client, tenant, source_id)
+
+    def stats(self, tenant: Tenant) -> dict[str, int]:
+        return neptune_inspect.stats(self._client, tenant)
+
+    def dump(self, tenant: Tenant) -> dict[str, list[tuple[Any, ...]]]:
+        return neptune_inspect.dump(self._client, tenant)
+
+    def source_ids(self, tenant: Tenant) -> list[str]:
+        return neptune_inspect.source_ids(self._client, tenant)
+
+    def node_ids(self, tenant: Tenant, source_id: str) -> Doomed:
+        return neptune_inspect.node_ids(self._client, tenant, source_id)
+
+    def close(self) -> None:
+        self._client.close()

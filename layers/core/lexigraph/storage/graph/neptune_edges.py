@@ -1,0 +1,118 @@
+"""The edges around nodes in Neptune, the best of each. One query."""
+
+from collections.abc import Sequence
+
+from lexigraph.model.filters import Filter
+from lexigraph.storage.graph import sqlite_walks
+from lexigraph.storage.graph.neptune_client import NeptuneClient
+from lexigraph.storage.graph.neptune_excerpt import admitted, ask, excerpt
+from lexigraph.storage.graph.neptune_read import MENTIONED, together
+from lexigraph.storage.graph.neptune_walks import CALM, CROWDED, FACT, LISTED, LONG, SHORT, described
+from lexigraph.storage.graph.sqlite_read import HUB
+from lexigraph.storage.graph.sqlite_walks import TOLD_OVER
+from lexigraph.storage.protocols import Surroundings
+
+_TOPIC_CHUNKS = """
+    WITH short
+    UNWIND short AS t
+    MATCH (t)-[:MENTIONED_IN]->(c:Chunk)-[p:EXTRACTED_FROM]->(s:Source) WHERE SEEN
+    RETURN collect(DISTINCT c) AS placed, collect(DISTINCT [id(c), id(t)]) AS topic_places,
+        collect(DISTINCT [id(c), id(s), p.seq]) AS chunk_places
+"""
+# Of each entity its facts, those to others asked about first, then those that lead to the rarest
+_FACTS_OF = f"""
+    WITH entities, calm
+    CALL {{
+        WITH entities, calm
+        UNWIND calm AS a
+        CALL {{
+            WITH entities, a
+            {FACT} AND id(a) <> id(b)
+            RETURN f, b, st, c ORDER BY b IN entities DESC, b.df, id(b), f.predicate, id(f) LIMIT $per_node
+        }}
+        RETURN a, f, b, st, c
+        UNION ALL
+        WITH entities, calm
+        UNWIND calm AS b
+        CALL {{
+            WITH entities, b
+            {FACT} AND id(a) <> id(b)
+            RETURN f, a, st, c ORDER BY a IN entities DESC, a.df, id(a), f.predicate, id(f) LIMIT $per_node
+        }}
+        RETURN a, f, b, st, c
+    }}
+    RETURN collect([id(c), id(st), id(f), f.subject, f.predicate, f.object, id(a), id(b)]) AS facts,
+        collect(DISTINCT a) + collect(DISTINCT b) AS fact_ends
+"""
+# The statements that name an entity, and those of a topic as they read
+_STATEMENTS_NAMING = """
+    WITH statements, calm, placed
+    UNWIND calm AS e
+    CALL {
+        WITH statements, placed, e
+        MATCH (e)<-[m:MENTIONS]-(st:Statement)-[i:MENTIONED_IN]->(c:Chunk)-[p:EXTRACTED_FROM]->(s:Source)
+        WHERE id(c) = m.chunk AND SEEN
+        WITH st, c, st IN statements AS asked, c IN placed AS late, p.seq AS seq, i.position AS position
+        RETURN st, c ORDER BY asked DESC, late, CASE WHEN late THEN seq ELSE 0 END, CASE WHEN late THEN position ELSE 0 END,
+            id(st) LIMIT $per_node
+    }
+    RETURN collect([id(c), id(st), id(e)]) AS naming, collect(DISTINCT st) AS naming_statements
+"""
+_STATEMENTS_OF = """
+    WITH statements, short
+    UNWIND short AS t
+    CALL {
+        WITH statements, t
+        MATCH (t)-[:MENTIONED_IN]->(c:Chunk)-[p:EXTRACTED_FROM]->(s:Source) WHERE SEEN
+        MATCH (c)<-[i:MENTIONED_IN]-(st:Statement)-[:BELONGS_TO]->(t)
+        WITH st, min(p.seq) AS seq, min(i.position) AS position, st IN statements AS asked
+        RETURN st ORDER BY asked DESC, seq, position, id(st) LIMIT $per_node
+    }
+    RETURN collect(DISTINCT st) AS told_statements
+"""
+_NAMED_IN = f"""
+    WITH statements
+    UNWIND statements AS st
+    MATCH (e:Entity)<-[m:MENTIONS]-(st){MENTIONED}
+    RETURN collect([id(c), id(st), id(e)]) AS named, collect(DISTINCT e) AS named_entities
+"""
+_TOPICS_OF = """
+    WITH statements
+    UNWIND statements AS st
+    MATCH (st)-[:BELONGS_TO]->(t:Topic)
+    RETURN collect(DISTINCT t) AS their_topics
+"""
+_ALL_NODES = """
+    WITH entities, statements, topics, fact_ends, named_entities, naming_statements, told_statements, their_topics
+    RETURN entities + fact_ends + named_entities AS every_entity,
+        statements + naming_statements + told_statements AS every_statement, topics + their_topics AS every_topic
+"""
+AROUND = together(
+    [
+        *LISTED,
+        CALM.format(beyond=HUB + 1),
+        SHORT.format(beyond=TOLD_OVER + 1),
+        *(_TOPIC_CHUNKS, _FACTS_OF, _STATEMENTS_NAMING, _STATEMENTS_OF, _NAMED_IN, _TOPICS_OF, _ALL_NODES),
+    ],
+    "every_entity, every_statement, every_topic, crowded, long, topic_places, chunk_places, facts, naming, named",
+    [
+        *described("every_entity", "every_statement", "every_topic"),
+        CROWDED.format(beyond=HUB + 1),
+        LONG.format(beyond=TOLD_OVER + 1),
+        "UNWIND topic_places AS row RETURN 'topic_in' AS kind, row",
+        "UNWIND chunk_places AS row RETURN 'stands' AS kind, row",
+        "UNWIND facts AS row RETURN 'fact' AS kind, row",
+        "UNWIND naming + named AS row RETURN DISTINCT 'mention' AS kind, row",
+    ],
+)
+
+
+def surroundings(
+    client: NeptuneClient, tenant: str, ids: Sequence[str], per_node: int, filters: Filter | None
+) -> Surroundings:
+    """Return the edges around the nodes, each node's best ``per_node``."""
+    if not ids:
+        return Surroundings()
+    rows = ask(client, AROUND, tenant, filters, ids=list(dict.fromkeys(ids)), per_node=per_node)
+    with excerpt(rows, tenant) as connection:
+        return sqlite_walks.surroundings(connection, tenant, ids, per_node, admitted(filters))

@@ -1,0 +1,271 @@
+"""An excerpt of the graph, as one query brings it, in the tables of the embedded store.
+
+A read asks Neptune once, for all that could matter and no more: what readers of the tenant do not see, and what the filters
+do not admit, stays there, and so does what a limit cuts off. What is left to do (ranks, ties, caps, order) is done by the
+code of the embedded store, over an SQLite database in memory that holds these rows alone: so both stores mean the same.
+
+A query returns rows of two columns, ``kind`` and ``row``. :data:`KINDS` says what each kind of row holds.
+"""
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from lexigraph.model.filters import Filter, MetadataFilter
+from lexigraph.model.graph import Source
+from lexigraph.storage.embedded import marks
+from lexigraph.storage.graph.neptune_client import NeptuneClient
+from lexigraph.storage.graph.neptune_filters import filter_condition
+from lexigraph.storage.graph.neptune_schema import LIVE, synonyms_owner
+from lexigraph.storage.graph.sqlite_read import HUB
+from lexigraph.storage.graph.sqlite_rows import store_statements
+from lexigraph.storage.graph.sqlite_schema import SCHEMA, SYNONYMS
+from lexigraph.storage.graph.sqlite_write import raw
+from lexigraph.storage.sqlite_filters import filterable_json
+
+TENANT = 1  # the key of the one tenant; entities that are only named belong to none
+_NOBODY = 0
+_SEEN, _UNSEEN = "seen", "unseen"  # stand for chunks of which only that matters
+_FAR, _FAR_SEQ = "far:ff", 2**31
+
+# Admits everything: Neptune has filtered already, but what is asked within filters is answered otherwise than without.
+_ADMITTED = MetadataFilter("uri", "not_in", ())
+
+
+def ask(
+    client: NeptuneClient, query: str, tenant: str, filters: Filter | None = None, **parameters: Any
+) -> list[tuple[str, list[Any]]]:
+    """Run a query in which ``SEEN`` stands for what readers see of a chunk placed by ``p`` in ``s``; return its rows."""
+    condition, compared = filter_condition(filters)
+    text = query.replace("SEEN", f"{LIVE} AND {condition}" if filters else LIVE)
+    given = {"tenant": tenant, "synonyms": synonyms_owner(tenant), "filtered": filters is not None, **parameters, **compared}
+    # parameters that a variant of the query does not use are left out
+    rows = client.read(text, **{name: value for name, value in given.items() if f"${name}" in text})
+    return [(row["kind"], row["row"]) for row in rows]
+
+
+@contextmanager
+def excerpt(rows: Iterable[tuple[str, Sequence[Any]]], tenant: str) -> Iterator[sqlite3.Connection]:
+    """Give a database that holds what these rows say, for the functions of the embedded store."""
+    tables = _Tables(tenant)
+    for kind, row in rows:
+        KINDS[kind](tables, *row)
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.deserialize(_empty())
+        tables.fill(connection)
+        yield connection
+    finally:
+        connection.close()
+
+
+def admitted(filters: Filter | None) -> Filter | None:
+    """Return the filters for an excerpt that was read within filters."""
+    return None if filters is None else _ADMITTED
+
+
+@cache
+def _empty() -> bytes:
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(SCHEMA)
+    return connection.serialize()
+
+
+class _Tables:
+    """The rows of an excerpt by table, each under its primary key: a row may come more than once."""
+
+    def __init__(self, tenant: str) -> None:
+        self._keys: dict[str, int] = {}
+        self._rows: dict[str, dict[tuple[Any, ...], tuple[Any, ...]]] = defaultdict(dict)
+        self._whole: list[int] = []  # chunks of which all that they say is here
+        self._put("tenant", TENANT, tenant)
+        self._source(_SEEN)
+
+    def source(self, id_: str, uri: str, namespace: str, title: str, metadata: str, live: int) -> None:
+        """A source that readers see."""
+        shown = filterable_json(Source(id_, uri, namespace, title, json.loads(metadata), live).filterable)
+        row = (self._key(id_), raw(id_), TENANT, uri, namespace, title, metadata, shown, live)
+        self._rows["source"][row[:1]] = row
+
+    def place(self, c: str, s: str, seq: int, start: int, end: int, role: str, parent: str) -> None:
+        """A chunk that readers see, and its place in its source."""
+        chunk, source = self._key(c), self._source(s)
+        self._rows["chunk"][(chunk,)] = (chunk, raw(c), source)
+        self._rows["placed"][chunk, 0] = (chunk, 0, None, source, seq, start, end, role, parent)
+
+    def stands(self, c: str, s: str, seq: int) -> None:
+        """The same, where no more of it is asked for."""
+        if (self._key(c), 0) not in self._rows["placed"]:
+            self.place(c, s, seq, 0, 0, "", "")
+
+    def chunk(self, c: str, s: str, seq: int, start: int, end: int, role: str, parent: str, text: str) -> None:
+        """The same, with all that the chunk says (``neptune_schema.statements_text``)."""
+        self.place(c, s, seq, start, end, role, parent)
+        chunk = self._key(c)
+        topics, said = json.loads(text)
+        for id_, title in topics:
+            self.topic_in(c, id_)
+            self._put("topic", self._key(id_), raw(id_), self._key(s), title)
+        for id_, value, details, at, position, start_, end_, names, facts in said:
+            statement = self._key(id_)
+            self._put("statement", statement, raw(id_), self._key(topics[at][0]), value, details)
+            self._put("said_in", chunk, statement, position, start_, end_)
+            for entity in names:
+                self.mention(c, id_, entity)
+            for fact, subject, predicate, object_, subject_id, object_id in facts:
+                self.fact(c, id_, fact, subject, predicate, object_, subject_id, object_id)
+        self._whole.append(chunk)
+
+    def entity(self, id_: str, value: str, class_: str, df: int, degree: int) -> None:
+        """An entity of the tenant."""
+        self._rows["entity"][(self._key(id_),)] = (self._key(id_), raw(id_), TENANT, value, class_, df, degree)
+
+    def alias(self, alias: str, target: str) -> None:
+        """Another name of an entity, as a text that readers see or the synonyms give it."""
+        self._put("alias", self._key(alias), self._key(target), SYNONYMS, "", "")
+
+    def about(self, source: str, entity: str) -> None:
+        """A source that is titled by an entity."""
+        self._put("about", self._key(source), self._named(entity), "")
+
+    def mention(self, chunk: str, statement: str, entity: str) -> None:
+        """A statement that names an entity, in a chunk that readers see."""
+        self._put("mentions", self._within(chunk), self._key(statement), self._named(entity), "", "")
+
+    def seen(self, entity: str) -> None:
+        """A text or a title that readers see names an entity."""
+        # as if a title did, of a source so far from its beginning that none of its chunks leads anywhere
+        self.stands(_FAR, _FAR, _FAR_SEQ)
+        self.about(_FAR, entity)
+
+    def naming(self, chunk: str, entity: str, times: int) -> None:
+        """A chunk that readers see names an entity in so many statements."""
+        for at in range(times):
+            self._put("mentions", self._within(chunk), -at, self._named(entity), "", "")
+
+    def named(self, entity: str, times: int) -> None:
+        """An entity is named at least so often, seen or not."""
+        self._crowd(_UNSEEN, entity, times)
+
+    def hub(self, entity: str) -> None:
+        """An entity is named more than 1,000 times in what readers see."""
+        self._within(_SEEN)
+        self._crowd(_SEEN, entity, HUB + 1)
+
+    def fact(
+        self, c: str, st: str, id_: str, subject: str, predicate: str, object_: str, subject_id: str, object_id: str | None
+    ) -> None:
+        """A fact that supports a statement in a chunk that readers see, and therefore its subject and object."""
+        fact = self._key(id_)
+        self._put("fact", fact, raw(id_) or id_.encode(), subject, predicate, object_, self._named(subject_id))
+        named = self._named(object_id) if object_id else None
+        self._put("supports", self._within(c), self._key(st), fact, named, 1.0)
+        for entity in filter(None, (subject_id, object_id)):
+            self.seen(entity)
+
+    def joined(self, a: str, b: str, *of_b: Any) -> None:
+        """Two entities that some fact joins, the second with its properties."""
+        self.entity(b, *of_b)
+        self.fact(_SEEN, "", f"{a} {b}", "", "", "", a, b)
+
+    def topic_in(self, chunk: str, topic: str) -> None:
+        """A topic of a chunk that readers see."""
+        self._put("topic_in", self._within(chunk), self._key(topic))
+
+    def told(self, chunk: str, statement: str, position: int, topic: str) -> None:
+        """A statement of a topic in a chunk that readers see."""
+        self._put("said_in", self._within(chunk), self._key(statement), position, 0, 0)
+        self._put("statement", self._key(statement), raw(statement), self._key(topic), "", "")
+
+    def statement(self, id_: str, topic: str, value: str, details: str) -> None:
+        """A statement with its text."""
+        row = (self._key(id_), raw(id_), self._key(topic), value, details)
+        self._rows["statement"][row[:1]] = row
+
+    def topic(self, id_: str, value: str) -> None:
+        """A topic with its title."""
+        self._put("topic", self._key(id_), raw(id_), 0, value)
+
+    def runs_over(self, topic: str, chunks: int) -> None:
+        """A topic stands in at least so many chunks, seen or not."""
+        for at in range(1, chunks + 1):
+            self._put("topic_in", -at, self._key(topic))
+
+    def rel(self, src: str, dst: str, type_: str, observer: str, confidence: float, evidence: str) -> None:
+        """What an observer said of two chunks that readers see."""
+        self._put("rel", self._within(src), self._within(dst), type_, observer, confidence, evidence)
+
+    def fill(self, connection: sqlite3.Connection) -> None:
+        """Put all rows into the tables."""
+        for chunk, _, source in self._rows["chunk"].values():
+            # nothing but that readers see it is known of a chunk without a place
+            self._rows["placed"].setdefault((chunk, 0), (chunk, 0, None, source, 0, 0, 0, "", ""))
+        for table, rows in self._rows.items():
+            for width in {len(row) for row in rows.values()}:  # one, or none where there is no row
+                connection.executemany(f"INSERT INTO {table} VALUES ({marks(width)})", rows.values())
+        store_statements(connection, self._whole)
+
+    def _key(self, id_: str) -> int:
+        return self._keys.setdefault(id_, len(self._keys) + 1)
+
+    def _source(self, id_: str) -> int:
+        key = self._key(id_)
+        self._put("source", key, raw(id_), TENANT, "", "", "", "{}", "{}", 1)
+        return key
+
+    def _within(self, chunk: str) -> int:
+        key = self._key(chunk)
+        self._rows["chunk"].setdefault((key,), (key, raw(chunk), self._key(_SEEN)))
+        return key
+
+    def _named(self, entity: str) -> int:
+        key = self._key(entity)
+        self._rows["entity"].setdefault((key,), (key, raw(entity), _NOBODY, "", "", 0, 0))
+        return key
+
+    def _crowd(self, chunk: str, entity: str, times: int) -> None:
+        # statements that only count: below the keys of all others
+        rows, k, c = self._rows["mentions"], self._named(entity), self._key(chunk)
+        rows.update({(c, -at, k): (c, -at, k, "", "") for at in range(1, times + 1)})
+
+    def _put(self, table: str, *row: Any) -> None:
+        self._rows[table].setdefault(row[: _KEY_COLUMNS[table]], row)
+
+
+# How many columns make the primary key; they come first.
+_KEY_COLUMNS = {
+    **dict.fromkeys(("tenant", "source", "chunk", "topic", "statement", "entity", "fact"), 1),
+    **dict.fromkeys(("placed", "topic_in", "said_in", "about"), 2),
+    **dict.fromkeys(("supports", "mentions", "alias"), 3),
+    "rel": 4,
+}
+# What a row of each kind says, and its columns: those of the method.
+KINDS: Mapping[str, Callable[..., None]] = {
+    method.__name__: method
+    for method in (
+        _Tables.source,
+        _Tables.place,
+        _Tables.stands,
+        _Tables.chunk,
+        _Tables.entity,
+        _Tables.alias,
+        _Tables.about,
+        _Tables.mention,
+        _Tables.seen,
+        _Tables.naming,
+        _Tables.named,
+        _Tables.hub,
+        _Tables.fact,
+        _Tables.joined,
+        _Tables.topic_in,
+        _Tables.topic,
+        _Tables.told,
+        _Tables.statement,
+        _Tables.runs_over,
+        _Tables.rel,
+    )
+}

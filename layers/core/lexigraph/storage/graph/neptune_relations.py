@@ -1,0 +1,172 @@
+"""Relations between chunks in Neptune: what observers said of pairs, and how many relations there are.
+
+OBSERVED notes which pairs were asked about, REL what came of it, an edge an observer. Both are owned by both of their chunks
+and go with either.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from lexigraph.model.relations import PairObservation, RelationCounts, count_together
+from lexigraph.storage.graph.neptune_client import NeptuneClient, Row
+from lexigraph.storage.graph.neptune_schema import LIVE, edge_id, synonyms_owner
+
+# Chunks that name an entity; where more do, it is too common to relate any two of them.
+COMMON = 50
+_SAMPLES = 5
+_LIVE_OTHER = "z.tenant = $tenant AND q.since <= z.live AND z.live < q.until"
+
+_EXISTING = """
+UNWIND $ids AS id
+MATCH (c:Chunk {`~id`: id}) WHERE c.tenant = $tenant
+RETURN id(c) AS id
+"""
+_BETWEEN = """
+UNWIND $pairs AS pair
+MATCH (a:Chunk {`~id`: pair.first})-[r:REL]->(b:Chunk {`~id`: pair.second})
+RETURN id(r) AS id, id(a) AS src, id(b) AS dst, r.type AS type, r.observer AS observer
+UNION
+UNWIND $pairs AS pair
+MATCH (b:Chunk {`~id`: pair.second})-[r:REL]->(a:Chunk {`~id`: pair.first})
+RETURN id(r) AS id, id(b) AS src, id(a) AS dst, r.type AS type, r.observer AS observer
+"""
+# After an aggregate without a key there is one row, also where there was none.
+_RELATE = """
+UNWIND $observed AS row
+MATCH (a:Chunk {`~id`: row.first})
+MATCH (b:Chunk {`~id`: row.second})
+MERGE (a)-[o:OBSERVED {`~id`: row.id}]->(b)
+SET o.observer = row.observer, o.how = row.how, o.failed = row.failed
+WITH count(*) AS observations
+UNWIND $made AS row
+MATCH (a:Chunk {`~id`: row.src})
+MATCH (b:Chunk {`~id`: row.dst})
+MERGE (a)-[r:REL {`~id`: row.id}]->(b)
+SET r.type = row.type, r.observer = row.observer, r.confidence = row.confidence, r.evidence = row.evidence
+WITH count(*) AS relations
+UNWIND $gone AS row
+MATCH (a:Chunk {`~id`: row.src})-[r:REL {`~id`: row.id}]->(b:Chunk)
+DELETE r
+"""
+_OBSERVED = """
+UNWIND $ids AS id
+MATCH (a:Chunk {`~id`: id})-[o:OBSERVED]->(b:Chunk)
+WHERE a.tenant = $tenant AND o.observer = $observer AND o.how = $how AND o.failed = false
+RETURN id(a) AS first, id(b) AS second
+"""
+_LIVE_RELATIONS = f"""
+MATCH (s:Source)<-[p:EXTRACTED_FROM]-(a:Chunk)-[r:REL]->(b:Chunk)-[q:EXTRACTED_FROM]->(z:Source)
+WHERE {LIVE} AND {_LIVE_OTHER}
+RETURN DISTINCT id(a) AS src, id(b) AS dst, r.type AS type
+"""
+# One row for each entity and live chunk that names it; what too many chunks name, live or not, is left out below.
+_NAMED = f"""
+MATCH (e:Entity)<-[m:MENTIONS]-(x:Statement)-[i:MENTIONED_IN]->(c:Chunk)
+WHERE e.tenant = $tenant AND size(e.value) >= $min_name
+WITH e, m, c WHERE id(c) = m.chunk
+MATCH (c)-[p:EXTRACTED_FROM]->(s:Source) WHERE {LIVE}
+RETURN DISTINCT id(e) AS entity, id(c) AS chunk
+"""
+_COMMON = """
+MATCH (e:Entity)<-[m:MENTIONS]-(:Statement) WHERE e.tenant = $tenant
+WITH e, count(DISTINCT m.chunk) AS chunks WHERE chunks > $common
+RETURN id(e) AS id
+"""
+_ALIASES = """
+MATCH (a:Entity)-[r:ALIAS_OF]->(b:Entity) WHERE b.tenant = $tenant
+RETURN id(b) AS id, b.value AS value, id(a) AS other_id, a.value AS other, r.chunk AS chunk
+"""
+_LIVE_CHUNKS = f"""
+UNWIND $ids AS id
+MATCH (c:Chunk {{`~id`: id}})-[p:EXTRACTED_FROM]->(s:Source) WHERE {LIVE}
+RETURN DISTINCT id
+"""
+_ENTITIES = "MATCH (e:Entity) WHERE e.tenant = $tenant AND e.df > 0 RETURN count(*) AS entities"
+
+
+def relate(client: NeptuneClient, tenant: str, observations: Sequence[PairObservation], keep: bool) -> tuple[int, int]:
+    """Note what was observed of pairs, in one query; see :meth:`~lexigraph.storage.protocols.GraphStore.relate`."""
+    ids = sorted({i for o in observations for i in (o.first, o.second)})
+    chunks = {row["id"] for row in client.read_latest(_EXISTING, ids=ids, tenant=tenant)}
+    # a chunk may have gone meanwhile, and what was said of it goes with it
+    observations = [o for o in observations if o.first in chunks and o.second in chunks]
+    if not observations:
+        return 0, 0
+    existing = _between(client, {(o.first, o.second) for o in observations})
+    before = dict(existing)
+    observed: dict[str, Row] = {}
+    made: dict[str, Row] = {}
+    created = known = 0
+    for o in observations:
+        row = {"first": o.first, "second": o.second, "observer": o.observer, "how": o.how, "failed": bool(o.failed)}
+        key = edge_id("OBSERVED", o.first, o.second, o.observer)
+        observed[key] = {"id": key, **row}
+        if o.failed:
+            continue
+        ends = {(o.first, o.second), (o.second, o.first)}
+        there = {(r["src"], r["dst"], r["type"]) for r in existing.values() if (r["src"], r["dst"]) in ends}
+        for i, r in list(existing.items()) if not keep else ():
+            if (r["src"], r["dst"]) in ends and r["observer"] == o.observer:
+                del existing[i]
+                made.pop(i, None)
+        for relation in o.relations:
+            edge = (relation.src, relation.dst, relation.type)
+            known += edge in there
+            created += edge not in there
+            if not (keep and edge in there):
+                i = edge_id("REL", *edge, o.observer)
+                existing[i] = {"id": i, "src": edge[0], "dst": edge[1], "type": edge[2], "observer": o.observer}
+                made[i] = {**existing[i], "confidence": relation.confidence, "evidence": relation.evidence}
+    gone = [row for i, row in sorted(before.items()) if i not in existing]
+    client.write(_RELATE, observed=_in_order(observed.values()), made=_in_order(made.values()), gone=gone)
+    return created, known
+
+
+def _in_order(rows: Iterable[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: str(row["id"]))
+
+
+def _between(client: NeptuneClient, pairs: Iterable[tuple[str, str]]) -> dict[str, Row]:
+    """Return the relations between the chunks of each pair, in either direction, by id."""
+    rows = client.read_latest(_BETWEEN, pairs=[{"first": a, "second": b} for a, b in sorted(pairs)])
+    return {row["id"]: row for row in rows}
+
+
+def observed(
+    client: NeptuneClient, tenant: str, chunk_ids: Sequence[str], observer: str, how: str
+) -> dict[tuple[str, str], int]:
+    """Return the pairs that an observer was asked about, with the number of their relations, by whomever."""
+    rows = client.read_latest(_OBSERVED, ids=sorted(set(chunk_ids)), tenant=tenant, observer=observer, how=how)
+    pairs = {(row["first"], row["second"]) for row in rows}
+    found: dict[tuple[str, str], set[tuple[str, str, str]]] = defaultdict(set)
+    for r in _between(client, pairs).values() if pairs else ():
+        for pair in ((r["src"], r["dst"]), (r["dst"], r["src"])):
+            found[pair].add((r["src"], r["dst"], r["type"]))
+    return {pair: len(found[pair]) for pair in pairs}
+
+
+def relation_counts(client: NeptuneClient, tenant: str, least_together: int, min_name: int) -> RelationCounts:
+    """Count the relations that readers can follow; see :meth:`~lexigraph.storage.protocols.GraphStore.relation_counts`."""
+    common = {row["id"] for row in client.read(_COMMON, tenant=tenant, common=COMMON)}
+    rows = client.read(_NAMED, tenant=tenant, min_name=min_name)
+    named = [(row["entity"], row["chunk"]) for row in rows if row["entity"] not in common]
+    entity = {i: k for k, i in enumerate(sorted({e for e, _ in named}))}
+    chunk = {i: k for k, i in enumerate(sorted({c for _, c in named}))}
+    by_entity = sorted((entity[e], chunk[c]) for e, c in named)
+    by_chunk = sorted((c, e) for e, c in by_entity)
+    others: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
+    aliases = client.read(_ALIASES, tenant=tenant)
+    owners = sorted({row["chunk"] for row in aliases})
+    live = {row["id"] for row in client.read(_LIVE_CHUNKS, ids=owners, tenant=tenant)} | {synonyms_owner(tenant)}
+    for row in aliases:
+        if row["chunk"] in live:
+            others[row["id"], row["value"]].add((row["other"], row["other_id"]))
+    most = sorted(others, key=lambda one: (-len(others[one]), one[1], one[0]))[:_SAMPLES]
+    return RelationCounts(
+        llm_rel=len(client.read(_LIVE_RELATIONS, tenant=tenant)),
+        relates_to=count_together([e for e, _ in by_entity], [c for _, c in by_entity], 2),
+        co_occurs_with=count_together([c for c, _ in by_chunk], [e for _, e in by_chunk], least_together),
+        entities=client.read(_ENTITIES, tenant=tenant)[0]["entities"],
+        with_aliases=len(others),
+        samples=tuple((one[1], tuple(name for name, _ in sorted(others[one]))) for one in most),
+    )

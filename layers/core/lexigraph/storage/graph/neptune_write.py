@@ -1,0 +1,315 @@
+"""Writing chunks and their places into Neptune, one version of each source after another.
+
+A write is several queries, each a transaction that may be repeated, and may end between any two of them. That harms nobody:
+readers see a place only when its version is live; a chunk is complete when it has its ``statements``, which come last; and
+the next attempt finds the places of this one by their version. A node comes in one query with an edge that supports it.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lexigraph.model.errors import Conflict
+from lexigraph.model.graph import ChunkGraph, Mention, Placement
+from lexigraph.storage.graph.contribution import entity_forms, expect_version, refuse_strays
+from lexigraph.storage.graph.neptune_client import NeptuneClient, Row
+from lexigraph.storage.graph.neptune_schema import OPEN, edge_id, statements_text
+from lexigraph.storage.protocols import SourceVersion
+
+SOURCES_AS_THEY_ARE = """
+UNWIND $ids AS id MATCH (s:Source {`~id`: id})
+RETURN id(s) AS id, s.tenant AS tenant, s.live AS version, s.untold IS NOT NULL AS untold, s.uri AS uri,
+    s.namespace AS namespace, s.title AS title, s.metadata AS metadata
+"""
+_PLACES = """
+UNWIND $ids AS id MATCH (c:Chunk)-[p:EXTRACTED_FROM]->(s:Source {`~id`: id})
+RETURN id(s) AS source, id(c) AS chunk, p.since AS since, p.until AS until,
+    p.seq AS seq, p.`start` AS `start`, p.`end` AS `end`, p.role AS role, p.parent AS parent
+"""
+_COMPLETE = """
+UNWIND $ids AS id MATCH (c:Chunk {`~id`: id}) WHERE c.tenant = $tenant AND c.statements IS NOT NULL
+RETURN id(c) AS id
+"""
+_SOURCES = """
+UNWIND $rows AS row
+MERGE (s:Source {`~id`: row.id})
+ON CREATE SET s.tenant = $tenant, s.uri = row.uri, s.namespace = row.namespace, s.title = '', s.metadata = '{}', s.live = 0
+"""
+_OPEN_PLACES = """
+UNWIND $rows AS row
+MATCH (s:Source {`~id`: row.source})
+MERGE (c:Chunk {`~id`: row.chunk})
+ON CREATE SET c.tenant = $tenant, c.source = row.source, c.aliases = row.aliases
+MERGE (c)-[p:EXTRACTED_FROM {`~id`: row.id}]->(s)
+SET p.since = row.since, p.until = row.until, p.seq = row.seq, p.`start` = row.`start`, p.`end` = row.`end`,
+    p.role = row.role, p.parent = row.parent
+"""
+_END_PLACES = """
+UNWIND $rows AS row
+MATCH (c:Chunk {`~id`: row.chunk})-[p:EXTRACTED_FROM {`~id`: row.id}]->(s:Source)
+SET p.until = row.until
+"""
+_DROP_PLACES = """
+UNWIND $rows AS row
+MATCH (c:Chunk {`~id`: row.chunk})-[p:EXTRACTED_FROM {`~id`: row.id}]->(s:Source)
+DELETE p
+"""
+_TOPICS = """
+UNWIND $rows AS row
+MATCH (c:Chunk {`~id`: row.chunk})
+MERGE (t:Topic {`~id`: row.id})
+ON CREATE SET t.tenant = $tenant, t.source = c.source, t.value = row.value
+MERGE (t)-[:MENTIONED_IN {`~id`: row.said}]->(c)
+"""
+_STATEMENTS = """
+UNWIND $rows AS row
+MATCH (c:Chunk {`~id`: row.chunk})
+MATCH (t:Topic {`~id`: row.topic})
+MERGE (x:Statement {`~id`: row.id})
+ON CREATE SET x.tenant = $tenant, x.value = row.value, x.details = row.details
+MERGE (x)-[m:MENTIONED_IN {`~id`: row.said}]->(c)
+ON CREATE SET m.position = row.position, m.`start` = row.`start`, m.`end` = row.`end`
+MERGE (x)-[:BELONGS_TO {`~id`: row.belongs}]->(t)
+"""
+_MENTIONS = """
+UNWIND $rows AS row
+MATCH (x:Statement {`~id`: row.statement})
+MERGE (e:Entity {`~id`: row.entity})
+ON CREATE SET e.tenant = $tenant, e.value = row.value, e.class = '', e.df = 0, e.degree = 0
+MERGE (x)-[m:MENTIONS {`~id`: row.id}]->(e)
+ON CREATE SET m.chunk = row.chunk, m.form = row.form, m.class = row.class
+"""
+_FACTS = """
+UNWIND $rows AS row
+MATCH (x:Statement {`~id`: row.statement})
+MATCH (e:Entity {`~id`: row.subject_id})
+MERGE (f:Fact {`~id`: row.id})
+ON CREATE SET f.tenant = $tenant, f.subject = row.subject, f.predicate = row.predicate, f.object = row.object
+MERGE (f)-[u:SUPPORTS {`~id`: row.supports}]->(x)
+ON CREATE SET u.chunk = row.chunk, u.confidence = row.confidence
+MERGE (e)-[:SUBJECT {`~id`: row.stands}]->(f)
+"""
+_OBJECTS = """
+UNWIND $rows AS row
+MATCH (f:Fact {`~id`: row.fact})
+MATCH (e:Entity {`~id`: row.entity})
+MERGE (e)-[o:OBJECT {`~id`: row.id}]->(f)
+ON CREATE SET o.chunk = row.chunk, o.statement = row.statement
+"""
+_ALIASES = """
+UNWIND $rows AS row
+MERGE (a:Entity {`~id`: row.alias})
+ON CREATE SET a.tenant = $tenant, a.value = row.alias_value, a.class = '', a.df = 0, a.degree = 0
+MERGE (b:Entity {`~id`: row.target})
+ON CREATE SET b.tenant = $tenant, b.value = row.target_value, b.class = '', b.df = 0, b.degree = 0
+MERGE (a)-[r:ALIAS_OF {`~id`: row.id}]->(b)
+ON CREATE SET r.chunk = row.chunk, r.alias_form = row.alias_form, r.target_form = row.target_form
+"""
+_COMPLETED = """
+UNWIND $rows AS row
+MATCH (c:Chunk {`~id`: row.id})
+SET c.statements = row.statements
+"""
+
+
+def write(client: NeptuneClient, tenant: str, versions: Sequence[SourceVersion]) -> None:
+    """Add the versions' new chunks and place them; see :meth:`~lexigraph.storage.protocols.GraphStore.write`."""
+    refuse_strays(versions)
+    plan = _plan(client, tenant, versions)
+    rows = [{"id": v.source.id, "uri": v.source.uri, "namespace": v.source.namespace} for v in versions]
+    client.write(_SOURCES, sorted(rows, key=_by_id), tenant=tenant)
+    client.write(_OPEN_PLACES, sorted(plan.opened, key=_by_id), tenant=tenant)
+    write_contributions(client, tenant, plan.chunks)
+    client.write(_END_PLACES, sorted(plan.ended, key=_by_id))
+    client.write(_DROP_PLACES, sorted(plan.dropped, key=_by_id))
+
+
+def write_contributions(client: NeptuneClient, tenant: str, chunks: Sequence[ChunkGraph]) -> None:
+    """Write all that chunks contribute which are placed already; each is complete after the last query."""
+    forms = entity_forms(chunks)
+    client.write(_TOPICS, _sorted(_topics(c) for c in chunks), tenant=tenant)
+    client.write(_STATEMENTS, _sorted(_statements(c) for c in chunks), tenant=tenant)
+    client.write(_MENTIONS, _sorted((_mentions(c, forms) for c in chunks), "entity"), tenant=tenant)
+    client.write(_FACTS, _sorted(_facts(c) for c in chunks), tenant=tenant)
+    client.write(_OBJECTS, _sorted((_objects(c) for c in chunks), "fact"))
+    client.write(_ALIASES, _sorted((_aliases(c, forms) for c in chunks), "alias"), tenant=tenant)
+    client.write(_COMPLETED, _sorted([{"id": c.chunk_id, "statements": statements_text(c)}] for c in chunks))
+
+
+def _by_id(row: Mapping[str, Any]) -> str:
+    return str(row["id"])
+
+
+def _sorted(of_chunks: Iterable[Iterable[Row]], key: str = "id") -> list[Row]:
+    # every writer takes nodes that others share in the same order
+    return sorted((row for rows in of_chunks for row in rows), key=lambda row: (row[key], row["id"]))
+
+
+# ---------------------------------------------------------------- places
+
+
+@dataclass
+class _Plan:
+    """What a write has to do: chunks to write in full, places to open, to end at a version, and to take away."""
+
+    chunks: list[ChunkGraph] = field(default_factory=list)
+    opened: list[Row] = field(default_factory=list)
+    ended: list[Row] = field(default_factory=list)
+    dropped: list[Row] = field(default_factory=list)
+
+
+def _plan(client: NeptuneClient, tenant: str, versions: Sequence[SourceVersion]) -> _Plan:
+    """Return what to do. Raise ``Conflict`` for another version than the next, or chunks that nobody wrote."""
+    ids = [v.source.id for v in versions]
+    found = {row["id"]: row for row in client.read_latest(SOURCES_AS_THEY_ARE, ids=ids)}
+    for v in versions:
+        if v.source.id in found and found[v.source.id]["tenant"] != tenant:
+            raise Conflict(f"{v.source.uri}: the source belongs to somebody else")
+        expect_version(v.source, found[v.source.id]["version"] if v.source.id in found else None, allow_repeat=False)
+    placed = sorted({c for v in versions for c in v.placements})
+    complete = {row["id"] for row in client.read_latest(_COMPLETE, ids=placed, tenant=tenant)}
+    places: dict[str, list[Row]] = defaultdict(list)
+    for row in client.read_latest(_PLACES, ids=ids) if found else ():
+        places[row["source"]].append(row)
+    plan = _Plan()
+    for v in versions:
+        given = {c.chunk_id: c for c in v.chunks}
+        if missing := v.placements.keys() - complete - given.keys():
+            raise Conflict(f"{v.source.uri}: {len(missing)} chunks were not written before being placed")
+        plan.chunks += [c for i, c in given.items() if i in v.placements and i not in complete]
+        _place(plan, v, places[v.source.id], given)
+    return plan
+
+
+def _place(plan: _Plan, v: SourceVersion, places: Sequence[Row], given: Mapping[str, ChunkGraph]) -> None:
+    """Keep, open, end and drop places so that the version to come consists of its placements."""
+    version = v.source.version
+    have = [p for p in places if p["until"] in (OPEN, version)]
+    kept: dict[str, int] = {}
+    for p in sorted(have, key=lambda p: -int(p["since"])):
+        if v.placements.get(p["chunk"]) == Placement(p["seq"], p["start"], p["end"], p["role"], p["parent"]):
+            kept[p["chunk"]] = p["since"]
+    opened = {chunk: place for chunk, place in v.placements.items() if chunk not in kept}
+    for chunk, place in opened.items():
+        aliases = given[chunk].aliases if chunk in given else ()
+        plan.opened.append(
+            {
+                **_end(chunk, version, OPEN),
+                "source": v.source.id,
+                "since": version,
+                "aliases": json.dumps([(a.alias, a.target) for a in aliases]),
+                **{name: getattr(place, name) for name in ("seq", "start", "end", "role", "parent")},
+            }
+        )
+    for p in have:
+        chunk, since = p["chunk"], p["since"]
+        if kept.get(chunk) == since:
+            if p["until"] != OPEN:
+                plan.ended.append(_end(chunk, since, OPEN))
+        elif since != version:
+            if p["until"] != version:
+                plan.ended.append(_end(chunk, since, version))
+        elif chunk not in opened:
+            # a leftover of an earlier attempt; a chunk's last place stays, since it is found by it when it is collected
+            last = sum(other["chunk"] == chunk for other in places) == 1
+            (plan.ended if last else plan.dropped).append(_end(chunk, since, 0))
+
+
+def _end(chunk: str, since: int, until: int) -> Row:
+    return {"id": edge_id("EXTRACTED_FROM", chunk, since), "chunk": chunk, "until": until}
+
+
+# ---------------------------------------------------------------- contributions, each a row an edge
+
+
+def _topics(c: ChunkGraph) -> list[Row]:
+    titles = {t.id: t.value for t in reversed(c.topics)}
+    return [
+        {"id": i, "value": value, "chunk": c.chunk_id, "said": edge_id("MENTIONED_IN", i, c.chunk_id)}
+        for i, value in titles.items()
+    ]
+
+
+def _statements(c: ChunkGraph) -> list[Row]:
+    first = {s.id: s for s in reversed(c.statements)}
+    return [
+        {
+            "id": s.id,
+            "chunk": c.chunk_id,
+            "topic": s.topic_id,
+            "said": edge_id("MENTIONED_IN", s.id, c.chunk_id),
+            "belongs": edge_id("BELONGS_TO", s.id, s.topic_id),
+            **{name: getattr(s, name) for name in ("value", "details", "position", "start", "end")},
+        }
+        for s in first.values()
+    ]
+
+
+def _mentions(c: ChunkGraph, forms: Mapping[str, str]) -> list[Row]:
+    # whoever stands in a fact is named by its statement: one edge type leads from entities to statements
+    subjects = [Mention(f.statement_id, f.subject_id, f.subject, "") for f in c.facts]
+    objects = [Mention(f.statement_id, f.object_id, f.object, "") for f in c.facts if f.object_id]
+    first: dict[tuple[str, str], Mention] = {}
+    for m in (*c.mentions, *subjects, *objects):
+        first.setdefault((m.statement_id, m.entity_id), m)
+    return [
+        {
+            "id": edge_id("MENTIONS", statement, entity, c.chunk_id),
+            "statement": statement,
+            "entity": entity,
+            "chunk": c.chunk_id,
+            "form": m.form,
+            "class": m.class_,
+            "value": forms[entity],
+        }
+        for (statement, entity), m in first.items()
+    ]
+
+
+def _facts(c: ChunkGraph) -> list[Row]:
+    first = {(f.statement_id, f.id): f for f in reversed(c.facts)}
+    return [
+        {
+            "id": fact,
+            "statement": statement,
+            "chunk": c.chunk_id,
+            "supports": edge_id("SUPPORTS", fact, statement, c.chunk_id),
+            "stands": edge_id("SUBJECT", f.subject_id, fact),
+            **{name: getattr(f, name) for name in ("subject", "predicate", "object", "subject_id", "confidence")},
+        }
+        for (statement, fact), f in first.items()
+    ]
+
+
+def _objects(c: ChunkGraph) -> list[Row]:
+    first = {(f.statement_id, f.id): f for f in reversed(c.facts)}
+    return [
+        {
+            "id": edge_id("OBJECT", f.object_id, fact, statement, c.chunk_id),
+            "fact": fact,
+            "entity": f.object_id,
+            "chunk": c.chunk_id,
+            "statement": statement,
+        }
+        for (statement, fact), f in first.items()
+        if f.object_id
+    ]
+
+
+def _aliases(c: ChunkGraph, forms: Mapping[str, str]) -> list[Row]:
+    first = {(a.alias, a.target): a for a in reversed(c.aliases)}
+    return [
+        {
+            "id": edge_id("ALIAS_OF", alias, target, c.chunk_id),
+            "alias": alias,
+            "target": target,
+            "chunk": c.chunk_id,
+            "alias_value": forms[alias],
+            "target_value": forms[target],
+            "alias_form": a.alias_form,
+            "target_form": a.target_form,
+        }
+        for (alias, target), a in first.items()
+    ]
