@@ -1,0 +1,329 @@
+"""The vector store of AWS: records, vectors and full text in a collection of OpenSearch Serverless.
+
+All tenants share an index of each kind (opensearch_schema.py), every query names one of them. All searches of a call travel
+in one multi-search (opensearch_queries.py). What filters see of a source is kept in an index of its own and copied to each
+of its records as words (opensearch_tags.py), so that a filter needs no second round trip. Searches show a write after 10
+seconds to a minute: ``visible`` asks them, and what this process wrote itself it remembers (opensearch_unseen.py).
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from lexigraph.model.errors import InvalidInput, Misconfigured
+from lexigraph.model.graph import Metadata, Source
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import VECTOR_INDEXES, Hit, IndexName, SearchRequest, VectorRecord
+from lexigraph.storage.sqlite_filters import filterable_json
+from lexigraph.storage.vector.checks import INDEXES, check_embedding, check_index, check_record, check_vector
+from lexigraph.storage.vector.opensearch_connection import Collection, Json, Search, parse_place
+from lexigraph.storage.vector.opensearch_documents import Documents, Found
+from lexigraph.storage.vector.opensearch_ids import DynamoIds, IdRegistry
+from lexigraph.storage.vector.opensearch_queries import (
+    Query,
+    cut_in_a_tie,
+    hits,
+    newest_of,
+    of_tenant,
+    queries,
+    record_body,
+    record_of,
+)
+from lexigraph.storage.vector.opensearch_schema import EVERY, TAGS, every_embedding, index_name
+from lexigraph.storage.vector.opensearch_tags import tag_words
+from lexigraph.storage.vector.opensearch_unseen import Unseen, Versions, Write
+
+_RECORD = ("doc_key", "source_id", "chunk_id", "text", "packed", "edition")
+_AT_ONCE = 1_000
+_TIE_FACTOR = 4
+
+
+class OpenSearchVectorStore:
+    """The :class:`~lexigraph.storage.protocols.VectorStore` of ``aoss://https://HOST``.
+
+    Differs from the protocol in what the service cannot do: a write is not atomic over records and indexes (it may be
+    repeated, and the graph decides what readers see), and BM25 counts words over all tenants of the collection.
+    """
+
+    def __init__(
+        self,
+        connection: str,
+        *,
+        label: str,
+        dimension: int,
+        patience: float = 60.0,
+        ids: IdRegistry | None = None,
+    ) -> None:
+        """Make the store for the embedding ``label``; nothing is sent yet.
+
+        ``patience``: seconds for which a request is repeated while the collection wakes, is busy or has not heard of our
+        rights yet. ``ids``: where the ids of documents are kept for a collection that makes them itself; by default in the
+        DynamoDB table that the connection names.
+        """
+        check_embedding(label, dimension)
+        place = parse_place(connection)
+        self.label = label
+        self.dimension = dimension
+        if ids is None and place.registry:
+            ids = DynamoIds(place.registry, place.host, place.region)
+        if ids is None and place.mode == "server":
+            raise Misconfigured("vector connection: mode=server needs registry=TABLE, the DynamoDB table for document ids")
+        self._collection = Collection(place, patience=patience)
+        self._documents = Documents(self._collection, label, dimension, ids)
+        self._names = {index: index_name(index, label, dimension) for index in INDEXES}
+        self._unseen = Unseen()
+        self._ours: set[Tenant] = set()  # tenants known to have vectors of this embedding
+
+    # ------------------------------------------------------------ writing
+
+    def upsert(self, tenant: Tenant, records: Mapping[IndexName, Sequence[VectorRecord]]) -> None:
+        """Add or replace records, index by index."""
+        for index, rows in records.items():
+            check_index(index)
+            for row in rows:
+                check_record(index, row, self.label, self.dimension)
+                _check_text(index, row)
+        wanted = {index: {row.id: row for row in rows} for index, rows in records.items() if rows}
+        if any(index in VECTOR_INDEXES for index in wanted):
+            self._refuse_other_embedding(tenant)
+        sources = {row.source_id for rows in wanted.values() for row in rows.values()}
+        # a record belongs to the version that is being written, which is the last one tagged
+        tags = {source: tag_words(_different(v)[-1:]) for source, v in self._versions(tenant, sources).items()}
+        for index, unique in wanted.items():
+            self._put(tenant, index, unique, tags)
+            if index in VECTOR_INDEXES:
+                self._ours.add(tenant)
+
+    def _put(
+        self, tenant: Tenant, index: IndexName, rows: Mapping[str, VectorRecord], tags: Mapping[str, list[str]]
+    ) -> None:
+        name, edition = self._names[index], self._unseen.next_edition()
+        label = self.label if index in VECTOR_INDEXES else ""
+        bodies = {
+            key: record_body(row, index in VECTOR_INDEXES)
+            | {"tenant": str(tenant), "label": label, "edition": edition, "tags": tags.get(row.source_id, [])}
+            for key, row in rows.items()
+        }
+        for key in self._documents.put(name, index, tenant, bodies):
+            self._unseen.note(name, tenant, key, Write(edition, rows[key].source_id))
+
+    def tag(self, tenant: Tenant, sources: Sequence[Source]) -> None:
+        """Note what filters see of the sources, on their records too where that changes anything."""
+        known = self._versions(tenant, {s.id for s in sources})
+        new: dict[str, Versions] = {}
+        for s in sources:
+            new[s.id] = {**new.get(s.id, known.get(s.id, {})), s.version: s.filterable}
+        self._retag(tenant, known, new)
+
+    def untag(self, tenant: Tenant, source_ids: Sequence[str], *, keep: Mapping[str, int] | None = None) -> None:
+        """Forget the sources' tags but those of the versions to keep."""
+        known = self._versions(tenant, set(source_ids))
+        kept = keep or {}
+        new = {source: {v: m for v, m in known[source].items() if v == kept.get(source)} for source in known}
+        self._retag(tenant, known, new)
+
+    def _retag(self, tenant: Tenant, known: Mapping[str, Versions], new: Mapping[str, Versions]) -> None:
+        """Write tags of sources, first on their records: who fails half way finds the same to do again."""
+        before = {source: tag_words(_different(known.get(source, {}))) for source in new}
+        after = {source: tag_words(_different(versions)) for source, versions in new.items()}
+        changed = {source: words for source, words in after.items() if words != before[source]}
+        if changed:
+            for index in INDEXES:
+                self._retag_records(tenant, self._names[index], changed)
+        written = {s: v for s, v in new.items() if v and v != known.get(s)}
+        edition = self._unseen.next_edition()
+        bodies: dict[str, Json] = {
+            s: {
+                "tenant": str(tenant),
+                "doc_key": s,
+                "label": "",
+                "edition": edition,
+                "payload": json.dumps(sorted(v.items())),
+            }
+            for s, v in written.items()
+        }
+        if bodies:
+            self._documents.put(TAGS, None, tenant, bodies)
+        for source, versions in written.items():
+            self._unseen.note(TAGS, tenant, source, Write(edition, source, versions))
+        if gone := [s for s, v in new.items() if not v and known.get(s)]:
+            self._documents.remove(TAGS, TAGS, tenant, gone)
+        for source in gone:
+            self._unseen.note(TAGS, tenant, source, Write(0, source, {}))
+
+    def _retag_records(self, tenant: Tenant, name: str, tags: Mapping[str, list[str]]) -> None:
+        """Write the words of sources on their records: those that searches find, and those that we wrote just now."""
+        edition = self._unseen.next_edition()
+        lately = self._unseen.of_sources(name, tenant, tags)
+        places = {(f.id, f.key): f for f in self._documents.written(name, tenant, list(lately))} if lately else {}
+        source_of = dict(lately)
+        query = of_tenant(tenant, source_id=sorted(tags))
+        for page in self._documents.pages(name, query, ["doc_key", "source_id"]):
+            for row in page:
+                key = row["_source"]["doc_key"]
+                places[row["_id"], key] = Found(row["_index"], row["_id"], key)
+                source_of.setdefault(key, row["_source"]["source_id"])
+        # what was rewritten just now as a record of another source has its tags already
+        current = [f for f in places.values() if self._source_lately(name, tenant, f.key, source_of[f.key]) in tags]
+        change: dict[str, Json] = {f.key: {"tags": tags[source_of[f.key]], "edition": edition} for f in current}
+        self._documents.update(current, change)
+        for found in current:
+            self._unseen.note(name, tenant, found.key, Write(edition, source_of[found.key]))
+
+    def _source_lately(self, name: str, tenant: Tenant, key: str, found: str) -> str | None:
+        write = self._unseen.last(name, tenant, key)
+        if write is None:
+            return found
+        return write.source_id if write.edition else None
+
+    def delete(self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]]) -> None:
+        """Delete records, of every embedding."""
+        for index in ids:
+            check_index(index)
+        for index, keys in ids.items():
+            unique = list(dict.fromkeys(keys))
+            if unique:
+                self._documents.remove(self._names[index], every_embedding(index), tenant, unique)
+            for key in unique:
+                self._unseen.note(self._names[index], tenant, key, Write(0))
+
+    # ------------------------------------------------------------ reading
+
+    def search_many(self, tenant: Tenant, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
+        """Answer all requests in one multi-search; once more only where hundreds of records tie at the edge of a list."""
+        for request in requests:
+            check_index(request.index)
+            if request.vector is not None:
+                what = f"search in {request.index}"
+                check_vector(what, request.index, request.vector, self.label, self.dimension)
+        answers: list[list[Hit]] = [[] for _ in requests]
+        asked = [(at, query) for at, request in enumerate(requests) for query in queries(request, tenant)]
+        found_some = False
+        while asked:
+            searches = [Search(self._names[query.request.index], query.body) for _, query in asked]
+            again: list[tuple[int, Query]] = []
+            for (at, query), found in zip(asked, self._collection.search(searches), strict=True):
+                ranked = hits(query.request, found["hits"])
+                found_some |= bool(ranked) and query.request.index in VECTOR_INDEXES
+                if cut_in_a_tie(query, found["hits"], ranked):
+                    again += [(at, wider) for wider in queries(query.request, tenant, query.size * _TIE_FACTOR)]
+                elif query.request.ids is None:
+                    answers[at] = ranked[: query.request.k]
+                else:
+                    answers[at] = sorted([*answers[at], *ranked], key=lambda hit: (-hit.score, hit.id))
+            asked = again
+        if found_some:
+            self._ours.add(tenant)
+        elif any(request.index in VECTOR_INDEXES for request in requests):
+            self._refuse_other_embedding(tenant)
+        return answers
+
+    def fetch(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> dict[str, VectorRecord]:
+        """Return the records that searches find."""
+        check_index(index)
+        return {key: record_of(row["_source"]) for key, row in self._rows(tenant, index, ids, _RECORD).items()}
+
+    def visible(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> bool:
+        """Tell whether searches find all of these records, as this process wrote them last."""
+        check_index(index)
+        found = self._rows(tenant, index, ids, ("doc_key", "edition"))
+        for key in ids:
+            write = self._unseen.last(self._names[index], tenant, key)
+            if key not in found or (write is not None and found[key]["_source"]["edition"] < write.edition):
+                return False
+        return True
+
+    def ids(self, tenant: Tenant, index: IndexName, source_id: str | None = None) -> list[str]:
+        """Return the ids in an index, sorted."""
+        check_index(index)
+        query = of_tenant(tenant) if source_id is None else of_tenant(tenant, source_id=source_id)
+        pages = self._documents.pages(self._names[index], query, ["doc_key"])
+        return sorted({row["_source"]["doc_key"] for page in pages for row in page})
+
+    def stats(self, tenant: Tenant) -> dict[str, int]:
+        """Return the number of records by index; one that a crash has doubled counts twice until it is written again."""
+        body = {"query": of_tenant(tenant), "size": 0, "track_total_hits": True}
+        found = self._collection.search([Search(self._names[index], body) for index in INDEXES])
+        return {index: f.get("total", {}).get("value", 0) for index, f in zip(INDEXES, found, strict=True)}
+
+    def dump(self, tenant: Tenant) -> dict[str, list[tuple[Any, ...]]]:
+        """Return every record by index, and (source, metadata) of the tags under ``tag``."""
+        content: dict[str, list[tuple[Any, ...]]] = {}
+        for index in INDEXES:
+            pages = self._documents.pages(self._names[index], of_tenant(tenant), _RECORD)
+            rows = newest_of(row for page in pages for row in page)
+            content[index] = [_dumped(record_of(rows[key]["_source"])) for key in sorted(rows)]
+        pages = self._documents.pages(TAGS, of_tenant(tenant), ["doc_key"])
+        versions = self._versions(tenant, {row["_source"]["doc_key"] for page in pages for row in page})
+        tags = [(source, filterable_json(metadata)) for source, v in versions.items() for metadata in v.values()]
+        return {**content, "tag": sorted(tags)}
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._collection.close()
+
+    # ------------------------------------------------------------ private
+
+    def _rows(self, tenant: Tenant, index: IndexName, ids: Iterable[str], fields: Sequence[str]) -> dict[str, Json]:
+        """Return the newest document of each record that is found."""
+        keys, searches = iter(dict.fromkeys(ids)), []
+        while part := list(islice(keys, _AT_ONCE)):
+            query = of_tenant(tenant, doc_key=part)
+            body = {"query": query, "size": 2 * len(part), "_source": [*dict.fromkeys([*fields, "edition"])]}
+            searches.append(Search(self._names[index], body))
+        found = self._collection.search(searches) if searches else []
+        return newest_of(row for f in found for row in f["hits"])
+
+    def _versions(self, tenant: Tenant, sources: set[str]) -> dict[str, Versions]:
+        """Return the tags of sources by version: those that we wrote just now, else those that searches find."""
+        lately = {s: w.versions for s in sources if (w := self._unseen.last(TAGS, tenant, s)) and w.versions is not None}
+        keys = iter(sorted(sources - lately.keys() - {""}))
+        known: dict[str, Versions] = {}
+        while part := list(islice(keys, _AT_ONCE)):
+            query = of_tenant(tenant, doc_key=part)
+            (found,) = self._collection.search(
+                [Search(TAGS, {"query": query, "size": 2 * len(part), "_source": ["doc_key", "edition", "payload"]})]
+            )
+            for key, row in newest_of(found["hits"]).items():
+                known[key] = {int(v): metadata for v, metadata in json.loads(row["_source"]["payload"])}
+        return known | {source: versions for source, versions in lately.items() if versions}
+
+    def _refuse_other_embedding(self, tenant: Tenant) -> None:
+        """Raise when the tenant has vectors, but none of this embedding."""
+        if tenant in self._ours:
+            return
+        ours, others = {"term": {"label": self.label}}, {"terms": {"label": ["", self.label]}}
+        bodies = [
+            {"query": {"bool": {"filter": [of_tenant(tenant), ours]}}, "size": 1, "_source": ["label"]},
+            {"query": {"bool": {"filter": [of_tenant(tenant)], "must_not": [others]}}, "size": 1, "_source": ["label"]},
+        ]
+        own, other = self._collection.search([Search(EVERY, body) for body in bodies])
+        if own["hits"]:
+            self._ours.add(tenant)
+        elif other["hits"]:
+            raise Misconfigured(
+                f"{self._collection.place.host}: holds vectors of {other['hits'][0]['_source']['label']}, not of "
+                f"{self.label}: set LEXIGRAPH_EMBEDDING_MODEL to the model they were made with, or ingest into a new "
+                "collection"
+            )
+
+
+def _different(versions: Versions) -> list[Metadata]:
+    """Return the metadata of versions, in their order, without repetition: most versions tell the same."""
+    seen = {filterable_json(versions[v]): versions[v] for v in sorted(versions)}
+    return list(seen.values())
+
+
+def _check_text(index: IndexName, record: VectorRecord) -> None:
+    try:
+        for text in (record.id, record.text, record.source_id, record.chunk_id):
+            text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"record in {index}: text to be stored holds a lone surrogate, which is no character") from error
+
+
+def _dumped(record: VectorRecord) -> tuple[Any, ...]:
+    # adding zero turns -0.0 into 0.0
+    vector = None if record.vector is None else tuple(round(v, 4) + 0.0 for v in record.vector.tolist())
+    return record.id, record.source_id, record.chunk_id, record.text, vector

@@ -1,0 +1,331 @@
+"""A collection of OpenSearch Serverless over HTTPS: where it is, signed requests, and patience with it.
+
+A collection that scaled to zero takes 10 to 30 seconds to wake; a changed access policy takes up to a minute to hold; a
+busy one says so for single items inside a reply that is otherwise fine. All of that is waited for here, within a deadline.
+Messages and logs name the kinds of errors only: the reasons that OpenSearch gives may quote documents.
+"""
+
+import ipaddress
+import json
+import logging
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from random import uniform
+from typing import Any, Literal, cast, get_args
+from urllib.parse import parse_qsl, urlsplit
+
+from lexigraph.model.errors import InvalidInput, Misconfigured, StoreUnavailable
+
+IdMode = Literal["client", "server"]
+Json = dict[str, Any]
+
+_MOST_BYTES = 8 * 2**20  # of a request; the service takes 10 MiB
+_MOST_ACTIONS = 1_000
+_ONE_TRY = 35.0  # seconds: a collection wakes within 30
+_LONGEST_PAUSE = 5.0
+_HOST_REGION = re.compile(r"[a-z0-9-]+\.([a-z0-9-]+)\.aoss\.amazonaws\.com(?:\.cn)?")
+_REGION = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d")
+_TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
+_EXPECTED = "expected aoss://https://HOST[?region=REGION&mode=client|server&registry=TABLE]"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a collection is. ``mode``: who makes document ids, empty to find out; ``registry``: a DynamoDB table, if any."""
+
+    host: str
+    port: int
+    secure: bool
+    region: str
+    mode: IdMode | None = None
+    registry: str = ""
+
+
+def parse_place(connection: str) -> Place:
+    """Read ``aoss://https://HOST[?region=..&mode=client|server&registry=..]``; http is for loopback only.
+
+    The region follows from the host, or from ``AWS_REGION``, where it is not given. Raise ``Misconfigured`` for anything
+    else; the message shows no more of the connection than the part that is wrong, and never a password.
+    """
+    scheme, _, rest = connection.partition("://")
+    try:
+        url = urlsplit(rest)
+        port, host = url.port, url.hostname or ""
+    except ValueError:
+        raise Misconfigured(f"vector connection: host or port cannot be read; {_EXPECTED}") from None
+    if scheme != "aoss" or url.scheme not in ("https", "http") or not host:
+        raise Misconfigured(f"vector connection: {_EXPECTED}")
+    if "@" in url.netloc or url.path not in ("", "/") or url.fragment:
+        raise Misconfigured(f"vector connection: a user, a path or a fragment is not allowed; {_EXPECTED}")
+    if url.scheme == "http" and not _is_loopback(host):
+        raise Misconfigured("vector connection: http is allowed on this machine only; use https")
+    given = _parameters(url.query)
+    mode, table = given.get("mode"), given.get("registry", "")
+    if mode not in (None, *get_args(IdMode)):
+        raise Misconfigured("vector connection: mode is client or server")
+    if table and not _TABLE.fullmatch(table):
+        raise Misconfigured("vector connection: registry is the name of a DynamoDB table")
+    region = given.get("region") or _region_of(host)
+    if not _REGION.fullmatch(region):
+        raise Misconfigured("vector connection: which region the collection is in is not known; add ?region=REGION")
+    secure = url.scheme == "https"
+    return Place(host, port or (443 if secure else 80), secure, region, cast("IdMode | None", mode), table)
+
+
+def _parameters(query: str) -> dict[str, str]:
+    pairs = parse_qsl(query, keep_blank_values=True)
+    given = dict(pairs)
+    if len(given) < len(pairs) or not given.keys() <= {"region", "mode", "registry"} or not all(given.values()):
+        raise Misconfigured("vector connection: after ? come region, mode and registry, each once and not empty")
+    return given
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _region_of(host: str) -> str:
+    match = _HOST_REGION.fullmatch(host)
+    return match[1] if match else os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One change of a bulk request. ``id`` is None for a document that is to get one from the service."""
+
+    kind: Literal["index", "update", "delete"]
+    index: str
+    id: str | None
+    body: Json | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One search of a multi-search, over an index, several with commas between, or a pattern."""
+
+    index: str
+    body: Json
+
+
+class Refused(StoreUnavailable):
+    """The service understood and declined; ``kind`` and ``reason`` are its words, the second never to be shown."""
+
+    def __init__(self, message: str, kind: str, reason: str) -> None:
+        super().__init__(message)
+        self.kind, self.reason = kind, reason
+
+
+class _Busy(Exception):
+    """Items of a reply say that the same may go well later."""
+
+
+class Collection:
+    """Speaks to one collection. ``patience``: seconds that a request is repeated for. May be shared by threads."""
+
+    def __init__(self, place: Place, *, patience: float) -> None:
+        try:
+            import boto3  # type: ignore[import-untyped]  # boto3 carries no types
+            import opensearchpy
+        except ImportError as error:
+            raise Misconfigured("OpenSearch Serverless needs the extra 'aws': pip install 'lexigraph[aws]'") from error
+        credentials = boto3.Session().get_credentials()
+        if credentials is None:
+            raise Misconfigured("OpenSearch Serverless: no AWS credentials were found; set AWS_PROFILE or a role")
+        # what they say below errors holds whole requests
+        for name in ("opensearch", "opensearchpy.trace"):
+            logging.getLogger(name).setLevel(logging.ERROR)
+        self.place, self._patience, self._errors = place, patience, opensearchpy.exceptions
+        self._proven = False
+        self._client = opensearchpy.OpenSearch(
+            hosts=[{"host": place.host, "port": place.port}],
+            use_ssl=place.secure,
+            http_auth=opensearchpy.Urllib3AWSV4SignerAuth(credentials, place.region, "aoss"),
+            connection_class=opensearchpy.Urllib3HttpConnection,
+            max_retries=0,
+            pool_maxsize=16,
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    # ------------------------------------------------------------ indexes
+
+    def mapping(self, index: str) -> Json | None:
+        """Return the mapping of an index, None when there is no such index."""
+        answer = self._request("GET", f"/{index}/_mapping", absent=True)
+        return None if answer is None else cast(Json, answer[index]["mappings"])
+
+    def create(self, index: str, body: Json) -> None:
+        """Create an index; one that exists is left as it is. Raise ``Refused`` for a mapping that is not taken."""
+        try:
+            self._request("PUT", f"/{index}", body)
+        except Refused as error:
+            if error.kind != "resource_already_exists_exception":
+                raise
+
+    def put_mapping(self, index: str, body: Json) -> None:
+        """Add to the mapping of an index. A new index may be unknown for a while: that is waited for."""
+        self._request("PUT", f"/{index}/_mapping", body, unknown_is_busy=True)
+
+    def put_document(self, index: str, id_: str, body: Json) -> None:
+        """Write one document under an id of ours. Raise ``Refused`` where that is not supported."""
+        self._request("PUT", f"/{index}/_doc/{id_}", body, unknown_is_busy=True)
+
+    # ------------------------------------------------------------ documents
+
+    def search(self, searches: Sequence[Search]) -> list[Json]:
+        """Return the ``hits`` of each search, all in one request as long as it stays under the limit of the service.
+
+        An index that does not exist holds nothing.
+        """
+        lines = [_line({"index": s.index}) + _line(s.body) for s in searches]
+        found: list[Json] = []
+        for batch in _batches(lines):
+            answer = self._request("POST", "/_msearch", b"".join(batch), items=_search_problem)
+            found += [item.get("hits", {"hits": []}) for item in cast(Json, answer)["responses"]]
+        return found
+
+    def bulk(self, actions: Sequence[Action]) -> list[str]:
+        """Make all changes; return the id of each document, empty for one to be updated or deleted that is not there.
+
+        Items that the service has no room for are sent again. Raise ``StoreUnavailable`` when an item is refused.
+        """
+        ids = [""] * len(actions)
+        lines = [_action_lines(action) for action in actions]
+        for batch in _batches(lines, _MOST_ACTIONS):
+            first = len(ids) - len(lines)
+            del lines[: len(batch)]
+            self._bulk(dict(enumerate(batch, first)), ids)
+        return ids
+
+    def _bulk(self, waiting: dict[int, bytes], ids: list[str]) -> None:
+        """Send lines until none is left; ``waiting`` is what is still to be sent, by place in ``ids``."""
+
+        def take(answer: Json) -> str:
+            problem = ""
+            for at, item in zip(list(waiting), answer["items"], strict=True):
+                ((kind, told),) = item.items()
+                status, missing = told["status"], kind != "index" and told["status"] == 404
+                if status < 300 or missing:
+                    ids[at] = "" if missing else told["_id"]
+                    del waiting[at]
+                elif _passing(status):
+                    problem = f"{status}"
+                else:
+                    raise _refused("an item of a bulk request", status, told.get("error"))
+            return problem
+
+        self._request("POST", "/_bulk", lambda: b"".join(waiting.values()), items=take)
+
+    # ------------------------------------------------------------ requests
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        body: Json | bytes | Callable[[], bytes] | None = None,
+        *,
+        absent: bool = False,
+        unknown_is_busy: bool = False,
+        items: Callable[[Json], str] | None = None,
+    ) -> Json | None:
+        """Send a request, again and again while what went wrong may pass. ``absent``: not found is None.
+
+        ``items`` looks into a reply and names what in it may pass, if anything.
+        """
+        deadline = time.monotonic() + self._patience
+        for attempt in count():
+            try:
+                left = max(1.0, min(_ONE_TRY, deadline - time.monotonic()))
+                content = body() if callable(body) else body
+                kind = {"content-type": "application/x-ndjson" if isinstance(content, bytes) else "application/json"}
+                send = self._client.transport.perform_request
+                answer: Json = send(method, path, body=content, headers=kind, timeout=left)
+                problem = items(answer) if items else ""
+                if problem:
+                    raise _Busy(problem)
+            except (_Busy, self._errors.SerializationError, self._errors.TransportError) as error:
+                status = getattr(error, "status_code", "busy items" if isinstance(error, _Busy) else "an unreadable reply")
+                if absent and status == 404:
+                    return None
+                if not self._may_pass(error, status, unknown_is_busy=unknown_is_busy):
+                    raise _refused(f"{method} {path}", status, getattr(error, "info", None)) from None
+                pause = uniform(0, min(_LONGEST_PAUSE, 0.1 * 2**attempt))  # noqa: S311  # full jitter
+                if time.monotonic() + pause > deadline:
+                    raise _refused(
+                        f"{method} {path}, for {self._patience:.0f} s", status, getattr(error, "info", None)
+                    ) from None
+                time.sleep(pause)
+            else:
+                self._proven = True
+                return answer
+        raise AssertionError("the loop ends by an answer or an error")
+
+    def _may_pass(self, error: Exception, status: Any, *, unknown_is_busy: bool) -> bool:
+        if isinstance(error, self._errors.SSLError):
+            return False
+        if status == 403:  # an access policy may not hold yet; once anything went well, it does
+            return not self._proven
+        return not isinstance(status, int) or _passing(status) or (status == 404 and unknown_is_busy)
+
+
+def _passing(status: int) -> bool:
+    return status in (409, 429) or status >= 500
+
+
+def _search_problem(answer: Json) -> str:
+    """Return what may pass in a reply to a multi-search; raise for what will not."""
+    for item in answer["responses"]:
+        status, error = item.get("status", 200), item.get("error")
+        if error is None and (item.get("timed_out") or item.get("_shards", {}).get("failed")):
+            return "a search was cut short"
+        if error is None or (status == 404 and error.get("type") == "index_not_found_exception"):
+            continue
+        if _passing(status):
+            return f"{status}"
+        raise _refused("a search", status, error)
+    return ""
+
+
+def _refused(what: str, status: object, info: object) -> Refused:
+    """Make the error for what the service said; its reasons stay inside."""
+    error = info.get("error", info) if isinstance(info, Mapping) else {}
+    kind = str(error.get("type", "")) if isinstance(error, Mapping) else ""
+    advice = "; check the data access policy and aoss:APIAccessAll of the role" if status == 403 else ""
+    known = f" ({kind[:80]})" if re.fullmatch(r"[a-z_]+", kind) else ""
+    return Refused(f"OpenSearch: {what}: {status}{known}{advice}", kind, json.dumps(error))
+
+
+def _line(data: Json) -> bytes:
+    return json.dumps(data, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def _action_lines(action: Action) -> bytes:
+    target = {"_index": action.index} | ({} if action.id is None else {"_id": action.id})
+    body = {"doc": action.body} if action.kind == "update" else action.body
+    lines = _line({action.kind: target}) + (b"" if body is None else _line(body))
+    if len(lines) > _MOST_BYTES:
+        raise InvalidInput(f"a record takes {len(lines)} bytes with its vector; at most {_MOST_BYTES} are allowed")
+    return lines
+
+
+def _batches(lines: Sequence[bytes], most: int = 10**9) -> Iterator[list[bytes]]:
+    """Yield the lines in requests that the service takes."""
+    batch: list[bytes] = []
+    size = 0
+    for line in list(lines):
+        if batch and (size + len(line) > _MOST_BYTES or len(batch) >= most):
+            yield batch
+            batch, size = [], 0
+        batch.append(line)
+        size += len(line)
+    if batch:
+        yield batch

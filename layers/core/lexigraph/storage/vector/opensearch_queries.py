@@ -1,0 +1,186 @@
+"""Requests as OpenSearch queries, and what they find as hits.
+
+A hit of a vector search is scored here, in double precision, from the copy of the vector that travels with it: what the
+service says is rounded, and of compressed vectors, and would not be what a search for the same record by its id says.
+"""
+
+import base64
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+from unicodedata import combining, normalize
+
+import numpy as np
+import snowballstemmer
+
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import VECTOR_INDEXES, FloatArray, Hit, SearchRequest, VectorRecord
+from lexigraph.storage.vector.fulltext import STOP_WORDS
+from lexigraph.storage.vector.opensearch_connection import Json
+from lexigraph.storage.vector.opensearch_tags import tag_query
+
+MOST_FOUND = 10_000  # the service returns no more of one search
+_GIVEN_AT_ONCE = 5_000
+_MORE = 8  # found beyond k, so that ties at the edge go by id
+_WORD = re.compile(r"[^\W_]+")
+_LOOKED_UP = 200  # words of a text, from its beginning
+# a beginning stands for so many words; all count as one word, as rare as the most frequent of them
+_BEGUN = "top_terms_blended_freqs_64"
+
+
+class Query(NamedTuple):
+    """A body to be sent for a request; ``size`` is how many it asks for, 0 when it asks for given ids."""
+
+    request: SearchRequest
+    body: Json
+    size: int
+
+
+def queries(request: SearchRequest, tenant: Tenant, more: int = _MORE) -> list[Query]:
+    """Return what has to be asked for a request: nothing when nothing can be found, several for very many ids."""
+    size = 0 if request.ids is not None else max(0, min(MOST_FOUND, request.k + more))
+    given = [None] if request.ids is None else list(_parts(sorted(set(request.ids))))
+    if request.ids is None and request.k < 1:
+        return []
+    asked = []
+    for ids in given:
+        filters = _filters(request, tenant, ids)
+        if request.vector is None:
+            body = _by_words(request, filters)
+        elif ids is None:
+            knn = {"vector": np.asarray(request.vector, float).tolist(), "k": size, "filter": _all(filters)}
+            body = {"query": {"knn": {"vector": knn}}}
+        else:
+            body = {"query": _all(filters)}
+        if body:
+            body |= {"size": size or len(ids or ()), "_source": _fields(request), "track_total_hits": False}
+            asked.append(Query(request, body, size))
+    return asked
+
+
+def hits(request: SearchRequest, found: Sequence[Json]) -> list[Hit]:
+    """Return all that was found as hits, best first, ties by id."""
+    newest = list(newest_of(found).values())
+    if request.vector is None:
+        scores = [round(max(0.0, float(row["_score"])), 6) for row in newest]
+    else:
+        scores = _cosines(newest, request.vector)
+    bring = request.vectors and request.index in VECTOR_INDEXES
+    made = []
+    for row, score in zip(newest, scores, strict=True):
+        source = row["_source"]
+        vector = unpacked(source["packed"]) if bring else None
+        text = "" if bring else source.get("text", "")
+        made.append(Hit(source["doc_key"], score, text, source["source_id"], source["chunk_id"], vector))
+    return sorted(made, key=lambda hit: (-hit.score, hit.id))
+
+
+def cut_in_a_tie(query: Query, found: Sequence[Json], ranked: Sequence[Hit]) -> bool:
+    """Tell whether records that were not found might tie with the last of the best."""
+    k = query.request.k
+    if not query.size or len(found) < query.size or query.size >= MOST_FOUND or len(ranked) <= k:
+        return False
+    if query.request.vector is None and len({row["_score"] for row in found[k - 1 :]}) == 1:
+        return False  # found in the order of their ids
+    return ranked[k - 1].score == ranked[-1].score
+
+
+def newest_of(found: Iterable[Json]) -> dict[str, Json]:
+    """Return the found by key: of two documents that hold the same record, the one written last."""
+    newest: dict[str, Json] = {}
+    for row in found:
+        source = row["_source"]
+        known = newest.get(source["doc_key"])
+        if known is None or known["_source"]["edition"] < source["edition"]:
+            newest[source["doc_key"]] = row
+    return newest
+
+
+def record_body(record: VectorRecord, vectors: bool) -> Json:
+    """Return what is kept of a record, but for tenant, tags and edition."""
+    body: Json = {"doc_key": record.id, "text": record.text, "source_id": record.source_id, "chunk_id": record.chunk_id}
+    if vectors and record.vector is not None:
+        vector = np.asarray(record.vector, "<f4")
+        body |= {"vector": vector.tolist(), "packed": base64.b64encode(vector.tobytes()).decode("ascii")}
+    return body
+
+
+def record_of(source: Json) -> VectorRecord:
+    """Return the record that a document holds."""
+    vector = unpacked(source["packed"]) if "packed" in source else None
+    return VectorRecord(source["doc_key"], source["text"], source["source_id"], source["chunk_id"], vector)
+
+
+def unpacked(packed: str) -> FloatArray:
+    """Return the vector of its packed form, bit for bit."""
+    return np.frombuffer(base64.b64decode(packed), "<f4")
+
+
+def of_tenant(tenant: Tenant, **terms: Any) -> Json:
+    """Return the query for the documents of a tenant whose fields have these values, or one of a list of values."""
+    wanted = [{"terms" if isinstance(value, list) else "term": {name: value}} for name, value in terms.items()]
+    return _all([{"term": {"tenant": str(tenant)}}, *wanted])
+
+
+def _by_words(request: SearchRequest, filters: list[Json]) -> Json:
+    words = [word.lower() for word in _WORD.findall(request.text)[:_LOOKED_UP]]
+    begun = words.pop() if words and request.prefix else ""
+    telling = [word for word in words if word not in STOP_WORDS]
+    if not telling and not begun:
+        telling = words
+    some: list[Json] = []
+    if telling:
+        some.append({"match": {"text": {"query": " ".join(dict.fromkeys(telling))}}})
+    if begun:
+        some.append({"prefix": {"text": {"value": _as_indexed(begun, request.index != "entity"), "rewrite": _BEGUN}}})
+    if not some:
+        return {}
+    query = {"bool": {"should": some, "minimum_should_match": 1, "filter": filters}}
+    return {"query": query, "sort": [{"_score": "desc"}, {"doc_key": "asc"}]}
+
+
+def _as_indexed(word: str, stemmed: bool) -> str:
+    """Return a beginning in the form that words have in the index: a query for beginnings is not analysed there."""
+    folded = "".join(c for c in normalize("NFKD", word) if not combining(c))[:200]
+    return _stem(folded) if stemmed else folded
+
+
+@lru_cache(4_096)
+def _stem(word: str) -> str:
+    # a stemmer has state, so that threads cannot share one
+    return str(snowballstemmer.stemmer("porter").stemWord(word))
+
+
+def _filters(request: SearchRequest, tenant: Tenant, ids: list[str] | None) -> list[Json]:
+    filters: list[Json] = [{"term": {"tenant": str(tenant)}}]
+    if ids is not None:
+        filters.append({"terms": {"doc_key": ids}})
+    if request.filters is not None:
+        filters.append(tag_query(request.filters))
+    return filters
+
+
+def _fields(request: SearchRequest) -> list[str]:
+    bring = request.vectors and request.index in VECTOR_INDEXES
+    fields = ["doc_key", "source_id", "chunk_id", "edition"]
+    if bring or request.vector is not None:
+        fields.append("packed")
+    return fields if bring else [*fields, "text"]
+
+
+def _cosines(rows: Sequence[Json], vector: FloatArray) -> list[float]:
+    if not rows:
+        return []
+    vectors = np.stack([unpacked(row["_source"]["packed"]) for row in rows]).astype(np.float64)
+    cosines = np.einsum("ij,j->i", vectors, np.asarray(vector, np.float32).astype(np.float64))
+    # adding zero turns -0.0 into 0.0
+    return [float(score) for score in np.round(cosines, 6) + 0.0]
+
+
+def _all(parts: list[Json]) -> Json:
+    return {"bool": {"filter": parts}}
+
+
+def _parts(ids: list[str]) -> Iterable[list[str]]:
+    return (ids[at : at + _GIVEN_AT_ONCE] for at in range(0, len(ids), _GIVEN_AT_ONCE))

@@ -1,0 +1,77 @@
+"""Indexes of an OpenSearch collection: their names, what they hold, and how text becomes words."""
+
+import re
+from hashlib import blake2b
+
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import VECTOR_INDEXES, IndexName
+from lexigraph.storage.vector.opensearch_connection import IdMode, Json
+
+TAGS = "lexigraph-tag"
+EVERY = "lexigraph-*"
+FORMAT = 1
+_STORED_ONLY = {"type": "keyword", "index": False, "doc_values": False}
+
+
+def index_name(index: IndexName, label: str, dimension: int) -> str:
+    """Return the name of an index: that of one with vectors carries label and dimension of the embedding."""
+    if index not in VECTOR_INDEXES:
+        return f"lexigraph-{index}"
+    name = re.sub(r"[^a-z0-9_-]+", "-", label.lower())
+    if name != label:  # two labels never share an index
+        name += "-" + blake2b(label.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"lexigraph-{index}-{name}" + ("" if name.endswith(f"-{dimension}") else f"-{dimension}")
+
+
+def every_embedding(index: IndexName) -> str:
+    """Return the pattern of the indexes of this kind, whatever their embedding."""
+    return f"lexigraph-{index}-*" if index in VECTOR_INDEXES else f"lexigraph-{index}"
+
+
+def document_id(tenant: Tenant, key: str) -> str:
+    """Return the id of a document where we may choose it: the same for the same record, always."""
+    owner, own = str(tenant).encode(), key.encode("utf-8", "surrogatepass")
+    return blake2b(len(owner).to_bytes(8, "big") + owner + own, digest_size=16).hexdigest()
+
+
+def index_body(index: IndexName | None, label: str, dimension: int, mode: IdMode | None, *, precise: bool) -> Json:
+    """Return settings and mapping of an index, None being that of the tags.
+
+    ``precise`` asks for vectors at full precision, which a NextGen collection otherwise keeps at 1 bit a number.
+    Text is split where SQLite's FTS5 splits it and stemmed by the same algorithm; stop words are left out of questions, not
+    out of texts, so that a question of stop words alone finds something. Names are not stemmed.
+    """
+    keywords = ("doc_key", "tenant", "source_id", "chunk_id", "label", "tags")
+    properties: Json = {name: {"type": "keyword"} for name in keywords}
+    properties |= {"edition": {"type": "long"}, "payload": _STORED_ONLY}
+    settings: Json = {}
+    if index is not None:
+        names = index == "entity"
+        properties["text"] = {"type": "text", "analyzer": "lexigraph_names" if names else "lexigraph_text"}
+        settings = {"analysis": _ANALYSIS}
+    if index in VECTOR_INDEXES:
+        properties["packed"] = _STORED_ONLY
+        properties["vector"] = _vector_field(dimension, precise=precise)
+        settings["index"] = {"knn": True}
+    meta = {"format": FORMAT, "label": label, "dimension": dimension, "document_ids": mode or ""}
+    return {"settings": settings, "mappings": {"dynamic": "strict", "_meta": meta, "properties": properties}}
+
+
+def _vector_field(dimension: int, *, precise: bool) -> Json:
+    # vectors are normalised, so that the inner product is the cosine; faiss filters while it searches
+    method = {"name": "hnsw", "engine": "faiss", "space_type": "innerproduct"}
+    parameters = {"m": 16, "ef_construction": 128}
+    field: Json = {"type": "knn_vector", "dimension": dimension, "method": {**method, "parameters": parameters}}
+    return field | ({"compression_level": "1x"} if precise else {})
+
+
+_FOLDED = ["lowercase", "asciifolding", "lexigraph_cut"]
+_ANALYSIS: Json = {
+    "tokenizer": {"lexigraph_words": {"type": "pattern", "pattern": r"[^\p{L}\p{N}]+"}},
+    # OpenSearch takes no word over 32,766 bytes
+    "filter": {"lexigraph_cut": {"type": "truncate", "length": 200}},
+    "analyzer": {
+        "lexigraph_text": {"type": "custom", "tokenizer": "lexigraph_words", "filter": [*_FOLDED, "porter_stem"]},
+        "lexigraph_names": {"type": "custom", "tokenizer": "lexigraph_words", "filter": _FOLDED},
+    },
+}

@@ -1,0 +1,69 @@
+"""A client of a vector store that shows writes late: after each write it waits until searches see it, as ingestion does."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from lexigraph.model.graph import Source
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import Hit, IndexName, SearchRequest, VectorRecord, VectorStore
+from lexigraph.storage.vector.checks import INDEXES
+
+_SECONDS = 30.0
+
+
+class WaitingVectorStore:
+    """Hands everything on. It knows of lateness only what the protocol tells: ``visible``, and what is found."""
+
+    def __init__(self, store: VectorStore) -> None:
+        self._store = store
+        self.label, self.dimension = store.label, store.dimension
+
+    def upsert(self, tenant: Tenant, records: Mapping[IndexName, Sequence[VectorRecord]]) -> None:
+        self._store.upsert(tenant, records)
+        self._until_visible(tenant, {index: [row.id for row in rows] for index, rows in records.items()})
+
+    def tag(self, tenant: Tenant, sources: Sequence[Source]) -> None:
+        self._store.tag(tenant, sources)
+        self._until_visible(tenant, {index: self._store.ids(tenant, index) for index in INDEXES})
+
+    def untag(self, tenant: Tenant, source_ids: Sequence[str], *, keep: Mapping[str, int] | None = None) -> None:
+        self._store.untag(tenant, source_ids, keep=keep)
+        self._until_visible(tenant, {index: self._store.ids(tenant, index) for index in INDEXES})
+
+    def delete(self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]]) -> None:
+        self._store.delete(tenant, ids)
+        for index, keys in ids.items():
+            _wait(lambda: not self._store.fetch(tenant, index, keys))  # noqa: B023  # called at once
+
+    def search_many(self, tenant: Tenant, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
+        return self._store.search_many(tenant, requests)
+
+    def fetch(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> dict[str, VectorRecord]:
+        return self._store.fetch(tenant, index, ids)
+
+    def visible(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> bool:
+        return self._store.visible(tenant, index, ids)
+
+    def ids(self, tenant: Tenant, index: IndexName, source_id: str | None = None) -> list[str]:
+        return self._store.ids(tenant, index, source_id)
+
+    def stats(self, tenant: Tenant) -> dict[str, int]:
+        return self._store.stats(tenant)
+
+    def dump(self, tenant: Tenant) -> dict[str, list[tuple[Any, ...]]]:
+        return self._store.dump(tenant)
+
+    def close(self) -> None:
+        self._store.close()
+
+    def _until_visible(self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]]) -> None:
+        for index, keys in ids.items():
+            if keys:
+                _wait(lambda: self._store.visible(tenant, index, keys))  # noqa: B023  # called at once
+
+
+def _wait(seen: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _SECONDS
+    while not seen():
+        assert time.monotonic() < deadline, f"what was written is not seen after {_SECONDS:.0f} s"

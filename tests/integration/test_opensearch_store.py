@@ -1,0 +1,470 @@
+"""The store over a collection that is asleep, busy, late or of the old generation, and what it sends."""
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import opensearchpy
+import pytest
+
+from lexigraph.model.errors import InvalidInput, Misconfigured, StoreUnavailable
+from lexigraph.model.filters import parse_expression
+from lexigraph.model.graph import Source
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.factory import VectorStoreFactory
+from lexigraph.storage.protocols import SearchRequest, VectorRecord
+from lexigraph.storage.vector.opensearch import OpenSearchVectorStore
+from lexigraph.storage.vector.opensearch_ids import DynamoIds
+from tests.contract.registry_fixtures import aws, aws_server  # noqa: F401  fixtures
+from tests.contract.vector_fixtures import DIMENSION, LABEL, random_units, unit
+from tests.contract.vector_waiting import WaitingVectorStore
+from tests.standins.aws_server import ENVIRONMENT, REGION, AwsServer
+from tests.standins.opensearch import MOST_BYTES, Fault, OpenSearchServer
+
+A = Tenant("a")
+EAST, NORTH = unit(1), unit(0, 1)
+CHUNKS = f"lexigraph-chunk-{LABEL}"
+Opener = Callable[..., OpenSearchVectorStore]
+
+
+@pytest.fixture
+def collection(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenSearchServer]:
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    with OpenSearchServer() as server:
+        yield server
+
+
+@pytest.fixture
+def classic(aws: AwsServer) -> Iterator[OpenSearchServer]:  # noqa: F811  fixture
+    with OpenSearchServer("classic") as server:
+        yield server
+
+
+@pytest.fixture
+def opened() -> Iterator[Opener]:
+    stores: list[OpenSearchVectorStore] = []
+
+    def opener(server: OpenSearchServer, aws: AwsServer | None = None, **options: Any) -> OpenSearchVectorStore:  # noqa: F811
+        if aws is not None:
+            aws.dynamodb("ids")
+            options["ids"] = DynamoIds("ids", server.url, REGION, client=aws.client("dynamodb"))
+        options = {"label": LABEL, "dimension": DIMENSION, "patience": 20.0, **options}
+        stores.append(OpenSearchVectorStore(server.connection, **options))
+        return stores[-1]
+
+    yield opener
+    for store in stores:
+        store.close()
+
+
+def record(id_: str, text: str = "some text", vector: Any = EAST, source: str = "s") -> VectorRecord:
+    return VectorRecord(id_, text, source, "c", vector)
+
+
+def texts(store: OpenSearchVectorStore, word: str = "text") -> dict[str, str]:
+    return {hit.id: hit.text for hit in store.search_many(A, [SearchRequest("chunk", text=word, k=100)])[0]}
+
+
+# -- what is sent
+
+
+def test_all_searches_of_a_call_are_one_request_and_all_of_one_tenant(collection: OpenSearchServer, opened: Opener) -> None:
+    store = opened(collection)
+    rows = [record(f"r{n}", f"word{n} text", v) for n, v in enumerate(random_units(200, seed=1))]
+    store.tag(A, [Source("s", "file:///s.md", "default", "S", {"year": 2020})])
+    store.upsert(A, {"chunk": rows, "statement": rows, "entity": [VectorRecord("e", "Name")]})
+    before = len(collection.requests)
+    answers = store.search_many(
+        A,
+        [
+            SearchRequest("chunk", vector=EAST, k=100),
+            SearchRequest("statement", vector=NORTH, k=5, filters=parse_expression("year >= 2000")),
+            SearchRequest("chunk", text="word7 text", k=5),
+            SearchRequest("chunk", vector=EAST, ids=("r1", "r9")),
+            SearchRequest("statement", text="text", ids=("r1", "r9")),
+            SearchRequest("entity", text="na", prefix=True),
+            SearchRequest("statement", vector=EAST, k=3, vectors=True),
+        ],
+    )
+    assert [len(hits) for hits in answers] == [100, 5, 5, 2, 2, 1, 3]
+    (request,) = collection.requests[before:]
+    assert request["path"] == "/_msearch" and len(request["lines"]) == 2 * 7
+    for body in request["lines"][1::2]:
+        query = body["query"]
+        filters = query["knn"]["vector"]["filter"] if "knn" in query else query
+        assert {"term": {"tenant": "a"}} in filters["bool"]["filter"]
+    assert store.search_many(A, [SearchRequest("chunk", vector=EAST, k=0), SearchRequest("topic", text="?")]) == [[], []]
+
+
+def test_a_tie_beyond_what_was_found_costs_a_second_request_not_the_order(
+    collection: OpenSearchServer, opened: Opener
+) -> None:
+    store = opened(collection)
+    store.upsert(A, {"chunk": [record(f"r{n:03}", "same text") for n in reversed(range(300))]})
+    before = len(collection.asked("/_msearch"))
+    (hits,) = store.search_many(A, [SearchRequest("chunk", vector=EAST, k=20)])
+    assert [hit.id for hit in hits] == [f"r{n:03}" for n in range(20)]
+    assert 2 <= len(collection.asked("/_msearch")) - before <= 4
+    (hits,) = store.search_many(A, [SearchRequest("chunk", text="same", k=20)])
+    assert [hit.id for hit in hits] == [f"r{n:03}" for n in range(20)]
+
+
+def test_indexes_have_an_explicit_mapping_made_for_their_generation(
+    collection: OpenSearchServer,
+    classic: OpenSearchServer,
+    opened: Opener,
+    aws: AwsServer,  # noqa: F811
+) -> None:
+    for server, store in ((collection, opened(collection)), (classic, opened(classic, aws))):
+        store.upsert(A, {"chunk": [record("a")], "entity": [VectorRecord("e", "Name")]})
+        assert set(server.indexes) == {CHUNKS, "lexigraph-entity"}
+        mapping = server.indexes[CHUNKS].mappings
+        vector = mapping["properties"]["vector"]
+        assert (mapping["dynamic"], vector["dimension"], vector["method"]["engine"]) == ("strict", DIMENSION, "faiss")
+        assert vector.get("compression_level") == ("1x" if server is collection else None)
+        assert "vector" not in server.indexes["lexigraph-entity"].mappings["properties"]
+
+
+def test_large_writes_are_cut_into_requests_that_the_service_takes(collection: OpenSearchServer, opened: Opener) -> None:
+    store = opened(collection)
+    store.upsert(A, {"chunk": [record(f"r{n}", f"text {n} " + "x" * 1_500_000) for n in range(16)]})
+    sizes = [request["bytes"] for request in collection.asked("/_bulk")]
+    assert sum(sizes) > 2 * MOST_BYTES and max(sizes) <= MOST_BYTES
+    assert store.stats(A)["chunk"] == 16
+    with pytest.raises(InvalidInput, match="at most"):
+        store.upsert(A, {"chunk": [record("huge", "x" * MOST_BYTES)]})
+
+
+def test_deleting_goes_by_id_also_before_anything_is_visible(collection: OpenSearchServer, opened: Opener) -> None:
+    collection.delay = 4
+    store = opened(collection)
+    store.upsert(A, {"chunk": [record("a"), record("b")]})
+    store.delete(A, {"chunk": ["a", "unknown"]})
+    assert set(collection.indexes[CHUNKS].live) != set()
+    assert len(collection.indexes[CHUNKS].live) == 1
+    waiting = WaitingVectorStore(store)
+    waiting.upsert(A, {"chunk": [record("c")]})
+    assert set(texts(store)) == {"b", "c"}
+    assert not [r for r in collection.requests if "query" in r["path"] or "refresh" in r["path"]]
+
+
+# -- late
+
+
+def test_a_write_is_visible_when_searches_show_it_in_its_last_form(collection: OpenSearchServer, opened: Opener) -> None:
+    collection.delay = 3
+    store = opened(collection)
+
+    def asked_until_visible() -> int:
+        for times in range(1, 20):
+            if store.visible(A, "chunk", ["a"]):
+                return times
+        raise AssertionError("never visible")
+
+    store.upsert(A, {"chunk": [record("a", "old text")]})
+    assert not store.visible(A, "chunk", ["a"])
+    assert asked_until_visible() > 1
+    assert texts(store) == {"a": "old text"}
+    store.upsert(A, {"chunk": [record("a", "new text")]})
+    assert texts(store) == {"a": "old text"} and not store.visible(A, "chunk", ["a"])
+    assert asked_until_visible() >= 1
+    assert texts(store) == {"a": "new text"}
+    assert opened(collection).visible(A, "chunk", ["a"])
+
+
+def test_records_that_nobody_sees_yet_are_tagged_too(collection: OpenSearchServer, opened: Opener) -> None:
+    collection.delay = 5
+    store = opened(collection)
+    store.tag(A, [Source("s", "file:///s.md", "default", "S", {"year": 1990})])
+    store.upsert(A, {"chunk": [record("a"), record("b", source="other")]})
+    store.tag(A, [Source("s", "file:///s.md", "default", "S", {"year": 2020}, 2)])
+    store.untag(A, ["s"], keep={"s": 2})
+    while not store.visible(A, "chunk", ["a", "b"]):
+        assert len(collection.requests) < 100
+    found = store.search_many(
+        A, [SearchRequest("chunk", vector=EAST, filters=parse_expression(f"year == {y}")) for y in (1990, 2020)]
+    )
+    assert [[hit.id for hit in hits] for hits in found] == [[], ["a"]]
+
+
+def test_a_version_that_tells_the_same_of_a_source_rewrites_none_of_its_records(
+    collection: OpenSearchServer, opened: Opener
+) -> None:
+    store = opened(collection)
+    store.tag(A, [Source("s", "file:///s.md", "default", "S", {"year": 1990}, 1)])
+    store.upsert(A, {"chunk": [record(f"r{n}") for n in range(5)]})
+    before = len(collection.requests)
+    store.tag(A, [Source("s", "file:///s.md", "default", "S", {"year": 1990}, 2)])
+    store.untag(A, ["s"], keep={"s": 2})
+    written = [line for r in collection.requests[before:] if r["path"] == "/_bulk" for line in r["lines"]]
+    assert {line["index"]["_index"] for line in written if "index" in line} == {"lexigraph-tag"}
+    assert not [line for line in written if "update" in line]
+    (hits,) = store.search_many(A, [SearchRequest("chunk", vector=EAST, filters=parse_expression("year == 1990"))])
+    assert len(hits) == 5
+
+
+# -- faults
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        [Fault("_msearch", 429)],
+        [Fault("_msearch", 503)] * 3,
+        [Fault("_msearch", 504), Fault("_msearch", cut=True), Fault("_msearch", lost=True)],
+        [Fault("_msearch", 503, item=1), Fault("_msearch", 429, item=0)],
+    ],
+    ids=["throttled", "asleep", "cut-off", "items"],
+)
+def test_a_search_is_repeated_while_what_went_wrong_may_pass(
+    collection: OpenSearchServer, opened: Opener, faults: list[Fault]
+) -> None:
+    store = opened(collection)
+    store.upsert(A, {"chunk": [record("a")]})
+    collection.faults.extend(faults)
+    words, vectors = store.search_many(A, [SearchRequest("chunk", text="text"), SearchRequest("chunk", vector=EAST)])
+    assert [hit.id for hit in words] == [hit.id for hit in vectors] == ["a"]
+    assert not collection.faults
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("_bulk", 429),
+        Fault("_bulk", cut=True),
+        Fault("_bulk", lost=True),
+        Fault("_bulk", 429, item=1),
+        Fault("_bulk", 503, item=0),
+    ],
+    ids=repr,
+)
+def test_a_write_is_repeated_and_leaves_each_record_once(collection: OpenSearchServer, opened: Opener, fault: Fault) -> None:
+    store = opened(
+        collection,
+    )
+    store.upsert(A, {"chunk": [record("first")]})
+    collection.faults.append(fault)
+    store.upsert(A, {"chunk": [record("a"), record("b"), record("c")]})
+    assert set(texts(store)) == {"first", "a", "b", "c"}
+    assert len(collection.indexes[CHUNKS].live) == 4
+    if fault.item is not None:
+        assert [len(r["lines"]) for r in collection.asked("/_bulk")][-2:] == [6, 2]
+
+
+def test_patience_ends_with_an_error_that_says_what_happened(collection: OpenSearchServer, opened: Opener) -> None:
+    store = opened(collection, patience=0.3)
+    collection.faults.extend([Fault("_msearch", 503)] * 1_000)
+    with pytest.raises(StoreUnavailable, match=r"POST /_msearch.*503 \(injected_exception\)"):
+        store.stats(A)
+
+
+def test_nothing_that_the_service_quotes_is_told_or_logged(
+    collection: OpenSearchServer, opened: Opener, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    store = opened(collection, patience=0.3)
+    store.upsert(A, {"chunk": [record("a", "confidential text")]})
+    collection.faults.append(Fault("_bulk", 400, item=0))
+    with pytest.raises(StoreUnavailable, match="an item of a bulk request: 400") as caught:
+        store.upsert(A, {"chunk": [record("b", "confidential text")]})
+    collection.faults.extend([Fault("_msearch", 503)] * 1_000)
+    with pytest.raises(StoreUnavailable):
+        texts(store, "confidential")
+    assert "so says the test" not in str(caught.value)
+    assert "confidential" not in caplog.text
+
+
+def test_a_refused_request_is_repeated_at_first_use_only(collection: OpenSearchServer, opened: Opener) -> None:
+    store = opened(collection)
+    collection.faults.extend([Fault(status=403)] * 3)
+    assert store.stats(A)["chunk"] == 0
+    assert not collection.faults
+    collection.faults.append(Fault(status=403))
+    with pytest.raises(StoreUnavailable, match=r"403.*data access policy.*aoss:APIAccessAll"):
+        store.stats(A)
+
+
+def test_a_request_signed_with_another_key_is_refused(
+    collection: OpenSearchServer, opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another")
+    with pytest.raises(StoreUnavailable, match="403"):
+        opened(collection, patience=0.3).stats(A)
+
+
+def test_nobody_at_the_address_is_an_unavailable_store(collection: OpenSearchServer, opened: Opener) -> None:
+    with OpenSearchServer() as gone:
+        store = opened(gone, patience=0.3)
+    with pytest.raises(StoreUnavailable, match="OpenSearch"):
+        store.stats(A)
+
+
+# -- who makes ids
+
+
+def test_who_makes_ids_is_found_out_once_and_kept(
+    collection: OpenSearchServer,
+    classic: OpenSearchServer,
+    opened: Opener,
+    aws: AwsServer,  # noqa: F811
+) -> None:
+    for server, ids, mode in ((collection, None, "client"), (classic, aws, "server")):
+        for _ in range(2):
+            opened(server, ids).upsert(A, {"chunk": [record("a")]})
+        probes = [r for r in server.requests if r["path"].endswith("/lexigraph-probe")]
+        assert len(probes) == 1
+        assert server.indexes[CHUNKS].mappings["_meta"]["document_ids"] == mode
+        assert len(server.indexes[CHUNKS].live) == 1
+
+
+def test_ids_made_by_the_service_need_a_registry(classic: OpenSearchServer, opened: Opener) -> None:
+    with pytest.raises(Misconfigured, match="add registry=TABLE"):
+        opened(classic).upsert(A, {"chunk": [record("a")]})
+    with pytest.raises(Misconfigured, match="mode=server needs registry=TABLE"):
+        OpenSearchVectorStore(f"{classic.connection}&mode=server", label=LABEL, dimension=DIMENSION)
+
+
+def test_the_factory_opens_a_collection_with_its_registry(
+    classic: OpenSearchServer,
+    aws: AwsServer,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    endpoint = aws.dynamodb("ids").partition("endpoint=")[2]
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", endpoint)
+    store = VectorStoreFactory.for_vector_store(f"{classic.connection}&registry=ids")
+    vector = np.eye(1, store.dimension, dtype=np.float32)[0]
+    store.upsert(A, {"chunk": [record("a", vector=vector)]})
+    assert store.visible(A, "chunk", ["a"])
+    store.close()
+
+
+def test_what_is_written_again_goes_to_the_same_document_and_only_when_it_changed(
+    classic: OpenSearchServer,
+    opened: Opener,
+    aws: AwsServer,  # noqa: F811
+) -> None:
+    classic.delay = 1_000  # searches tell nothing: the registry has to
+    store = opened(classic, aws)
+    store.upsert(A, {"chunk": [record("a"), record("b")]})
+    writes = len(classic.asked("/_bulk"))
+    store.upsert(A, {"chunk": [record("a"), record("b")]})
+    assert len(classic.asked("/_bulk")) == writes
+    opened(classic, aws).upsert(A, {"chunk": [record("a", "new text"), record("b")]})
+    live = classic.indexes[CHUNKS].live
+    assert sorted(d["text"] for d in live.values()) == ["new text", "some text"]
+    opened(classic, aws).delete(A, {"chunk": ["a"]})
+    assert [d["doc_key"] for d in live.values()] == ["b"]
+
+
+def test_a_document_that_the_registry_missed_is_read_once_and_taken_over(
+    classic: OpenSearchServer,
+    opened: Opener,
+    aws: AwsServer,  # noqa: F811
+) -> None:
+    store = opened(classic, aws)
+    live = {}
+    classic.delay = 3
+    with aws.failing("BatchWriteItem", "ValidationException"), pytest.raises(StoreUnavailable, match="DynamoDB table ids"):
+        store.upsert(A, {"chunk": [record("a", "first text")]})
+    live = classic.indexes[CHUNKS].live
+    assert len(live) == 1
+    store.upsert(A, {"chunk": [record("a", "second text")]})
+    assert len(live) == 2  # searches did not show the first one yet
+    while not store.visible(A, "chunk", ["a"]):
+        assert len(classic.requests) < 100
+    assert texts(store) == {"a": "second text"}
+    assert store.ids(A, "chunk") == ["a"] and [r[3] for r in store.dump(A)["chunk"]] == ["second text"]
+    store.delete(A, {"chunk": ["a"]})
+    assert not live
+
+
+def test_a_document_that_somebody_deleted_is_written_anew(
+    classic: OpenSearchServer,
+    opened: Opener,
+    aws: AwsServer,  # noqa: F811
+) -> None:
+    store = opened(classic, aws)
+    store.upsert(A, {"chunk": [record("a")]})
+    live = classic.indexes[CHUNKS].live
+    (id_,) = live
+    del live[id_]
+    store.upsert(A, {"chunk": [record("a", "new text")]})
+    assert [d["text"] for d in live.values()] == ["new text"]
+
+
+def test_a_throttled_registry_is_asked_for_the_rest(
+    classic: OpenSearchServer,
+    opened: Opener,
+    aws: AwsServer,  # noqa: F811
+) -> None:
+    store = opened(classic, aws)
+    with aws.failing("BatchWriteItem", "unprocessed"):
+        store.upsert(A, {"chunk": [record("a"), record("b"), record("c")]})
+    with aws.failing("BatchGetItem", "unprocessed"):
+        store.upsert(A, {"chunk": [record("a"), record("b"), record("c")]})
+    assert len(classic.indexes[CHUNKS].live) == 3
+
+
+# -- the stand-in
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/some/_refresh"),
+        ("POST", "/some/_delete_by_query"),
+        ("POST", "/some/_update_by_query"),
+        ("PUT", "/_cluster/settings"),
+        ("GET", "/_cluster/health"),
+    ],
+)
+def test_the_stand_in_refuses_what_the_service_has_not(collection: OpenSearchServer, method: str, path: str) -> None:
+    client = raw(collection)
+    with pytest.raises(opensearchpy.NotFoundError):
+        client.transport.perform_request(method, path, body={})
+    client.close()
+
+
+def test_the_stand_in_refuses_as_the_service_does(collection: OpenSearchServer, classic: OpenSearchServer) -> None:
+    client, old = raw(collection), raw(classic)
+    body = {
+        "settings": {"index": {"knn": True}},
+        "mappings": {
+            "dynamic": "strict",
+            "properties": {
+                "k": {"type": "keyword"},
+                "v": {"type": "knn_vector", "dimension": 2, "method": {"engine": "faiss"}},
+            },
+        },
+    }
+    for c in (client, old):
+        c.transport.perform_request("PUT", "/some", body=body)
+    with pytest.raises(opensearchpy.RequestError) as caught:
+        old.transport.perform_request("PUT", "/some/_doc/1", body={"k": "x"})
+    assert "Document ID is not supported" in str(caught.value.info)
+    for document in ({"v": [1.0]}, {"other": 1}, {"k": "x" * 40_000}):
+        with pytest.raises(opensearchpy.RequestError):
+            client.transport.perform_request("PUT", "/some/_doc/1", body=document)
+    lines = [{"index": "some"}, {"query": {"fuzzy": {"k": "x"}}}, {"index": "none"}, {"query": {"match_none": {}}}]
+    answer = client.transport.perform_request("POST", "/_msearch", body="".join(json.dumps(x) + "\n" for x in lines))
+    assert [r["error"]["type"] for r in answer["responses"]] == ["parsing_exception", "index_not_found_exception"]
+    with pytest.raises(opensearchpy.TransportError, match="413"):
+        client.transport.perform_request("POST", "/_bulk", body=json.dumps({"k": "x" * MOST_BYTES}) + "\n")
+    unsigned = opensearchpy.OpenSearch(hosts=[collection.url], max_retries=0)
+    with pytest.raises(opensearchpy.AuthorizationException):
+        unsigned.transport.perform_request("POST", "/_msearch", body="")
+    for c in (client, old, unsigned):
+        c.close()
+
+
+def raw(server: OpenSearchServer) -> opensearchpy.OpenSearch:
+    import boto3
+
+    credentials = boto3.session.Session(*ENVIRONMENT.values()).get_credentials()
+    signer = opensearchpy.Urllib3AWSV4SignerAuth(credentials, REGION, "aoss")
+    return opensearchpy.OpenSearch(
+        hosts=[server.url], http_auth=signer, connection_class=opensearchpy.Urllib3HttpConnection, max_retries=0
+    )

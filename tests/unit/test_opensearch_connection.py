@@ -1,0 +1,74 @@
+"""Where a collection is: one form of connection string, everything else refused without showing secrets."""
+
+import pytest
+
+from lexigraph.model.errors import Misconfigured
+from lexigraph.storage.vector.opensearch_connection import Place, parse_place
+from lexigraph.storage.vector.opensearch_schema import index_name
+
+HOST = "abc123.eu-west-1.aoss.amazonaws.com"
+
+
+@pytest.fixture(autouse=True)
+def no_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("connection", "place"),
+    [
+        (f"aoss://https://{HOST}", Place(HOST, 443, True, "eu-west-1")),
+        (f"aoss://https://{HOST}/?region=us-east-1", Place(HOST, 443, True, "us-east-1")),
+        (
+            f"aoss://https://{HOST}:8443?mode=server&registry=my.table-1",
+            Place(HOST, 8443, True, "eu-west-1", "server", "my.table-1"),
+        ),
+        ("aoss://http://127.0.0.1:9?region=eu-west-1&mode=client", Place("127.0.0.1", 9, False, "eu-west-1", "client")),
+        ("aoss://http://[::1]:9200?region=eu-west-1", Place("::1", 9200, False, "eu-west-1")),
+        ("aoss://http://localhost?region=eu-west-1", Place("localhost", 80, False, "eu-west-1")),
+    ],
+)  # fmt: skip
+def test_a_connection_tells_host_region_and_who_makes_ids(connection: str, place: Place) -> None:
+    assert parse_place(connection) == place
+
+
+def test_the_region_is_that_of_the_environment_where_the_host_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "ap-southeast-2")
+    assert parse_place("aoss://https://search.example.com").region == "ap-southeast-2"
+
+
+@pytest.mark.parametrize(
+    ("connection", "message"),
+    [
+        ("aoss://", "expected aoss"),
+        (f"aoss://{HOST}", "expected aoss"),
+        (f"aoss://ftp://{HOST}", "expected aoss"),
+        (f"aoss://https://user:secret@{HOST}", "user"),
+        (f"aoss://https://{HOST}/index", "path"),
+        (f"aoss://https://{HOST}#secret", "fragment"),
+        (f"aoss://https://{HOST}:secret", "port cannot be read"),
+        (f"aoss://https://{HOST}:99999", "port cannot be read"),
+        ("aoss://https://[::1", "cannot be read"),
+        (f"aoss://http://{HOST}", "this machine only"),
+        ("aoss://http://10.0.0.1?region=eu-west-1", "this machine only"),
+        (f"aoss://https://{HOST}?token=secret", "region, mode and registry"),
+        (f"aoss://https://{HOST}?region=", "each once and not empty"),
+        (f"aoss://https://{HOST}?mode=client&mode=server", "each once"),
+        (f"aoss://https://{HOST}?mode=secret", "client or server"),
+        (f"aoss://https://{HOST}?registry=se cret", "DynamoDB table"),
+        (f"aoss://https://{HOST}?region=secret", "add .region="),
+        ("aoss://https://search.example.com", "add .region="),
+    ],
+)
+def test_anything_else_is_refused_and_no_secret_shown(connection: str, message: str) -> None:
+    with pytest.raises(Misconfigured, match=message) as caught:
+        parse_place(connection)
+    assert "secret" not in str(caught.value)
+
+
+def test_names_of_indexes_carry_the_embedding_where_there_are_vectors() -> None:
+    assert index_name("chunk", "minilm-384", 384) == "lexigraph-chunk-minilm-384"
+    assert index_name("chunk", "minilm", 384) == "lexigraph-chunk-minilm-384"
+    assert index_name("entity", "minilm-384", 384) == "lexigraph-entity"
+    assert len({index_name("topic", label, 8) for label in ("a:b", "a/b", "a-b", "A-b")}) == 4
