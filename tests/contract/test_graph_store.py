@@ -203,6 +203,16 @@ def test_value_class_df_and_degree_follow_from_the_edges_whatever_the_order(grap
         assert (ibm.value, ibm.class_, ibm.df, ibm.degree) == ("IBM", "Product", 3, 1)
 
 
+def test_what_only_an_unpublished_version_still_names_is_unknown_to_readers(graph_store: GraphStore) -> None:
+    curie, warsaw = version(A, "Marie Curie", CURIE), version(A, "Poland", WARSAW)
+    show(graph_store, A, curie)
+    graph_store.write(A, [warsaw])
+    take_out(graph_store, A, curie.source.id)
+
+    assert graph_store.entities(A, names("Warsaw")).found == {}
+    assert graph_store.stats(A)["entities"] == 0
+
+
 def test_a_title_names_an_entity_even_when_no_text_does(graph_store: GraphStore) -> None:
     show(graph_store, A, version(A, "Mercury (planet)", {"Orbit": [said("It circles the Sun in 88 days.", "Sun")]}))
     show(graph_store, A, version(A, "Sky", {"Sky": [said("Tonight Mercury is bright.", "Mercury")]}))

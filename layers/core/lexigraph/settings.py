@@ -54,9 +54,10 @@ class Settings(BaseSettings):
     data: Path = Field(Path(".lexigraph"), description="folder of the embedded stores")
     graph_store: str = Field("", description="neptune-db://HOST[:PORT] or sqlite:///PATH")
     vector_store: str = Field("", description="aoss://https://HOST or sqlite:///PATH")
-    document_store: str = Field("", description="s3://BUCKET/PREFIX or file:///PATH")
-    registry: str = Field("", description="dynamodb://TABLE or sqlite:///PATH")
-    cache: str = Field("", description="sqlite:///PATH, or none; may be shared by several databases")
+    document_store: str = Field("", description="s3://BUCKET/PREFIX[?region=REGION&endpoint=URL] or file:///PATH")
+    registry: str = Field("", description="dynamodb://TABLE[?region=REGION&endpoint=URL] or sqlite:///PATH")
+    artefact_store: str = Field("", description="s3://BUCKET/PREFIX or file:///PATH: what steps of an ingest hand on")
+    cache: str = Field("", description="dynamodb://TABLE[?...], sqlite:///PATH, or none; may be shared by several databases")
     tenant: str = Field("default", description="who owns what is read and written")
 
     # models
@@ -99,11 +100,21 @@ class Settings(BaseSettings):
     batch_documents: int = Field(64, ge=1, le=1_000, description="documents written together")
 
     # the HTTP API
-    api_auth: Literal["key", "open"] = Field("key", description="open asks for no key: for loopback only")
+    api_auth: Literal["key", "open", "gateway", "adapter"] = Field(
+        "key", description="open asks for no key: for loopback only; gateway, adapter: as the gateway's authorizer says"
+    )
     api_rate: int = Field(600, ge=0, le=1_000_000, description="requests a minute and key; 0 is no limit")
     api_deadline: float = Field(60.0, gt=0, le=900, description="seconds until a request is answered with 503")
     ingest_in: Literal["process", "thread"] = Field("process", description="where the server takes documents in")
+    ingest_jobs: int = Field(2, ge=1, le=16, description="tenants whose documents the server takes in at the same time")
     ingest_roots: list[Path] = Field([Path()], description="folders whose files /ingest may take in (JSON list)")
+
+    # on AWS
+    inbox: str = Field("", description="s3://BUCKET[/PREFIX] where files to take in are put, as TENANT/NAMESPACE/NAME")
+    workflow: str = Field("", description="ARN of the state machine that takes files in; empty: this process does")
+    usage_keys: dict[str, str] = Field(
+        default_factory=dict, description="key of the gateway's usage plan by tenant, '*' for all others (JSON)"
+    )
 
     # asking
     max_question_chars: int = Field(MAX_CHARS, ge=1, le=100_000, description="longest question")
@@ -134,6 +145,11 @@ class Settings(BaseSettings):
     def _embedded(self, given: str, scheme: str = "sqlite", below: str = "") -> str:
         # like sqlite:///relative and sqlite:////absolute in other tools
         return given or f"{scheme}:///{(self.data.expanduser().resolve() / below).as_posix()}"
+
+    @property
+    def artefacts(self) -> str:
+        """The connection string of what the steps of an ingest hand on to each other."""
+        return self._embedded(self.artefact_store, "file", "artefacts")
 
     @property
     def connections(self) -> dict[str, str]:

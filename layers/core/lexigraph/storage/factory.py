@@ -9,13 +9,28 @@ from lexigraph.model.errors import Misconfigured
 from lexigraph.settings import EmbeddingModel, Settings, load_settings
 from lexigraph.storage.protocols import ContentCache, DocumentStore, GraphStore, Registry, Stores, VectorStore
 
-# scheme -> module:class, which takes the connection string; an empty string names a back end of a later release
-GRAPH_STORES = {"sqlite": "lexigraph.storage.graph.sqlite:SqliteGraphStore", "neptune-db": ""}
-VECTOR_STORES = {"sqlite": "lexigraph.storage.vector.sqlite:SqliteVectorStore", "aoss": ""}
-DOCUMENT_STORES = {"file": "lexigraph.storage.documents.files:FileDocumentStore", "s3": ""}
-REGISTRIES = {"sqlite": "lexigraph.storage.registry.sqlite:SqliteRegistry", "dynamodb": ""}
-CACHES = {"sqlite": "lexigraph.storage.cache.sqlite:SqliteContentCache", "none": "lexigraph.storage.cache:NoCache"}
-_EXAMPLES = {"sqlite": "sqlite:///FOLDER", "file": "file:///FOLDER"}
+# scheme -> module:class, which takes the connection string
+GRAPH_STORES = {
+    "sqlite": "lexigraph.storage.graph.sqlite:SqliteGraphStore",
+    "neptune-db": "lexigraph.storage.graph.neptune:NeptuneGraphStore",
+}
+VECTOR_STORES = {
+    "sqlite": "lexigraph.storage.vector.sqlite:SqliteVectorStore",
+    "aoss": "lexigraph.storage.vector.opensearch:OpenSearchVectorStore",
+}
+DOCUMENT_STORES = {
+    "file": "lexigraph.storage.documents.files:FileDocumentStore",
+    "s3": "lexigraph.storage.documents.s3:S3DocumentStore",
+}
+REGISTRIES = {
+    "sqlite": "lexigraph.storage.registry.sqlite:SqliteRegistry",
+    "dynamodb": "lexigraph.storage.registry.dynamodb:DynamoDBRegistry",
+}
+CACHES = {
+    "sqlite": "lexigraph.storage.cache.sqlite:SqliteContentCache",
+    "dynamodb": "lexigraph.storage.cache.dynamodb:DynamoDBContentCache",
+    "none": "lexigraph.storage.cache:NoCache",
+}
 
 
 class GraphStoreFactory:
@@ -40,9 +55,9 @@ class VectorStoreFactory:
     def for_vector_store(
         connection: str | VectorStore | None = None, *, embedding: EmbeddingModel | None = None
     ) -> VectorStore:
-        """Return the vector store of ``sqlite:///FOLDER`` for an embedding, each of them that of the settings when None.
+        """Return the vector store of ``aoss://https://HOST`` or ``sqlite:///FOLDER`` for an embedding.
 
-        A store is returned as it is. Raise as :meth:`GraphStoreFactory.for_graph_store`.
+        Each of them is that of the settings when None. A store is returned as it is. Raise as :meth:`GraphStoreFactory.for_graph_store`.
         """
         if isinstance(connection, VectorStore):
             return connection
@@ -56,7 +71,7 @@ class DocumentStoreFactory:
 
     @staticmethod
     def for_document_store(connection: str | DocumentStore | None = None) -> DocumentStore:
-        """Return the document store of ``file:///FOLDER``. Defaults and errors as for the other stores."""
+        """Return the store of ``s3://BUCKET/PREFIX`` or ``file:///FOLDER``. Defaults and errors as for the other stores."""
         if isinstance(connection, DocumentStore):
             return connection
         return cast(DocumentStore, _open("documents", DOCUMENT_STORES, connection, {}))
@@ -67,7 +82,7 @@ class RegistryFactory:
 
     @staticmethod
     def for_registry(connection: str | Registry | None = None) -> Registry:
-        """Return the registry of ``sqlite:///FOLDER``. Defaults and errors as for the other stores."""
+        """Return that of ``dynamodb://TABLE`` or ``sqlite:///FOLDER``. Defaults and errors as for the other stores."""
         if isinstance(connection, Registry):
             return connection
         return cast(Registry, _open("registry", REGISTRIES, connection, {}))
@@ -78,7 +93,10 @@ class CacheFactory:
 
     @staticmethod
     def for_cache(connection: str | ContentCache | None = None) -> ContentCache:
-        """Return the cache of ``sqlite:///FOLDER``; of ``none`` one that keeps nothing. The rest as for the other stores."""
+        """Return the cache of ``dynamodb://TABLE`` or ``sqlite:///FOLDER``; of ``none`` one that keeps nothing.
+
+        The rest as for the other stores.
+        """
         if isinstance(connection, ContentCache):
             return connection
         return cast(ContentCache, _open("cache", CACHES, connection, {}))
@@ -92,9 +110,6 @@ def _open(store: str, homes: dict[str, str], connection: str | None, options: di
     scheme = given.partition(":")[0]  # what follows may hold a secret, so no message shows it
     if scheme not in homes:
         raise Misconfigured(f"{store} connection: scheme {scheme[:40]!r} is unknown; known are {', '.join(homes)}")
-    if not homes[scheme]:
-        usable = " or ".join(_EXAMPLES.get(s, s) for s, home in homes.items() if home)
-        raise Misconfigured(f"{store} connection: {scheme} is not in this release; use {usable}")
     module, name = homes[scheme].split(":")
     back_end = getattr(import_module(module), name)
     try:

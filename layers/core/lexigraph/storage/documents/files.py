@@ -4,19 +4,16 @@ A file is replaced in one step, also under ``kill -9``; after a loss of power th
 """
 
 import os
-import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from lexigraph.model.errors import InvalidInput, NotFound
+from lexigraph.model.errors import NotFound
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.documents.names import checked_name, is_source_id, source_digits
 from lexigraph.storage.embedded import embedded_folder, translated
 
-MAX_NAME_BYTES = 200
-_SOURCE_ID = re.compile(r"source:([0-9a-f]{32})")
-_FORBIDDEN = re.compile(r"[/\\\x00-\x1f\x7f]|^\.")
 _ATTEMPTS = 100
 
 
@@ -33,7 +30,7 @@ class FileDocumentStore:
 
     def put(self, tenant: Tenant, source_id: str, name: str, data: bytes) -> None:
         folder = self._folder_of(tenant, source_id)
-        target = folder / _checked(name)
+        target = folder / checked_name(name)
         unfinished = folder / f".{secrets.token_hex(8)}"
         with translated(target):
             for left in reversed(range(_ATTEMPTS)):
@@ -51,7 +48,7 @@ class FileDocumentStore:
                     return
 
     def get(self, tenant: Tenant, source_id: str, name: str) -> bytes:
-        path = self._folder_of(tenant, source_id) / _checked(name)
+        path = self._folder_of(tenant, source_id) / checked_name(name)
         with translated(path):
             try:
                 return path.read_bytes()
@@ -81,14 +78,11 @@ class FileDocumentStore:
                 f"source:{digits}"
                 for shard in _entries(top)
                 for digits in _entries(top / shard)
-                if _SOURCE_ID.fullmatch(f"source:{digits}") and any(_names(top / shard / digits))
+                if is_source_id(f"source:{digits}") and any(_names(top / shard / digits))
             )
 
     def _folder_of(self, tenant: Tenant, source_id: str) -> Path:
-        match = _SOURCE_ID.fullmatch(source_id)
-        if not match:
-            raise InvalidInput(f"source id {source_id[:80]!r} is not 'source:' and 32 hexadecimal digits")
-        digits = match[1]
+        digits = source_digits(source_id)
         return self.folder / Tenant(tenant) / digits[:2] / digits
 
 
@@ -102,16 +96,3 @@ def _entries(folder: Path) -> Iterator[str]:
 
 def _names(folder: Path) -> Iterator[str]:
     return (name for name in _entries(folder) if not name.startswith("."))
-
-
-def _checked(name: str) -> str:
-    try:
-        size = len(name.encode())
-    except UnicodeEncodeError:
-        size = 0
-    if not 0 < size <= MAX_NAME_BYTES or _FORBIDDEN.search(name):
-        raise InvalidInput(
-            f"file name {name[:80]!r} is not allowed: use 1 to {MAX_NAME_BYTES} bytes of UTF-8 without slash, backslash and "
-            "control characters, not starting with a full stop"
-        )
-    return name

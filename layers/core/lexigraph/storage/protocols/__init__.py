@@ -32,6 +32,7 @@ from lexigraph.storage.protocols.graph import (
 from lexigraph.storage.protocols.registry import (
     SCOPES,
     ApiKey,
+    Claim,
     DocumentRecord,
     DocumentState,
     JobEvent,
@@ -58,6 +59,7 @@ __all__ = [
     "ApiKey",
     "ChunkEdge",
     "ChunkPlace",
+    "Claim",
     "ContentCache",
     "Derived",
     "DocumentRecord",

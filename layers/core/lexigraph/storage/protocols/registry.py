@@ -44,6 +44,14 @@ class DocumentRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """The newest state of a file that somebody was told of: ``holder`` (a job) brings it in. Orders compare as text."""
+
+    order: str
+    holder: str
+
+
+@dataclass(frozen=True, slots=True)
 class JobRecord:
     """A run: what was asked for, how it stands, and its result when it is over."""
 
@@ -125,8 +133,17 @@ class Registry(Protocol):
         """Take the leases that are free, without waiting; the value says which. A dead holder's lease is free.
 
         Given back at the end, also on errors. A forked child does not hold its parent's; whoever holds a key cannot take
-        it again.
+        it again. A store whose leases run out raises ``Conflict`` from writes under a lease that was lost, and at the end.
         """
+
+    def claim(self, tenant: Tenant, key: str, order: str, holder: str) -> Claim:
+        """Note that ``holder`` brings ``key`` to this order, unless as new a claim is noted; return what is noted then.
+
+        Nothing gives a claim back: what is older comes too late for ever. One conditional write.
+        """
+
+    def claimed(self, tenant: Tenant, key: str) -> Claim | None:
+        """Return the claim that is noted."""
 
     def start_job(self, tenant: Tenant, kind: str, request: Mapping[str, Any]) -> JobRecord:
         """Create a running job."""

@@ -17,9 +17,9 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.embedded import Database, embedded_path
 from lexigraph.storage.protocols import DocumentRecord, DocumentState, JobEvent, JobRecord, JobStatus
 from lexigraph.storage.registry.holders import Holder
-from lexigraph.storage.registry.sqlite_access import TABLES, SqliteAccess, add_tables, bump
+from lexigraph.storage.registry.sqlite_access import CLAIMS, TABLES, SqliteAccess, add_claims, add_tables, bump
 
-VERSION = 2
+VERSION = 3
 
 # `record` holds, as JSON, the fields of a document that no query asks for
 SCHEMA = (
@@ -48,6 +48,7 @@ CREATE TABLE leases (
 CREATE INDEX leases_holder ON leases (holder);
 """
     + TABLES
+    + CLAIMS
 )
 
 _COLUMNS = ("source_id", "uri", "namespace", "state", "fingerprint", "updated_at")
@@ -94,7 +95,7 @@ class SqliteRegistry(SqliteAccess):
     def __init__(self, connection: str) -> None:
         """Open the registry. Raise ``InvalidInput`` for a connection or file that is refused."""
         self.path = embedded_path(connection, "registry.sqlite")
-        self._database = Database(self.path, SCHEMA, version=VERSION, migrations={1: add_tables})
+        self._database = Database(self.path, SCHEMA, version=VERSION, migrations={1: add_tables, 2: add_claims})
 
     # -- documents
 

@@ -1,4 +1,4 @@
-"""The part of the embedded registry that the HTTP API needs: keys, sessions, places in namespaces, and the revision."""
+"""The part of the embedded registry beside documents and jobs: keys, sessions, places, claims, and the revision."""
 
 import json
 import sqlite3
@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from lexigraph.model.errors import Conflict, NotFound
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.embedded import Database
-from lexigraph.storage.protocols import ApiKey, Session
+from lexigraph.storage.protocols import ApiKey, Claim, Session
 
 TABLES = """
 CREATE TABLE keys (
@@ -30,6 +30,11 @@ CREATE TABLE ordinals (
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX ordinals_place ON ordinals (tenant, namespace, ordinal);
 CREATE TABLE revisions (tenant TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
+"""
+CLAIMS = """
+CREATE TABLE IF NOT EXISTS claims (
+    tenant TEXT NOT NULL, key TEXT NOT NULL, "order" TEXT NOT NULL, holder TEXT NOT NULL, PRIMARY KEY (tenant, key)
+) WITHOUT ROWID
 """
 
 _KEY = "SELECT id, digest, tenant, scopes, name, databases, rate, created_at, revoked_at FROM keys"
@@ -53,13 +58,19 @@ _PLACES = """
 SELECT source, ordinal FROM ordinals
 WHERE tenant = ? AND namespace = ? AND source IN (SELECT value FROM json_each(?))
 """
+_CLAIM = """
+INSERT INTO claims (tenant, key, "order", holder) VALUES (?, ?, ?, ?)
+ON CONFLICT (tenant, key) DO UPDATE SET "order" = excluded."order", holder = excluded.holder
+WHERE excluded."order" > "order"
+"""
+_CLAIMED = 'SELECT "order", holder FROM claims WHERE tenant = ? AND key = ?'
 _BUMP = """
 INSERT INTO revisions (tenant, number) VALUES (?, 1) ON CONFLICT (tenant) DO UPDATE SET number = number + 1
 """
 
 
 class SqliteAccess:
-    """Keys, sessions, ordinals and the revision, over the registry's ``_database``."""
+    """Keys, sessions, ordinals, claims and the revision, over the registry's ``_database``."""
 
     _database: Database
 
@@ -78,6 +89,16 @@ class SqliteAccess:
                 c.executemany(_PLACE, [{"tenant": tenant, "namespace": namespace, "source": i} for i in new])
                 found = dict(c.execute(_PLACES, wanted))
         return {i: found[i] for i in source_ids}
+
+    def claim(self, tenant: Tenant, key: str, order: str, holder: str) -> Claim:
+        with self._database.write() as c:
+            c.execute(_CLAIM, (tenant, key, order, holder))
+            return Claim(*c.execute(_CLAIMED, (tenant, key)).fetchone())
+
+    def claimed(self, tenant: Tenant, key: str) -> Claim | None:
+        with self._database.read() as c:
+            row = c.execute(_CLAIMED, (tenant, key)).fetchone()
+        return Claim(*row) if row else None
 
     def add_key(self, key: ApiKey) -> None:
         values = (key.id, key.digest, key.tenant, json.dumps(key.scopes), key.name, json.dumps(key.databases), key.rate)
@@ -128,6 +149,11 @@ def add_tables(connection: sqlite3.Connection) -> None:
     """Bring a registry of format 1 to format 2."""
     for statement in filter(str.strip, TABLES.split(";")):
         connection.execute(statement)
+
+
+def add_claims(connection: sqlite3.Connection) -> None:
+    """Bring a registry of format 2 to format 3."""
+    connection.execute(CLAIMS)
 
 
 def _api_key(row: tuple[str, str, str, str, str, str, int, str, str]) -> ApiKey:

@@ -1,0 +1,109 @@
+"""Documents in a bucket of S3: ``PREFIX/<tenant>/<source hex>/<name>``, the name percent-encoded.
+
+S3 shows a put, whole, to every read that begins after it. Encryption, access and versions are the bucket's: no request says
+anything of them, so a bucket that encrypts with a key of its own, or keeps old versions, does. In a bucket with versions a
+delete hides; a lifecycle rule has to take old versions away.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import quote, unquote
+
+from lexigraph.model.errors import Misconfigured, NotFound, StoreUnavailable
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.aws import AwsClient, Refused, parse_place
+from lexigraph.storage.documents.names import checked_name, is_source_id, source_digits
+
+MAX_PREFIX_BYTES = 300  # a key has 1,024; a name becomes up to 600, and tenant and source 98
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_PREFIX = re.compile(r"(?:[A-Za-z0-9!_.*'()-]+/)*[A-Za-z0-9!_.*'()-]+|")
+_DELETED_AT_ONCE = 1_000
+
+
+class S3DocumentStore:
+    """A :class:`~lexigraph.storage.protocols.DocumentStore` in ``s3://BUCKET/PREFIX[?region=REGION&endpoint=URL]``.
+
+    PREFIX may be empty. Names as in the store of plain files. Safe between threads, processes and forked children.
+    """
+
+    def __init__(self, connection: str) -> None:
+        """Raise ``Misconfigured`` for a connection that cannot be used; the bucket is first asked when used."""
+        self.place = parse_place(connection, "s3", _BUCKET, "s3://BUCKET/PREFIX")
+        if len(self.place.path) > MAX_PREFIX_BYTES or not _PREFIX.fullmatch(self.place.path):
+            raise Misconfigured(
+                f"s3 connection: the prefix may have {MAX_PREFIX_BYTES} letters, digits and !_.*'()- between single slashes"
+            )
+        self._client = AwsClient("s3", self.place)
+
+    def put(self, tenant: Tenant, source_id: str, name: str, data: bytes) -> None:
+        key = self._folder(tenant, source_id) + quote(checked_name(name), safe="")
+        self._client.call("put_object", Bucket=self.place.name, Key=key, Body=data)
+
+    def get(self, tenant: Tenant, source_id: str, name: str) -> bytes:
+        key = self._folder(tenant, source_id) + quote(checked_name(name), safe="")
+
+        def read() -> bytes:  # a body that breaks off is asked for again, from its beginning
+            whole: bytes = self._client.call("get_object", Bucket=self.place.name, Key=key)["Body"].read()
+            return whole
+
+        try:
+            return self._client.retry(read)
+        except Refused as error:
+            if error.code in ("NoSuchKey", "404"):
+                raise NotFound(f"{source_id} has no file {name!r}") from None
+            raise
+
+    def names(self, tenant: Tenant, source_id: str) -> list[str]:
+        folder = self._folder(tenant, source_id)
+        return sorted(unquote(key.removeprefix(folder)) for key in self._keys(folder))
+
+    def delete(self, tenant: Tenant, source_id: str, *, keep: Sequence[str] = ()) -> None:
+        folder = self._folder(tenant, source_id)
+        kept = {folder + quote(name, safe="", errors="replace") for name in keep}
+        gone = [key for key in self._keys(folder) if key not in kept]
+        for at in range(0, len(gone), _DELETED_AT_ONCE):
+            self._delete(gone[at : at + _DELETED_AT_ONCE])
+
+    def sources(self, tenant: Tenant) -> list[str]:
+        top = self._top(tenant)
+        found = (
+            f"source:{common['Prefix'].removeprefix(top).rstrip('/')}"
+            for page in self._pages(top, Delimiter="/")
+            for common in page.get("CommonPrefixes", ())
+        )
+        return sorted(filter(is_source_id, found))
+
+    def address(self, tenant: Tenant, source_id: str, name: str) -> tuple[str, str]:
+        """Return bucket and key of a file, for what reads it there itself."""
+        return self.place.name, self._folder(tenant, source_id) + quote(checked_name(name), safe="")
+
+    def _delete(self, keys: Sequence[str]) -> None:
+        asked = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
+        failed = self._client.call("delete_objects", Bucket=self.place.name, Delete=asked).get("Errors", ())
+        for error in failed:  # inside a reply that says 200
+            self._delete_one(str(error["Key"]))
+
+    def _delete_one(self, key: str) -> None:
+        self._client.call("delete_object", Bucket=self.place.name, Key=key)
+
+    def _keys(self, folder: str) -> Iterator[str]:
+        for page in self._pages(folder):
+            yield from (item["Key"] for item in page.get("Contents", ()))
+
+    def _pages(self, prefix: str, **options: str) -> Iterator[dict[str, Any]]:
+        request: dict[str, Any] = {"Bucket": self.place.name, "Prefix": prefix, **options}
+        while True:
+            page = self._client.call("list_objects_v2", **request)
+            yield page
+            if not page.get("IsTruncated"):
+                return
+            if request.get("ContinuationToken") == page["NextContinuationToken"]:
+                raise StoreUnavailable(f"s3://{self.place.name}: a listing does not go on; try again")
+            request["ContinuationToken"] = page["NextContinuationToken"]
+
+    def _top(self, tenant: Tenant) -> str:
+        return f"{self.place.path}{'/' if self.place.path else ''}{Tenant(tenant)}/"
+
+    def _folder(self, tenant: Tenant, source_id: str) -> str:
+        return f"{self._top(tenant)}{source_digits(source_id)}/"

@@ -1,0 +1,263 @@
+"""The registry in one DynamoDB table. What deploys the table: :mod:`lexigraph.storage.registry.dynamodb_table`.
+
+=============================  =======================  ==========================================================
+pk                             sk                       what
+=============================  =======================  ==========================================================
+t#TENANT#meta                  meta                     revision, number of documents by state, number of jobs
+t#TENANT#doc#SOURCE            head                     a document: what queries ask for, and a short body
+t#TENANT#doc#SOURCE            part#STAMP#N             the rest of a long body, of the version that the head names
+t#TENANT#uris                  URI 0 0 SOURCE           the tenant's documents in order
+t#TENANT#uris-of#NAMESPACE     URI 0 0 SOURCE           those of a namespace
+t#TENANT#job#JOB               head, part#STAMP#N       a job: status, number of events; request and result
+t#TENANT#job#JOB               event#LAST               events of one call, the last of them numbered LAST
+t#TENANT#jobs                  TIME#JOB                 the tenant's jobs in order
+system#running                 TIME#JOB                 jobs of all tenants that are not over
+t#TENANT#lease#KEY             lease                    holder and end of its term; expires
+t#TENANT#claim#KEY             claim                    the newest state of a file, and who brings it in
+t#TENANT#keys                  TIME#KEY                 the tenant's keys in order
+system#key#DIGEST              key                      an API key
+system#keyid#KEY               key                      whose it is, and its digest
+t#TENANT#session#SESSION       session                  number of recalls; expires
+t#TENANT#session#SESSION       recall#CHANCE            what one recall returned; expires
+t#TENANT#sessions              horizon                  what was seen before is forgotten
+t#TENANT#ordinals#NAMESPACE    count, source#SOURCE     places in a namespace
+t#TENANT#entry#..., and more   ...                      :mod:`lexigraph.storage.cache.dynamodb`
+=============================  =======================  ==========================================================
+
+There is no secondary index, and every read is strong. A record is saved or forgotten in one transaction with its places in
+the lists, the revision and the counts, under the condition that nobody changed it since it was looked at.
+
+A transaction holds 100 items: 99 documents that exist already, 33 new ones, half of that under leases. :meth:`save` and
+:meth:`forget` of more are several transactions in the order given, each document whole in one of them; an interruption
+leaves the first of them done, and repeating the call does the rest. All records are checked before the first is written.
+Changes of one tenant's documents share the item with the revision: they take turns, some dozens of transactions a second.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import get_args
+
+from lexigraph.model.errors import Conflict
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import DocumentRecord, DocumentState
+from lexigraph.storage.registry.dynamodb_access import DynamoAccess
+from lexigraph.storage.registry.dynamodb_bodies import HEAD, read_whole, stamp, sweep, with_body
+from lexigraph.storage.registry.dynamodb_items import (
+    TRANSACTION_ITEMS,
+    Item,
+    Key,
+    Outdated,
+    Table,
+    bounded,
+    check_limit,
+    delete,
+    encoded,
+    in_parallel,
+    now_text,
+    pack,
+    put,
+    unpack,
+    update,
+)
+from lexigraph.storage.registry.dynamodb_jobs import DynamoJobs
+from lexigraph.storage.registry.dynamodb_leases import LEASE_SECONDS, DynamoLeases
+
+# in the head, for queries and conditions; the rest of a record is its body
+_COLUMNS = ("source_id", "uri", "namespace", "state", "fingerprint", "updated_at")
+_REST = tuple(f.name for f in fields(DocumentRecord) if f.name not in _COLUMNS)
+_LOOK = ("source_id", "uri", "namespace", "state", "stamp", "parts")
+_SAME, _NEW = "#stamp = :old", "attribute_not_exists(pk)"
+_URI_BYTES, _ID_BYTES = 470, 80  # a sort key has 1,024; bytes of a uri that are no ASCII take two
+_END, _AFTER = "\0\0", "\0\1"  # what follows a uri in a sort key, and what comes after all that do
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What belongs into one transaction for one document; its states before and after, where there is one."""
+
+    actions: Sequence[Item]
+    before: str = ""
+    after: str = ""
+
+
+class DynamoDBRegistry(DynamoLeases, DynamoJobs, DynamoAccess):
+    """A :class:`~lexigraph.storage.protocols.Registry` in the table of ``dynamodb://TABLE[?region=REGION&endpoint=URL]``.
+
+    Safe between threads, processes and forked children.
+    """
+
+    def __init__(self, connection: str, *, lease_seconds: float = LEASE_SECONDS) -> None:
+        """Raise ``Misconfigured`` for a connection that cannot be used; the table is first asked when used.
+
+        ``lease_seconds``: the term after which the leases of a dead holder are free.
+        """
+        self._table = Table(connection)
+        self._begin_leases(lease_seconds)
+
+    def document(self, tenant: Tenant, source_id: str) -> DocumentRecord | None:
+        return self.records(tenant, [source_id]).get(source_id)
+
+    def documents(
+        self, tenant: Tenant, *, namespace: str | None = None, after: str = "", limit: int = 1_000
+    ) -> list[DocumentRecord]:
+        check_limit(limit)
+        pk, found = _list_pk(tenant, namespace), list[DocumentRecord]()
+        while (wanted := limit - len(found)) > 0:
+            listed = self._listed(pk, after, wanted)
+            records = self.records(tenant, [source_id for _, source_id in listed])
+            found += [records[source_id] for _, source_id in listed if source_id in records]
+            if len(listed) < wanted:
+                break
+            after = listed[-1][0]  # goes on when some were forgotten meanwhile: a short page would look like the last
+        return found
+
+    def _listed(self, pk: str, after: str, limit: int) -> list[tuple[str, str]]:
+        """Return the next (uri, id), in order; more than ``limit`` rather than part those whose (cut) uris are equal."""
+        begin = _cut(after)
+        low = begin if not after or len(begin) == _URI_BYTES else begin + _AFTER
+        found: list[tuple[str, str]] = []
+        for item in self._table.query(pk, low, names=("uri", "source_id"), limit=limit + 1):
+            if len(found) >= limit and _cut(item["uri"]) != _cut(found[-1][0]):
+                break
+            if item["uri"] > after or not after:
+                found.append((item["uri"], item["source_id"]))
+        return sorted(found)
+
+    def records(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, DocumentRecord]:
+        found = read_whole(self._table, [_key(tenant, source_id) for source_id in source_ids])
+        return {head["source_id"]: _document(head, body) for head, body in found.values()}
+
+    def fingerprints(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, tuple[DocumentState, str]]:
+        found = self._table.get_many([_key(tenant, i) for i in source_ids], ("source_id", "state", "fingerprint"))
+        return {head["source_id"]: (head["state"], head["fingerprint"]) for head in found.values()}
+
+    def save(self, tenant: Tenant, records: Sequence[DocumentRecord]) -> None:
+        now = now_text()
+        heads: dict[str, Item] = {}
+        parts: list[Item] = []
+        for r in {r.source_id: r for r in records}.values():
+            pk, sk = _key(tenant, r.source_id)
+            columns = {name: getattr(r, name) for name in _COLUMNS} | {"updated_at": now}
+            encoded("".join(columns.values()))  # or the first of several transactions would be through before it fails
+            body = pack({name: getattr(r, name) for name in _REST}, f"document {r.uri!r}")
+            heads[r.source_id], its_parts = with_body({"pk": pk, "sk": sk, "stamp": stamp(), **columns}, body)
+            parts += its_parts
+        self._table.write_many(parts)
+
+        def saved(source_id: str, before: Item | None) -> _Change | None:
+            head = heads[source_id]
+            if before is None:
+                listed = [put(place | _named(head)) for place in _places(tenant, head)]
+                return _Change([put(head, _NEW), *listed], after=head["state"])
+            if before["stamp"] == head["stamp"]:
+                return None  # by an earlier try, whose reply was lost
+            new, old = _places(tenant, head), _places(tenant, before)
+            listed = [put(place | _named(head)) for place in new if place not in old]
+            listed += [delete((place["pk"], place["sk"])) for place in old if place not in new]
+            return _Change([put(head, _SAME, old=before["stamp"]), *listed], before["state"], head["state"])
+
+        replaced = self._change(tenant, list(heads), saved)
+        in_parallel(lambda old: sweep(self._table, old["pk"], old["stamp"]), [old for old in replaced if old["parts"]])
+
+    def forget(self, tenant: Tenant, source_ids: Sequence[str]) -> None:
+        def forgotten(_: str, before: Item | None) -> _Change | None:
+            if before is None:
+                return None
+            head = delete((before["pk"], before["sk"]), _SAME, old=before["stamp"])
+            listed = [delete((place["pk"], place["sk"])) for place in _places(tenant, before)]
+            return _Change([head, *listed], before=before["state"])
+
+        unique = list(dict.fromkeys(source_ids))
+        self._change(tenant, unique, forgotten)
+        # of unknown ones too: an earlier call may have been interrupted here
+        in_parallel(lambda i: sweep(self._table, _key(tenant, i)[0], everything=True), unique)
+
+    def stats(self, tenant: Tenant) -> dict[str, int]:
+        found = self._table.get(_meta(tenant)) or {}
+        return {name: int(found.get(name, 0)) for name in (*get_args(DocumentState), "jobs")}
+
+    def close(self) -> None:
+        self._table.close()
+
+    def _change(
+        self, tenant: Tenant, source_ids: Sequence[str], change: Callable[[str, Item | None], _Change | None]
+    ) -> list[Item]:
+        """Carry out a change of each document, in transactions; return the heads that were there before.
+
+        ``change`` is asked with the head as it is, again when somebody changed that meanwhile; None is nothing to do.
+        """
+        replaced: dict[str, Item] = {}
+        for _ in self._table.pauses():
+            heads = self._table.get_many([_key(tenant, i) for i in source_ids], _LOOK)
+            known = {head["source_id"]: head for head in heads.values()}
+            changes = {i: made for i in source_ids if (made := change(i, known.get(i)))}
+            replaced |= {i: known[i] for i in changes if i in known}
+            fenced = (_Change([*c.actions, *self._fence(tenant, [i])], c.before, c.after) for i, c in changes.items())
+            try:
+                for group in _groups(fenced):
+                    self._transact(tenant, group)
+            except Outdated:
+                continue
+            return list(replaced.values())
+        raise Conflict("others change the same documents all the time; try again")
+
+    def _transact(self, tenant: Tenant, group: Sequence[_Change]) -> None:
+        counts = {"revision": 1}
+        for state, step in [(c.before, -1) for c in group] + [(c.after, 1) for c in group]:
+            if state:
+                counts[state] = counts.get(state, 0) + step
+        counting = update(_meta(tenant), "ADD " + ", ".join(f"#{name} :{name}" for name in counts), "", **counts)
+        actions = [*(action for change in group for action in change.actions), counting]
+        try:
+            self._table.transact(actions)
+        except Outdated as error:
+            if any("ConditionCheck" in actions[n] for n in error.failed):
+                raise Conflict("the lease of a document ran out, and another took it; run again") from None
+            raise
+
+
+def _groups(changes: Iterable[_Change]) -> Iterator[list[_Change]]:
+    """Yield as many changes as one transaction holds, together with one action for the counts."""
+    group: list[_Change] = []
+    size = 1
+    for change in changes:
+        if size + len(change.actions) > TRANSACTION_ITEMS:
+            yield group
+            group, size = [], 1
+        group.append(change)
+        size += len(change.actions)
+    if group:
+        yield group
+
+
+def _document(head: Item, body: bytes) -> DocumentRecord:
+    rest = {name: value for name, value in unpack(body).items() if name in _REST}
+    rest["intended"] = tuple(rest["intended"])
+    return DocumentRecord(**{name: head[name] for name in _COLUMNS}, **rest)
+
+
+def _key(tenant: Tenant, source_id: str) -> Key:
+    return f"t#{tenant}#doc#{bounded(source_id)}", HEAD
+
+
+def _meta(tenant: Tenant) -> Key:
+    return f"t#{tenant}#meta", "meta"
+
+
+def _list_pk(tenant: Tenant, namespace: str | None) -> str:
+    return f"t#{tenant}#uris" if namespace is None else f"t#{tenant}#uris-of#{bounded(namespace)}"
+
+
+def _places(tenant: Tenant, head: Item) -> list[Item]:
+    """Return the keys of a document's items in the lists."""
+    sk = _cut(head["uri"]) + _END + bounded(head["source_id"], _ID_BYTES)
+    return [{"pk": _list_pk(tenant, namespace), "sk": sk} for namespace in (None, head["namespace"])]
+
+
+def _named(head: Item) -> Item:
+    return {"uri": head["uri"], "source_id": head["source_id"]}
+
+
+def _cut(uri: str) -> str:
+    """Return the beginning of a uri, one character a byte: in the order of whole uris, and never with ``_END`` in it."""
+    return encoded(uri).replace(b"\0", _AFTER.encode())[:_URI_BYTES].decode("latin-1")

@@ -1,0 +1,218 @@
+"""The part of the DynamoDB registry beside documents and jobs: keys, sessions, places, claims, and the revision.
+
+A recall is one small item, whatever the session has seen before; a session is read as the query of its partition. What was
+last seen before the tenant's horizon counts as forgotten at once, and is deleted by time to live.
+"""
+
+import json
+import math
+import secrets
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from lexigraph.model.errors import Conflict, NotFound
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import ApiKey, Claim, Session
+from lexigraph.storage.registry.dynamodb_bodies import stamp
+from lexigraph.storage.registry.dynamodb_items import (
+    TRANSACTION_ITEMS,
+    Item,
+    Key,
+    Outdated,
+    Table,
+    bounded,
+    now_text,
+    pack,
+    put,
+    unpack,
+    update,
+)
+
+_RECALL, _SESSION = "recall#", "session"
+_KEY = "key"
+
+
+class DynamoAccess:
+    """Keys, sessions, ordinals, claims and the revision, over the registry's ``_table``."""
+
+    _table: Table
+
+    def revision(self, tenant: Tenant) -> int:
+        found = self._table.get((f"t#{tenant}#meta", "meta"))
+        return int(found.get("revision", 0)) if found else 0
+
+    # -- places in namespaces
+
+    def ordinals(self, tenant: Tenant, namespace: str, source_ids: Sequence[str]) -> dict[str, int]:
+        pk = f"t#{tenant}#ordinals#{bounded(namespace)}"
+        keys = {i: (pk, f"source#{bounded(i)}") for i in source_ids}
+        count: Key = (pk, "count")
+        for _ in self._table.pauses():
+            found = self._table.get_many([count, *keys.values()]) if keys else {}
+            new = [i for i, key in keys.items() if key not in found][: TRANSACTION_ITEMS - 1]
+            if not new:
+                return {i: int(found[key]["ordinal"]) for i, key in keys.items()}
+            # the last place given is the first of a full list: nobody else counts from there
+            taken = int(found.get(count, {"number": 0})["number"])
+            numbered = [{"pk": pk, "sk": keys[i][1], "ordinal": n} for n, i in enumerate(new, taken)]
+            unchanged = "#number = :old" if taken else "attribute_not_exists(pk)"
+            old = {"old": taken} if taken else {}
+            counted = update(count, "SET #number = :new", unchanged, new=taken + len(new), **old)
+            try:
+                self._table.transact([counted, *(put(item, "attribute_not_exists(pk)") for item in numbered)])
+            except Outdated:
+                continue
+        raise Conflict("too many writers take places in a namespace at the same time; try again")
+
+    # -- claims
+
+    def claim(self, tenant: Tenant, key: str, order: str, holder: str) -> Claim:
+        place = _claim_key(tenant, key)
+        with suppress(Outdated):
+            newer = "attribute_not_exists(pk) OR #order < :order"
+            return _claim(
+                self._table.update(place, "SET #order = :order, #holder = :holder", newer, order=order, holder=holder)
+            )
+        return next(_claim(item) for item in self._table.get_many([place]).values())
+
+    def claimed(self, tenant: Tenant, key: str) -> Claim | None:
+        found = self._table.get(_claim_key(tenant, key))
+        return _claim(found) if found else None
+
+    # -- keys
+
+    def add_key(self, key: ApiKey) -> None:
+        made = stamp()
+        values = {"tenant": key.tenant, "id": key.id, "digest": key.digest, "name": key.name, "rate": key.rate}
+        lists = {"scopes": json.dumps(key.scopes), "databases": json.dumps(key.databases)}
+        of_digest, of_id = _digest_key(key.digest), _id_key(key.id)
+        item = _at(of_digest) | values | lists | {"created_at": now_text(), "revoked_at": "", "stamp": made}
+        order = f"{time.time_ns():020d}#{bounded(key.id)}"
+        try:
+            self._table.transact(
+                [
+                    put(item, "attribute_not_exists(pk)"),
+                    put(_at(of_id) | {"tenant": key.tenant, "digest": key.digest}, "attribute_not_exists(pk)"),
+                    put({"pk": f"t#{key.tenant}#keys", "sk": order, "digest": key.digest}),
+                ]
+            )
+        except Outdated:
+            if (self._table.get(of_digest) or {}).get("stamp") == made:
+                return  # an earlier try had been carried out, and its reply was lost
+            raise Conflict(f"key {key.id!r} exists already: make another one") from None
+
+    def key(self, digest: str) -> ApiKey | None:
+        found = self._table.get(_digest_key(digest))
+        return _api_key(found) if found and not found["revoked_at"] else None
+
+    def keys(self, tenant: Tenant) -> list[ApiKey]:
+        listed = [_digest_key(item["digest"]) for item in self._table.query(f"t#{tenant}#keys")]
+        found = self._table.get_many(listed)
+        return [_api_key(found[key]) for key in listed]
+
+    def revoke_key(self, tenant: Tenant, key_id: str) -> ApiKey:
+        known = self._table.get(_id_key(key_id))
+        if known is None or known["tenant"] != tenant:
+            raise NotFound(f"key {key_id[:80]!r} does not exist; `lexigraph keys list` shows all")
+        where = _digest_key(known["digest"])
+        try:
+            return _api_key(
+                self._table.update(where, "SET #revoked_at = :now", "#revoked_at = :none", now=now_text(), none="")
+            )
+        except Outdated:
+            return next(_api_key(item) for item in self._table.get_many([where]).values())
+
+    # -- sessions
+
+    def session(self, tenant: Tenant, session_id: str) -> Session:
+        horizon = self._horizon(tenant)
+        recalls, seen = 0, dict[str, float]()
+        for item in self._table.query(_session_pk(tenant, session_id)):
+            if item["at"] < horizon:
+                continue
+            if item["sk"] == _SESSION:
+                recalls = int(item["recalls"])
+            else:
+                for node in unpack(item["body"]):
+                    seen[node] = max(float(item["at"]), seen.get(node, -math.inf))
+        return Session(recalls, seen)
+
+    def touch(self, tenant: Tenant, session_id: str, nodes: Sequence[str], at: float, *, keep_seconds: float) -> None:
+        at = float(at)
+        self._forget_before(tenant, at - keep_seconds)
+        pk, expires = _session_pk(tenant, session_id), math.ceil(at + keep_seconds)
+        head: Key = (pk, _SESSION)
+        recall: Key = (pk, f"{_RECALL}{secrets.token_hex(16)}")
+        told = {"at": at, "expires": expires, "body": pack(list(nodes), "nodes of a recall")}
+        for _ in self._table.pauses():
+            found, horizon = self._table.get_many([head, recall]), self._horizon(tenant)
+            if recall in found:
+                return  # an earlier try had been carried out, and its reply was lost
+            before = found.get(head)
+            goes_on = before is not None and before["at"] >= horizon
+            values = {
+                "recalls": 1 + (int(before["recalls"]) if before and goes_on else 0),
+                "at": max(at, float(before["at"]) if before and goes_on else at),
+                "expires": max(expires, int(before["expires"]) if before and goes_on else 0),
+            }
+            unchanged = "#stamp = :old" if before else "attribute_not_exists(pk)"
+            old = {"old": before["stamp"]} if before else {}
+            try:
+                self._table.transact(
+                    [put(_at(head) | values | {"stamp": stamp()}, unchanged, **old), put(_at(recall) | told)]
+                )
+            except Outdated:
+                continue
+            return
+        raise Conflict("too many recalls of one session at the same time; try again")
+
+    def _horizon(self, tenant: Tenant) -> float:
+        found = self._table.get(_horizon_key(tenant))
+        return float(found["at"]) if found else -math.inf
+
+    def _forget_before(self, tenant: Tenant, at: float) -> None:
+        with suppress(Outdated):  # another recall has moved it further
+            self._table.update(_horizon_key(tenant), "SET #at = :at", "attribute_not_exists(#at) OR #at < :at", at=at)
+
+
+def _at(key: Key) -> Item:
+    return {"pk": key[0], "sk": key[1]}
+
+
+def _digest_key(digest: str) -> Key:
+    return f"system#key#{bounded(digest)}", _KEY
+
+
+def _id_key(key_id: str) -> Key:
+    return f"system#keyid#{bounded(key_id)}", _KEY
+
+
+def _session_pk(tenant: Tenant, session_id: str) -> str:
+    return f"t#{tenant}#session#{bounded(session_id)}"
+
+
+def _horizon_key(tenant: Tenant) -> Key:
+    return f"t#{tenant}#sessions", "horizon"
+
+
+def _claim_key(tenant: Tenant, key: str) -> Key:
+    return f"t#{tenant}#claim#{bounded(key)}", "claim"
+
+
+def _claim(item: Item) -> Claim:
+    return Claim(item["order"], item["holder"])
+
+
+def _api_key(item: Item) -> ApiKey:
+    return ApiKey(
+        item["id"],
+        item["digest"],
+        item["tenant"],
+        tuple(json.loads(item["scopes"])),
+        item["name"],
+        tuple(json.loads(item["databases"])),
+        int(item["rate"]),
+        item["created_at"],
+        item["revoked_at"],
+    )

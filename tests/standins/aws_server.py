@@ -1,0 +1,183 @@
+"""DynamoDB and S3 on loopback: moto's behind real HTTP, so that processes share a store; faults on request.
+
+Requests are carried out one at a time: moto copies a table before a transaction and puts the copy back when it is cancelled,
+which would undo what others wrote meanwhile.
+"""
+
+import copy
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
+from threading import Lock
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from lexigraph.storage.registry.dynamodb_table import create_table_request, time_to_live_request
+from tests.standins.loopback import LoopbackServer, hang_up, send
+
+REGION = "eu-west-1"
+ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}  # of clients that tests start
+_JSON = "application/x-amz-json-1.0"
+
+
+@dataclass
+class Fault:
+    """What happens to the next ``times`` requests of an operation.
+
+    ``cut`` carries a request out and closes the connection without a reply; ``unprocessed`` carries out the first item of a
+    batch only; ``conflict`` cancels a transaction because of another. Any other word is the code of an error, with
+    ``status``, and nothing is carried out.
+    """
+
+    operation: str
+    kind: str
+    times: int
+    status: int
+
+
+class _CopyOnce:
+    """moto's ``copy``: moto copies the whole table once for each item of a transaction; here, once a request."""
+
+    def __init__(self) -> None:
+        self._copies: dict[int, Any] = {}
+
+    def begin(self) -> None:
+        self._copies.clear()
+
+    def deepcopy(self, value: Any) -> Any:
+        if type(value).__name__ != "Table":
+            return copy.deepcopy(value)
+        if id(value) not in self._copies:
+            self._copies[id(value)] = copy.deepcopy(value)
+        return self._copies[id(value)]
+
+
+class AwsServer(LoopbackServer):
+    """moto's DynamoDB and S3 at ``url``. ``calls`` counts requests: DynamoDB's operations, ``S3 PUT``, ``S3 GET list``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from moto.core.botocore_stubber import BotocoreStubber
+        from moto.dynamodb import models
+
+        self.calls: Counter[str] = Counter()
+        self._faults: list[Fault] = []
+        self._made: set[str] = set()
+        self._moto, self._one_at_a_time = BotocoreStubber(), Lock()
+        self._copy = _CopyOnce()
+        models.copy = self._copy  # type: ignore[assignment]  # a module, of which one function is used
+        self._clients: dict[str, Any] = {}
+
+    def dynamodb(self, table: str) -> str:
+        """The connection string of a table, which is made when there is none of that name."""
+        if table not in self._made:
+            self.client("dynamodb").create_table(**create_table_request(table))
+            self.client("dynamodb").update_time_to_live(**time_to_live_request(table))
+            self._made.add(table)
+        return f"dynamodb://{table}?region={REGION}&endpoint={self.url}"
+
+    def s3(self, bucket: str, prefix: str = "") -> str:
+        """The connection string of a bucket, which is made when there is none of that name."""
+        if f"s3 {bucket}" not in self._made:
+            there = {"LocationConstraint": REGION}
+            self.client("s3").create_bucket(Bucket=bucket, CreateBucketConfiguration=there)
+            self._made.add(f"s3 {bucket}")
+        return f"s3://{bucket}/{prefix}?region={REGION}&endpoint={self.url}"
+
+    def client(self, service: str) -> Any:
+        """A boto3 client, for what a test looks at behind the stores."""
+        import boto3
+
+        if service not in self._clients:
+            session = boto3.session.Session(*ENVIRONMENT.values(), region_name=REGION)
+            self._clients[service] = session.client(service, endpoint_url=self.url)
+        return self._clients[service]
+
+    def items(self, table: str) -> list[dict[str, Any]]:
+        """All items of a table."""
+        pages = self.client("dynamodb").get_paginator("scan").paginate(TableName=table)
+        return [item for page in pages for item in page["Items"]]
+
+    @contextmanager
+    def failing(self, operation: str, kind: str, times: int = 1, status: int = 400) -> Iterator[Fault]:
+        """Let requests of an operation fail; all that were announced must have happened at the end."""
+        fault = Fault(operation, kind, times, status)
+        self._faults.append(fault)
+        try:
+            yield fault
+        finally:
+            self._faults.remove(fault)
+        assert fault.times == 0, f"{fault.times} more requests of {operation} were to fail"
+
+    def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
+        operation = _operation(request)
+        with self._one_at_a_time:
+            self.calls[operation] += 1
+            fault = next((f for f in self._faults if f.operation == operation and f.times > 0), None)
+            if fault:
+                fault.times -= 1
+        if fault is None:
+            self._reply(request, *self._carry_out(request, body))
+        elif fault.kind == "cut":
+            self._carry_out(request, body)
+            hang_up(request)
+        elif fault.kind == "unprocessed":
+            self._reply(request, *self._first_of_batch(request, body))
+        elif operation.startswith("S3"):
+            told = f"<Error><Code>{fault.kind}</Code><Message>as the test wants</Message></Error>"
+            send(request, fault.status, told.encode(), "application/xml")
+        else:
+            cancelled = fault.kind == "conflict"
+            kind = "TransactionCanceledException" if cancelled else fault.kind
+            reasons = {"CancellationReasons": [{"Code": "None"}, {"Code": "TransactionConflict"}]} if cancelled else {}
+            told = json.dumps({"__type": f"com.amazonaws.dynamodb#{kind}", "message": "as the test wants", **reasons})
+            send(request, fault.status, told.encode(), _JSON)
+
+    def _carry_out(self, request: BaseHTTPRequestHandler, body: bytes) -> tuple[int, dict[str, Any], bytes]:
+        from botocore.awsrequest import AWSPreparedRequest
+        from botocore.compat import HTTPHeaders
+
+        service = "dynamodb" if "X-Amz-Target" in request.headers else "s3"
+        host = f"{service}.{REGION}.amazonaws.com"
+        headers = HTTPHeaders()
+        for name, value in request.headers.items():
+            headers[name] = host if name.lower() == "host" else value
+        asked = AWSPreparedRequest(request.command, f"https://{host}{request.path}", headers, body, False)
+        with self._one_at_a_time:
+            self._copy.begin()
+            answered = self._moto.process_request(asked)
+        assert answered is not None, request.path
+        status, told, reply = answered
+        return int(status), dict(told), reply.encode() if isinstance(reply, str) else bytes(reply)
+
+    def _reply(self, request: BaseHTTPRequestHandler, status: int, headers: dict[str, Any], body: bytes) -> None:
+        request.send_response(status)
+        for name, value in headers.items():
+            if name.lower() not in ("content-length", "server", "date", "connection"):
+                request.send_header(name, str(value))
+        request.send_header("Content-Length", str(len(body)))
+        request.end_headers()
+        request.wfile.write(body)
+
+    def _first_of_batch(self, request: BaseHTTPRequestHandler, body: bytes) -> tuple[int, dict[str, Any], bytes]:
+        asked = json.loads(body)
+        ((table, wanted),) = asked["RequestItems"].items()
+        get = "Keys" in wanted
+        first, rest = (
+            ({**wanted, "Keys": part} if get else part)
+            for part in ((wanted["Keys"] if get else wanted)[:1], (wanted["Keys"] if get else wanted)[1:])
+        )
+        status, headers, reply = self._carry_out(request, json.dumps({**asked, "RequestItems": {table: first}}).encode())
+        left = {"UnprocessedKeys" if get else "UnprocessedItems": {table: rest}}
+        headers.pop("x-amz-crc32", None)
+        return status, headers, json.dumps(json.loads(reply) | left).encode()
+
+
+def _operation(request: BaseHTTPRequestHandler) -> str:
+    if target := request.headers.get("X-Amz-Target"):
+        return target.rpartition(".")[2]
+    query = parse_qs(urlsplit(request.path).query, keep_blank_values=True)
+    return f"S3 {request.command}{' list' if 'list-type' in query else ' delete' if 'delete' in query else ''}"
