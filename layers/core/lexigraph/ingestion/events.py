@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import Stores
+from lexigraph.storage.protocols import Registry
 
 # steps within a step: of these only the last is kept
 _FLEETING = frozenset(
@@ -26,7 +26,15 @@ class Event:
 Listener = Callable[[Event], None]
 
 
-def recording(stores: Stores, tenant: Tenant, job_id: str, on_event: Listener) -> Listener:
+class Registered(Protocol):
+    """Whatever has a registry: the stores, or what opens no more of them."""
+
+    @property
+    def registry(self) -> Registry:
+        """Where jobs and events are kept."""
+
+
+def recording(stores: Registered, tenant: Tenant, job_id: str, on_event: Listener) -> Listener:
     """Return a listener that keeps events for the job and passes them on; steps within a step are only passed on."""
 
     def tell(event: Event) -> None:
@@ -51,7 +59,8 @@ class IngestReport:
     """The sum of a run.
 
     Entities and relations (facts) are those that the graph has more than before. ``extracted`` and ``embedded`` count the
-    chunks and texts that models were given, not those found in the cache. ``cooccur_edges`` are pairs of entities that the
+    chunks and texts that models were given, not those found in the cache. ``documents_removed`` are records that a file
+    held before and holds no more. ``cooccur_edges`` are pairs of entities that the
     new chunks name together often enough, ``llm_rel_edges`` relations between chunks that were not known before,
     ``pairs_failed`` pairs of chunks that the next run asks about again.
     """
@@ -61,6 +70,7 @@ class IngestReport:
     documents_new: int = 0
     documents_updated: int = 0
     documents_unchanged: int = 0
+    documents_removed: int = 0
     chunks_new: int = 0
     chunks_skipped: int = 0
     chunks_failed: int = 0

@@ -16,7 +16,7 @@ from lexigraph.ingestion.events import Failure, IngestReport
 from lexigraph.ingestion.load import FILE_TYPES, FileItem, Rejected, scan
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.ingestion.relations import NewChunks
-from lexigraph.model.errors import InvalidInput, LexigraphError, NotFound, in_general
+from lexigraph.model.errors import InvalidInput, LexigraphError, NotFound, code_of, in_general
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import JobRecord
@@ -57,9 +57,9 @@ def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed
         _add_failures(index, tenant, job, report, outside)
     except LexigraphError as error:
         _LOG.warning("job %s failed: %s", job.id, error)
-        _fail(index, tenant, job, in_general(error))
+        _fail(index, tenant, job, error)
     except Exception as error:  # noqa: BLE001  # a job must not stay open for ever; its text may be that of a document
-        _fail(index, tenant, job, in_general(error))
+        _fail(index, tenant, job, error)
 
 
 def inside(path: str | Path, settings: Settings) -> Path:
@@ -129,7 +129,7 @@ def _add_failures(
         index.stores.registry.finish_job(tenant, job.id, "SUCCEEDED", report.to_dict())
 
 
-def _fail(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, reason: str) -> None:
+def _fail(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, error: Exception) -> None:
     with suppress(LexigraphError):
         if index.stores.registry.job(tenant, job.id).status == "RUNNING":
-            index.stores.registry.finish_job(tenant, job.id, "FAILED", {}, reason)
+            index.stores.registry.finish_job(tenant, job.id, "FAILED", {"error": code_of(error)}, in_general(error))

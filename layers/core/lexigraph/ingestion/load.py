@@ -23,7 +23,7 @@ from lexigraph.ingestion.readers.markdown import read_markdown
 from lexigraph.ingestion.readers.office import read_docx, read_xlsx
 from lexigraph.ingestion.readers.parsed import Parsed
 from lexigraph.ingestion.readers.pdf import read_pdf
-from lexigraph.ingestion.readers.records import Record, parse_json, read_json, read_record
+from lexigraph.ingestion.readers.records import Record, parse_json, read_json, read_record, record_key
 from lexigraph.ingestion.readers.tables import read_csv
 from lexigraph.ingestion.readers.text import read_text
 from lexigraph.model.document import LoadedDocument
@@ -60,6 +60,7 @@ _READERS: dict[str, Callable[[bytes, Settings], Parsed]] = {
 }
 _HOPELESS = 20  # bad lines at the head of a jsonl file after which it is none
 _HASH_BYTES = 32
+_CLOCK_SECONDS = 0.1  # by which the time of a file may be behind the clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +77,14 @@ class FileItem:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A file, or a record in one, that could not be loaded, and why, in one line without any of its text."""
+    """A file, or a record in one, that could not be loaded, and why, in one line without any of its text.
+
+    ``uri`` is that of the record, empty when it cannot be told.
+    """
 
     path: str
     reason: str
+    uri: str = ""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}"
@@ -144,6 +149,29 @@ def _os_reason(error: OSError) -> str:
             return "cannot be opened: permission denied"
         case _:
             return f"cannot be read: {(error.strerror or type(error).__name__).lower()}"
+
+
+def unchanged_since(paths: Sequence[str], moment: float) -> bool:
+    """Tell whether :func:`scan` finds at and below ``paths`` what it found at a time (seconds since the epoch).
+
+    False also where that cannot be told: where a link leads, or something cannot be looked at. A file that was moved away
+    below a path counts as a change.
+    """
+    pending = [(Path(path), True) for path in paths]
+    while pending:
+        path, named = pending.pop()
+        try:
+            found = path.lstat()
+            folder = stat.S_ISDIR(found.st_mode)
+            if stat.S_ISLNK(found.st_mode) or (
+                (folder or named or _type(path)) and found.st_ctime > moment - _CLOCK_SECONDS
+            ):
+                return False
+            if folder:
+                pending += ((path / e.name, False) for e in os.scandir(path) if not e.name.startswith("."))
+        except OSError:
+            return False
+    return True
 
 
 # ---------------------------------------------------------------- hashing
@@ -265,21 +293,27 @@ class _Records:
         nothing = True
         for number, raw, value in numbered:
             nothing = False
+            uri = ""
             try:
-                record = read_record(parse_json(raw) if value is None else value, self._settings)
-                yield self._accept(record, number, raw)
+                value = parse_json(raw) if value is None else value
+                uri = self._uri(value, number)
+                yield self._accept(read_record(value, self._settings), uri, raw)
             except InvalidInput as error:
                 self._bad += 1
-                yield Rejected(f"{_shown(self._item.path)}, {self._place} {number:,}", str(error))
+                yield Rejected(f"{_shown(self._item.path)}, {self._place} {number:,}", str(error), uri)
                 if self._bad == _HOPELESS and not self._seen:
                     raise InvalidInput(f"its first {_HOPELESS} records are all bad: the rest was not read") from None
         if nothing:
             raise InvalidInput("holds no record")
 
-    def _accept(self, record: Record, number: int, raw: bytes) -> LoadedDocument:
-        fragment = quote(record.key, safe="/:@!$&'()*+,;-._~?") if record.key else f"{self._place}={number}"
-        if fragment in self._seen:
+    def _uri(self, value: Any, number: int) -> str:
+        key = record_key(value)
+        fragment = quote(key, safe="/:@!$&'()*+,;-._~?") if key else f"{self._place}={number}"
+        return f"{self._item.uri}#{fragment}"
+
+    def _accept(self, record: Record, uri: str, raw: bytes) -> LoadedDocument:
+        if uri in self._seen:
             raise InvalidInput("has an id that came before in this file")
-        self._seen.add(fragment)
-        title = "" if record.untitled else record.key or fragment
-        return _document(self._item, record.parsed, f"{self._item.uri}#{fragment}", _hash(raw), title)
+        self._seen.add(uri)
+        title = "" if record.untitled else record.key or uri.rpartition("#")[2]
+        return _document(self._item, record.parsed, uri, _hash(raw), title)

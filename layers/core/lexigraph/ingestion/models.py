@@ -1,6 +1,7 @@
 """Extraction and embedding through the cache: each distinct content is given to a model once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -10,7 +11,6 @@ from lexigraph.model.document import ChunkText
 from lexigraph.model.extraction import Extraction
 from lexigraph.model.ids import content_hash
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import ContentCache
 
 _SLICE = 256  # texts between two progress reports, and between two writes to the cache
 _EXTRACTIONS = 32  # chunks between two writes: what a kill can lose of work that may have been paid for
@@ -28,10 +28,20 @@ def embedding_use(embedder: Embedder, text: str) -> Use:
     return f"embedding:{embedder.label}", content_hash(text)
 
 
+class Entries(Protocol):
+    """The part of a :class:`~lexigraph.storage.protocols.ContentCache` that models need."""
+
+    def get_many(self, tenant: Tenant, kind: str, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return the entries that exist."""
+
+    def put_many(self, tenant: Tenant, kind: str, entries: Mapping[str, bytes]) -> None:
+        """Add or replace entries."""
+
+
 class CachedModels:
     """An extractor and an embedder behind one cache. ``fresh`` ignores what the cache holds, and renews it."""
 
-    def __init__(self, extractor: Extractor, embedder: Embedder, cache: ContentCache) -> None:
+    def __init__(self, extractor: Extractor, embedder: Embedder, cache: Entries) -> None:
         self.extractor, self.embedder, self._cache = extractor, embedder, cache
 
     def extract(

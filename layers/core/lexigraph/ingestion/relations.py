@@ -4,6 +4,7 @@ What chunks share is not stored: it is derived when asked (``GraphStore.related`
 in the graph, so that an interrupted run goes on where it stopped, and a pair that failed is asked about again.
 """
 
+import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,11 +16,12 @@ from lexigraph.ingestion.extract.relations import Pair, RelationExtractor
 from lexigraph.ingestion.versions import Plan, text_name
 from lexigraph.model.errors import Conflict, InvalidInput, in_general
 from lexigraph.model.graph import Placement
-from lexigraph.model.relations import count_together
+from lexigraph.model.relations import PairObservation, count_together
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import DocumentRecord, Stores
 
+_LOG = logging.getLogger(__name__)
 MODE = "relations_incremental"
 NO_MODEL = "there is no language model to relate chunks: set LEXIGRAPH_LLM"
 SWITCHED_OFF = "relations are switched off: set LEXIGRAPH_RELATIONS=true"
@@ -93,7 +95,9 @@ def relate_plans(
     tell(Event("relation_start", {"pairs": len(todo), "window": settings.relation_window}))
     created = failed = 0
     for done, observation in enumerate(extractor.observe([pair for pair, _ in todo.values()]), 1):
-        created += stores.graph.relate(tenant, [observation])[0]
+        made = stores.graph.relate(tenant, [observation])[0]
+        created += made
+        _log(observation, made)
         if observation.failed:
             failed += 1
             todo[observation.first, observation.second][1].failed_pairs += 1
@@ -275,6 +279,7 @@ def _relate_rest(
     tell(_progress(so_far))
     for observation in extractor.observe(pairs):
         created, known = stores.graph.relate(tenant, [observation], keep=True)
+        _log(observation, created)
         so_far["processed"] += 1
         so_far["created"] += created
         so_far["skipped"] += known
@@ -282,6 +287,12 @@ def _relate_rest(
             pair = "::".join(f"chunk_{places[c].seq}" for c in (observation.first, observation.second))
             tell(Event("relation_incremental_warn", {"pair": pair, "error": observation.failed}))
         tell(_progress(so_far))
+
+
+def _log(observation: PairObservation, created: int) -> None:
+    # their types and evidence are words of the model, perhaps those of a document
+    said = observation.failed or f"{len(observation.relations)} relations"
+    _LOG.debug("%s and %s: %s, %d of them new", observation.first, observation.second, said, created)
 
 
 def _progress(so_far: Mapping[str, int]) -> Event:

@@ -1,11 +1,15 @@
 """Taking documents out again: hidden first, then vectors and texts, the graph and the registry last."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from lexigraph.ingestion.versions import collect, settle_entities
+from lexigraph.model.errors import Conflict
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import Stores
+
+_WAIT_SECONDS = 600.0
 
 
 def remove_held(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> None:
@@ -28,3 +32,43 @@ def remove(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> tuple[l
         if removed:
             remove_held(stores, tenant, removed)
     return removed, [i for i in source_ids if i not in mine]
+
+
+def remove_all(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> None:
+    """Remove documents, and wait for those that other processes work on. Raise ``Conflict`` when that takes too long."""
+    left, until = list(source_ids), deadline()
+    while left:
+        _, left = remove(stores, tenant, left)
+        if left:
+            pause(until)
+
+
+def remove_unchanged(stores: Stores, tenant: Tenant, written: Mapping[str, str]) -> int:
+    """Remove documents unless they were written again since a time, that of ``updated_at`` by id. Return how many.
+
+    Wait for those that other processes work on. Raise ``Conflict`` when that takes too long.
+    """
+    left, removed, until = list(written), 0, deadline()
+    while left:
+        with stores.registry.lease(tenant, left) as mine:
+            now = stores.registry.records(tenant, sorted(mine))
+            same = [i for i in now if now[i].updated_at == written[i]]
+            if same:
+                remove_held(stores, tenant, same)
+        removed += len(same)
+        left = [i for i in left if i not in mine]
+        if left:
+            pause(until)
+    return removed
+
+
+def deadline() -> float:
+    """Return until when it is worth while to wait for other processes."""
+    return time.monotonic() + _WAIT_SECONDS
+
+
+def pause(until: float) -> None:
+    """Wait a little for other processes. Raise ``Conflict`` after the deadline."""
+    if time.monotonic() > until:
+        raise Conflict("documents are held by another process for too long; stop it, or run again later")
+    time.sleep(0.1)

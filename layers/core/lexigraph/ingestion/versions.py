@@ -1,7 +1,8 @@
 """A group of documents becomes a group of versions: plan, extract, embed, write, then finish: show and collect.
 
 Each step may be repeated. Until :func:`finish` publishes them readers see nothing of the new versions; whatever stops the
-run, the next one continues from the graph, the registry and the cache.
+run, the next one continues from the graph, the registry and the cache. Whoever runs the whole ingest in process
+(:mod:`lexigraph.ingestion.run`) and whoever runs it step by step (:mod:`lexigraph.ingestion.steps`) share these.
 """
 
 import time
@@ -52,9 +53,25 @@ class Plan:
         return {c.id: c.placement for c in self.chunks}
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A version that stands in all stores and is not shown yet: its source, its new chunks, and its record to be."""
+
+    source: Source
+    new: tuple[str, ...]
+    ready: DocumentRecord
+
+
 def text_name(version: int) -> str:
     """Return the name under which the parsed text of a version is kept."""
     return f"text.{version}"
+
+
+def up_to_date(stores: Stores, tenant: Tenant, marks: Mapping[str, str]) -> set[str]:
+    """Return the documents that readers see as made from and with what ``marks`` says (fingerprints by source id)."""
+    known = stores.registry.fingerprints(tenant, list(marks))
+    shown = stores.graph.sources(tenant, list(known))
+    return {i for i, mark in marks.items() if known.get(i) == ("READY", mark) and i in shown}
 
 
 def plan(
@@ -67,13 +84,17 @@ def plan(
     extractor: str,
     *,
     fresh: bool,
+    known: Mapping[str, str] | None = None,
 ) -> Plan:
-    """Cut a document into chunks and find those that its live version lacks; ``fresh`` takes all of them for new."""
+    """Cut a document into chunks and find those that its live version lacks; ``fresh`` takes all of them for new.
+
+    ``known`` is what chunks yield, as an attempt at the same version took it before it wrote anything.
+    """
     record = stores.registry.document(tenant, source.id)
     shown = stores.graph.sources(tenant, [source.id]).get(source.id)
     live = stores.graph.chunk_ids(tenant, source.id) if shown else {}
     chunks = split(document, max_tokens=settings.chunk_tokens, overlap=settings.chunk_overlap)
-    known = {} if fresh else _known_yields(record, extractor)
+    known = known_yields(record, extractor, fresh=fresh) if known is None else known
     identified = identify(tenant, source.id, chunks, known)
     return Plan(
         document,
@@ -86,13 +107,13 @@ def plan(
     )
 
 
-def _known_yields(record: DocumentRecord | None, extractor: str) -> dict[str, str]:
+def known_yields(record: DocumentRecord | None, extractor: str, *, fresh: bool = False) -> dict[str, str]:
     """Return what chunks are known to yield: nothing of another extractor, and no failures, which are tried again.
 
     After an interrupted attempt nothing is known either: it may have overwritten records of chunks that readers see, so
     all are written once more, out of the cache.
     """
-    if record is None or record.extractor != extractor or record.state != "READY":
+    if fresh or record is None or record.extractor != extractor or record.state != "READY":
         return {}
     return {key: how for key, how in record.extractions.items() if how != FAILED}
 
@@ -207,15 +228,25 @@ def _record(p: Plan, state: DocumentState) -> DocumentRecord:
 
 
 def finish(plans: Sequence[Plan], stores: Stores, tenant: Tenant) -> None:
+    """Show versions that were just written, and take away what they no longer hold."""
+    show(written(plans), stores, tenant)
+
+
+def written(plans: Sequence[Plan]) -> list[Written]:
+    """Return what it takes to show versions that were written."""
+    return [Written(p.source, tuple(c.id for c in p.new), _record(p, "READY")) for p in plans]
+
+
+def show(versions: Sequence[Written], stores: Stores, tenant: Tenant) -> None:
     """Show the versions to readers, then take away what they no longer hold: vectors first, the graph last."""
-    ids = [p.source.id for p in plans]
-    _wait_visible(plans, stores, tenant)
-    stores.graph.publish(tenant, [p.source for p in plans])
+    ids = [w.source.id for w in versions]
+    _wait_visible([chunk for w in versions for chunk in w.new], stores, tenant)
+    stores.graph.publish(tenant, [w.source for w in versions])
     collect(stores, tenant, ids)
-    stores.vectors.untag(tenant, ids, keep={p.source.id: p.source.version for p in plans})
-    stores.registry.save(tenant, [_record(p, "READY") for p in plans])
-    for p in plans:
-        stores.documents.delete(tenant, p.source.id, keep=[text_name(p.source.version)])
+    stores.vectors.untag(tenant, ids, keep={w.source.id: w.source.version for w in versions})
+    stores.registry.save(tenant, [w.ready for w in versions])
+    for w in versions:
+        stores.documents.delete(tenant, w.source.id, keep=[text_name(w.source.version)])
 
 
 def collect(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> None:
@@ -233,8 +264,7 @@ def collect(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> None:
     stores.graph.collect(tenant, source_ids)
 
 
-def _wait_visible(plans: Sequence[Plan], stores: Stores, tenant: Tenant) -> None:
-    new = [c.id for p in plans for c in p.new]
+def _wait_visible(new: Sequence[str], stores: Stores, tenant: Tenant) -> None:
     deadline, pause = time.monotonic() + _VISIBLE_SECONDS, 0.05
     while new and not stores.vectors.visible(tenant, "chunk", new):
         if time.monotonic() > deadline:

@@ -61,12 +61,18 @@ def read_record(value: Any, settings: Settings) -> Record:
     check_length(len(text), settings.max_text_chars)
     builder = TextBuilder(settings)
     add_plain(builder, text)
-    key, title = value.get("id"), value.get("title")
-    named = isinstance(key, (str, int, float)) and not isinstance(key, bool)
+    title = value.get("title")
     rest = {name: field for name, field in value.items() if name not in ("text", "title")}
     said = title if isinstance(title, str) else None
     parsed = builder.parsed(said or "", rest)
-    return Record(one_line(str(key)) if named else "", parsed, untitled=said is not None and not parsed.title)
+    return Record(record_key(value), parsed, untitled=said is not None and not parsed.title)
+
+
+def record_key(value: Any) -> str:
+    """Return the ``id`` of a record as text, empty when it has none."""
+    key = value.get("id") if isinstance(value, dict) else None
+    named = isinstance(key, (str, int, float)) and not isinstance(key, bool)
+    return one_line(str(key)) if named else ""
 
 
 def _kind(value: Any) -> str:

@@ -1,0 +1,21 @@
+"""The HTTP API as a function behind the gateway: `query` and `manage` are the same application with other rights."""
+
+from collections.abc import Callable
+from typing import Any
+
+from mangum import Mangum
+
+from functions.payloads import AnyEvent
+from functions.runtime import function, settings
+from lexigraph.api.app import create_app
+
+
+def proxied() -> Callable[[dict[str, Any], Any], Any]:
+    """Return a handler of the events of a proxy integration."""
+    adapter = Mangum(create_app(settings()), lifespan="off")
+
+    @function(AnyEvent)
+    def handler(event: AnyEvent) -> Any:
+        return adapter(event.raw(), None)  # type: ignore[arg-type]  # the application asks nothing of the context
+
+    return handler

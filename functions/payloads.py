@@ -1,0 +1,127 @@
+"""What the functions are sent: models of the events. One example of each lies in ``events/``."""
+
+from typing import Any, Literal
+
+from aws_lambda_powertools.utilities.parser import BaseModel
+from aws_lambda_powertools.utilities.parser.models import S3EventNotificationEventBridgeModel, SqsRecordModel
+from pydantic import ConfigDict, Field, Json
+
+from lexigraph.ingestion.file_run import FileRun
+from lexigraph.model.tenant import Tenant
+
+
+class StoredObject(BaseModel):
+    """A version of an object in the inbox."""
+
+    bucket: str
+    key: str
+    version_id: str = ""
+
+
+class Run(BaseModel):
+    """A file on its way in, as :class:`lexigraph.ingestion.file_run.FileRun`."""
+
+    tenant: str
+    namespace: str
+    uri: str
+    type: str
+    job_id: str
+    order: str
+    fresh: bool = False
+    relations: bool = True
+
+    def file_run(self) -> FileRun:
+        """Return it as the steps take it."""
+        return FileRun.of(self.model_dump())
+
+
+class Removal(BaseModel):
+    """Documents to take out, whatever file they came from."""
+
+    tenant: str
+    job_id: str
+    source_ids: list[str]
+
+    def owner(self) -> Tenant:
+        """Return whose they are."""
+        return Tenant(self.tenant)
+
+
+class Failure(BaseModel):
+    """What the state machine caught."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    error: str = Field(alias="Error")
+    cause: str = Field("", alias="Cause")
+
+
+class ParseEvent(BaseModel):
+    """Input of `parse`."""
+
+    run: Run
+    object: StoredObject
+
+
+class ChunkEvent(BaseModel):
+    """Input of `chunk`."""
+
+    run: Run
+    everything: bool = False
+
+
+class ExtractEvent(BaseModel):
+    """Input of `extract`: an item of the map."""
+
+    run: Run
+    batch: int
+
+
+class BuildEvent(BaseModel):
+    """Input of `build`."""
+
+    run: Run
+    part: int
+
+
+class FinishEvent(BaseModel):
+    """Input of `finish`: a part to show; without one the run to close; with an error what to record."""
+
+    run: Run | None = None
+    removal: Removal | None = None
+    part: int | None = None
+    error: Failure | None = None
+
+
+class RemoveEvent(BaseModel):
+    """Input of `remove`: a run for a file that is gone, or documents."""
+
+    action: Literal["remove"] = "remove"
+    run: Run | None = None
+    removal: Removal | None = None
+
+
+class ObjectMessage(SqsRecordModel):
+    """A message of the queue: an event of S3 that came over EventBridge."""
+
+    body: Json[S3EventNotificationEventBridgeModel]
+
+
+class AuthorizerEvent(BaseModel):
+    """A request to be let in."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    type: Literal["REQUEST"]
+    method_arn: str = Field(alias="methodArn")
+    headers: dict[str, str] | None = None
+
+
+class AnyEvent(BaseModel):
+    """A whole event, handed on as it is."""
+
+    model_config = ConfigDict(extra="allow")
+
+    def raw(self) -> dict[str, Any]:
+        """Return what was sent."""
+        return self.model_dump(by_alias=True)

@@ -1,0 +1,81 @@
+"""What the functions share: logger, tracer, metrics, and what they work with, made once an environment from the settings.
+
+A function gets its event checked by a model; ``{"warmup": true}`` it answers without doing anything.
+"""
+
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeVar
+
+from aws_lambda_powertools import Logger, Metrics, Tracer
+from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools.utilities.parser import BaseModel, parse
+
+from lexigraph.model.errors import Conflict, LexigraphError
+from lexigraph.settings import Settings, load_settings
+from lexigraph.storage.factory import RegistryFactory
+from lexigraph.storage.protocols import Registry
+
+E = TypeVar("E", bound=BaseModel)
+
+logger = Logger(service="lexigraph")
+tracer = Tracer(service="lexigraph")
+metrics = Metrics(namespace="Lexigraph", service="lexigraph")
+
+
+class StepFailed(LexigraphError):
+    """A step met an error that nobody foresaw: its kind is told, its message, which may quote a document, is not."""
+
+    code = "step_failed"
+
+
+@cache
+def settings() -> Settings:
+    """Return the settings of the environment."""
+    return load_settings()
+
+
+@cache
+def registry() -> Registry:
+    """Return the registry."""
+    return RegistryFactory.for_registry(settings().connections["registry"])
+
+
+def function(model: type[E]) -> Callable[[Callable[[E], Any]], Callable[[dict[str, Any], Any], Any]]:
+    """Make a handler out of a function of a checked event."""
+
+    def decorate(work: Callable[[E], Any]) -> Callable[[dict[str, Any], Any], Any]:
+        @logger.inject_lambda_context(clear_state=True)
+        @tracer.capture_lambda_handler(capture_response=False, capture_error=False)
+        @metrics.log_metrics(capture_cold_start_metric=True)
+        def handler(event: dict[str, Any], _context: Any) -> Any:
+            return {"warm": True} if event.get("warmup") else work(parse(event=event, model=model))
+
+        return handler
+
+    return decorate
+
+
+@contextmanager
+def told(step: str, note: Callable[[BaseException], None], *, quiet: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+    """Count a step, and have its failure noted and logged; what is not ours goes on as :class:`StepFailed`."""
+    try:
+        yield
+        metrics.add_metric(name=f"{step.capitalize()}Done", unit=MetricUnit.Count, value=1)
+    except (Conflict, *quiet):
+        raise
+    except LexigraphError as error:
+        _failed(step, error, note)
+        raise
+    except Exception as error:  # noqa: BLE001  # whatever it is, its text stays here
+        _failed(step, error, note)
+        raise StepFailed(f"{step}: {type(error).__name__}") from None
+
+
+def _failed(step: str, error: Exception, note: Callable[[BaseException], None]) -> None:
+    frames = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
+    logger.error("step failed", extra={"step": step, "error": type(error).__name__, "frames": frames[-8:]})
+    metrics.add_metric(name=f"{step.capitalize()}Failed", unit=MetricUnit.Count, value=1)
+    note(error)

@@ -1,0 +1,362 @@
+"""An ingest step by step, for workflows whose steps run anywhere: parse, chunk, extract, build, finish, close; remove, fail.
+
+A run brings one file in. Each step reads what the steps before it left in the artefact store, and may be repeated, or killed
+and run again, at any point: what it has finished it does not do again. A file of many documents (jsonl) is one run: its
+documents go in *parts* that are built together, their chunks in *batches* that are extracted side by side.
+
+    parse -> chunk -> extract, batch by batch -> build and finish, part by part -> close
+
+The newest claim on a file wins: a step of an older run stops (:class:`Superseded`) before it writes. What is written stays
+hidden until `finish`, which takes the same lease as `build`, so nothing half is ever shown. Planning, writing and showing
+are those of :mod:`lexigraph.ingestion.versions`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from lexigraph.ingestion import relations, remove, versions
+from lexigraph.ingestion.artefacts import (
+    RunCache,
+    plain_documents,
+    plain_written,
+    read_chunk,
+    read_documents,
+    read_written,
+)
+from lexigraph.ingestion.build import IdentifiedChunk, chunk_graph, identify, records, yield_of
+from lexigraph.ingestion.chunk import chunk as split
+from lexigraph.ingestion.events import Event, Failure, IngestReport, recording
+from lexigraph.ingestion.file_run import FileRun, Stale
+from lexigraph.ingestion.load import FileItem, Rejected
+from lexigraph.ingestion.models import CachedModels, extraction_use
+from lexigraph.ingestion.run import made_with, read, source_of
+from lexigraph.ingestion.synonyms import read_synonyms
+from lexigraph.ingestion.workbench import Workbench, unheard
+from lexigraph.model.document import ChunkText, LoadedDocument
+from lexigraph.model.errors import Conflict, LexigraphError, in_general
+from lexigraph.model.ids import content_hash, source_id
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import VECTOR_INDEXES, DocumentRecord
+
+BATCH_CHUNKS = 16
+_PART_DOCUMENTS, _PART_CHARS = 500, 500_000
+
+
+class Steps(Workbench):
+    """The steps."""
+
+    # ------------------------------------------------------------ the way in
+
+    def parse(self, run: FileRun, path: Path) -> dict[str, Any]:
+        """Read the file at ``path`` into its documents, in parts. What cannot be read is a failure of the report."""
+        kept = self.artefacts(run)
+        if self.is_over(run):
+            return {"parts": 0}
+        if done := kept.get("parsed"):
+            return {"parts": done["parts"]}
+        tell = self.tell(run)
+        tell(Event("scan_input", {"files": 1}, 0, 1))
+        report = IngestReport(run.job_id, files_processed=1, incremental=not run.fresh)
+        gone: dict[str, str] = {}
+
+        def reject(found: Rejected) -> None:
+            report.failures.append(Failure(found.path.replace(str(path), path.name), found.reason))
+            tell(Event("warning", asdict(report.failures[-1])))
+
+        item = FileItem(path, run.uri, run.type)
+        parts = 0
+        for part in _parts(read(item, self.settings, self.registry, run.tenant, run.namespace, gone, reject)):
+            kept.put(f"part.{parts:05d}", plain_documents(part))
+            parts += 1
+        kept.put("parsed", {"parts": parts, "gone": gone, "report": report.to_dict()})
+        tell(Event("hash_computed", {}, 1, 1))
+        return {"parts": parts}
+
+    def chunk(self, run: FileRun, *, everything: bool = False) -> dict[str, Any]:
+        """Cut the documents, and put what has to be extracted into batches: chunks of which it is not known what they yield.
+
+        With ``everything`` all chunks, whatever is known. The artefact ``batches`` lists the batches as ``{"batch": n}``.
+        """
+        kept = self.artefacts(run)
+        if self.is_over(run):
+            return {"batches": 0, "parts": []}
+        done = kept.get("chunked")
+        if done and (done["everything"] or not everything):
+            return _work(done)
+        extractor = self._extractor()
+        first = done["next"] if done else 0  # results of batches that were cut before stay apart
+        parts: list[list[int]] = []
+        at = first
+        for number in range(kept.read("parsed")["parts"]):
+            chunks = self._unknown(run, self._documents(run, number), everything)
+            distinct = list({extraction_use(extractor, c): c for c in chunks}.values())
+            batches = [distinct[i : i + BATCH_CHUNKS] for i in range(0, len(distinct), BATCH_CHUNKS)]
+            for batch in batches:
+                kept.put(f"batch.{at:05d}", [asdict(c) for c in batch])
+                at += 1
+            parts.append(list(range(at - len(batches), at)))
+        kept.put("batches", [{"batch": n} for n in range(first, at)])
+        work = {"parts": parts, "next": at, "batches": list(range(first, at)), "everything": everything}
+        kept.put("chunked", work)
+        self.tell(run)(Event("existing_scan", {"parts": len(parts), "batches": at - first}))
+        return _work(work)
+
+    def extract(self, run: FileRun, batch: int) -> None:
+        """Extract the chunks of a batch, and embed what follows from them. What is cached costs nothing."""
+        kept, name = self.artefacts(run), f"result.{batch:05d}"
+        if self.is_over(run) or kept.get(name):
+            return
+        cache, report = RunCache(self._cache()), IngestReport(run.job_id)
+        models = CachedModels(self._extractor(), self._embedder(), cache)
+        chunks = [read_chunk(raw) for raw in kept.read(f"batch.{batch:05d}")]
+        found, report.extracted = models.extract(run.tenant, chunks, fresh=run.fresh)
+        texts: list[str] = []
+        for chunk, extraction in zip(chunks, found, strict=True):
+            if extraction.failed:  # kept for this run alone: the next one asks again
+                kind, key = extraction_use(models.extractor, chunk)
+                cache.add(kind, {key: extraction.to_json().encode()})
+            # ids do not matter for what is embedded
+            one = IdentifiedChunk("0:0", chunk).yielding(run.tenant, run.key, yield_of(extraction))
+            of_chunk = records(run.key, one, chunk_graph(run.tenant, run.key, one, extraction))
+            texts += [row.text for index in VECTOR_INDEXES for row in of_chunk[index]]
+        _, report.embedded = models.embed(run.tenant, list(dict.fromkeys(texts)), fresh=run.fresh)
+        kept.put(name, {"entries": cache.dump(), "report": report.to_dict()})
+
+    def build(self, run: FileRun, part: int) -> None:
+        """Write the next versions of a part's documents: registry, graph, vectors. Readers see none of it yet.
+
+        Raise ``Conflict`` while another run holds one of them, :class:`Stale` when they changed since `chunk`.
+        """
+        kept, name = self.artefacts(run), f"built.{part:05d}"
+        if self.is_over(run):
+            return
+        documents = {source_id(run.tenant, run.namespace, d.uri): d for d in self._documents(run, part)}
+        with self.held(run, list(documents)) as over:
+            if over or kept.get(name):
+                return
+            report, tell = IngestReport(run.job_id), self.tell(run)
+            models = CachedModels(self._extractor(), self._embedder(), self._results(run, part))
+            extractor = relations.relation_extractor(self.settings, self._llm())
+            made = made_with(self.settings, models, extractor)
+            marks = {i: content_hash(d.fingerprint, *made) for i, d in documents.items()}
+            same = set() if run.fresh else versions.up_to_date(self.stores, run.tenant, marks)
+            self._skip(run, same, report)
+            plans = self._plans(run, part, {i: d for i, d in documents.items() if i not in same}, marks, models)
+            report.documents_new = sum(p.source.version == 1 for p in plans)
+            report.documents_updated = len(plans) - report.documents_new
+            if plans:
+                versions.extract(plans, models, run.tenant, report, unheard, fresh=False)
+                report.entities_created = self._new_entities(run, plans)
+                report.relations_created = len({f.id for p in plans for g in p.graphs for f in g.facts})
+                versions.write(plans, self.stores, models, run.tenant, report, tell, fresh=False)
+                tell(Event("build", {"documents": len(plans), "chunks": report.chunks_new}))
+                again = run.fresh and run.relations
+                relations.relate_plans(plans, self.stores, run.tenant, extractor, self.settings, report, tell, again=again)
+                together = relations.Together(self.settings.cooccur_min_count, self.settings.entity_min_length)
+                together.add(plans)
+                report.cooccur_edges = together.pairs()
+            kept.put(name, {"written": plain_written(versions.written(plans)), "report": report.to_dict()})
+
+    def finish(self, run: FileRun, part: int) -> None:
+        """Show what `build` wrote of a part, and take away what it replaces. A document removed meanwhile stays away."""
+        kept = self.artefacts(run)
+        if self.is_over(run):
+            return
+        built = {w.source.id: w for w in read_written(kept.read(f"built.{part:05d}")["written"])}
+        with self.held(run, list(built)) as over:
+            if over:
+                return
+            known = self.stores.registry.records(run.tenant, list(built))
+            there = [w for i, w in built.items() if i in known and known[i].state != "REMOVING"]
+            if there:
+                versions.show(there, self.stores, run.tenant)
+            self.tell(run)(Event("documents", {"part": part}, len(there), len(built)))
+
+    def close(self, run: FileRun) -> dict[str, Any]:
+        """End the run: derive, take away documents that the file holds no more, and report. Artefacts go."""
+        kept = self.artefacts(run)
+        if self.is_over(run):
+            return dict(self.registry.job(run.tenant, run.job_id).result)
+        if self.settings.synonyms:
+            self.stores.graph.set_synonyms(run.tenant, read_synonyms(self.settings.synonyms))
+        versions.settle_entities(self.stores, run.tenant)
+        parsed = kept.read("parsed")
+        report = self._report(run, parsed)
+        report["documents_removed"] = remove.remove_unchanged(self.stores, run.tenant, parsed["gone"])
+        tell = self.tell(run)
+        tell(Event("result", report))
+        tell(Event("done"))
+        self.registry.finish_job(run.tenant, run.job_id, "SUCCEEDED", report)
+        kept.clear()
+        return report
+
+    # ------------------------------------------------------------ the way out
+
+    def remove(self, run: FileRun) -> dict[str, Any]:
+        """Remove the documents of a file that is gone. Raise ``Conflict`` while others work on one of them."""
+        if self.is_over(run):
+            return dict(self.registry.job(run.tenant, run.job_id).result)
+        return self.remove_documents(run.tenant, run.job_id, [r.source_id for r in self._of_file(run)])
+
+    def remove_documents(self, tenant: Tenant, job_id: str, source_ids: Sequence[str]) -> dict[str, Any]:
+        """Remove documents, and end the job. Raise ``Conflict`` while others work on one of them."""
+        removed, held = remove.remove(self.stores, tenant, source_ids)
+        if held:
+            raise Conflict(f"{len(held)} documents are worked on elsewhere; try again")
+        result = {"documents_removed": len(removed)}
+        recording(self, tenant, job_id, unheard)(Event("result", result))
+        self.registry.finish_job(tenant, job_id, "SUCCEEDED", result)
+        return result
+
+    def note(self, run: FileRun, step: str, error: BaseException) -> None:
+        """Let the job tell why a step did not get through; whatever becomes of it, it may be tried again."""
+        with suppress(LexigraphError):
+            self.tell(run)(Event("warning", {"step": step, "reason": in_general(error)}))
+
+    def fail(self, run: FileRun, reason: str) -> bool:
+        """Record that the run failed: in its job, and in those of its documents that it left half built or never built.
+
+        Readers go on seeing what they saw. Of a run that has failed before, as when its workflow is driven on again, the
+        job is opened again: return False.
+        """
+        job = self.registry.job(run.tenant, run.job_id)
+        if job.status == "FAILED":
+            self.registry.finish_job(run.tenant, run.job_id, "RUNNING", {})
+            self.tell(run)(Event("resumed"))
+            return False
+        noted = [e.data["reason"] for e in self.registry.events(run.tenant, run.job_id) if "step" in e.data]
+        reason = noted[-1] if noted else reason
+        kept = self.artefacts(run)
+        parts = (kept.get("parsed") or {"parts": 0})["parts"]
+        documents = [d for n in range(parts) for d in self._documents(run, n)]
+        empty = [] if documents else [LoadedDocument(run.uri, run.uri.rpartition("/")[2], "", (), "")]
+        if job.kind != "remove":
+            self._mark_failed(run, documents or empty, reason)
+        self.tell(run)(Event("error", {"error": reason}))
+        self.registry.finish_job(run.tenant, run.job_id, "FAILED", {}, reason)
+        return True
+
+    def fail_job(self, tenant: Tenant, job_id: str, reason: str) -> bool:
+        """Record that a removal of documents failed; of one that had failed open the job again, and return False."""
+        failed = self.registry.job(tenant, job_id).status == "FAILED"
+        self.registry.finish_job(tenant, job_id, "RUNNING" if failed else "FAILED", {}, "" if failed else reason)
+        return not failed
+
+    # ------------------------------------------------------------ what they share
+
+    def _documents(self, run: FileRun, part: int) -> list[LoadedDocument]:
+        return read_documents(self.artefacts(run).read(f"part.{part:05d}"))
+
+    def _unknown(self, run: FileRun, documents: Iterable[LoadedDocument], everything: bool) -> list[ChunkText]:
+        """Return the chunks of documents of which the registry does not know what they yield."""
+        ids = {source_id(run.tenant, run.namespace, d.uri): d for d in documents}
+        known = {} if everything else self.registry.records(run.tenant, list(ids))
+        chunks: list[ChunkText] = []
+        for i, d in ids.items():
+            cut = split(d, max_tokens=self.settings.chunk_tokens, overlap=self.settings.chunk_overlap)
+            yields = versions.known_yields(known.get(i), self._extractor().name, fresh=run.fresh)
+            chunks += [c.chunk for c in identify(run.tenant, i, cut, yields) if not c.id]
+        return chunks
+
+    def _results(self, run: FileRun, part: int) -> RunCache:
+        """Return what the batches of a part found, over the cache."""
+        kept, cache = self.artefacts(run), RunCache(None if run.fresh else self.stores.cache)
+        for batch in kept.read("chunked")["parts"][part]:
+            cache.load(kept.read(f"result.{batch:05d}")["entries"])
+        return cache
+
+    def _plans(
+        self, run: FileRun, part: int, documents: dict[str, LoadedDocument], marks: dict[str, str], models: CachedModels
+    ) -> list[versions.Plan]:
+        kept, name, extractor = self.artefacts(run), f"plan.{part:05d}", models.extractor.name
+        before = self.stores.registry.records(run.tenant, list(documents))
+        if half_gone := [i for i, r in before.items() if r.state == "REMOVING"]:
+            remove.remove_held(self.stores, run.tenant, half_gone)
+            before = {i: r for i, r in before.items() if i not in half_gone}
+        # an attempt of this run that was killed has left the registry changed, and this behind
+        known = kept.get(name) or {i: versions.known_yields(before.get(i), extractor, fresh=run.fresh) for i in documents}
+        plans = [
+            versions.plan(
+                self.stores,
+                run.tenant,
+                d,
+                source_of(run.tenant, run.namespace, d),
+                marks[i],
+                self.settings,
+                extractor,
+                fresh=run.fresh,
+                known=known.get(i),
+            )
+            for i, d in documents.items()
+        ]
+        wanted = [extraction_use(models.extractor, c.chunk)[1] for p in plans for c in p.new]
+        found = self._results(run, part).get_many(run.tenant, f"extraction:{extractor}", wanted)
+        if not found.keys() >= set(wanted) and not kept.read("chunked")["everything"]:
+            raise Stale("the document changed since it was cut into chunks")
+        kept.put(name, known)
+        return plans
+
+    def _new_entities(self, run: FileRun, plans: Iterable[versions.Plan]) -> int:
+        named = {m.entity_id for p in plans for g in p.graphs for m in g.mentions}
+        return len(named) - len(self.stores.graph.entities(run.tenant, sorted(named)).found)
+
+    def _skip(self, run: FileRun, same: Iterable[str], report: IngestReport) -> None:
+        unchanged = self.stores.registry.records(run.tenant, sorted(same))
+        report.documents_unchanged = len(unchanged)
+        report.chunks_skipped = sum(r.chunks for r in unchanged.values())
+
+    def _report(self, run: FileRun, parsed: dict[str, Any]) -> dict[str, Any]:
+        """Return the sum of what the steps did."""
+        kept, total = self.artefacts(run), dict(parsed["report"])
+        for name in (*kept.names("result."), *kept.names("built.")):
+            for field, value in kept.read(name)["report"].items():
+                if isinstance(value, int) and not isinstance(value, bool):
+                    total[field] += value
+        began = datetime.fromisoformat(self.registry.job(run.tenant, run.job_id).created_at)
+        return {**total, "elapsed_sec": round((datetime.now(UTC) - began).total_seconds(), 3)}
+
+    def _of_file(self, run: FileRun) -> list[DocumentRecord]:
+        """Return the documents that came out of a file: one of its uri, and those of its records."""
+        whole, first = self.registry.document(run.tenant, run.key), f"{run.uri}#"
+        found, after = [whole] if whole else [], first
+        while True:
+            page = self.registry.documents(run.tenant, namespace=run.namespace, after=after)
+            found += [r for r in page if r.uri.startswith(first)]
+            if not page or not page[-1].uri.startswith(first):
+                return found
+            after = page[-1].uri
+
+    def _mark_failed(self, run: FileRun, documents: Sequence[LoadedDocument], reason: str) -> None:
+        """Let the documents that a run did not bring to READY say why; those of a newer run are not touched."""
+        sources = [source_of(run.tenant, run.namespace, d) for d in documents]
+        with self.held(run, [s.id for s in sources]):
+            known = self.registry.records(run.tenant, [s.id for s in sources])
+            failed = [
+                replace(known[s.id], state="FAILED", reason=reason)
+                if s.id in known
+                else DocumentRecord(s.id, s.uri, s.namespace, s.title, "FAILED", metadata=s.metadata, reason=reason)
+                for s in sources
+                if s.id not in known or known[s.id].state == "BUILDING"
+            ]
+            self.registry.save(run.tenant, failed)
+
+
+def _parts(documents: Iterable[LoadedDocument]) -> Iterator[list[LoadedDocument]]:
+    part: list[LoadedDocument] = []
+    size = 0
+    for document in documents:
+        if part and (len(part) >= _PART_DOCUMENTS or size + len(document.text) > _PART_CHARS):
+            yield part
+            part, size = [], 0
+        part.append(document)
+        size += len(document.text)
+    if part:
+        yield part
+
+
+def _work(chunked: dict[str, Any]) -> dict[str, Any]:
+    return {"batches": len(chunked["batches"]), "parts": list(range(len(chunked["parts"])))}

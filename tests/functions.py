@@ -1,0 +1,135 @@
+"""The functions as they are deployed, in this process: environment, events and light models, over stores on loopback."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from functions import runtime, work
+from functions.start import once
+from infra.state_machine import FUNCTIONS
+from lexigraph.ingestion.steps import Steps
+from lexigraph.settings import load_settings
+from lexigraph.storage.factory import open_stores
+from lexigraph.storage.protocols import Stores
+from tests.models import SentenceExtractor
+from tests.standins.aws_server import ENVIRONMENT, REGION
+from tests.standins.cloud import Cloud
+
+EVENTS = Path(__file__).parents[1] / "events"
+BUCKET = "lexigraph-inbox"
+KEY = "default/default/harbour.md"
+ALL = (*FUNCTIONS, "start", "authorize", "query", "manage")
+
+
+def event(name: str, **replaced: Any) -> dict[str, Any]:
+    """Return a payload of ``events/``, with values replaced wherever they stand under these names."""
+    return _replaced(json.loads((EVENTS / f"{name}.json").read_text()), replaced)
+
+
+def message(name: str, **replaced: Any) -> dict[str, Any]:
+    """Return a queue's payload with values replaced in the event inside."""
+    found = event(name)
+    for record in found["Records"]:
+        record["body"] = json.dumps(_replaced(json.loads(record["body"]), replaced))
+    return found
+
+
+def _replaced(value: Any, replaced: Mapping[str, Any]) -> Any:
+    if isinstance(value, dict):
+        return {k: replaced.get(k.replace("-", "_"), _replaced(v, replaced)) for k, v in value.items()}
+    return [_replaced(v, replaced) for v in value] if isinstance(value, list) else value
+
+
+def invoke(name: str, payload: Mapping[str, Any]) -> Any:
+    """Call a handler as the runtime does: its event and its reply have been JSON."""
+    handler = import_module(f"functions.{name}.handler").handler
+    context = SimpleNamespace(
+        function_name=f"lexigraph-{name}",
+        memory_limit_in_mb=1_024,
+        invoked_function_arn=f"arn:aws:lambda:{REGION}:123456789012:function:{name}",
+        aws_request_id="6f747d0e-7a8e-4b2e-9c54-2f2f0d6f9a11",
+        get_remaining_time_in_millis=lambda: 30_000,
+    )
+    return json.loads(json.dumps(handler(json.loads(json.dumps(payload)), context)))
+
+
+@dataclass
+class Deployed:
+    """What a deployment consists of: ``arn`` is that of its state machine."""
+
+    cloud: Cloud
+    stores: Stores
+    steps: Steps
+    arn: str
+
+    def put(self, text: str, key: str = KEY, **options: Any) -> str:
+        """Put a file into the inbox; return its version."""
+        told = self.cloud.client("s3").put_object(Bucket=BUCKET, Key=key, Body=text.encode(), **options)
+        return str(told["VersionId"])
+
+    def delete(self, key: str = KEY) -> None:
+        """Delete a file from the inbox."""
+        self.cloud.client("s3").delete_object(Bucket=BUCKET, Key=key)
+
+    def started(self) -> list[dict[str, Any]]:
+        """Return the inputs of the executions that were started, oldest first."""
+        states = self.cloud.client("stepfunctions")
+        found = states.list_executions(stateMachineArn=self.arn)["executions"]
+        arns = [e["executionArn"] for e in sorted(found, key=lambda e: e["startDate"])]
+        return [json.loads(states.describe_execution(executionArn=arn)["input"]) for arn in arns]
+
+
+@contextmanager
+def deployed(folder: Path, *, aws: bool = False, carried_out: bool = False, **environment: str) -> Iterator[Deployed]:
+    """Deploy the functions into this process: over embedded stores, or with registry, cache and files on ``aws``.
+
+    The embedder is that of the settings, the extractor a light one. ``carried_out`` lets the state machine run.
+    """
+    from infra.state_machine import definition
+
+    before = dict(os.environ)
+    with Cloud({name: lambda payload, name=name: invoke(name, payload) for name in ALL}) as cloud:
+        inbox = cloud.s3(BUCKET)
+        cloud.client("s3").put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
+        os.environ |= {
+            **ENVIRONMENT,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_ENDPOINT_URL": cloud.url,
+            "POWERTOOLS_LOG_LEVEL": "CRITICAL",
+            "LEXIGRAPH_DATA": str(folder),
+            "LEXIGRAPH_INBOX": inbox,
+            "LEXIGRAPH_ARTEFACT_STORE": cloud.s3("lexigraph-artefacts", "work"),
+            **environment,
+        }
+        if aws:
+            os.environ["LEXIGRAPH_REGISTRY"] = os.environ["LEXIGRAPH_CACHE"] = cloud.dynamodb("lexigraph")
+            os.environ["LEXIGRAPH_DOCUMENT_STORE"] = cloud.s3("lexigraph-artefacts", "documents")
+        arns = {name: cloud.arn(name) for name in FUNCTIONS}
+        with cloud.state_machine(definition(arns), carried_out=carried_out) as arn:
+            os.environ["LEXIGRAPH_WORKFLOW"] = arn
+            _forget()
+            stores = open_stores(load_settings())
+            steps = Steps(load_settings(), stores=stores, extractor=SentenceExtractor())
+            work.use(steps)
+            try:
+                yield Deployed(cloud, stores, steps, arn)
+            finally:
+                work.use(None)
+                stores.close()
+                os.environ.clear()
+                os.environ.update(before)
+                _forget()
+
+
+def _forget() -> None:
+    for made in (runtime.settings, runtime.registry, work.inbox, work.workflow, once._kept):
+        made.cache_clear()
+    for name in ("query", "manage"):  # which make their application when they are loaded
+        sys.modules.pop(f"functions.{name}.handler", None)

@@ -1,0 +1,289 @@
+"""Every function run from the payloads in ``events/``: over embedded stores, and over DynamoDB and S3."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from functions.finish.handler import IngestFailed
+from lexigraph.api.auth import new_key
+from lexigraph.ingestion.load import FileItem
+from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.model.tenant import Tenant
+from lexigraph.settings import Settings
+from tests.functions import BUCKET, EVENTS, KEY, Deployed, deployed, event, invoke, message
+from tests.laptop import content
+from tests.models import SentenceExtractor
+
+DEFAULT = Tenant("default")
+HARBOUR = "# Harbour Office\n\nThe Harbour Office runs Lighthouse.\n\nTove Lund built Granite.\n"
+FIRST, SECOND, THIRD = (f"0065A1B2C3D4E5F60{n}" for n in (1, 2, 3))
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Iterator[Deployed]:
+    with deployed(tmp_path / "data") as made:
+        yield made
+
+
+def run_of(made: Deployed) -> dict[str, Any]:
+    """Return what the first execution was told."""
+    return made.started()[0]
+
+
+def bring_in(asked: dict[str, Any]) -> None:
+    """Do by hand what the state machine does."""
+    invoke("parse", event("parse", run=asked["run"], object=asked["object"]))
+    work = invoke("chunk", event("chunk", run=asked["run"]))
+    for batch in range(work["batches"]):
+        assert invoke("extract", event("extract", run=asked["run"], batch=batch)) is None
+    for part in work["parts"]:
+        invoke("build", event("build", run=asked["run"], part=part))
+        invoke("finish", event("finish", run=asked["run"], part=part))
+    invoke("finish", event("finish.close", run=asked["run"]))
+
+
+@pytest.mark.parametrize("aws", [False, True])
+def test_a_file_put_into_the_bucket_is_brought_in_as_an_ingest_of_its_version_would_do(tmp_path: Path, aws: bool) -> None:
+    with deployed(tmp_path / "data", aws=aws) as made:
+        version = made.put(HARBOUR)
+        assert invoke("start", message("start.created", version_id=version)) == {"batchItemFailures": []}
+        made.put("# Harbour Office\n\nA later text.\n")
+        asked = run_of(made)
+        bring_in(asked)
+
+        path = tmp_path / "harbour.md"
+        path.write_text(HARBOUR)
+        settings = Settings(data=tmp_path / "whole")
+        with LexicalGraphIndex(extractor=SentenceExtractor(), settings=settings) as whole:
+            report = whole.ingest([FileItem(path, f"s3://{BUCKET}/{KEY}", "md")])
+            assert content(made.stores) == content(whole.stores)
+        job = made.stores.registry.job(DEFAULT, asked["run"]["job_id"])
+        assert job.status == "SUCCEEDED"
+        for name in ("documents_new", "chunks_new", "statements_created", "entities_created", "embedded", "failures"):
+            assert job.result[name] == report.to_dict()[name], name
+
+
+def test_events_in_any_order_and_twice_leave_the_newest_state(there: Deployed) -> None:
+    first, second = there.put(HARBOUR), there.put(HARBOUR.replace("Granite", "Basalt"))
+    newer = message("start.overwritten", version_id=second)
+
+    for told in (newer, message("start.created", version_id=first), newer):
+        assert invoke("start", told) == {"batchItemFailures": []}
+
+    (asked,) = there.started()
+    assert asked["object"]["version_id"] == second
+    assert len(there.stores.registry.jobs(DEFAULT)) == 1
+
+
+def test_a_deleted_file_is_taken_out_and_an_older_event_does_not_bring_it_back(there: Deployed) -> None:
+    first = there.put(HARBOUR)
+    invoke("start", message("start.created", version_id=first))
+    bring_in(run_of(there))
+    assert there.stores.graph.stats(DEFAULT)["sources"] == 1
+    there.delete()
+
+    invoke("start", message("start.deleted"))
+    removal = there.started()[1]
+    assert invoke("remove", event("remove", run=removal["run"])) == {"documents_removed": 1}
+    assert invoke("remove", event("remove", run=removal["run"])) == {"documents_removed": 1}
+    invoke("start", message("start.overwritten", version_id=first))
+
+    assert len(there.started()) == 2
+    assert there.stores.registry.documents(DEFAULT) == []
+    assert there.stores.graph.stats(DEFAULT)["statements"] == 0
+
+
+def test_a_message_that_cannot_be_read_comes_again_alone_and_files_of_no_known_type_are_passed_over(there: Deployed) -> None:
+    good = message("start.created", version_id=there.put(HARBOUR))
+    odd = message("start.overwritten", key="default/default/picture.tiff")
+    bad = message("start.deleted")
+    bad["Records"][0]["body"] = '{"detail-type": "Object Created"}'
+    records = [told["Records"][0] for told in (good, odd, bad)]
+
+    answer = invoke("start", {"Records": records})
+
+    assert answer == {"batchItemFailures": [{"itemIdentifier": bad["Records"][0]["messageId"]}]}
+    assert len(there.started()) == 1
+
+
+def test_an_event_told_twice_is_remembered_in_its_table(tmp_path: Path) -> None:
+    with deployed(tmp_path, LEXIGRAPH_IDEMPOTENCY_TABLE="started") as made:
+        table = made.cloud.client("dynamodb").create_table(
+            TableName="started",
+            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+            BillingMode="PAY_PER_REQUEST",
+        )["TableDescription"]["TableName"]
+        told = message("start.created", version_id=made.put(HARBOUR))
+        for _ in range(2):
+            assert invoke("start", told) == {"batchItemFailures": []}
+        assert len(made.cloud.items(table)) == len(made.started()) == 1
+        made.cloud.client("dynamodb").delete_table(TableName=table)
+
+
+def test_a_failure_is_recorded_and_fails_the_execution_and_a_redrive_goes_on(there: Deployed) -> None:
+    invoke("start", message("start.created", version_id=there.put(HARBOUR)))
+    asked = run_of(there)
+    invoke("parse", event("parse", run=asked["run"], object=asked["object"]))
+    failed = event("finish.failed", run=asked["run"], object=asked["object"])
+
+    with pytest.raises(IngestFailed, match="a model cannot be loaded or reached"):
+        invoke("finish", failed)
+    (record,) = there.stores.registry.documents(DEFAULT)
+    assert (record.state, record.reason) == ("FAILED", "a model cannot be loaded or reached, or gave no usable reply")
+
+    invoke("finish", failed)  # what a redrive does first
+    bring_in(asked)
+    (record,) = there.stores.registry.documents(DEFAULT)
+    assert (record.state, record.reason) == ("READY", "")
+
+
+def test_documents_are_removed_by_their_ids(there: Deployed) -> None:
+    invoke("start", message("start.created", version_id=there.put(HARBOUR)))
+    bring_in(run_of(there))
+    (record,) = there.stores.registry.documents(DEFAULT)
+    job = there.stores.registry.start_job(DEFAULT, "remove", {})
+
+    told = event("remove.documents", job_id=job.id, source_ids=[record.source_id])
+
+    assert invoke("remove", told) == {"documents_removed": 1}
+    assert there.stores.registry.job(DEFAULT, job.id).status == "SUCCEEDED"
+
+
+def test_a_warm_up_touches_nothing(there: Deployed) -> None:
+    for name in ("start", "parse", "build", "query"):
+        assert invoke(name, event("warmup")) == {"warm": True}
+    assert there.started() == []
+
+
+# ------------------------------------------------------------ the API
+
+
+@pytest.fixture
+def api(tmp_path: Path) -> Iterator[Deployed]:
+    with deployed(tmp_path / "data", LEXIGRAPH_API_AUTH="gateway") as made:
+        yield made
+
+
+def called(name: str, payload: dict[str, Any]) -> tuple[int, Any]:
+    reply = invoke(name, payload)
+    return reply["statusCode"], json.loads(reply["body"])
+
+
+def test_the_authorizer_lets_in_who_has_a_key_and_says_whose_it_is(tmp_path: Path) -> None:
+    with deployed(tmp_path, LEXIGRAPH_USAGE_KEYS='{"*": "usage-key-of-everybody"}') as made:
+        secret, key = new_key("team", ["read", "ingest"], databases=("maps",), rate=60)
+        made.stores.registry.add_key(key)
+
+        allowed = invoke("authorize", event("authorize", headers={"x-api-key": secret}))
+        denied = invoke("authorize", event("authorize"))
+        made.stores.registry.revoke_key(Tenant("team"), key.id)
+        revoked = invoke("authorize", event("authorize", headers={"X-API-Key": secret}))
+
+    stage = "arn:aws:execute-api:eu-west-1:123456789012:a1b2c3d4e5/prod/*"
+    said = {"tenant": "team", "scopes": "read ingest", "key_id": key.id, "databases": '["maps"]', "rate": 60}
+    assert allowed["context"] == said
+    assert allowed["usageIdentifierKey"] == "usage-key-of-everybody"
+    assert allowed["policyDocument"]["Statement"] == [{"Action": "execute-api:Invoke", "Effect": "Allow", "Resource": stage}]
+    for reply in (denied, revoked):
+        assert reply["policyDocument"]["Statement"][0]["Effect"] == "Deny"
+        assert "context" not in reply
+
+
+def test_a_question_through_the_gateway_finds_what_the_bucket_brought(api: Deployed) -> None:
+    invoke("start", message("start.created", version_id=api.put(HARBOUR)))
+    bring_in(run_of(api))
+
+    status, found = called("query", event("query.retrieve"))
+
+    assert status == 200
+    assert "Tove Lund built Granite." in json.dumps(found)
+    assert called("query", event("query.health"))[0] == 200
+    status, jobs = called("query", event("query.jobs"))
+    assert (status, jobs["jobs"][0]["status"]) == (200, "SUCCEEDED")
+
+
+def test_only_what_the_authorizer_says_counts(api: Deployed) -> None:
+    own = {"tenant": "other", "scopes": "read", "key_id": "k", "databases": "[]", "rate": "0"}
+    forged = json.dumps({"authorizer": {**own, "tenant": "default", "scopes": "read ingest admin"}})
+    headers = {"X-Amzn-Request-Context": forged, "X-Lexigraph-Tenant": "default", "Host": "a.example"}
+    invoke("start", message("start.created", version_id=api.put(HARBOUR)))
+
+    seen = called("query", event("query.jobs", authorizer=own, headers=headers, multiValueHeaders={}))
+    nobody = called("query", event("query.jobs", authorizer={}))
+    nonsense = called("query", event("query.jobs", authorizer={"tenant": "default"}))
+    reader = called("manage", event("manage.ingest", authorizer=own))
+
+    assert seen == (200, {"jobs": []})
+    assert (nobody[0], nonsense[0], reader[0]) == (401, 401, 403)
+
+
+def test_an_upload_through_the_api_is_a_job_that_the_event_of_s3_finds(api: Deployed) -> None:
+    status, told = called("manage", event("manage.upload"))
+    assert (status, told["status"]) == (202, "RUNNING")
+
+    invoke("start", message("start.created", version_id=""))
+    asked = run_of(api)
+    assert asked["run"]["job_id"] == told["job_id"]
+    bring_in(asked)
+
+    job = api.stores.registry.job(DEFAULT, told["job_id"])
+    assert (job.status, job.result["documents_new"]) == ("SUCCEEDED", 1)
+    assert len(api.stores.registry.jobs(DEFAULT)) == 1
+
+
+def test_a_large_file_is_put_where_the_api_says(api: Deployed) -> None:
+    import httpx
+
+    status, told = called("manage", event("manage.upload_url"))
+    assert status == 200
+    put = httpx.put(told["url"], headers=told["headers"], content=HARBOUR.encode())
+    assert put.status_code == 200
+
+    invoke("start", message("start.created", version_id=""))
+    asked = run_of(api)
+    assert asked["run"]["job_id"] == told["job_id"]
+    bring_in(asked)
+    assert api.stores.registry.job(DEFAULT, told["job_id"]).status == "SUCCEEDED"
+
+
+def test_an_ingest_asked_for_runs_over_the_file_in_the_bucket_after_all_that_was_told(api: Deployed) -> None:
+    version = api.put(HARBOUR)
+    invoke("start", message("start.created", version_id=version))
+    bring_in(run_of(api))
+
+    status, told = called("manage", event("manage.ingest"))
+    assert (status, told["status"]) == (202, "RUNNING")
+    asked = api.started()[1]
+    bring_in(asked)
+    invoke("start", message("start.created", version_id=version))
+
+    job = api.stores.registry.job(DEFAULT, told["job_id"])
+    assert (job.status, job.result["documents_updated"], job.result["extracted"]) == ("SUCCEEDED", 1, 1)
+    assert len(api.started()) == 2
+    other = event("manage.ingest", body=json.dumps({"path": f"s3://{BUCKET}/other/default/harbour.md"}))
+    assert called("manage", other)[0] == 422
+
+
+def test_a_document_removed_through_the_api_leaves_bucket_and_graph(api: Deployed) -> None:
+    invoke("start", message("start.created", version_id=api.put(HARBOUR)))
+    bring_in(run_of(api))
+    (record,) = api.stores.registry.documents(DEFAULT)
+    path = f"/documents/{record.source_id}"
+
+    status, told = called("manage", event("manage.remove", path=path, pathParameters={"document_id": record.source_id}))
+    assert (status, told["removed"]) == (202, 0)
+    removal = api.started()[1]
+    assert invoke("remove", removal) == {"documents_removed": 1}
+
+    assert api.stores.registry.job(DEFAULT, told["job_id"]).status == "SUCCEEDED"
+    assert api.steps.registry.documents(DEFAULT) == []
+    assert "Contents" not in api.cloud.client("s3").list_objects_v2(Bucket=BUCKET)
+
+
+def test_every_payload_is_one_that_a_test_here_uses() -> None:
+    here = Path(__file__).read_text()
+    assert {p.stem for p in EVENTS.glob("*.json") if f'"{p.stem}"' not in here} <= {"query.query"}

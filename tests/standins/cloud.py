@@ -1,0 +1,103 @@
+"""What an ingest needs of AWS, on loopback: moto's S3, DynamoDB and Step Functions, and Lambda that calls real handlers.
+
+The state machine runs in moto's interpreter, which invokes functions over HTTP as the service would.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+from urllib.parse import unquote
+
+from tests.standins.aws_server import REGION, AwsServer
+from tests.standins.loopback import send
+
+Handler = Callable[[dict[str, Any]], Any]
+ACCOUNT = "123456789012"
+_INVOKE = "/2015-03-31/functions/"
+
+
+class Cloud(AwsServer):
+    """``functions`` maps names to handlers; ``invoked`` are the calls, with ``before`` called ahead of each of them."""
+
+    def __init__(self, functions: Mapping[str, Handler]) -> None:
+        super().__init__()
+        self.functions = dict(functions)
+        self.invoked: list[tuple[str, Any]] = []
+        self.before: Callable[[str, Any], None] = lambda name, event: None
+
+    def arn(self, name: str) -> str:
+        """The ARN of a function."""
+        return f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"
+
+    @contextmanager
+    def state_machine(self, definition: Mapping[str, Any], *, carried_out: bool = True) -> Iterator[str]:
+        """Make a state machine; the value is its ARN. Where it is not ``carried_out``, executions only begin."""
+        from moto.core.config import default_user_config
+
+        default_user_config["stepfunctions"]["execute_state_machine"] = carried_out
+        os.environ["MOTO_PORT"] = str(self.port)
+        role = f"arn:aws:iam::{ACCOUNT}:role/workflow"
+        states = self.client("stepfunctions")
+        try:
+            made = states.create_state_machine(name="ingest", definition=json.dumps(definition), roleArn=role)
+            yield made["stateMachineArn"]
+            states.delete_state_machine(stateMachineArn=made["stateMachineArn"])
+        finally:
+            default_user_config["stepfunctions"]["execute_state_machine"] = False
+            os.environ.pop("MOTO_PORT", None)
+
+    def ended(self, execution: str, seconds: float = 60.0) -> dict[str, Any]:
+        """Return an execution when it is over."""
+        states, deadline = self.client("stepfunctions"), time.monotonic() + seconds
+        while (found := states.describe_execution(executionArn=execution))["status"] == "RUNNING":
+            assert time.monotonic() < deadline, "the execution does not end"
+            time.sleep(0.05)
+        return found
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        """Take away what was made here: moto keeps it for the whole process."""
+        from moto.dynamodb.models import dynamodb_backends
+        from moto.s3.models import s3_backends
+
+        buckets = s3_backends[ACCOUNT]["aws"]
+        for name in self._made:
+            dynamodb_backends[ACCOUNT][REGION].tables.pop(name, None)
+            if name in buckets.buckets:
+                buckets.buckets[name].keys.clear()
+                buckets.delete_bucket(name)
+        super().__exit__(kind, *rest)
+
+    def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
+        if request.path.startswith(_INVOKE):
+            self._invoke(request, unquote(request.path.removeprefix(_INVOKE).partition("/")[0]), body)
+        elif request.headers.get("X-Amz-Target", "").startswith("AWSStepFunctions"):
+            self._reply(request, *self._step_functions(request, body))
+        else:
+            super().answer(request, body)
+
+    def _invoke(self, request: BaseHTTPRequestHandler, arn: str, body: bytes) -> None:
+        name, event = arn.rpartition(":")[2], json.loads(body)
+        self.invoked.append((name, event))
+        try:
+            self.before(name, event)
+            send(request, 200, json.dumps(self.functions[name](event)).encode(), "application/json")
+        except Exception as error:  # noqa: BLE001  # what a function raises is its reply
+            told = {"errorType": type(error).__name__, "errorMessage": str(error)}
+            send(request, 200, json.dumps(told).encode(), "application/json", X_Amz_Function_Error="Unhandled")
+
+    def _step_functions(self, request: BaseHTTPRequestHandler, body: bytes) -> tuple[int, dict[str, Any], bytes]:
+        from botocore.awsrequest import AWSPreparedRequest
+        from botocore.compat import HTTPHeaders
+
+        host = f"states.{REGION}.amazonaws.com"
+        headers = HTTPHeaders()
+        for name, value in request.headers.items():
+            headers[name] = host if name.lower() == "host" else value
+        answered = self._moto.process_request(AWSPreparedRequest("POST", f"https://{host}/", headers, body, False))
+        assert answered is not None
+        status, told, reply = answered
+        return int(status), dict(told), reply.encode() if isinstance(reply, str) else bytes(reply)
