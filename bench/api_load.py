@@ -3,7 +3,7 @@
 python bench/api_load.py --folder bench-indexes --statements 100000 --clients 50 --seconds 60 --ingest
 python bench/api_load.py --url http://127.0.0.1:8010 --key KEY --questions FILE --clients 50 --seconds 60
 
-Each client asks, waits for the answer and asks again. Without ``--url`` a server is started in a process of its own on
+Each client asks, waits for the answer and asks again. Without ``--url`` a server is started, ``--workers`` processes, on
 127.0.0.1, over the made-up index of ``lexigraph bench speed``, which is kept in the folder; the embedding of a question is
 given. ``--ingest`` measures again while a worker process takes made-up documents in, for another tenant. The exit code is 1
 when an answer was an error, private memory grew by more than a tenth and 50 MB (medians of the second and of the last
@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
-from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Semaphore
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any
@@ -33,6 +33,7 @@ from typing import Any
 import httpx
 
 from lexigraph.api.auth import HEADER, new_key
+from lexigraph.cli.serve import listening
 from lexigraph.evaluation.build import TENANT, open_folder
 from lexigraph.evaluation.generated import GeneratedCorpus, WordVectors
 from lexigraph.evaluation.made import make_corpus
@@ -53,7 +54,7 @@ _APART = 97
 class Row:
     """What the clients got: ``retriever`` is ``all`` for everything asked in turn; ``p50_ms``, ``p95_ms`` are a client's.
 
-    ``processor_ms`` is what the server's process took for an answer; None where it cannot be told.
+    ``processor_ms`` is what the server's processes took for an answer; None where it cannot be told.
     """
 
     phase: str
@@ -68,7 +69,7 @@ class Row:
 
 @dataclass
 class Figures:
-    """What a run measured; memory in MB, None where the server's process is not known."""
+    """What a run measured; memory in MB, None where the server's processes are not known."""
 
     clients: int
     rows: list[Row] = field(default_factory=list)
@@ -89,11 +90,14 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A server to ask; ``pid`` is its process, 0 when it is not known. The writer's key is needed to take documents in."""
+    """A server to ask; ``pids`` are its processes, none when they are not known.
+
+    The writer's key is needed to take documents in.
+    """
 
     url: str
     key: str
-    pid: int = 0
+    pids: tuple[int, ...] = ()
     writer_key: str = ""
 
 
@@ -109,23 +113,23 @@ class Load:
         took: dict[str, list[float]] = defaultdict(list)
         errors: dict[str, int] = defaultdict(int)
         memory: list[dict[str, float]] = []
-        began, worked = time.monotonic(), processor_seconds(self._target.pid)
+        began, worked = time.monotonic(), processor_seconds(self._target.pids)
         threads = [Thread(target=self._ask, args=(asked, began + seconds, took, errors)) for _ in range(self._clients)]
         for thread in threads:
             thread.start()
         while (left := began + seconds - time.monotonic()) > 0:
             time.sleep(min(0.5, left))
-            memory.append(memory_of(self._target.pid))
+            memory.append(memory_of(self._target.pids))
         for thread in threads:
             thread.join()
-        lasted, worked = time.monotonic() - began, processor_seconds(self._target.pid) - worked
+        lasted, worked = time.monotonic() - began, processor_seconds(self._target.pids) - worked
         rows = [_row(phase, name, took[name], errors[name], lasted) for name in asked]
         if len(asked) > 1:
             rows.append(_row(phase, "all", [ms for name in asked for ms in took[name]], sum(errors.values()), lasted))
         if worked and rows[-1].answers:
             rows[-1] = replace(rows[-1], processor_ms=round(1000 * worked / rows[-1].answers, 1))
         self._figures.rows += rows
-        if self._target.pid:
+        if self._target.pids:
             self._figures.memory = _grown(memory)
         return rows[-1]
 
@@ -161,23 +165,30 @@ def _row(phase: str, name: str, took: Sequence[float], errors: int, seconds: flo
     return Row(phase, name, len(took), round(len(took) / seconds, 1), p50, p95, errors)
 
 
-def memory_of(pid: int) -> dict[str, float]:
-    """Return the resident MB of a process: its own (``private``), and with mapped files (``all``)."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text("ascii").splitlines()
-    except OSError:
-        return {}
-    found = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in lines if line.startswith(("RssAnon", "VmRSS"))}
-    return {"private": found["RssAnon"], "all": found["VmRSS"]} if len(found) == 2 else {}
+def memory_of(pids: Sequence[int]) -> dict[str, float]:
+    """Return the resident MB of processes: their own (``private``), and with mapped files (``all``), each counted again."""
+    total: dict[str, float] = defaultdict(float)
+    for pid in pids:
+        try:
+            lines = Path(f"/proc/{pid}/status").read_text("ascii").splitlines()
+        except OSError:
+            return {}
+        for line in lines:
+            if line.startswith(("RssAnon", "VmRSS")):
+                total["private" if line.startswith("RssAnon") else "all"] += int(line.split()[1]) / 1024
+    return dict(total) if len(total) == 2 else {}
 
 
-def processor_seconds(pid: int) -> float:
-    """Return the processor time of a process so far, 0.0 where it cannot be told."""
-    try:
-        told = Path(f"/proc/{pid}/stat").read_text("ascii").rsplit(")", 1)[1].split()
-    except OSError:
-        return 0.0
-    return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+def processor_seconds(pids: Sequence[int]) -> float:
+    """Return the processor time of processes so far, 0.0 where it cannot be told."""
+    ticks = 0
+    for pid in pids:
+        try:
+            told = Path(f"/proc/{pid}/stat").read_text("ascii").rsplit(")", 1)[1].split()
+        except OSError:
+            return 0.0
+        ticks += int(told[11]) + int(told[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _grown(samples: Sequence[dict[str, float]]) -> dict[str, float] | None:
@@ -227,41 +238,53 @@ def _ingest(writer: httpx.Client) -> int:
 
 
 @contextmanager
-def own_server(home: Path, seed: int, corpus: Path) -> Iterator[Target]:
-    """Serve the index in ``home`` from a process of its own, which takes documents in from the folder ``corpus``."""
+def own_server(home: Path, seed: int, corpus: Path, workers: int) -> Iterator[Target]:
+    """Serve the index in ``home`` from processes of their own, which take documents in from the folder ``corpus``."""
     settings = Settings(data=home, cache="none", api_auth="key", api_rate=0, ingest_in="process", ingest_roots=[corpus])
     registry = RegistryFactory.for_registry(f"sqlite:///{home}")
     secrets, keys = zip(new_key(TENANT, ["read"]), new_key(WRITER, ["read", "ingest"]), strict=True)
     for key in keys:
         registry.add_key(key)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `lexigraph serve` starts its processes
     context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_serve, args=(settings.model_dump_json(), seed, there))
-    process.start()
-    there.close()  # so that a server that dies is not waited for
-    try:
-        yield Target(f"http://127.0.0.1:{here.recv()}", secrets[0], process.pid or 0, secrets[1])
-    finally:
-        process.terminate()
-        process.join(30)
-        process.kill()
-        for key in keys:
-            registry.revoke_key(key.tenant, key.id)
-        registry.close()
+    ready = context.Semaphore(0)
+    with listening("127.0.0.1", 0) as listener, tempfile.TemporaryDirectory(prefix="lexigraph-load-") as shared:
+        told = (settings.model_dump_json(), seed, listener, workers, shared if workers > 1 else "", ready)
+        processes = [context.Process(target=_serve, args=told) for _ in range(workers)]
+        for process in processes:
+            process.start()
+        try:
+            # what a process loads when it starts is no growth of its memory
+            if not all(ready.acquire(timeout=SECONDS) for _ in processes):
+                raise RuntimeError("the server did not start")
+            url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            yield Target(url, secrets[0], tuple(process.pid or 0 for process in processes), secrets[1])
+        finally:
+            for process in processes:
+                process.terminate()
+            for process in processes:
+                process.join(30)
+                process.kill()
+            for key in keys:
+                registry.revoke_key(key.tenant, key.id)
+            registry.close()
 
 
-def _serve(settings_json: str, seed: int, parent: Connection) -> None:
+def _serve(settings_json: str, seed: int, listener: socket.socket, workers: int, folder: str, ready: Semaphore) -> None:
     import uvicorn
 
     from lexigraph.api.app import create_app
     from lexigraph.api.service import Service
+    from lexigraph.api.shared import Shared
+    from lexigraph.cli.served import OneByOne
 
     settings = Settings.model_validate_json(settings_json)
-    service = Service(settings, stores=open_folder(settings.data), embedder=WordVectors(seed))
-    with socket.create_server(("127.0.0.1", 0), backlog=2_048) as listener:
-        config = uvicorn.Config(create_app(settings, service), log_level="warning", access_log=False)
-        parent.send(listener.getsockname()[1])
-        uvicorn.Server(config).run(sockets=[listener])
+    shared = Shared(Path(folder)) if folder else None
+    stores = open_folder(settings.data)
+    service = Service(settings, stores=stores, embedder=WordVectors(seed), shared=shared, processes=workers)
+    config = uvicorn.Config(create_app(settings, service), log_level="warning", access_log=False)
+    ready.release()
+    uvicorn.Server(config).run(sockets=[OneByOne(fileno=listener.detach())])
 
 
 def measure(target: Target, questions: Sequence[str], given: argparse.Namespace) -> Figures:
@@ -311,6 +334,7 @@ def main() -> int:
     parser.add_argument("--statements", type=int, default=100_000, help="about how many the index holds")
     parser.add_argument("--seed", type=int, default=1, help="of the made-up corpus")
     parser.add_argument("--clients", type=int, default=50, help="that ask at the same time")
+    parser.add_argument("--workers", type=int, default=1, help="server processes")
     parser.add_argument("--seconds", type=float, default=60.0, help="in which all retrievers are asked in turn")
     parser.add_argument("--warm", type=float, default=0.0, help="seconds of the same before, shown as the phase warm")
     parser.add_argument("--each", type=float, default=0.0, help="seconds in which each retriever is asked alone")
@@ -340,7 +364,8 @@ def _of_own(given: argparse.Namespace) -> Figures:
         made: list[Any] = generated_questions(GeneratedCorpus(given.statements, given.seed), 500, given.seed)
         corpus = Path(temporary) / "corpus"
         make_corpus(given.documents, given.seed, 1).save(corpus)
-        with own_server(folder / f"{given.statements}-{given.seed}", given.seed, corpus) as target:
+        home = folder / f"{given.statements}-{given.seed}"
+        with own_server(home, given.seed, corpus, given.workers) as target:
             return measure(target, [text for _, text in made], given)
 
 

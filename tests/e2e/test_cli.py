@@ -22,7 +22,7 @@ from lexigraph.cli.doctor import check_variables, setting_rows
 from lexigraph.cli.exits import MEANINGS, ExitCode, exit_code_of
 from lexigraph.cli.group import hoisted
 from lexigraph.cli.invocation import Invocation
-from lexigraph.cli.options import value_of
+from lexigraph.cli.options import assigned, value_of
 from lexigraph.cli.output import one_line, printable, short_path, size
 from lexigraph.cli.progress import Progression, telling
 from lexigraph.ingestion.events import Event
@@ -183,6 +183,38 @@ def test_an_option_becomes_a_value_of_its_field(given: Any, kind: Any, value: An
 def test_an_option_of_the_wrong_type_is_refused(given: str, kind: Any) -> None:
     with pytest.raises(errors.InvalidInput, match="--some-name"):
         value_of("some_name", given, kind)
+
+
+def test_a_parameter_by_name_is_a_number_a_flag_nothing_or_text() -> None:
+    pairs = ["top_k=12", "bm25-weight = 0.5", "vector=false", "reranker=none", "preset=factual", "role=[1]"]
+    expected = {"top_k": 12, "bm25_weight": 0.5, "vector": False, "reranker": None, "preset": "factual", "role": "[1]"}
+    assert assigned(pairs) == expected
+
+
+@pytest.mark.parametrize("command", ["query", "retrieve"])
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--retriever", "hybrid", "--arg", "top_k"], "--arg 'top_k': expected NAME=VALUE"),
+        (["--retriever", "hybrid", "--arg", "topk=3"], "unknown parameter 'topk'; did you mean 'top_k'?"),
+        (["--retriever", "hybrid", "--arg", "top_k=0"], "top_k must be"),
+        (["--retriever", "hybrid", "--arg", "top_k=many"], "top_k must be"),
+        (["--retriever", "hybrid", "--arg", "bm25=perhaps"], "bm25 must be"),
+        (["--retriever", "multihop", "--arg", "hop_decay=2"], "hop_decay must be"),
+        (["--retriever", "multidoc", "--arg", "preset=best"], "preset"),
+        (["--retriever", "multidoc", "--arg", "top_k=3"], "unknown parameter 'top_k'"),
+        (["--retriever", "bm25", "--arg", "vss_top_k=3"], "unknown parameter 'vss_top_k'"),
+        (["--retriever", "hybrid", "--arg", "top_k=3", "--arg", "top-k=4"], "--arg top_k: is given twice"),
+        (["--arg", "bm25_weight=1", "--bm25-weight", "1"], "--arg bm25_weight and --bm25-weight say the same"),
+        (["--arg", "max_search_results=1", "--limit", "1"], "--limit and --max-search-results say the same"),
+    ],
+)
+def test_a_bad_parameter_is_refused_by_its_name(tmp_path: Path, command: str, arguments: list[str], complaint: str) -> None:
+    (tmp_path / "data").mkdir()
+    told = here("--data", "data", command, "Who signs?", *arguments, cwd=tmp_path)
+    assert told.code == ExitCode.INVALID
+    assert len(told.complaints) == 1
+    assert told.complaints[0].startswith(f"error: {complaint}")
 
 
 # ---------------------------------------------------------------- exit codes and text
@@ -469,6 +501,16 @@ class TestDatabase:
         told = world.run("query", "Why is Tove?", "--retriever", retriever, option, "1")
         complaint = f"error: {option} has no effect on --retriever {retriever}: leave it out"
         assert (told.code, told.complaints) == (ExitCode.INVALID, [complaint])
+
+    @pytest.mark.parametrize(
+        ("retriever", "pair"), [("hybrid", "top_k=1"), ("multihop", "final_top_k=1"), ("multidoc", "num_docs=1")]
+    )
+    def test_parameters_of_every_retriever_can_be_given_by_name(self, retriever: str, pair: str, world: World) -> None:
+        asked = ("retrieve", "Who built Granite Cellar?", "--json", "--retriever", retriever)
+        more = ("--arg", "expand_hops=0", "--arg", "subgraph_depth=0") if retriever == "hybrid" else ()
+        every, few = world.run(*asked).json, world.run(*asked, "--arg", pair, *more).json
+        assert few["results"]
+        assert len(str(few["results"])) < len(str(every["results"]))
 
     def test_what_a_baseline_and_an_answer_have_is_taken(self, world: World) -> None:
         kept = world.run(

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +52,10 @@ def eventually(ask: Any, good: Any) -> Any:
 
 
 @contextmanager
-def serving(folder: Path, **env: str) -> Iterator[Server]:
+def serving(folder: Path, workers: int = 2, **env: str) -> Iterator[Server]:
     """Serve the data in a folder, whose files may be taken in."""
     environment = {"LEXIGRAPH_DATA": str(folder / "data"), "LEXIGRAPH_API_RATE": "0", **env}
-    with begin("serve", "--port", "0", "--open", cwd=folder, env=environment) as process:
+    with begin("serve", "--port", "0", "--open", "--workers", str(workers), cwd=folder, env=environment) as process:
         server = Server(process)
         try:
             yield server
@@ -81,10 +81,44 @@ def is_running(process_id: int) -> bool:
         return False
 
 
+def children(process_id: int) -> list[int]:
+    """The processes that a process started."""
+    try:
+        threads = list(Path(f"/proc/{process_id}/task").iterdir())
+        return [int(child) for thread in threads for child in (thread / "children").read_text().split()]
+    except OSError:
+        return []
+
+
 def workers_of(server: Server) -> list[int]:
-    """The processes that the server started."""
-    threads = Path(f"/proc/{server.process.pid}/task").iterdir()
-    return [int(child) for thread in threads for child in (thread / "children").read_text().split()]
+    """The processes that take documents in."""
+    return [worker for process in children(server.process.pid) for worker in children(process)]
+
+
+@contextmanager
+def only(answers: int, processes: list[int]) -> Iterator[None]:
+    """Let one of the server's processes answer all that is asked meanwhile."""
+    for process in processes:
+        os.kill(process, signal.SIGCONT if process == answers else signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
+
+
+def started(server: Server, number: int = 2) -> list[int]:
+    """The processes of the server, when so many of them answer."""
+
+    def answering() -> list[int]:
+        found = []
+        for process in (processes := children(server.process.pid)):
+            with only(process, processes), suppress(httpx.TransportError):
+                if httpx.get(f"{server.url}/health", timeout=1).status_code == 200:
+                    found.append(process)
+        return found
+
+    return eventually(answering, lambda found: len(found) == number)
 
 
 def test_a_server_without_keys_listens_on_loopback_only(tmp_path: Path) -> None:
@@ -111,6 +145,74 @@ def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:
     assert here("keys", "list", "--json", "--data", tmp_path).json["keys"][0]["revoked_at"]
     assert here("keys", "revoke", "lxk_nothing", "--data", tmp_path).code == 3
     assert here("keys", "create", "--scope", "everything", "--data", tmp_path).code == 2
+
+
+def test_whoever_binds_a_key_to_a_database_is_told_that_this_is_a_label(tmp_path: Path) -> None:
+    bound = here("keys", "create", "--database", "court", "--data", tmp_path)
+    assert "label" in bound.err
+    assert "tenants" in bound.err
+    assert bound.out.startswith("lxk_")
+    assert here("keys", "create", "--data", tmp_path).err == ""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_server_process_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        first, second = started(server)
+        os.kill(first, signal.SIGKILL)
+        eventually(lambda: children(server.process.pid), lambda found: len({*found} - {first}) == 2)
+        assert second in (processes := started(server))
+        assert first not in processes
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_all_processes_of_a_server_end_with_it_and_leave_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    (temporary := tmp_path / "temporary").mkdir()
+    with serving(tmp_path, TMPDIR=str(temporary)) as server:
+        processes = started(server)
+        assert list(temporary.iterdir())
+        server.process.send_signal(number)
+        server.process.wait(SECONDS)
+        for process in processes:
+            eventually(lambda pid=process: is_running(pid), lambda running: not running)
+        assert not list(temporary.iterdir())
+        port = int(server.url.rsplit(":", 1)[1])
+        socket.create_server(("127.0.0.1", port)).close()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_what_one_process_does_the_others_know(tmp_path: Path) -> None:
+    corpus(tmp_path, 10)
+    secret = here("keys", "create", "--scope", "read", "--rate", "7", "--data", tmp_path / "data").out.strip()
+    asked = {"question": "Who met Mira Holm?"}
+    with serving(tmp_path) as server:
+        first, second = processes = started(server)
+
+        def tell(process: int, method: str, path: str, **given: Any) -> httpx.Response:
+            with only(process, processes):
+                return httpx.request(method, f"{server.url}{path}", timeout=SECONDS, **given)
+
+        job = tell(first, "POST", "/ingest", params={"wait": 0}, json={"path": "corpus"}).json()["job_id"]
+        server.until(job, "SUCCEEDED", "FAILED")
+        told = tell(second, "GET", f"/jobs/{job}").json()
+        assert (told["status"], told["result"]["documents_new"]) == ("SUCCEEDED", 10)
+
+        assert not tell(first, "POST", "/query", json=asked).json()["cached"]
+        assert tell(second, "POST", "/query", json=asked).json()["cached"]
+        assert tell(second, "GET", "/cache/stats").json()["answer_cache_size"] == 1
+        assert tell(second, "POST", "/cache/clear").status_code == 200
+        assert tell(first, "GET", "/cache/stats").json()["embedding_cache_size"] == 0
+        assert not tell(first, "POST", "/query", json=asked).json()["cached"]
+
+        key = {"headers": {"X-API-Key": secret}}
+        statuses = [tell((first, second)[n % 2], "GET", "/nowhere", **key).status_code for n in range(8)]
+        assert statuses == [404] * 7 + [429], "a key has one limit, whichever process answers"
+        here("keys", "revoke", secret, "--data", tmp_path / "data")
+        assert {tell(process, "GET", "/nowhere", **key).status_code for process in processes} == {401}
 
 
 @pytest.mark.slow

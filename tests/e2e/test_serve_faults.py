@@ -53,4 +53,6 @@ def test_a_server_whose_model_hangs_ends_when_it_is_interrupted(tmp_path: Path, 
             server.process.send_signal(signal.SIGINT)
             assert server.process.wait(SECONDS) in (0, 130), f"not at its end after {time.monotonic() - began:.0f} s"
             client.join(SECONDS)
-            assert told, "the client hears that it is over"
+            assert "the server is ending" in "".join(told)
+            assert server.process.stderr
+            assert "Traceback" not in server.process.stderr.read()

@@ -146,6 +146,36 @@ def test_an_answer_that_breaks_off_says_so(tmp_path: Path) -> None:
         assert "model_unavailable" in warned(told[-1][1])
 
 
+class Endless(LoopbackServer):
+    """A model's server that writes until nobody reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left = Event()
+
+    def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
+        request.send_response(200)
+        request.send_header("Content-Type", "text/event-stream")
+        request.end_headers()
+        piece = json.dumps({"choices": [{"index": 0, "delta": {"content": "on and "}}]}).encode()
+        try:
+            for _ in range(3_000):
+                request.wfile.write(b"data: %s\n\n" % piece)
+                time.sleep(0.01)
+        except OSError:
+            self.left.set()
+        request.close_connection = True
+
+
+def test_a_client_that_leaves_a_stream_stops_the_model(tmp_path: Path) -> None:
+    with Endless() as model, served(tmp_path, model=model.url) as api:
+        with api.client().stream("POST", "/query", json={"question": QUESTION, "stream": True}) as reply:
+            next(reply.iter_raw())
+            assert not model.left.is_set()
+        assert model.left.wait(15)
+        assert api.client().get("/diagnostics").json()["llm"]["llm_api"] is True, "the model did nothing wrong"
+
+
 @pytest.mark.slow
 def test_a_model_that_never_comes_to_the_point_ends_in_an_error_at_the_deadline(tmp_path: Path) -> None:
     with Murmuring() as model, served(tmp_path, model=model.url, api_deadline=2.0) as api:
@@ -270,6 +300,18 @@ def test_a_lost_store_is_told_and_used_again_when_it_is_back(
         bring_back(path)
         assert client.post("/retrieve/traversal", json={"question": QUESTION}).json()["results"]
         assert client.get("/diagnostics").json()[state][state] is True
+
+
+@pytest.mark.parametrize("file", ["graph.sqlite", "vectors.sqlite"])
+def test_a_job_that_fails_for_a_lost_store_is_told_like_any_other_request(tmp_path: Path, file: str) -> None:
+    path, sent = tmp_path / "data" / file, {"file": ("a.txt", b"Mira Holm leads the Egret Team.")}
+    with served(tmp_path, ingest_in="thread") as api:
+        client = api.client()
+        lose(path)
+        for reply in (client.post("/ingest", json={"path": "corpus"}), client.post("/documents", files=sent)):
+            unavailable(reply, UNAVAILABLE)
+        bring_back(path)
+        assert client.post("/ingest", json={"path": "corpus"}).status_code == 200
 
 
 @pytest.mark.parametrize("harm", [lose, spoil])

@@ -276,3 +276,48 @@ def test_who_may_take_in_may_see_what_became_of_it(api: Api) -> None:
     assert writer.get(f"{told['status_url']}/events").json()["events"]
     assert writer.get("/documents").status_code == 403
     assert api.client("default", "admin").get(told["status_url"]).status_code == 403
+
+
+@pytest.mark.parametrize("path", ["/documents", "/unstructured/upload_document/"])
+@pytest.mark.parametrize("twice", ["file", "field"])
+def test_a_field_that_is_sent_twice_is_refused_by_its_name(api: Api, path: str, twice: str) -> None:
+    client, field = api.client(), "namespace" if path == "/documents" else "db_name"
+    files = [("file", ("a.md", APPEALS)), *([("file", ("b.md", APPEALS))] if twice == "file" else [])]
+    reply = client.post(path, files=files, data={field: ["one", "two"] if twice == "field" else ["one"]})
+    assert (reply.status_code, reply.json()["error"]) == (422, "invalid_input")
+    assert reply.json()["message"].startswith(f"{'file' if twice == 'file' else field}: was sent 2 times")
+    assert client.get("/documents").json()["documents"] == []
+
+
+def test_an_ingest_that_can_take_in_nothing_is_refused_with_the_reasons(api: Api, tmp_path: Path) -> None:
+    client = api.client()
+    (tmp_path / "broken.pdf").write_bytes(b"no pdf")
+    reply = client.post("/ingest", json={"path": "broken.pdf"})
+    assert (reply.status_code, reply.json()["error"]) == (422, "invalid_input")
+    assert reply.json()["message"].startswith("path: nothing could be taken in: broken.pdf: ")
+    assert str(tmp_path) not in reply.text
+    job = client.get(reply.json()["hint"].split()[1]).json()
+    assert [f["uri"].rpartition("/")[2] for f in job["result"]["failures"]] == ["broken.pdf"]
+    for n in range(5):
+        (tmp_path / "broken" / str(n)).mkdir(parents=True)
+        (tmp_path / "broken" / str(n) / f"{n}.docx").write_bytes(b"no docx")
+    assert "; and 2 more" in client.post("/ingest", json={"path": "broken"}).json()["message"]
+
+
+def test_an_ingest_that_can_take_in_something_says_what_it_could_not(api: Api, tmp_path: Path) -> None:
+    client = api.client()
+    (tmp_path / "corpus" / "broken.pdf").write_bytes(b"no pdf")
+    for incremental in (False, True):
+        reply = client.post("/ingest", params={"incremental": incremental}, json={"path": "corpus"})
+        assert (reply.status_code, len(reply.json()["failures"])) == (200, 1)
+    (tmp_path / "nothing").mkdir()
+    assert client.post("/ingest", json={"path": "nothing"}).status_code == 200
+
+
+def test_records_that_a_newer_upload_does_not_hold_leave(api: Api) -> None:
+    client = api.client()
+    lines = [b'{"id": "a", "text": "Mira Holm signs."}', b'{"id": "b", "text": "Tove Lund approves."}']
+    for content in (b"\n".join(lines), lines[1]):
+        client.post("/documents", files={"file": ("team.jsonl", content)}, data={"namespace": "team"})
+    found = client.get("/documents", params={"namespace": "team"}).json()["documents"]
+    assert [d["uri"] for d in found] == ["upload://team/team.jsonl#b"]

@@ -1,12 +1,14 @@
-"""Jobs of servers that share a folder: what waits for one is not touched by another."""
+"""Jobs of servers: tenants take turns, the same is done once, and what waits for one server is not touched by another."""
 
+import logging
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import httpx
 import pytest
@@ -14,9 +16,11 @@ from fastapi import UploadFile
 
 from lexigraph.api.app import create_app
 from lexigraph.api.jobs import Jobs
+from lexigraph.api.routes.ingest import begin
 from lexigraph.api.service import Service
 from lexigraph.api.sse import STREAMS
 from lexigraph.api.uploads import begin_upload
+from lexigraph.ingestion.jobs import ingest_request
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.factory import RegistryFactory
@@ -24,6 +28,7 @@ from lexigraph.storage.protocols import JobRecord, Registry
 from tests.laptop import open_laptop
 from tests.models import WordEmbedder
 from tests.server import serving
+from tests.standins.llm_server import ScriptedLLMServer, said
 
 SECONDS = 30.0
 MINE = Tenant("default")
@@ -34,11 +39,14 @@ class Waiting:
 
     def __init__(self, registry: Registry) -> None:
         self.registry, self.go, self.seen = registry, Event(), list[str]()
+        self.at_work: list[Tenant] = []
 
     def run(self, tenant: Tenant, job: JobRecord, *, resumed: bool) -> None:
         """Wait."""
         self.seen += [job.request["upload"]["path"]] if "upload" in job.request else job.request["paths"]
+        self.at_work.append(tenant)
         assert self.go.wait(SECONDS)
+        self.at_work.remove(tenant)
         self.registry.finish_job(tenant, job.id, "SUCCEEDED", {})
 
     def close(self) -> None:
@@ -165,3 +173,177 @@ def test_a_job_that_lost_its_store_is_tried_again_when_the_store_is_back(service
 def test_what_was_sent_lies_where_only_its_owner_reads(service: ServiceOf) -> None:
     _, path = send(service, "a.txt")
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+A, B, C = Tenant("a"), Tenant("b"), Tenant("c")
+
+
+def beginning(folder: Path, at_once: int) -> tuple[Jobs, Waiting]:
+    registry = open_laptop(folder).registry
+    worker = Waiting(registry)
+    return Jobs(registry, worker, folder / "uploads", at_once), worker
+
+
+def path_request(path: str, namespace: str = "default", *, incremental: bool = False) -> dict[str, Any]:
+    return ingest_request([path], namespace, incremental=incremental)
+
+
+def until(met: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not met():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_tenant_with_many_jobs_lets_the_others_go_between(tmp_path: Path) -> None:
+    jobs, worker = beginning(tmp_path, at_once=1)
+    begun = [jobs.begin(A, path_request("/a0"))]
+    until(lambda: worker.seen == ["/a0"])
+    waiting = ((A, "/a1"), (A, "/a2"), (A, "/a3"), (B, "/b0"), (B, "/b1"), (C, "/c0"))
+    begun += [jobs.begin(tenant, path_request(path)) for tenant, path in waiting]
+    worker.go.set()
+    until(lambda: len(worker.seen) == len(begun))
+    assert worker.seen == ["/a0", "/b0", "/c0", "/a1", "/b1", "/a2", "/a3"]
+    jobs.close()
+
+
+def test_a_long_job_of_a_tenant_holds_up_that_tenant_only(tmp_path: Path) -> None:
+    jobs, worker = beginning(tmp_path, at_once=3)
+    for tenant, path in ((A, "/a0"), (A, "/a1"), (B, "/b0")):
+        jobs.begin(tenant, path_request(path))
+    until(lambda: len(worker.at_work) == 2)
+    time.sleep(0.1)
+    assert sorted(worker.at_work) == [A, B]
+    worker.go.set()
+    until(lambda: len(worker.seen) == 3)
+    jobs.close()
+
+
+def test_an_ingest_that_is_under_way_is_joined_by_the_same_one(tmp_path: Path) -> None:
+    jobs, worker = beginning(tmp_path, at_once=1)
+    file = tmp_path / "corpus" / "below" / "flow.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("Mira Holm signs.")
+    corpus = str(tmp_path / "corpus")
+    time.sleep(0.2)  # the clock of files
+    first = jobs.begin(A, path_request(corpus))
+    until(lambda: worker.at_work == [A])
+    assert jobs.begin(A, path_request(corpus)).id == first.id
+    waiting = jobs.begin(A, path_request(corpus, "other"))
+    assert jobs.begin(A, path_request(corpus, "other")).id == waiting.id
+    others = [jobs.begin(B, path_request(corpus)), jobs.begin(A, path_request(corpus, incremental=True))]
+    assert len({first.id, waiting.id, *(job.id for job in others)}) == 4
+    worker.go.set()
+    until(lambda: all(jobs.wait(A, job.id, 0).status == "SUCCEEDED" for job in (first, waiting)))
+    until(lambda: len(worker.seen) == 4)
+    assert jobs.begin(A, path_request(corpus)).id != first.id
+    jobs.close()
+
+
+@pytest.mark.parametrize("change", ["written", "new", "moved in", "linked", "gone"])
+def test_an_ingest_whose_files_have_changed_since_it_was_asked_for_is_begun_again(tmp_path: Path, change: str) -> None:
+    jobs, worker = beginning(tmp_path, at_once=1)
+    corpus, older = tmp_path / "corpus", tmp_path / "older.md"
+    corpus.mkdir()
+    (corpus / "flow.md").write_text("Mira Holm signs.")
+    older.write_text("Tove Lund signs.")
+    time.sleep(0.2)
+    first = jobs.begin(A, path_request(str(corpus)))
+    until(lambda: worker.at_work == [A])
+    time.sleep(0.2)
+    match change:
+        case "written":
+            (corpus / "flow.md").write_text("Tove Lund signs.")
+            os.utime(corpus / "flow.md", (0, 0))
+        case "new":
+            (corpus / "second.md").write_text("Tove Lund signs.")
+        case "moved in":
+            older.rename(corpus / "flow.md")
+        case "linked":
+            (corpus / "second.md").symlink_to(older)
+        case "gone":
+            (corpus / "flow.md").unlink()
+    assert jobs.begin(A, path_request(str(corpus))).id != first.id
+    worker.go.set()
+    jobs.close()
+
+
+def test_a_job_that_its_server_left_is_done_by_the_one_that_joins_it(tmp_path: Path) -> None:
+    jobs, worker = beginning(tmp_path, at_once=1)
+    file = tmp_path / "flow.md"
+    file.write_text("Mira Holm signs.")
+    time.sleep(0.2)
+    left = open_laptop(tmp_path).registry.start_job(A, "ingest", path_request(str(file)))
+    worker.go.set()
+    assert jobs.begin(A, path_request(str(file))).id == left.id
+    assert jobs.wait(A, left.id, SECONDS).status == "SUCCEEDED"
+    assert worker.seen == [str(file)]
+    jobs.close()
+
+
+def test_an_ingest_that_goes_on_after_a_failure_is_joined_too(service: ServiceOf, tmp_path: Path) -> None:
+    (tmp_path / "flow.md").write_text("Mira Holm signs.")
+    time.sleep(0.2)
+    service.settings = service.settings.model_copy(update={"ingest_roots": [tmp_path]})
+    registry = service.stores.registry
+    failed = begin(service, MINE, "flow.md", "default", incremental=False, relations=True)
+    registry.finish_job(MINE, failed.id, "FAILED", {})
+    first, second = (begin(service, MINE, "flow.md", "default", incremental=False, relations=True) for _ in range(2))
+    assert (first.request["incremental"], first.id) == (True, second.id)
+    assert first.id != failed.id
+
+
+@pytest.mark.slow
+def test_processes_take_in_two_tenants_at_once(tmp_path: Path) -> None:
+    go = Event()
+
+    def script(body: dict[str, Any]) -> str:
+        if "Granite" in said(body):
+            assert go.wait(SECONDS)
+        return "nothing"
+
+    (tmp_path / "long.md").write_text("Granite is old.")
+    (tmp_path / "short.md").write_text("Basalt is new.")
+    with ScriptedLLMServer(script) as model:
+        settings = Settings(
+            data=tmp_path / "data",
+            llm="openai:any",
+            llm_options={"base_url": model.base_url},
+            relations=False,
+            ingest_roots=[tmp_path],
+            model_attempts=1,
+        )
+        service = Service(settings)
+        long = service.jobs.begin(A, path_request(str(tmp_path / "long.md")))
+        until(lambda: bool(model.requests))
+        short = service.jobs.begin(B, path_request(str(tmp_path / "short.md")))
+        assert service.jobs.wait(B, short.id, SECONDS).status == "SUCCEEDED"
+        assert service.jobs.wait(A, long.id, 0).status == "RUNNING"
+        again = service.jobs.begin(B, path_request(str(tmp_path / "short.md")))
+        assert service.jobs.wait(B, again.id, SECONDS).status == "SUCCEEDED"
+        go.set()
+        assert service.jobs.wait(A, long.id, SECONDS).status == "SUCCEEDED"
+        service.close()
+
+
+@pytest.mark.slow
+def test_a_process_logs_what_its_server_logs(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "parts.md").write_text("# Parts\n\n## One\n\nMira Holm signs.\n\n## Two\n\nTove Lund reads.\n")
+    with ScriptedLLMServer({"relations": []}) as model, caplog.at_level(logging.DEBUG, "lexigraph"):
+        settings = Settings(
+            data=tmp_path / "data",
+            llm="openai:any",
+            llm_options={"base_url": model.base_url},
+            extractor="local",
+            ingest_roots=[tmp_path],
+            model_attempts=1,
+        )
+        service = Service(settings)
+        job = service.jobs.begin(A, path_request(str(tmp_path / "parts.md")))
+        assert service.jobs.wait(A, job.id, SECONDS).status == "SUCCEEDED"
+        service.close()
+    told = capfd.readouterr().err
+    assert "DEBUG lexigraph.ingestion.relations: chunk:" in told
+    assert "Mira" not in told

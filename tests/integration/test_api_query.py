@@ -1,6 +1,7 @@
 """Questions over HTTP: cited answers whole and in pieces, the ranking behind them, statements by every retriever."""
 
 import json
+import logging
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -266,6 +267,10 @@ def test_a_key_may_be_bound_to_databases(api: Api) -> None:
     body = {"query": "x", "db_name": "fractal_db", "namespace": "n"}
     assert bound.post("/unstructured/multihop_query/", json=body).status_code == 403
     assert bound.post("/unstructured/multihop_query/", json={**body, "db_name": "court"}).status_code == 404
+    sent = {"file": ("a.txt", b"Mira Holm signs.")}
+    assert bound.post("/unstructured/upload_document/", files=sent).status_code == 403
+    # a label, which parts no data: routes without one are those of the tenant
+    assert bound.post("/query", json={"question": QUESTION}).json()["sources"]
 
 
 @pytest.mark.requirement("M-01", "M-02", "M-03", "M-17", "M-18", "M-19", "M-21")
@@ -355,6 +360,24 @@ def test_diagnostics_tell_what_works_and_what_is_there(api: Api) -> None:
     aliases = told["entity_aliases"]
     assert aliases["total_entities"] > 0
     assert aliases["ratio"] == round(aliases["with_aliases"] / aliases["total_entities"], 4)
+
+
+@pytest.mark.requirement("E-52")
+def test_diagnostics_tell_whether_relations_are_logged(
+    served: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    api, _ = served({"relations": [{"type": "CAUSES", "direction": "forward", "confidence": 0.8, "evidence": ""}]})
+    client = api.client()
+    assert client.get("/diagnostics").json()["relations"]["relation_debug"] is False
+    assert not caplog.records
+    with caplog.at_level(logging.DEBUG, "lexigraph"):
+        assert client.get("/diagnostics").json()["relations"]["relation_debug"] is True
+        (tmp_path / "parts.md").write_text("# Parts\n\n## One\n\nMira Holm signs.\n\n## Two\n\nTove Lund reads.\n")
+        client.post("/ingest", json={"path": "parts.md"})
+    told = [r.getMessage() for r in caplog.records if r.name == "lexigraph.ingestion.relations"]
+    assert len(told) == 1
+    assert told[0].endswith(": 1 relations, 1 of them new")
+    assert told[0].count("chunk:") == 2
 
 
 @pytest.mark.requirement("E-51", "E-71")

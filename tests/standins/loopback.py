@@ -35,6 +35,12 @@ class LoopbackServer:
             def do_GET(self) -> None:
                 self.do_POST()
 
+            def do_PUT(self) -> None:
+                self.do_POST()
+
+            def do_DELETE(self) -> None:
+                self.do_POST()
+
             def log_message(self, *_: Any) -> None:
                 """Keep the test output clean."""
 

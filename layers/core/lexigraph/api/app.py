@@ -56,6 +56,8 @@ def create_app(settings: Settings | None = None, service: Service | None = None,
     handle_errors(app)
     for name in ROUTES:
         app.include_router(import_module(f"lexigraph.api.routes.{name}").router)
+    if settings.workflow:
+        app.include_router(import_module("lexigraph.api.routes.offers").router)
     describe(app)
     tools = add_mcp(app, service)
     app.add_middleware(
@@ -64,6 +66,8 @@ def create_app(settings: Settings | None = None, service: Service | None = None,
         tenant=settings.tenant,
         open_=settings.api_auth == "open" if open_ is None else open_,
         rate=settings.api_rate,
+        shared=service.shared,
+        source=settings.api_auth if settings.api_auth in ("gateway", "adapter") else None,
     )
     # the last one added is the outermost
     app.add_middleware(Requests, max_upload_bytes=settings.max_file_bytes + _MULTIPART_OVERHEAD)

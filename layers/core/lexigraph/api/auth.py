@@ -3,16 +3,15 @@
 ``key``: the caller sends ``X-API-Key``. ``open``: who sends no key of ours is the default tenant with every scope, who sends
 one is whom it stands for; for a server on loopback, which then answers only requests that name a loopback host and come
 from no other site.
+``gateway``, ``adapter``: a gateway's authorizer has looked the key up (:mod:`lexigraph.api.gateway`).
 Headers by which a gateway would say who asks are dropped: nobody but the gateway's own adapter may.
 """
 
-import hashlib
-import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from threading import Lock
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 from anyio import to_thread
@@ -21,45 +20,22 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lexigraph.api.errors import ApiError, answer_error
-from lexigraph.model.errors import InvalidInput
+from lexigraph.api.gateway import Source, asked_by
+from lexigraph.api.keys import HEADER as HEADER
+from lexigraph.api.keys import LONGEST, PREFIX
+from lexigraph.api.keys import digest as digest
+from lexigraph.api.keys import new_key as new_key
+from lexigraph.api.principal import Principal as Principal
+from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import SCOPES, ApiKey, Registry
+from lexigraph.storage.protocols import SCOPES, Registry
 from lexigraph.storage.protocols import Scope as KeyScope
 
-HEADER = "X-API-Key"
+if TYPE_CHECKING:
+    from lexigraph.api.shared import Shared
+
 PUBLIC = frozenset({"/health", "/docs", "/openapi.json", "/"})
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_PREFIX = "lxk_"
-_LONGEST_KEY = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """Who asks, and what they may. ``databases`` are the labels they may name, any when empty."""
-
-    tenant: Tenant
-    scopes: frozenset[str]
-    key_id: str = ""
-    databases: tuple[str, ...] = ()
-    rate: int = 0
-
-
-def new_key(tenant: str, scopes: Iterable[str], *, name: str = "", **limits: Any) -> tuple[str, ApiKey]:
-    """Return a secret, which nobody can see again, and the key to keep. Raise ``InvalidInput`` for an unknown scope."""
-    wanted = set(scopes)
-    granted = tuple(scope for scope in SCOPES if scope in wanted)
-    if unknown := sorted(wanted - set(granted)):
-        raise InvalidInput(f"scope {unknown[0][:40]!r} is unknown: use {', '.join(SCOPES)}")
-    if not granted:
-        raise InvalidInput(f"scopes: give at least one of {', '.join(SCOPES)}")
-    key_id = f"{_PREFIX}{secrets.token_hex(4)}"
-    secret = f"{key_id}_{secrets.token_urlsafe(32)}"
-    return secret, ApiKey(key_id, digest(secret), Tenant(tenant), granted, name, **limits)
-
-
-def digest(secret: str) -> str:
-    """Return what is kept of a key. Its 256 random bits need no slow hash."""
-    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 class RateLimit:
@@ -87,19 +63,32 @@ class RateLimit:
 class Principals:
     """The middleware: finds the principal of a request, or answers 401, 403 or 429 instead of the application."""
 
-    def __init__(self, app: ASGIApp, *, registry: Callable[[], Registry], tenant: str, open_: bool, rate: int) -> None:
-        self._app, self._registry, self._rate = app, registry, rate
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        registry: Callable[[], Registry],
+        tenant: str,
+        open_: bool,
+        rate: int,
+        shared: "Shared | None" = None,
+        source: Source | None = None,
+    ) -> None:
+        self._app, self._registry, self._rate, self._shared = app, registry, rate, shared
         self._open = Principal(Tenant(tenant), frozenset(SCOPES)) if open_ else None
-        self._limit = RateLimit()
+        self._limit, self._source = RateLimit(), source
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        said = {**scope}
         scope = {**scope, "headers": _without_context(scope["headers"])}
         try:
-            scope["lexigraph.principal"] = await self._principal(scope)
+            # behind a gateway it has let the caller in, or not, and counts his requests
+            who = asked_by(said, self._source) if self._source else await self._principal(scope)
+            scope["lexigraph.principal"] = who
         except Exception as error:  # noqa: BLE001  # whatever it is, it is told in the one shape
             await answer_error(Request(scope), error)(scope, receive, send)
             return
@@ -107,17 +96,17 @@ class Principals:
 
     async def _principal(self, scope: Scope) -> Principal | None:
         headers = Headers(scope=scope)
-        public = scope["path"] in PUBLIC or scope["path"].startswith("/static-offline-docs/")
+        public = is_public(scope["path"])
         if self._open:
             _check_local(headers, public=public)
         if public:
             return None
         given = headers.get(HEADER, "")
         # another tenant's key, or one that was revoked, never reads or writes as the default tenant
-        if self._open and not given.startswith(_PREFIX):
-            return self._limited(self._open)
+        if self._open and not given.startswith(PREFIX):
+            return await self._limited(self._open)
         key = None
-        if given.startswith(_PREFIX) and len(given) <= _LONGEST_KEY:
+        if given.startswith(PREFIX) and len(given) <= LONGEST:
             key = await to_thread.run_sync(self._registry().key, digest(given))
         if key is None:
             raise ApiError(
@@ -126,14 +115,26 @@ class Principals:
                 hint=f"send a key in the header {HEADER}; `lexigraph keys create` makes one",
                 headers={"WWW-Authenticate": "ApiKey"},
             )
-        return self._limited(Principal(Tenant(key.tenant), frozenset(key.scopes), key.id, key.databases, key.rate))
+        return await self._limited(Principal(Tenant(key.tenant), frozenset(key.scopes), key.id, key.databases, key.rate))
 
-    def _limited(self, principal: Principal) -> Principal:
+    async def _limited(self, principal: Principal) -> Principal:
         rate = principal.rate or self._rate
-        if seconds := self._limit.wait(principal.key_id, rate):
+        if seconds := await self._wait(principal.key_id, rate):
             wait = str(max(1, round(seconds + 0.5)))
             raise ApiError(429, f"more than {rate} requests a minute", hint=f"wait {wait} s", headers={"Retry-After": wait})
         return principal
+
+    async def _wait(self, key: str, rate: int) -> float:
+        if self._shared and rate:
+            # without the file that is shared, each process limits on its own
+            with suppress(StoreUnavailable):
+                return await to_thread.run_sync(self._shared.wait, key, rate)
+        return self._limit.wait(key, rate)
+
+
+def is_public(path: str) -> bool:
+    """Tell whether a path is open to all."""
+    return path in PUBLIC or path.startswith("/static-offline-docs/")
 
 
 def principal(request: Request) -> Principal:

@@ -4,7 +4,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,22 @@ from lexigraph.inference.protocols import Embedder, FloatArray
 
 T = TypeVar("T")
 Key = tuple[str, ...]
+
+
+class Memory(Protocol[T]):
+    """What is remembered by key, as :class:`Remembered` says: by this process, or by several together."""
+
+    def get(self, key: Key) -> T | None:
+        """Return the value, None when it is not known any more."""
+
+    def put(self, key: Key, value: T, shown: str) -> None:
+        """Remember a value; ``shown`` is what its key is called to the tenant."""
+
+    def names(self, tenant: str) -> list[str]:
+        """Return what is remembered for a tenant, the oldest first."""
+
+    def clear(self, tenant: str) -> None:
+        """Forget all that belongs to a tenant."""
 
 
 class Remembered(Generic[T]):
@@ -55,7 +71,7 @@ class Remembered(Generic[T]):
 class RememberingEmbedder:
     """An embedder for one tenant that does not embed the same question twice."""
 
-    def __init__(self, embedder: Embedder, tenant: str, known: Remembered[FloatArray]) -> None:
+    def __init__(self, embedder: Embedder, tenant: str, known: Memory[FloatArray]) -> None:
         self._embedder, self._tenant, self._known = embedder, tenant, known
         self.label, self.dimension = embedder.label, embedder.dimension
 

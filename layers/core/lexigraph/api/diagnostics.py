@@ -1,5 +1,6 @@
 """The state of stores and models as one reply; whatever is down is told, not raised (E-71)."""
 
+import logging
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -21,6 +22,7 @@ from lexigraph.model.relations import RelationCounts
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.hybrid_args import RELATION_WEIGHTS, HybridArgs
 
+_RELATIONS = "lexigraph.ingestion.relations"  # where relations are found, and logged
 T = TypeVar("T")
 
 
@@ -49,7 +51,7 @@ def diagnose(service: Service, tenant: Tenant) -> Diagnostics:
             co_occurs_with=related.co_occurs_with,
             total=related.llm_rel + related.relates_to + related.co_occurs_with,
             relation_extraction_enabled=settings.relations and settings.llm != "none",
-            relation_debug=False,
+            relation_debug=logging.getLogger(_RELATIONS).isEnabledFor(logging.DEBUG),
         ),
         relation_weights=dict(RELATION_WEIGHTS),
         feature_flags=_flags(hybrid),

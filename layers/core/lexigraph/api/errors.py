@@ -27,7 +27,7 @@ from lexigraph.model.errors import (
 
 log = logging.getLogger(__name__)
 
-_RETRY_SECONDS = 5
+RETRY_SECONDS = 5
 # parts of a place that the framework adds: which of several types was tried
 _NO_NAMES = frozenset(
     "bool int float str none constrained-str constrained-int comparison membership combination ContextText".split()
@@ -74,7 +74,7 @@ def as_api_error(error: BaseException) -> ApiError:
         return ApiError(409, str(error), code="conflict")
     if isinstance(error, (StoreUnavailable, ModelUnavailable)):
         code = StoreUnavailable.code if isinstance(error, StoreUnavailable) else ModelUnavailable.code
-        retry = {"Retry-After": str(_RETRY_SECONDS)}
+        retry = {"Retry-After": str(RETRY_SECONDS)}
         return ApiError(503, in_general(error), code=code, hint="try again in a few seconds", headers=retry)
     if isinstance(error, Misconfigured):
         return ApiError(503, in_general(error), code="misconfigured", hint="whoever runs it finds the reason in its log")
@@ -86,8 +86,14 @@ def as_api_error(error: BaseException) -> ApiError:
 
 def too_late(seconds: float) -> ApiError:
     """Return what is told of an answer that took longer than so many seconds."""
-    hint, retry = "ask again, or for less", {"Retry-After": str(_RETRY_SECONDS)}
+    hint, retry = "ask again, or for less", {"Retry-After": str(RETRY_SECONDS)}
     return ApiError(503, f"no answer within {seconds:g} s", code="deadline_exceeded", hint=hint, headers=retry)
+
+
+def ending() -> ApiError:
+    """Return what is told of a request that was under way when the server was told to end."""
+    retry = {"Retry-After": str(RETRY_SECONDS)}
+    return ApiError(503, "the server is ending", hint="ask again when it is back", headers=retry)
 
 
 def respond(request: Request, error: ApiError) -> JSONResponse:

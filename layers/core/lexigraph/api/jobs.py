@@ -1,19 +1,25 @@
-"""Jobs of this server: begun at once, done one after another beside the requests, and gone on with after an interruption."""
+"""Jobs of this server: begun at once, done beside the requests, and gone on with after an interruption.
+
+Tenants take turns, and of each one job is done at a time, in the order in which they were asked for.
+"""
 
 import json
 import logging
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from shutil import rmtree
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lexigraph.ingestion.jobs import KIND, run_job
+from lexigraph.ingestion.load import unchanged_since
 from lexigraph.ingestion.pipeline import job_lease
 from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.tenant import Tenant
@@ -27,6 +33,7 @@ log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.1
 _AGAIN_SECONDS = 1.0
+_LOOKED_AT = 100  # jobs of the tenant, the latest, among which the same one is looked for
 _LEFT_SECONDS = 3_600.0  # an upload of another server begins its job long before
 
 
@@ -55,55 +62,126 @@ class ThreadWorker:
 
 
 class ProcessWorker:
-    """Works in a process of its own, started when first needed, which ends with this one, however this one ends."""
+    """Works in processes, one a job at work, started when needed; they end with this one, however this one ends.
+
+    One of them stays when nothing is to be done: it has its models loaded.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._process: subprocess.Popen[str] | None = None
+        self._all: set[subprocess.Popen[str]] = set()
+        self._idle: subprocess.Popen[str] | None = None
+        self._closed = False
         self._lock = Lock()
 
     def run(self, tenant: Tenant, job: JobRecord, *, resumed: bool) -> None:
         """Do a job."""
-        process = self._started()
-        if process.stdin is None or process.stdout is None:
+        process = self._taken()
+        if process is None or process.stdin is None or process.stdout is None:
             return
+        answer = ""
         with suppress(BrokenPipeError):
             process.stdin.write(json.dumps({"tenant": tenant, "job": job.id, "resumed": resumed}) + "\n")
             process.stdin.flush()
-            process.stdout.readline()  # also at its end, when the process has died
+            answer = process.stdout.readline()  # nothing when the process has died
+        with self._lock:
+            if answer and self._idle is None and not self._closed:
+                self._idle = process
+                return
+            self._all.discard(process)
+        _end(process)
 
     def close(self) -> None:
-        """Stop the process."""
+        """Stop the processes."""
         with self._lock:
-            if self._process:
-                self._process.kill()
-                self._process.wait()
+            self._closed, self._idle = True, None
+            left, self._all = self._all, set()
+        for process in left:
+            _end(process)
+
+    def _taken(self) -> "subprocess.Popen[str] | None":
+        with self._lock:
+            if self._closed:
+                return None
+            process, self._idle = self._idle, None
+            if process is None or process.poll() is not None:
+                process = self._started()
+                self._all.add(process)
+            return process
 
     def _started(self) -> "subprocess.Popen[str]":
+        command = [sys.executable, "-m", "lexigraph.api.worker", str(logging.getLogger("lexigraph").level)]
+        # out of reach of Ctrl-C, which the terminal sends to a whole group: its server ends it
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        if process.stdin:
+            process.stdin.write(self._settings.model_dump_json() + "\n")
+        return process
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    process.kill()
+    process.wait()
+
+
+class Turns:
+    """Who is next: tenants take turns, and a tenant's next job waits for the one before it."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Tenant, deque[JobRecord]] = {}  # in the order of their turns
+        self._busy: set[Tenant] = set()
+        self._known: set[str] = set()
+        self._lock = Lock()
+
+    def add(self, tenant: Tenant, job: JobRecord) -> None:
+        """Let a job wait for its turn, unless it waits or is done already."""
         with self._lock:
-            if self._process is None or self._process.poll() is not None:
-                command = [sys.executable, "-m", "lexigraph.api.worker"]
-                # out of reach of Ctrl-C, which the terminal sends to a whole group: its server ends it
-                self._process = subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-                )
-                if self._process.stdin:
-                    self._process.stdin.write(self._settings.model_dump_json() + "\n")
-            return self._process
+            if job.id not in self._known:
+                self._known.add(job.id)
+                self._waiting.setdefault(tenant, deque()).append(job)
+
+    def next(self) -> tuple[Tenant, JobRecord] | None:
+        """Return a job whose turn it is, None when there is none; :meth:`over` must follow."""
+        with self._lock:
+            for tenant in self._waiting:
+                if tenant not in self._busy:
+                    self._busy.add(tenant)
+                    job = self._waiting[tenant].popleft()
+                    if not self._waiting[tenant]:
+                        del self._waiting[tenant]
+                    return tenant, job
+            return None
+
+    def over(self, tenant: Tenant, job: JobRecord) -> None:
+        """Give the turn back."""
+        with self._lock:
+            self._busy.discard(tenant)
+            self._known.discard(job.id)
+            if jobs := self._waiting.pop(tenant, None):
+                self._waiting[tenant] = jobs  # behind all others
 
 
 class Jobs:
-    """Begins jobs and waits for them. ``uploads`` is the folder where files wait until their job is over."""
+    """Begins jobs and waits for them; at most ``at_once`` are done at a time, each of another tenant.
 
-    def __init__(self, registry: Registry, worker: Worker, uploads: Path) -> None:
+    ``uploads`` is the folder where files wait until their job is over.
+    """
+
+    def __init__(self, registry: Registry, worker: Worker, uploads: Path, at_once: int = 1) -> None:
         self._registry, self._worker, self.uploads = registry, worker, uploads
-        self._pool = ThreadPoolExecutor(1, "jobs")
+        self._pool = ThreadPoolExecutor(at_once, "jobs")
+        self._turns = Turns()
+        self._beginning = Lock()
         self._closing = Event()
 
     def begin(self, tenant: Tenant, request: Mapping[str, Any]) -> JobRecord:
-        """Start a job and return its record at once; it is worked on as soon as those before it are over."""
-        job = self._registry.start_job(tenant, KIND, request)
-        self._pool.submit(self._do, tenant, job)
+        """Start a job and return its record at once; it is worked on when its turn comes.
+
+        The same ingest, asked for while it waits or is done, is the same job, unless something at its paths has changed
+        since: what was read before would not hold it.
+        """
+        with self._beginning:
+            job = self._same(tenant, request) or self._registry.start_job(tenant, KIND, request)
+        self._add(tenant, job)  # also one of another server, which may have died
         return job
 
     def resume(self) -> list[str]:
@@ -111,7 +189,7 @@ class Jobs:
         unfinished = self._registry.unfinished()
         mine = [(tenant, job) for tenant, job in unfinished if job.request.get("resumable")]
         for tenant, job in mine:
-            self._pool.submit(self._do, tenant, job)
+            self._add(tenant, job)
         # another server on the same folder may be at work, too
         waiting = {Path(job.request["upload"]["path"]).parent.name for _, job in unfinished if job.request.get("upload")}
         if self.uploads.is_dir():
@@ -146,26 +224,49 @@ class Jobs:
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._worker.close()
 
-    def _do(self, tenant: Tenant, job: JobRecord) -> None:
-        """Do a job when its turn has come, unless another server on the same stores does it or has done it."""
+    def _same(self, tenant: Tenant, request: Mapping[str, Any]) -> JobRecord | None:
+        """Return the job under way that does what is asked for; files that were sent are each a request of its own."""
+        for job in self._registry.jobs(tenant, limit=_LOOKED_AT) if request.get("paths") else ():
+            if job.status == "RUNNING" and job.request == request:
+                begun = datetime.fromisoformat(job.created_at).timestamp()
+                return job if unchanged_since(request["paths"], begun) else None
+        return None
+
+    def _add(self, tenant: Tenant, job: JobRecord) -> None:
+        self._turns.add(tenant, job)
+        with suppress(RuntimeError):  # the end came in between
+            self._pool.submit(self._next)
+
+    def _next(self) -> None:
+        """Do the job whose turn it is; those whose tenants are busy are looked at again when these are not."""
+        if (found := self._turns.next()) is None:
+            return
+        again = self._do(*found)
+        self._turns.over(*found)
+        if again:
+            self._turns.add(*found)
+        with suppress(RuntimeError):
+            self._pool.submit(self._next)
+
+    def _do(self, tenant: Tenant, job: JobRecord) -> bool:
+        """Do a job, unless another server on the same stores does it or has done it. Return whether to try it again."""
         try:
             # a lease is an open file: only what is worked on has one, not all that waits
             with self._registry.lease(tenant, [job_lease(job.id)]) as held:
                 if not held or self._registry.job(tenant, job.id).status != "RUNNING":
-                    return
+                    return False
                 resumed = bool(self._registry.events(tenant, job.id))
                 if resumed:
                     self._registry.add_events(tenant, job.id, [("resumed", {})])
                 self._worker.run(tenant, job, resumed=resumed)
                 if self._closing.is_set():
-                    return
+                    return False
                 if self._registry.job(tenant, job.id).status == "RUNNING":
                     reason = "the process that took the documents in has died; ask again, it goes on from there"
                     self._registry.finish_job(tenant, job.id, "FAILED", {}, reason)
                 if upload := job.request.get("upload"):
                     rmtree(Path(upload["path"]).parent, ignore_errors=True)
+                return False
         except StoreUnavailable as error:
             log.warning("job %s was interrupted and is tried again: %s", job.id, error)
-            if not self._closing.wait(_AGAIN_SECONDS):
-                with suppress(RuntimeError):  # the end came in between
-                    self._pool.submit(self._do, tenant, job)
+            return not self._closing.wait(_AGAIN_SECONDS)

@@ -1,5 +1,6 @@
 """What a request may be: how long its body, how deep its JSON, and which text."""
 
+import asyncio
 import re
 import secrets
 from collections.abc import Callable
@@ -9,11 +10,12 @@ from fastapi import Request
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lexigraph.api.errors import ApiError, answer_error
+from lexigraph.api.errors import ApiError, answer_error, ending
 
 MAX_BODY_BYTES = 1_000_000
 MAX_DEPTH = 16
 MAX_VALUES = 20_000
+_LAST_WORDS_SECONDS = 1.0
 
 
 class Body(BaseModel):
@@ -93,12 +95,33 @@ class Requests:
 
     def __init__(self, app: ASGIApp, *, max_upload_bytes: int) -> None:
         self._app, self._upload = app, max_upload_bytes
+        self._under_way: set[asyncio.Task[Any]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
+            await self._app(scope, self._until_all_have_ended(receive), send)
+        elif scope["type"] == "http" and (task := asyncio.current_task()):
+            self._under_way.add(task)
+            try:
+                await self._answer(scope, receive, send)
+            finally:
+                self._under_way.discard(task)
+        else:
             await self._app(scope, receive, send)
-            return
+
+    def _until_all_have_ended(self, receive: Receive) -> Receive:
+        """Let requests that the ending server has cancelled say so before stores and connections are closed."""
+
+        async def wait() -> Message:
+            message = await receive()
+            if message["type"] == "lifespan.shutdown" and self._under_way:
+                await asyncio.wait(self._under_way, timeout=_LAST_WORDS_SECONDS)
+            return message
+
+        return wait
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["lexigraph.request_id"] = name = secrets.token_hex(8)
         headers = dict(scope["headers"])
         upload = headers.get(b"content-type", b"").startswith(b"multipart/form-data")
@@ -126,6 +149,10 @@ class Requests:
             if length.isdigit() and int(length) > limit:
                 raise _too_large(limit)
             await self._app(scope, count, note)
+        except asyncio.CancelledError:  # the server ends: nobody else cancels a request
+            if begun:
+                raise
+            await answer_error(Request(scope), ending())(scope, receive, note)
         except Exception as error:
             if begun:
                 raise

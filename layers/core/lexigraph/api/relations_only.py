@@ -60,6 +60,8 @@ def begin_relate(service: Service, tenant: Tenant, path: str, what: NewChunks) -
 
     Raise ``InvalidInput`` for a boundary that is none, or without a language model, ``NotFound`` for no such document.
     """
+    if service.handover:
+        raise ApiError(422, "inc_rel_only: is not offered where files are handed over; ingest the file anew")
     name = inside(path, service.settings).as_uri()
     service.index.document(name, tenant=tenant)
     what.checked(service.settings)

@@ -13,7 +13,7 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, Request
 
 from lexigraph.answering.query_engine import LexicalGraphQueryEngine
-from lexigraph.api.caches import Remembered, RememberingEmbedder
+from lexigraph.api.caches import Memory, Remembered, RememberingEmbedder
 from lexigraph.api.errors import too_late
 from lexigraph.api.watch import WatchedModel
 from lexigraph.inference.factory import make_embedder, make_llm
@@ -28,7 +28,9 @@ from lexigraph.storage.factory import open_stores
 from lexigraph.storage.protocols import Stores
 
 if TYPE_CHECKING:
+    from lexigraph.api.handover import Handover
     from lexigraph.api.jobs import Jobs
+    from lexigraph.api.shared import Shared
     from lexigraph.ingestion.pipeline import LexicalGraphIndex
 
 T = TypeVar("T")
@@ -42,7 +44,10 @@ _ANSWERS, _ANSWER_SECONDS = 512, 900.0
 
 
 class Service:
-    """One per application. Stores and models default to what the settings name; all is opened when first used."""
+    """One per application. Stores and models default to what the settings name; all is opened when first used.
+
+    ``processes`` serve the same stores on this machine and divide its cores; ``shared`` is what they know together.
+    """
 
     def __init__(
         self,
@@ -51,21 +56,25 @@ class Service:
         stores: Stores | None = None,
         embedder: Embedder | None = None,
         llm: LanguageModel | None = None,
+        shared: "Shared | None" = None,
+        processes: int = 1,
     ) -> None:
-        self.settings = settings
+        self.settings, self.shared = settings, shared
         self._owns_stores = stores is None
         self._stores = Lazy(lambda: stores or open_stores(settings))
         self._embedder = Lazy(lambda: embedder or make_embedder(_in_time(settings)))
         self._llm = Lazy(lambda: _watched(llm or make_llm(_in_time(settings))))
         self._index = Lazy(self._make_index)
         self._jobs = Lazy(self._make_jobs)
+        self._handover = Lazy(self._make_handover)
         self._engines: Remembered[LexicalGraphQueryEngine] = Remembered(_ENGINES, float("inf"))
         self._making = Lock()
-        self.embeddings: Remembered[FloatArray] = Remembered(_EMBEDDINGS, _EMBEDDING_SECONDS)
+        self.embeddings: Memory[FloatArray] = (shared.embeddings if shared else Remembered)(_EMBEDDINGS, _EMBEDDING_SECONDS)
         self.counts: Remembered[RelationCounts] = Remembered(_ENGINES, float("inf"))
-        self.answers: Remembered[Any] = Remembered(_ANSWERS, _ANSWER_SECONDS)
+        self.answers: Memory[Any] = (shared.answers if shared else Remembered)(_ANSWERS, _ANSWER_SECONDS)
         computes = llm is None and settings.llm == "none" and settings.embedding_model == "minilm"
-        self._threads = _THREADS_A_CORE * (os.cpu_count() or 1) if computes else _THREADS
+        cores = max(1, (os.cpu_count() or 1) // processes)
+        self._threads = _THREADS_A_CORE * cores if computes else _THREADS
         self._limiters: dict[bool, CapacityLimiter] = {}
 
     @property
@@ -81,12 +90,17 @@ class Service:
     @property
     def resumes(self) -> bool:
         """Whether there are jobs that another server left unfinished."""
-        return bool(self.stores.registry.unfinished())
+        return not self.settings.workflow and bool(self.stores.registry.unfinished())
 
     @property
     def jobs(self) -> "Jobs":
         """The ingests of this server."""
         return self._jobs()
+
+    @property
+    def handover(self) -> "Handover | None":
+        """To whom this server hands over what is to be taken in; None when it does that itself."""
+        return self._handover() if self.settings.workflow else None
 
     @property
     def llm(self) -> WatchedModel | None:
@@ -150,13 +164,21 @@ class Service:
             self.jobs.close()
         if self._owns_stores and self._stores.is_made:
             self._stores().close()
+        if self.shared:
+            self.shared.close()
 
     def _make_jobs(self) -> "Jobs":
         from lexigraph.api.jobs import Jobs, ProcessWorker, ThreadWorker
 
         in_process = self.settings.ingest_in == "process"
         worker = ProcessWorker(self.settings) if in_process else ThreadWorker(lambda: self.index)
-        return Jobs(self.stores.registry, worker, self.settings.uploads)
+        return Jobs(self.stores.registry, worker, self.settings.uploads, self.settings.ingest_jobs)
+
+    def _make_handover(self) -> "Handover":
+        from lexigraph.api.handover import WorkflowHandover
+        from lexigraph.ingestion.workflow import Inbox, Workflow
+
+        return WorkflowHandover(self.stores.registry, Inbox(self.settings.inbox), Workflow(self.settings.workflow))
 
     def _make_index(self) -> "LexicalGraphIndex":
         from lexigraph.ingestion.pipeline import LexicalGraphIndex

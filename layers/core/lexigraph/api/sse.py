@@ -1,6 +1,6 @@
 """Server-sent events: what a worker thread tells, written as it comes, with a comment now and then to keep lines open.
 
-A client that goes away stops nothing: the work goes on, its events are no longer written.
+When a client goes away, the work goes on unless it asks whether it is still heard; its events are no longer written.
 """
 
 import asyncio
@@ -14,8 +14,9 @@ from typing import Any
 from anyio import CapacityLimiter, to_thread
 from anyio.lowlevel import RunVar
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
-from lexigraph.api.errors import as_api_error, log_error, too_late
+from lexigraph.api.errors import as_api_error, ending, log_error, too_late
 
 KEEP_ALIVE_SECONDS = 10.0
 STREAMS = 200  # written at the same time; more wait, and hear that they do
@@ -105,7 +106,28 @@ def stream(
             tell.heard = False
 
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
+    return _Events(events(), on_error, headers=headers)
+
+
+class _Events(StreamingResponse):
+    """A stream that says so when its server ends before it does."""
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self, events: AsyncIterator[bytes], on_error: Callable[[Mapping[str, str]], ServerEvent], headers: Mapping[str, str]
+    ) -> None:
+        super().__init__(events, headers=headers)
+        self._on_error = on_error
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        try:
+            await super().__call__(scope, receive, send)
+        except asyncio.CancelledError:  # by the server only; clients that leave are noticed further in
+            told = ending()
+            last = self._on_error({"error": told.code, "message": str(told.detail)})
+            await send({"type": "http.response.body", "body": last.encode(), "more_body": False})
 
 
 def _limiter() -> CapacityLimiter:

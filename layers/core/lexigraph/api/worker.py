@@ -1,10 +1,11 @@
-"""A process that takes documents in, so that readers keep their processor: ``python -m lexigraph.api.worker``.
+"""A process that takes documents in, so that readers keep their processor: ``python -m lexigraph.api.worker LEVEL``.
 
 It reads ``{"tenant", "job", "resumed"}`` lines from its input and answers each with a line when the job is over. When the
-input ends, its server is gone: it stops where it is, and the next server goes on from there.
+input ends, its server is gone: it stops where it is, and the next server goes on from there. ``LEVEL`` is that of the log.
 """
 
 import json
+import logging
 import os
 import signal
 import sys
@@ -20,6 +21,8 @@ def main() -> None:
     """Work until the input ends."""
     # sent to every process of a service that is stopped; an end before its server's would look like a crash
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("lexigraph").setLevel(int(sys.argv[1]))
     index = LexicalGraphIndex(settings=Settings.model_validate_json(sys.stdin.readline()))
 
     def work(line: str) -> None:

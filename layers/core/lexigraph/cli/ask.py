@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,13 +12,13 @@ from lexigraph.answering.query_engine import AnswerArgs
 from lexigraph.cli.answers import print_answer, print_results, print_sources, print_timings, print_warnings
 from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.invocation import current
-from lexigraph.cli.options import with_options
+from lexigraph.cli.options import ArgOption, assigned, with_options
 from lexigraph.cli.output import print_json, printable
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import Filter, MetadataFilters, parse_expression
 from lexigraph.model.question import Question
 from lexigraph.retrieval.args import TraversalArgs
-from lexigraph.retrieval.catalogue import RetrieverName
+from lexigraph.retrieval.catalogue import RetrieverName, check_parameters
 from lexigraph.retrieval.semantic_args import SemanticArgs
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def query(
     retriever: RetrieverOption = "traversal",
     filters: FilterOption = None,
     limit: LimitOption = None,
+    arg: ArgOption = None,
     llm: LlmOption = None,
     stream: Annotated[bool, typer.Option("--stream", help="Print the answer as the model writes it.")] = False,
     json_: JsonOption = False,
@@ -71,7 +72,7 @@ def query(
         raise InvalidInput("--stream and --json exclude each other: JSON is printed when it is whole")
     invocation = current(context)
     settings = invocation.settings(llm=llm)
-    text, condition, given = asked(question, settings), all_of(filters or ()), limited(given, limit)
+    text, condition, given = asked(question, settings), all_of(filters or ()), chosen(given, limit, retriever, arg)
     with invocation.stores(settings) as stores:
         engine = make_engine(stores, settings, retriever, given)
         response = engine.stream(text, filters=condition)
@@ -99,6 +100,7 @@ def retrieve(
     retriever: RetrieverOption = "traversal",
     filters: FilterOption = None,
     limit: LimitOption = None,
+    arg: ArgOption = None,
     llm: LlmOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show path, score parts, facts and places too.")] = False,
     json_: JsonOption = False,
@@ -107,7 +109,7 @@ def retrieve(
     """Find the statements for a question, by document and topic, without an answer."""
     invocation = current(context)
     settings = invocation.settings(llm=llm)
-    text, condition, given = asked(question, settings), all_of(filters or ()), limited(given, limit)
+    text, condition, given = asked(question, settings), all_of(filters or ()), chosen(given, limit, retriever, arg)
     with invocation.stores(settings) as stores:
         found = make_engine(stores, settings, retriever, given).retrieve(text, filters=condition)
     if json_:
@@ -133,11 +135,23 @@ def all_of(expressions: Sequence[str]) -> Filter | None:
     return MetadataFilters(filters) if len(filters) > 1 else next(iter(filters), None)
 
 
-def limited(given: dict[str, Any], limit: int | None) -> dict[str, Any]:
-    """Return the parameters with ``--limit`` among them."""
-    if limit is not None and "max_search_results" in given:
+def chosen(
+    given: Mapping[str, Any], limit: int | None, retriever: RetrieverName, pairs: Sequence[str] | None
+) -> dict[str, Any]:
+    """Return the parameters with those of ``--arg`` and ``--limit`` among them.
+
+    Raise ``InvalidInput`` for one that is given twice, and for one of ``--arg`` that the retriever does not have.
+    """
+    args = assigned(pairs or ())
+    check_parameters(retriever, args)
+    if twice := sorted(given.keys() & args.keys()):
+        raise InvalidInput(f"--arg {twice[0]} and --{twice[0].replace('_', '-')} say the same: give one of them")
+    merged = {**given, **args}
+    if limit is None:
+        return merged
+    if "max_search_results" in merged:
         raise InvalidInput("--limit and --max-search-results say the same: give one of them")
-    return given if limit is None else {**given, "max_search_results": limit}
+    return {**merged, "max_search_results": limit}
 
 
 def make_engine(

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.invocation import current
+from lexigraph.cli.options import ArgOption, assigned
 from lexigraph.cli.output import print_json
 from lexigraph.cli.progress import telling
 from lexigraph.model.errors import InvalidInput
@@ -40,9 +41,7 @@ def quality(
     ] = None,
     no_titles: Annotated[bool, typer.Option("--no-titles", help="Leave titles out of text, embedding and links.")] = False,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Ask the first N questions only.")] = None,
-    arg: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the retriever; may be repeated.")
-    ] = None,
+    arg: ArgOption = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Measure how much of the known evidence retrieval finds first, and the time it takes.
@@ -88,20 +87,6 @@ def quality(
 def chosen(names: Sequence[str]) -> list[str]:
     """Return the retrievers named, each once; ``all`` stands for those that are compared."""
     return list(dict.fromkeys(one for name in names for one in (COMPARED if name == "all" else (name,))))
-
-
-def assigned(pairs: Sequence[str]) -> dict[str, Any]:
-    """Read ``NAME=VALUE`` pairs: numbers, ``true``, ``false`` and ``none`` are that, all else is text."""
-    found: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, raw = pair.partition("=")
-        if not name or not equals:
-            raise InvalidInput(f"--arg {pair[:80]!r}: expected NAME=VALUE")
-        try:
-            found[name.strip()] = None if raw.lower() == "none" else json.loads(raw)
-        except ValueError:
-            found[name.strip()] = raw
-    return found
 
 
 def check_run(run: Path | None, names: Sequence[str]) -> None:

@@ -74,6 +74,8 @@ def summarise(report: IngestReport, totals: Mapping[str, int], console: Console)
         f"{report.documents_new:,} new, {report.documents_updated:,} updated, "
         f"{report.documents_unchanged:,} unchanged, {len(report.failures):,} failed"
     )
+    if report.documents_removed:
+        documents += f", {report.documents_removed:,} removed"
     chunks = f"{report.chunks_new:,} new, {report.chunks_skipped:,} skipped"
     if report.chunks_failed:
         chunks += f", {report.chunks_failed:,} without a usable extraction (run again to retry)"

@@ -14,6 +14,10 @@ from lexigraph.settings import Settings
 from lexigraph.storage.protocols import ApiKey, Registry
 
 app = typer.Typer(help="Make, list and revoke the keys of the HTTP API.")
+_LABELS = (
+    "a db_name is a label: the key may give no other one, and reads all of the tenant's documents on every route; "
+    "to part data, use tenants"
+)
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -24,7 +28,12 @@ def create(
     scope: Annotated[
         list[str] | None, typer.Option(help="What it may do: read, ingest or admin; may be repeated. [default: read]")
     ] = None,
-    database: Annotated[list[str] | None, typer.Option(help="A db_name it may ask for; default any.")] = None,
+    database: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A db_name it may give where a route has one; may be repeated. A label: it parts no data. Default: any."
+        ),
+    ] = None,
     rate: Annotated[int, typer.Option(min=0, max=1_000_000, help="Requests a minute; 0 is as the settings say.")] = 0,
     json_: JsonOption = False,
 ) -> int:
@@ -38,6 +47,8 @@ def create(
     registry = _registry(settings)
     registry.add_key(key)
     registry.close()
+    if database:
+        current(context).err.print(_LABELS, soft_wrap=True, highlight=False)
     if json_:
         print_json({"key": secret, **_plain(key)})
     else:

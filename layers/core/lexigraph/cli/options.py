@@ -2,8 +2,9 @@
 
 import functools
 import inspect
+import json
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import MISSING, Field, fields
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -13,6 +14,10 @@ import typer
 from lexigraph.model.errors import InvalidInput
 
 _ROW = re.compile(r"^\s*\|\s*``(\w+)``\s*\|\s*(.+?)\s*\|[^|]*\|\s*$", re.MULTILINE)
+ArgOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="A parameter of the retriever, as the HTTP API names it; may be repeated."),
+]
 _NAMES = {int: "INTEGER", float: "NUMBER", str: "TEXT"}
 
 
@@ -66,6 +71,27 @@ def value_of(name: str, given: Any, kind: Any) -> Any:
     if str in allowed:
         return given
     raise InvalidInput(f"{_option(name)}: {given[:80]!r} is not {_metavar(kind).replace('|', ' or ')}")
+
+
+def assigned(pairs: Sequence[str]) -> dict[str, Any]:
+    """Read ``NAME=VALUE`` pairs: numbers, ``true``, ``false`` and ``none`` are that, all else is text.
+
+    Raise ``InvalidInput`` for a pair that is none, and for a name that is given twice.
+    """
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, raw = pair.partition("=")
+        name = name.strip().replace("-", "_")
+        if not name or not equals:
+            raise InvalidInput(f"--arg {pair[:80]!r}: expected NAME=VALUE")
+        if name in found:
+            raise InvalidInput(f"--arg {name}: is given twice")
+        try:
+            value = None if raw.lower() == "none" else json.loads(raw)
+        except ValueError:
+            value = raw
+        found[name] = raw if isinstance(value, (list, dict)) else value
+    return found
 
 
 def _parameter(field: "Field[Any]", kind: Any, help_: str) -> inspect.Parameter:

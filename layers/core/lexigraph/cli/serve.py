@@ -1,19 +1,17 @@
 """``lexigraph serve``: the HTTP API on this machine."""
 
-import os
+import signal
 import socket
-import sys
-import threading
+import tempfile
 from typing import Annotated
 
 import typer
 
 from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.invocation import current
+from lexigraph.cli.processes import Processes
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.tenant import Tenant
-
-_GRACE_SECONDS = 3  # for requests under way when the server is told to end
 
 
 def serve(
@@ -28,13 +26,12 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    workers: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Server processes.")] = 1,
 ) -> int:
     """Serve the HTTP API, with its documentation at /docs, until interrupted."""
-    import uvicorn
-
-    from lexigraph.api.app import create_app
     from lexigraph.api.auth import LOOPBACK
     from lexigraph.api.service import Service
+    from lexigraph.cli.served import order
 
     invocation = current(context)
     settings = invocation.settings()
@@ -45,30 +42,19 @@ def serve(
         open_ = settings.api_auth == "open" or (host in LOOPBACK and not has_keys)
     if open_ and host not in LOOPBACK:
         raise InvalidInput(f"host {host}: a server without keys listens on loopback only; use --keys, or leave --host out")
-    with listening(host, port) as listener:
-        app = create_app(settings, service, open_=open_)
-        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE_SECONDS)
+    service.close()  # each process opens its own
+    with listening(host, port) as listener, tempfile.TemporaryDirectory(prefix="lexigraph-serve-") as folder:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
         invocation.err.print(f"listening on {address}, documentation at {address}/docs", soft_wrap=True, highlight=False)
         if open_:
             invocation.err.print(f"no key is asked for: everybody on this machine is tenant {settings.tenant}")
         else:
             invocation.err.print("a key is asked for in X-API-Key; `lexigraph keys create` makes one")
-        try:
-            uvicorn.Server(config).run(sockets=[listener])
-        except KeyboardInterrupt:
-            _end_at_once(ExitCode.INTERRUPTED)
-            raise
-        _end_at_once(ExitCode.OK)
+        shared = folder if workers > 1 else ""
+        told = order(settings, listener, open_=open_, processes=workers, shared=shared, verbose=invocation.verbose)
+        by = Processes(workers, told, listener).run()
+    signal.raise_signal(by)  # who waits for this process sees why it ended
     return ExitCode.OK
-
-
-def _end_at_once(code: int) -> None:
-    """End the process now if threads are left that wait for a model or a store, which may be for ever."""
-    if any(thread is not threading.current_thread() and not thread.daemon for thread in threading.enumerate()):
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -12,7 +12,8 @@ from lexigraph.inference.protocols import Embedder
 from lexigraph.ingestion.events import IngestReport, Listener
 from lexigraph.ingestion.extract import Extractor, make_extractor
 from lexigraph.ingestion.load import FileItem
-from lexigraph.ingestion.pipeline import CHUNKS, LexicalGraphIndex
+from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.ingestion.run import CHUNKS
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.model.ids import content_hash
 from lexigraph.settings import Settings

@@ -66,3 +66,8 @@ def in_general(error: BaseException) -> str:
         if isinstance(error, kind):
             return words
     return str(error) if isinstance(error, LexigraphError) else type(error).__name__
+
+
+def code_of(error: BaseException) -> str:
+    """Return the stable code of an error, ``internal_error`` for one that this package did not raise on purpose."""
+    return error.code if isinstance(error, LexigraphError) else "internal_error"

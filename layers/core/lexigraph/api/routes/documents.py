@@ -8,6 +8,7 @@ from lexigraph.api.auth import Reader, Writer
 from lexigraph.api.errors import ApiError
 from lexigraph.api.limits import TEXT, WHOLE
 from lexigraph.api.openapi import errors
+from lexigraph.api.outcome import check_over
 from lexigraph.api.schemas.documents import DocumentJob, DocumentList, DocumentReply, Removed
 from lexigraph.api.service import TheService
 from lexigraph.api.uploads import Upload, Wait, begin_upload, check_taken
@@ -15,6 +16,7 @@ from lexigraph.model.ids import source_id
 from lexigraph.storage.protocols import DocumentRecord, JobRecord
 
 router = APIRouter(prefix="/documents", tags=["documents"])
+_REMOVAL_SECONDS = 20.0
 DocumentId = Annotated[
     str,
     Path(
@@ -101,7 +103,25 @@ async def get_document(who: Reader, service: TheService, document_id: DocumentId
     return DocumentReply.of(found)
 
 
-@router.delete("/{document_id}", operation_id="remove_document", summary="Remove a document", responses=errors(404))
-async def remove_document(who: Writer, service: TheService, document_id: DocumentId) -> Removed:
-    """Remove a document with all that only it supports; questions no longer see it when this answers."""
-    return Removed(removed=await service.run(lambda: service.index.remove([document_id], tenant=who.tenant)))
+@router.delete(
+    "/{document_id}",
+    operation_id="remove_document",
+    summary="Remove a document",
+    response_model_exclude_none=True,
+    responses={202: {"model": Removed, "description": "still at work: ask for the job"}, **errors(404)},
+)
+async def remove_document(who: Writer, service: TheService, response: Response, document_id: DocumentId) -> Removed:
+    """Remove a document with all that only it supports; questions no longer see it when this answers with 200."""
+
+    def work() -> tuple[int, JobRecord | None]:
+        if service.handover is None:
+            return service.index.remove([document_id], tenant=who.tenant), None
+        job = service.handover.remove(who.tenant, document_id)
+        job = service.jobs.wait(who.tenant, job.id, min(_REMOVAL_SECONDS, service.settings.api_deadline - 1))
+        return int(job.result.get("documents_removed", 0)), job
+
+    removed, job = await service.run(work, waits=True)
+    if job:
+        check_over(job)
+        response.status_code = 202 if job.status == "RUNNING" else 200
+    return Removed(removed=removed, job_id=job.id if job else None)

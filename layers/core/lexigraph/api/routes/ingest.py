@@ -9,9 +9,9 @@ from fastapi.responses import StreamingResponse
 
 from lexigraph.api import sse
 from lexigraph.api.auth import Writer
-from lexigraph.api.errors import ApiError
 from lexigraph.api.limits import FLAG, NUMBER, TEXT
 from lexigraph.api.openapi import errors, events
+from lexigraph.api.outcome import check_any_taken, check_over
 from lexigraph.api.relations_only import RELATE, RelationsOnly, begin_relate
 from lexigraph.api.schemas.ingest import IngestReply, IngestRequest
 from lexigraph.api.service import Service, TheService
@@ -63,7 +63,7 @@ async def ingest(
 ) -> IngestReply:
     """Take in what lies at ``path``, inside the folders that the settings allow, and answer when it is done.
 
-    A run that was interrupted goes on where it stopped.
+    A run that was interrupted goes on where it stopped. What cannot be read is in ``failures``; 422 when nothing can.
     """
     wait = min(wait, service.settings.api_deadline - 1)
 
@@ -73,8 +73,8 @@ async def ingest(
         return service.jobs.wait(who.tenant, job.id, wait)
 
     job = await service.run(work, waits=True)
-    if job.status == "FAILED":
-        raise ApiError(500, f"the job {job.id} failed: {job.reason}", code="ingest_failed")
+    check_over(job)
+    check_any_taken(job)
     response.status_code = 202 if job.status == "RUNNING" else 200
     return IngestReply.of(job)
 
@@ -126,6 +126,8 @@ def begin(
     checkpoint: bool = True,
 ) -> JobRecord:
     """Start a job for a path. Raise ``InvalidInput`` outside the roots, ``NotFound`` when nothing is there."""
+    if service.handover:
+        return service.handover.ingest(tenant, namespace, path, incremental=incremental, relations=relations)
     found = inside(path, service.settings)
     if not os.path.exists(found):  # noqa: PTH110  # Path.exists fails on a name too long for this system
         raise NotFound("path: no such file or folder")
@@ -136,10 +138,10 @@ def begin(
 
 
 def _interrupted(service: Service, tenant: Tenant, request: Mapping[str, Any]) -> bool:
-    """Tell whether the last job for the same path failed: what it finished is not done again (E-32)."""
+    """Tell whether the last job for the same path that is over failed: what it finished is not done again (E-32)."""
     same = ("paths", "namespace")
     for job in service.stores.registry.jobs(tenant, limit=100):
-        if all(job.request.get(name) == request[name] for name in same):
+        if job.status != "RUNNING" and all(job.request.get(name) == request[name] for name in same):
             return job.status == "FAILED"
     return False
 

@@ -50,6 +50,9 @@ async def query(who: Reader, service: TheService, body: QueryRequest) -> Respons
 
     def work(tell: sse.Tell) -> None:
         for piece in pieces:
+            if not tell.heard:
+                pieces.close()  # and with it the reply of the model, which costs
+                return
             tell(sse.ServerEvent({"text": piece}, name="token"))
         reply = answers.finish(pieces)
         tell(sse.ServerEvent(reply.pop("sources"), name="sources"))

@@ -43,7 +43,7 @@ class RelationState(Reply):
     co_occurs_with: int = Field(description="pairs of entities that stand in common chunks", examples=[345])
     total: int = Field(description="of all kinds", examples=[465])
     relation_extraction_enabled: bool = Field(description="ingestion asks a model for relations", examples=[False])
-    relation_debug: bool = Field(description="relations are logged", examples=[False])
+    relation_debug: bool = Field(description="each pair of chunks that a model was asked about is logged", examples=[False])
 
 
 class NoiseControl(Reply):

@@ -56,3 +56,6 @@ class Removed(Reply):
     """How many documents were removed."""
 
     removed: int = Field(description="documents removed", examples=[1])
+    job_id: str | None = Field(
+        description="the job that removes it, absent where that is done at once", default=None, examples=[None]
+    )

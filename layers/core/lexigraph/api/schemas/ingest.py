@@ -50,6 +50,7 @@ class IngestReply(Reply):
     documents_new: int = Field(description="documents taken in", default=0, examples=[1])
     documents_updated: int = Field(description="documents replaced", default=0, examples=[0])
     documents_unchanged: int = Field(description="documents skipped", default=0, examples=[0])
+    documents_removed: int = Field(description="records that a file holds no more", default=0, examples=[0])
     failures: list[FailureReply] = Field(description="what was not taken in", default_factory=list, examples=[[]])
 
     @classmethod

@@ -1,0 +1,32 @@
+"""API keys: how they look, how they are made, and by what they are known."""
+
+import hashlib
+import secrets
+from collections.abc import Iterable
+from typing import Any
+
+from lexigraph.model.errors import InvalidInput
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import SCOPES, ApiKey
+
+HEADER = "X-API-Key"
+PREFIX = "lxk_"
+LONGEST = 200
+
+
+def new_key(tenant: str, scopes: Iterable[str], *, name: str = "", **limits: Any) -> tuple[str, ApiKey]:
+    """Return a secret, which nobody can see again, and the key to keep. Raise ``InvalidInput`` for an unknown scope."""
+    wanted = set(scopes)
+    granted = tuple(scope for scope in SCOPES if scope in wanted)
+    if unknown := sorted(wanted - set(granted)):
+        raise InvalidInput(f"scope {unknown[0][:40]!r} is unknown: use {', '.join(SCOPES)}")
+    if not granted:
+        raise InvalidInput(f"scopes: give at least one of {', '.join(SCOPES)}")
+    key_id = f"{PREFIX}{secrets.token_hex(4)}"
+    secret = f"{key_id}_{secrets.token_urlsafe(32)}"
+    return secret, ApiKey(key_id, digest(secret), Tenant(tenant), granted, name, **limits)
+
+
+def digest(secret: str) -> str:
+    """Return what is kept of a key. Its 256 random bits need no slow hash."""
+    return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,0 +1,51 @@
+"""Where a client may put a file that is too large for a request; only where files are handed over."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from lexigraph.api.auth import Writer
+from lexigraph.api.errors import ApiError
+from lexigraph.api.limits import Body, Reply
+from lexigraph.api.openapi import errors
+from lexigraph.api.service import TheService
+from lexigraph.api.uploads import file_name
+
+router = APIRouter(prefix="/documents", tags=["documents"])
+
+
+class OfferRequest(Body):
+    """The file to come."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200, description="of the file", examples=["flow.md"])]
+    namespace: Annotated[
+        str, Field(min_length=1, max_length=128, description="what it is filed under", examples=["default"])
+    ] = "default"
+
+
+class OfferReply(Reply):
+    """Where to put it: ``PUT`` the bytes there, with these headers."""
+
+    url: str = Field(description="good for some minutes, and for this file alone", examples=["https://inbox.s3.../flow.md"])
+    headers: dict[str, str] = Field(description="to be sent with it", examples=[{"x-amz-meta-lexigraph-job": "0f6c2d1a"}])
+    expires_sec: int = Field(description="how long the address is good", examples=[900])
+    job_id: str = Field(description="ask /jobs for it", examples=["0f6c2d1a9b3e4f508172635445362718"])
+    status_url: str = Field(description="where to ask", examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
+
+
+@router.post("/upload-url", operation_id="offer_upload", summary="Say where to put a large file", responses=errors(404))
+async def offer_upload(who: Writer, service: TheService, body: OfferRequest) -> OfferReply:
+    """Begin a job that waits for a file, and answer where the client puts it."""
+    handover = service.handover
+    if handover is None:
+        raise ApiError(404, "this server takes files in itself", hint="POST /documents")
+    name = file_name(body.name)
+    job, offer = await service.run(lambda: handover.offer(who.tenant, body.namespace, name))
+    return OfferReply(
+        url=offer.url,
+        headers=offer.headers,
+        expires_sec=offer.seconds,
+        job_id=job.id,
+        status_url=f"/jobs/{job.id}",
+    )

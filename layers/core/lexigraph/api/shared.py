@@ -1,0 +1,124 @@
+"""What several server processes know together: answers, vectors of questions, and how often a key has asked.
+
+It is one SQLite file in a folder of their own, which goes when they do. What one process was told, every other knows with
+its next request; what a tenant has cleared is gone for all of them.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from lexigraph.api.caches import Key
+from lexigraph.inference.protocols import FloatArray
+from lexigraph.model.errors import StoreUnavailable
+from lexigraph.storage.embedded import Database
+
+T = TypeVar("T")
+
+_SCHEMA = """
+CREATE TABLE remembered (
+    k INTEGER PRIMARY KEY, kind TEXT NOT NULL, tenant TEXT NOT NULL, key TEXT NOT NULL, until REAL NOT NULL,
+    shown TEXT NOT NULL, value BLOB NOT NULL, UNIQUE (kind, tenant, key)
+);
+CREATE INDEX remembered_until ON remembered (kind, until);
+CREATE TABLE buckets (key TEXT PRIMARY KEY, left REAL NOT NULL, since REAL NOT NULL) WITHOUT ROWID;
+CREATE INDEX buckets_since ON buckets (since);
+"""
+_GET = "SELECT value FROM remembered WHERE kind = ? AND tenant = ? AND key = ? AND until >= ?"
+_PUT = "INSERT OR REPLACE INTO remembered (kind, tenant, key, until, shown, value) VALUES (?, ?, ?, ?, ?, ?)"
+_NAMES = "SELECT shown FROM remembered WHERE kind = ? AND tenant = ? AND until >= ? ORDER BY until, k"
+_TRIM = """
+DELETE FROM remembered WHERE kind = :kind AND (until < :now OR k IN (
+    SELECT k FROM remembered WHERE kind = :kind ORDER BY until DESC, k DESC LIMIT -1 OFFSET :most))
+"""
+_TAKE = "INSERT OR REPLACE INTO buckets VALUES (?, ?, ?)"
+
+
+class Shared:
+    """The file of the processes that share ``folder``. Safe between threads and processes.
+
+    Raise ``StoreUnavailable`` when it cannot be opened or written. ``clock`` has to be one clock for all processes.
+    """
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self._database, self._clock = Database(folder / "shared.sqlite", _SCHEMA), clock
+
+    def answers(self, most: int, seconds: float) -> "SharedMemory[Any]":
+        """Return the memory of answers: JSON data."""
+        return SharedMemory(self, "answer", most, seconds, lambda value: json.dumps(value).encode(), json.loads)
+
+    def embeddings(self, most: int, seconds: float) -> "SharedMemory[FloatArray]":
+        """Return the memory of the vectors of questions."""
+        return SharedMemory(
+            self,
+            "embedding",
+            most,
+            seconds,
+            lambda vector: np.asarray(vector, "<f4").tobytes(),
+            lambda kept: np.frombuffer(kept, "<f4"),
+        )
+
+    def wait(self, key: str, rate: int) -> float:
+        """Take a token as :class:`~lexigraph.api.auth.RateLimit` does, from a bucket that all processes take from."""
+        if rate <= 0:
+            return 0.0
+        each = rate / 60
+        with self._database.write() as c:
+            now = self._clock()
+            c.execute("DELETE FROM buckets WHERE since < ?", (now - 60,))  # full again
+            found = c.execute("SELECT left, since FROM buckets WHERE key = ?", (key,)).fetchone()
+            left, since = found or (float(rate), now)
+            left = min(float(rate), left + (now - since) * each)
+            c.execute(_TAKE, (key, left - 1 if left >= 1 else left, now))
+        return 0.0 if left >= 1 else (1 - left) / each
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+
+class SharedMemory(Generic[T]):
+    """As :class:`~lexigraph.api.caches.Remembered`, for all processes: the ``most`` values put last, for ``seconds``."""
+
+    def __init__(
+        self,
+        shared: Shared,
+        kind: str,
+        most: int,
+        seconds: float,
+        write: Callable[[T], bytes],
+        read: Callable[[bytes], T],
+    ) -> None:
+        self._database, self._clock = shared._database, shared._clock
+        self._kind, self._most, self._seconds, self._write, self._read = kind, most, seconds, write, read
+
+    def get(self, key: Key) -> T | None:
+        """Return the value, None when it is not known any more."""
+        with suppress(StoreUnavailable), self._database.read() as c:  # what cannot be remembered is found anew
+            asked = (self._kind, key[0], json.dumps(key[1:]), self._clock())
+            found = c.execute(_GET, asked).fetchone()
+            return self._read(found[0]) if found else None
+        return None
+
+    def put(self, key: Key, value: T, shown: str) -> None:
+        """Remember a value; ``shown`` is what its key is called to the tenant."""
+        now = self._clock()
+        row = (self._kind, key[0], json.dumps(key[1:]), now + self._seconds, shown, self._write(value))
+        with suppress(StoreUnavailable), self._database.write() as c:
+            c.execute(_PUT, row)
+            c.execute(_TRIM, {"kind": self._kind, "now": now, "most": self._most})
+
+    def names(self, tenant: str) -> list[str]:
+        """Return what is remembered for a tenant, the oldest first."""
+        with self._database.read() as c:
+            return [shown for (shown,) in c.execute(_NAMES, (self._kind, tenant, self._clock()))]
+
+    def clear(self, tenant: str) -> None:
+        """Forget all that belongs to a tenant."""
+        with self._database.write() as c:
+            c.execute("DELETE FROM remembered WHERE kind = ? AND tenant = ?", (self._kind, tenant))
