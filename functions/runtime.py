@@ -6,6 +6,7 @@ A function gets its event checked by a model; ``{"warmup": true}`` it answers wi
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ from lexigraph.storage.factory import RegistryFactory
 from lexigraph.storage.protocols import Registry
 
 E = TypeVar("E", bound=BaseModel)
+invocation: ContextVar[Any] = ContextVar("invocation")  # what Lambda says of the call under way
 
 logger = Logger(service="lexigraph")
 tracer = Tracer(service="lexigraph")
@@ -50,8 +52,13 @@ def function(model: type[E]) -> Callable[[Callable[[E], Any]], Callable[[dict[st
         @logger.inject_lambda_context(clear_state=True)
         @tracer.capture_lambda_handler(capture_response=False, capture_error=False)
         @metrics.log_metrics(capture_cold_start_metric=True)
-        def handler(event: dict[str, Any], _context: Any) -> Any:
-            return {"warm": True} if event.get("warmup") else work(parse(event=event, model=model))
+        def handler(event: dict[str, Any], context: Any) -> Any:
+            invocation.set(context)
+            if event.get("warmup"):
+                metrics.add_metric(name="WarmUps", unit=MetricUnit.Count, value=1)
+                return {"warm": True}
+            metrics.add_metric(name="Calls", unit=MetricUnit.Count, value=1)
+            return work(parse(event=event, model=model))
 
         return handler
 

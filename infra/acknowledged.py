@@ -22,12 +22,14 @@ _BY_STACK = {
 }
 # wildcards, each with its reason in docs/security.md; a test of the templates knows no other
 _WILDCARDS = {
-    "*": "X-Ray, network interfaces of functions in a VPC, and the delivery of workflow logs have no resources of their own",
+    "*": "X-Ray, network interfaces of functions in a VPC, the delivery of workflow logs and reranking have no resources of "
+    "their own",
     "{name}-data:ExportsOutputFnGetAttArtefactsC012E42AArnBAB43CB7/*": "the objects of our own bucket",
     "{name}-data:ExportsOutputFnGetAttDocuments7E5B2978Arn159F38C5/*": "the objects of our own bucket",
     "arn:<AWS::Partition>:neptune-db:<AWS::Region>:<AWS::AccountId>:{name}-graph:"
     "ExportsOutputFnGetAttClusterClusterResourceId7342BE98/*": "the data of a cluster has no finer resources",
     "arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:{name}/*": "the map's runs of our own machine",
+    "arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:{name}:*": "the map's runs of our own machine",
     "arn:<AWS::Partition>:bedrock:*::foundation-model/{llm}": "a model of several regions is asked in any of these",
 }
 _WITHOUT_FIREWALL = {"AwsSolutions-APIG3": "prod has a firewall; dev saves its price"}

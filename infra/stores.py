@@ -11,10 +11,14 @@ from infra.settings import Profile
 from infra.stacks.data import DOCUMENTS, WORK, DataStack
 from infra.stacks.graph import GraphStack
 from infra.stacks.vector import VectorStack
+from lexigraph.settings import DEFAULT_RERANK_MODEL
 
 Rights = Literal["read", "write", ""]
+RegistryRights = Literal["keys", "read", "write"]
 # what a reader may write: what sessions of recall have touched
 READERS_WRITE = ("t#*#session#*", "t#*#sessions")
+# what the authorizer may read: API keys by their digests
+KEYS = ("system#key#*",)
 
 
 @dataclass(frozen=True)
@@ -51,26 +55,38 @@ class Stores:
         function: Function,
         *,
         graph: Rights = "",
-        registry: Rights = "read",
+        registry: RegistryRights = "read",
         artefacts: Rights = "",
         models: bool = False,
     ) -> None:
-        """Give a function the rights that it needs and no other; ``graph`` is that on graph and vectors."""
+        """Give a function the rights that it needs and no other.
+
+        ``graph`` is that on graph and vectors. Of the registry, ``keys`` reads API keys alone; who reads the graph may also
+        note what a session has seen, and with ``models`` rerank.
+        """
         role = function.own_role
         if graph and self.graph:
             self.graph.grant(role, write=graph == "write")
         if graph and self.vectors:
             self.vectors.grant(role, write=graph == "write", name=function.job)
-        self.data.grant_registry(role, write=registry == "write", sessions=READERS_WRITE if graph == "read" else ())
+        self.data.grant_registry(
+            role,
+            write=registry == "write",
+            only=KEYS if registry == "keys" else (),
+            notes=READERS_WRITE if graph == "read" else (),
+        )
         if artefacts:
             self.data.grant_objects(role, self.data.artefacts, write=artefacts == "write")
         if models and self.profile.aws:
-            role.add_to_principal_policy(self._models())
+            role.add_to_principal_policy(self._models(reranks=graph == "read"))
+            if graph == "read":
+                role.add_to_principal_policy(iam.PolicyStatement(actions=["bedrock:Rerank"], resources=["*"]))
 
-    def _models(self) -> iam.PolicyStatement:
+    def _models(self, *, reranks: bool) -> iam.PolicyStatement:
         """Return the right to ask the models of the profile. A profile of several regions asks them in any of these."""
         resources = []
-        for spec in (self.profile.embedding_model, self.profile.llm):
+        reranker = (f"bedrock:{DEFAULT_RERANK_MODEL}",) if reranks else ()
+        for spec in (self.profile.embedding_model, self.profile.llm, *reranker):
             kind, _, model = spec.partition(":")
             if kind != "bedrock":
                 continue

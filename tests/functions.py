@@ -23,14 +23,14 @@ from tests.standins.aws_server import ENVIRONMENT, REGION
 from tests.standins.cloud import Cloud
 
 EVENTS = Path(__file__).parents[1] / "events"
-BUCKET = "lexigraph-inbox"
+INBOX = "lexigraph-inbox"  # as the payloads name it
 KEY = "default/default/harbour.md"
 ALL = (*FUNCTIONS, "start", "authorize", "query", "manage")
 
 
 def event(name: str, **replaced: Any) -> dict[str, Any]:
     """Return a payload of ``events/``, with values replaced wherever they stand under these names."""
-    return _replaced(json.loads((EVENTS / f"{name}.json").read_text()), replaced)
+    return _replaced(json.loads((EVENTS / f"{name}.json").read_text().replace(INBOX, inbox())), replaced)
 
 
 def message(name: str, **replaced: Any) -> dict[str, Any]:
@@ -39,6 +39,11 @@ def message(name: str, **replaced: Any) -> dict[str, Any]:
     for record in found["Records"]:
         record["body"] = json.dumps(_replaced(json.loads(record["body"]), replaced))
     return found
+
+
+def inbox() -> str:
+    """Return the bucket of the deployment."""
+    return work.inbox().place.name
 
 
 def _replaced(value: Any, replaced: Mapping[str, Any]) -> Any:
@@ -71,12 +76,12 @@ class Deployed:
 
     def put(self, text: str, key: str = KEY, **options: Any) -> str:
         """Put a file into the inbox; return its version."""
-        told = self.cloud.client("s3").put_object(Bucket=BUCKET, Key=key, Body=text.encode(), **options)
+        told = self.cloud.client("s3").put_object(Bucket=inbox(), Key=key, Body=text.encode(), **options)
         return str(told["VersionId"])
 
     def delete(self, key: str = KEY) -> None:
         """Delete a file from the inbox."""
-        self.cloud.client("s3").delete_object(Bucket=BUCKET, Key=key)
+        self.cloud.client("s3").delete_object(Bucket=inbox(), Key=key)
 
     def started(self) -> list[dict[str, Any]]:
         """Return the inputs of the executions that were started, oldest first."""
@@ -96,21 +101,22 @@ def deployed(folder: Path, *, aws: bool = False, carried_out: bool = False, **en
 
     before = dict(os.environ)
     with Cloud({name: lambda payload, name=name: invoke(name, payload) for name in ALL}) as cloud:
-        inbox = cloud.s3(BUCKET)
-        cloud.client("s3").put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
+        name = f"{INBOX}-{cloud.port}"  # moto keeps buckets and tables for the whole process
+        there = cloud.s3(name)
+        cloud.client("s3").put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
         os.environ |= {
             **ENVIRONMENT,
             "AWS_DEFAULT_REGION": REGION,
             "AWS_ENDPOINT_URL": cloud.url,
             "POWERTOOLS_LOG_LEVEL": "CRITICAL",
             "LEXIGRAPH_DATA": str(folder),
-            "LEXIGRAPH_INBOX": inbox,
-            "LEXIGRAPH_ARTEFACT_STORE": cloud.s3("lexigraph-artefacts", "work"),
+            "LEXIGRAPH_INBOX": there,
+            "LEXIGRAPH_ARTEFACT_STORE": cloud.s3(f"artefacts-{cloud.port}", "work"),
             **environment,
         }
         if aws:
-            os.environ["LEXIGRAPH_REGISTRY"] = os.environ["LEXIGRAPH_CACHE"] = cloud.dynamodb("lexigraph")
-            os.environ["LEXIGRAPH_DOCUMENT_STORE"] = cloud.s3("lexigraph-artefacts", "documents")
+            os.environ["LEXIGRAPH_REGISTRY"] = os.environ["LEXIGRAPH_CACHE"] = cloud.dynamodb(f"lexigraph-{cloud.port}")
+            os.environ["LEXIGRAPH_DOCUMENT_STORE"] = cloud.s3(f"artefacts-{cloud.port}", "documents")
         arns = {name: cloud.arn(name) for name in FUNCTIONS}
         with cloud.state_machine(definition(arns), carried_out=carried_out) as arn:
             os.environ["LEXIGRAPH_WORKFLOW"] = arn

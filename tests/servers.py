@@ -51,25 +51,30 @@ class Unavailable(Exception):
     """A server cannot be had on this machine; the message says why, and what would help."""
 
 
-def jars_folder() -> Path:
-    """Return the folder of the Gremlin Server's jars, outside the repository. They may not be there yet."""
+def jars_folder(here: Path = HERE) -> Path:
+    """Return the folder of a server's jars, outside the repository; ``here`` tells which. They may not be there yet."""
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    known = hashlib.sha256((HERE / "checksums.txt").read_bytes()).hexdigest()
-    return caches / "lexigraph" / f"gremlin-server-{known[:12]}"
+    known = hashlib.sha256((here / "checksums.txt").read_bytes()).hexdigest()
+    return caches / "lexigraph" / f"{here.name}-server-{known[:12]}"
 
 
 def fetch_gremlin_server() -> Path:
-    """Fetch the jars unless they are there, and return their folder. Raise ``Unavailable``."""
-    folder = jars_folder()
-    if not _faults(folder):
+    """Fetch the jars of the Gremlin Server. Raise ``Unavailable``."""
+    return fetch_jars(HERE)
+
+
+def fetch_jars(here: Path) -> Path:
+    """Fetch the jars of a server unless they are there, and return their folder. Raise ``Unavailable``."""
+    folder, what = jars_folder(here), f"the {here.name} server"
+    if not faults(folder, here):
         return folder
     maven = shutil.which("mvn")
     if maven is None:
-        raise Unavailable("the Gremlin Server's jars are fetched by Maven, which is not installed (apt install maven)")
+        raise Unavailable(f"the jars of {what} are fetched by Maven, which is not installed (apt install maven)")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as made:
         target = Path(made) / "jars"
-        command = [maven, "-q", "-B", "-C", "-f", str(HERE / "pom.xml"), _MAVEN, "-DincludeScope=runtime"]
+        command = [maven, "-q", "-B", "-C", "-f", str(here / "pom.xml"), _MAVEN, "-DincludeScope=runtime"]
         try:
             done = subprocess.run(
                 [*command, f"-DoutputDirectory={target}"],
@@ -79,11 +84,11 @@ def fetch_gremlin_server() -> Path:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise Unavailable(f"Maven did not fetch the Gremlin Server within {_FETCH_SECONDS:.0f} s") from None
+            raise Unavailable(f"Maven did not fetch {what} within {_FETCH_SECONDS:.0f} s") from None
         if done.returncode:
-            raise Unavailable(f"Maven could not fetch the Gremlin Server: {(done.stdout + done.stderr).strip()[-300:]}")
-        if faults := _faults(target):
-            raise Unavailable(f"the Gremlin Server's jars are not what checksums.txt says: {', '.join(faults)}")
+            raise Unavailable(f"Maven could not fetch {what}: {(done.stdout + done.stderr).strip()[-300:]}")
+        if wrong := faults(target, here):
+            raise Unavailable(f"the jars of {what} are not what checksums.txt says: {', '.join(wrong)}")
         shutil.rmtree(folder, ignore_errors=True)
         target.rename(folder)
     return folder
@@ -109,7 +114,7 @@ def gremlin_server() -> int:
     Raise ``Unavailable`` when ``make servers`` did not fetch it, there is no Java, or it does not start.
     """
     folder = jars_folder()
-    if _faults(folder):
+    if faults(folder):
         raise Unavailable("the Gremlin Server is not here: run make servers")
     for _ in range(3):  # the port may be taken between the look for a free one and the start
         if port := _start(java(), folder):
@@ -138,18 +143,18 @@ def _start(executable: str, jars: Path) -> int | None:
     command = [executable, *options, "org.apache.tinkerpop.gremlin.server.GremlinServer", str(folder / "server.yaml")]
     with (folder / "log").open("w") as log:
         server = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, start_new_session=True)
-    atexit.register(_end, server, folder)
+    atexit.register(end, server, folder)
     deadline = time.monotonic() + _START_SECONDS
     while server.poll() is None and time.monotonic() < deadline:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return port
         time.sleep(0.05)
-    _end(server, folder)
+    end(server, folder)
     return None
 
 
-def _end(server: subprocess.Popen[bytes], folder: Path) -> None:
+def end(server: subprocess.Popen[bytes], folder: Path) -> None:
     """End a server by its process, and what it wrote."""
     if server.poll() is None:
         server.terminate()
@@ -161,9 +166,9 @@ def _end(server: subprocess.Popen[bytes], folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _faults(folder: Path) -> list[str]:
+def faults(folder: Path, here: Path = HERE) -> list[str]:
     """Return the names of the jars that are missing, changed, or not in the list."""
-    expected = dict(reversed(line.split()) for line in (HERE / "checksums.txt").read_text().splitlines())
+    expected = dict(reversed(line.split()) for line in (here / "checksums.txt").read_text().splitlines())
     there = {path.name for path in folder.glob("*.jar")}
     wrong = [name for name in there & expected.keys() if _checksum(folder / name) != expected[name]]
     return sorted({*wrong, *(there ^ expected.keys())})
@@ -188,6 +193,9 @@ def main() -> None:
         print(f"Gremlin Server: not available, its tests are skipped: {error}")
     else:
         print(f"Gremlin Server: starts in {time.monotonic() - begin:.1f} s, from {folder}")
+    from tests.opensearch_server import tell
+
+    tell()
 
 
 if __name__ == "__main__":

@@ -11,8 +11,10 @@ from aws_lambda_powertools.utilities.idempotency import (
     idempotent_function,
 )
 
+from functions.runtime import invocation
+
 TABLE = "LEXIGRAPH_IDEMPOTENCY_TABLE"
-_SECONDS = 86_400
+_SECONDS = 86_400  # for which it is remembered
 
 
 @cache
@@ -26,12 +28,10 @@ def once(work: Callable[[], None], told: dict[str, Any]) -> None:
         work()
         return
 
-    @idempotent_function(
-        data_keyword_argument="told",
-        persistence_store=_kept(),
-        config=IdempotencyConfig(expires_after_seconds=_SECONDS),
-        key_prefix="start",
-    )
+    config = IdempotencyConfig(expires_after_seconds=_SECONDS)
+    config.register_lambda_context(invocation.get())  # how long it may be under way before another may begin
+
+    @idempotent_function(data_keyword_argument="told", persistence_store=_kept(), config=config, key_prefix="start")
     def run(*, told: dict[str, Any]) -> None:  # noqa: ARG001  # what it is known by
         work()
 

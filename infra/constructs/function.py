@@ -1,6 +1,7 @@
 """A Lambda function of ours: a role of its own that may nothing yet, a log group that ends, tracing, our layers."""
 
 import sys
+import sysconfig
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -45,6 +46,11 @@ def runtime(profile: Profile) -> lambda_.Runtime:
     version = f"{sys.version_info.major}.{sys.version_info.minor}" if profile.python == "host" else profile.python
     found: lambda_.Runtime = getattr(lambda_.Runtime, f"PYTHON_{version.replace('.', '_')}")
     return found
+
+
+def _packages(profile: Profile) -> dict[str, str]:
+    """Return where a function on the host finds what layers hold elsewhere: the packages that are installed here."""
+    return {"PYTHONPATH": sysconfig.get_paths()["purelib"]} if profile.machine == "host" else {}
 
 
 class Function(lambda_.Function):
@@ -92,7 +98,7 @@ class Function(lambda_.Function):
             code=code,
             handler=handler or f"functions.{job}.handler.handler",
             layers=list(layers),
-            environment={"POWERTOOLS_LOG_LEVEL": "INFO", **environment},
+            environment={"POWERTOOLS_LOG_LEVEL": "INFO", **_packages(profile), **environment},
             memory_size=memory,
             timeout=Duration.seconds(seconds),
             ephemeral_storage_size=Size.mebibytes(scratch) if scratch != 512 else None,

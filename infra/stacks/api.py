@@ -27,6 +27,7 @@ _KEY_CACHE_SECONDS = 60
 # operations by function; all others of the API go to `query`, and so does what the API does not know
 _MANAGED = (
     "POST /documents",
+    "POST /documents/upload-url",
     "DELETE /documents/{document_id}",
     "POST /ingest",
     "POST /estimate",
@@ -52,10 +53,13 @@ _ERRORS: Mapping[str, tuple[apigateway.ResponseType, str, str, str]] = {
 
 
 def operations() -> list[str]:
-    """Return what the API offers, as ``GET /jobs/{job_id}``: from its description, and MCP, which it leaves out."""
+    """Return what the API offers, as ``GET /jobs/{job_id}``: from its description, and what that leaves out.
+
+    These are MCP, and where to put a large file, which only a server that hands files over tells.
+    """
     paths = json.loads((ROOT / "docs" / "openapi.json").read_text("utf-8"))["paths"]
     known = [f"{m.upper()} {path.rstrip('/')}" for path, methods in paths.items() for m in methods if m in _METHODS]
-    return sorted({*known, "POST /mcp", "GET /mcp", "DELETE /mcp"})
+    return sorted({*known, "POST /documents/upload-url", "POST /mcp", "GET /mcp", "DELETE /mcp"})
 
 
 class ApiStack(Stack):
@@ -80,6 +84,7 @@ class ApiStack(Stack):
             **stores.environment,
             "LEXIGRAPH_WORKFLOW": ingestion.machine.state_machine_arn,
             "LEXIGRAPH_USAGE_KEYS": json.dumps({"*": usage_key}),
+            "LEXIGRAPH_INGEST_ROOTS": "[]",  # files come by the bucket, none from the function's own disk
         }
         behind = {"LEXIGRAPH_API_AUTH": "gateway"}
         made: dict[str, Any] = {"profile": profile, "code": code}
@@ -108,14 +113,15 @@ class ApiStack(Stack):
             snap_start=True,
         )
         self.functions = {"authorize": self.authorize, "query": self.query, "manage": self.manage}
-        stores.grant(self.authorize)
-        stores.grant(self.query, graph="read", artefacts="read", models=True)
+        stores.grant(self.authorize, registry="keys")
+        stores.grant(self.query, graph="read", models=True)
         self._grant_ingest(stores, ingestion, self.manage)
         if profile.aws:
             self._streaming(made, core, environment, inside)
-            stores.grant(self.functions["stream"], graph="read", artefacts="read", models=True)
+            stores.grant(self.functions["stream"], graph="read", models=True)
             self._grant_ingest(stores, ingestion, self.functions["follow"])
         self.api = self._api(profile)
+        self._metered = profile.aws  # the emulator takes the caller's key for that of the usage plan
         self._routes()
         self._usage(usage_key)
         if profile.web_firewall:
@@ -124,7 +130,7 @@ class ApiStack(Stack):
 
     def _grant_ingest(self, stores: Stores, ingestion: IngestionStack, function: Function) -> None:
         """Let a function take documents in and out: by the bucket, the state machine and the registry alone."""
-        stores.grant(function, registry="write", artefacts="read")
+        stores.grant(function, registry="write")
         stores.data.grant_objects(function.own_role, stores.data.documents, write=True)
         ingestion.machine.grant_start_execution(function)
 
@@ -231,7 +237,7 @@ class ApiStack(Stack):
             to,
             authorizer=self._authorizer if closed else None,
             authorization_type=None if closed else apigateway.AuthorizationType.NONE,
-            api_key_required=closed,
+            api_key_required=closed and self._metered,
         )
 
     def _usage(self, value: str) -> None:

@@ -13,8 +13,9 @@ from constructs import Construct
 from infra.settings import Profile
 from lexigraph.storage.registry import dynamodb_table as layout
 
-READ_ITEMS = ("GetItem", "BatchGetItem", "Query", "DescribeTable")
+READ_ITEMS = ("GetItem", "BatchGetItem", "Query")
 WRITE_ITEMS = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "ConditionCheckItem")
+NOTE_ITEMS = ("PutItem", "UpdateItem")
 DOCUMENTS, WORK = "documents", "work"  # in the bucket of artefacts: texts and tables to keep, and what steps hand on
 WORK_DAYS = 14
 
@@ -105,12 +106,17 @@ class DataStack(Stack):
             removal_policy=self.removal,
         )
 
-    def grant_registry(self, role: iam.IRole, *, write: bool, sessions: Sequence[str] = ()) -> None:
-        """Let a role read the registry, or also write it; of ``sessions``, patterns of keys, also who only reads."""
-        self._allow(role, "dynamodb", READ_ITEMS, [self.table.table_arn])
-        if write or sessions:
-            keys = None if write else {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": list(sessions)}}
-            self._allow(role, "dynamodb", WRITE_ITEMS, [self.table.table_arn], keys)
+    def grant_registry(self, role: iam.IRole, *, write: bool, only: Sequence[str] = (), notes: Sequence[str] = ()) -> None:
+        """Let a role read the registry, or also write it.
+
+        ``only``: no other items than those of these patterns of keys. ``notes``: who reads may write items of these.
+        """
+        table = [self.table.table_arn]
+        self._allow(role, "dynamodb", READ_ITEMS, table, _leading(only))
+        if write:
+            self._allow(role, "dynamodb", WRITE_ITEMS, table, _leading(only))
+        elif notes:
+            self._allow(role, "dynamodb", NOTE_ITEMS, table, _leading(notes))
         self._allow_key(role)
 
     def grant_started(self, role: iam.IRole) -> None:
@@ -143,6 +149,10 @@ class DataStack(Stack):
     def _allow_key(self, role: iam.IRole) -> None:
         if self.key:
             self._allow(role, "kms", ("Decrypt", "GenerateDataKey"), [self.key.key_arn])
+
+
+def _leading(keys: Sequence[str]) -> Mapping[str, Any] | None:
+    return {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": list(keys)}} if keys else None
 
 
 def _attribute(name: str) -> dynamodb.Attribute:

@@ -13,8 +13,8 @@ from infra.settings import Profile
 from infra.stacks.network import NetworkStack
 
 PORT = 8182
-READ = ("neptune-db:ReadDataViaQuery", "neptune-db:GetQueryStatus", "neptune-db:GetEngineStatus")
-WRITE = (*READ, "neptune-db:WriteDataViaQuery", "neptune-db:DeleteDataViaQuery", "neptune-db:CancelQuery")
+READ = ("neptune-db:ReadDataViaQuery", "neptune-db:GetEngineStatus")
+WRITE = (*READ, "neptune-db:WriteDataViaQuery", "neptune-db:DeleteDataViaQuery")
 QUERY_TIMEOUT_MS = 120_000
 
 

@@ -100,7 +100,8 @@ class IngestionStack(Stack):
         machine.add_to_role_policy(
             iam.PolicyStatement(
                 actions=["states:DescribeExecution", "states:StopExecution", "states:RedriveExecution"],
-                resources=[f"{own}:execution:{name}/*"],
+                # of a map's runs, in both forms that AWS documents
+                resources=[f"{own}:execution:{name}/*", f"{own}:execution:{name}:*"],
             )
         )
         return machine

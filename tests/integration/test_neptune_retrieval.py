@@ -27,7 +27,7 @@ BUDGETS = {
     "TopicBeamSearch": 4,
     "SemanticGuidedRetriever": 3,
     "MultihopRetriever": 5,
-    "MultidocRetriever": 1,
+    "MultidocRetriever": 2,
     "HybridRetriever": 3,
     "RecallRetriever": 3,
     "RecallSearch": 3,
@@ -62,7 +62,9 @@ def retrieve(stores: Stores, name: str, question: Question) -> Any:
     if name == "RecallRetriever":
         recall = make(stores.graph, stores.vectors, stores.registry, embedder=WordEmbedder(), clock=lambda: 1_000_000.0)
         return recall.retrieve(DEFAULT_TENANT, question)
-    return make(stores.graph, stores.vectors, embedder=WordEmbedder(), settings=Settings()).retrieve(DEFAULT_TENANT, question)
+    return make(stores.graph, stores.vectors, embedder=WordEmbedder(), settings=Settings()).retrieve(
+        DEFAULT_TENANT, question
+    )
 
 
 def same(both: tuple[Stores, Stores], neptune: NeptuneStandIn, name: str, question: Question) -> None:

@@ -1,9 +1,9 @@
 """The graph store in Neptune: its writes are several queries, killed between any two, repeated, in each other's way."""
 
-import random
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,15 @@ import pytest
 from lexigraph.model.errors import Conflict, StoreUnavailable
 from lexigraph.model.ids import entity_id
 from lexigraph.model.relations import ChunkRelation, PairObservation
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import DEFAULT_TENANT, Tenant
 from lexigraph.storage.factory import GraphStoreFactory
 from lexigraph.storage.graph.neptune import NeptuneGraphStore
 from lexigraph.storage.graph.sqlite import SqliteGraphStore
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SourceVersion
+from tests.laptop import laptop, open_laptop, write_pages
 from tests.standins.neptune import Fault, NeptuneStandIn
 from tests.standins.neptune_falkor import falkor
-from tests.worlds import Said, said, settle, show, take_out, version
+from tests.worlds import said, settle, show, take_out, version
 
 A = Tenant("a")
 BORN, MOVED = ("Marie Curie", "was born in", "Warsaw"), ("Marie Curie", "moved to", "Paris")
@@ -322,74 +323,25 @@ def test_the_factory_opens_the_store_for_its_scheme(cluster: NeptuneStandIn) -> 
     opened.close()
 
 
-# ---------------------------------------------------------------- random changes
-
-
-def page(rng: random.Random, n: int, number: int) -> SourceVersion:
-    """A version of page ``n``: some of its four parts in some order, of names and facts that all pages share."""
-    told = random.Random(n)
-    parts = {f"Part {n}.{k}": [sentence(told, f"{n}.{k}.{i}") for i in range(2)] for k in range(4)}
-    chosen = rng.sample(list(parts), rng.randint(1, 4))
-    title = rng.choice([f"Page {n}", "Ada"])
-    aliases = rng.choice([[], [("Countess", "Ada")]])
-    chunks = {k: parts[k] for k in chosen}
-    return version(
-        A, title, chunks, number=number, aliases=aliases, uri=f"file:///{n}.md", metadata={"k": rng.randint(0, 2)}
-    )
-
-
-def sentence(rng: random.Random, at: str) -> Said:
-    a, b = rng.sample(["Ada", "ada", "Bea|Person", "BEA", "Cid|Animal", "Dora"], 2)
-    fact = (a.partition("|")[0], rng.choice(["knew", "met"]), b.partition("|")[0])
-    return said(f"In {at} {' '.join(fact)}.", a, b, facts=[fact] if rng.random() < 0.7 else [])
-
-
-def some_change(rng: random.Random, live: dict[int, int], chunks: list[str]) -> Callable[[GraphStore], Any]:
-    """Return a step of an ingestion, which may be one that another never followed; ``live`` are versions by page."""
-    n = rng.randrange(3)
-    v = page(rng, n, live.get(n, 0) + 1)
-    source = v.source.id
-    match rng.choice(["write", "publish", "show", "collect", "remove", "synonyms", "relate", "settle"]):
-        case "write":
-            return lambda s: s.write(A, [v])
-        case "publish":
-            live[n] = v.source.version
-            return lambda s: (s.write(A, [v]), s.publish(A, [v.source]))
-        case "show":
-            live[n] = v.source.version
-            return lambda s: show(s, A, v)
-        case "collect":
-            return lambda s: (s.doomed(A, [source]), s.collect(A, [source]), s.node_ids(A, source), s.chunk_ids(A, source))
-        case "remove":
-            live.pop(n, None)
-            return lambda s: take_out(s, A, source)
-        case "synonyms":
-            pairs = rng.choice([[], [("Countess", "Bea")], [("X", "Ada"), ("Y", "Bea")]])
-            return lambda s: s.set_synonyms(A, pairs)
-        case "relate" if len(chunks) > 1:
-            first, second = rng.sample(chunks, 2)
-            types = rng.sample(["CAUSES", "FOLLOWS", "REFERENCES"], rng.randint(0, 2))
-            made = tuple(ChunkRelation(first, second, type_, 0.5, "words") for type_ in types)
-            seen = PairObservation(first, second, rng.choice("mn"), "how", made, rng.choice(["", "", "failed"]))
-            keep = rng.random() < 0.4
-            return lambda s: s.relate(A, [seen], keep=keep)
-    return lambda s: settle(s, A)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
-def test_random_changes_leave_what_they_leave_in_the_embedded_store(
-    seed: int, tmp_path: Path, store: NeptuneGraphStore
+def test_an_ingestion_over_both_stores_makes_the_same_graph_also_after_its_store_failed(
+    tmp_path: Path, cluster: NeptuneStandIn, store: NeptuneGraphStore
 ) -> None:
-    rng, live = random.Random(seed), dict[int, int]()
-    with closing(SqliteGraphStore(f"sqlite:///{tmp_path}")) as embedded:
-        for at in range(30):
-            chunks = [f"chunk:{row[0]}" for row in embedded.dump(A)["chunk"]]
-            change = some_change(rng, live, chunks)
-            assert change(store) == change(embedded), at
-        for each in (store, embedded):
-            each.collect(A, each.source_ids(A))
-            settle(each, A)
-        assert store.dump(A) == embedded.dump(A)
-        assert store.stats(A) == embedded.stats(A)
-        assert store.relation_counts(A) == embedded.relation_counts(A)
+    texts = {"Ada": "Ada King wrote to Charles Babbage.", "Mill": "Charles Babbage built the Mill.", "Dam": "The Dam holds."}
+    files = write_pages(tmp_path / "files", texts)
+    embedded = open_laptop(tmp_path / "embedded")
+    own = open_laptop(tmp_path / "neptune")
+    own.graph.close()
+    over = replace(own, graph=store)
+    calm, disturbed = laptop(tmp_path / "embedded", embedded), laptop(tmp_path / "neptune", over)
+
+    for text in ("Ada King wrote notes on the Mill.", "Charles Babbage and Ada King met."):
+        killed_after(cluster, 9)
+        with pytest.raises(StoreUnavailable):
+            disturbed.ingest([files])
+        cluster.faults.clear()
+        for index in (calm, disturbed):
+            assert not index.ingest([files]).failures
+        assert store.dump(DEFAULT_TENANT) == embedded.graph.dump(DEFAULT_TENANT)
+        write_pages(files, {"Ada": text})
+    embedded.close()
+    over.close()

@@ -43,7 +43,7 @@ class Cloud(AwsServer):
         role = f"arn:aws:iam::{ACCOUNT}:role/workflow"
         states = self.client("stepfunctions")
         try:
-            made = states.create_state_machine(name="ingest", definition=json.dumps(definition), roleArn=role)
+            made = states.create_state_machine(name=f"ingest-{self.port}", definition=json.dumps(definition), roleArn=role)
             yield made["stateMachineArn"]
             states.delete_state_machine(stateMachineArn=made["stateMachineArn"])
         finally:
@@ -57,19 +57,6 @@ class Cloud(AwsServer):
             assert time.monotonic() < deadline, "the execution does not end"
             time.sleep(0.05)
         return found
-
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        """Take away what was made here: moto keeps it for the whole process."""
-        from moto.dynamodb.models import dynamodb_backends
-        from moto.s3.models import s3_backends
-
-        buckets = s3_backends[ACCOUNT]["aws"]
-        for name in self._made:
-            dynamodb_backends[ACCOUNT][REGION].tables.pop(name, None)
-            if name in buckets.buckets:
-                buckets.buckets[name].keys.clear()
-                buckets.delete_bucket(name)
-        super().__exit__(kind, *rest)
 
     def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
         if request.path.startswith(_INVOKE):

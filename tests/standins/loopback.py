@@ -41,6 +41,9 @@ class LoopbackServer:
             def do_DELETE(self) -> None:
                 self.do_POST()
 
+            def do_HEAD(self) -> None:
+                self.do_POST()
+
             def log_message(self, *_: Any) -> None:
                 """Keep the test output clean."""
 

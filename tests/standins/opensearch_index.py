@@ -18,6 +18,7 @@ Json = dict[str, Any]
 Scores = dict[str, float]
 
 _WORD = re.compile(r"[^\W_]+")
+_FOLDED = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d"})
 _LONGEST_KEYWORD = 32_766  # bytes; Lucene takes no longer term
 _MOST_TERMS, _MOST_CLAUSES, _WINDOW = 65_536, 1_024, 10_000
 _K1, _B = 1.2, 0.75
@@ -45,6 +46,8 @@ class Words:
     total: int = 0
 
     def add(self, id_: str, words: list[str]) -> None:
+        if not words:  # counts nowhere
+            return
         self.lengths[id_] = len(words)
         self.total += len(words)
         for word in words:
@@ -52,7 +55,7 @@ class Words:
             found[id_] = found.get(id_, 0) + 1
 
     def remove(self, id_: str, words: list[str]) -> None:
-        self.total -= self.lengths.pop(id_)
+        self.total -= self.lengths.pop(id_, 0)
         for word in set(words):
             del self.counts[word][id_]
             if not self.counts[word]:
@@ -254,7 +257,7 @@ class Index:
     def _match(self, told: Json) -> Scores:
         ((name, options),) = told.items()
         words = self._analyzers[self._field(name, "text")["analyzer"]](options["query"])
-        return _sum(self._words[name].score(word) for word in dict.fromkeys(words))
+        return _sum(self._words[name].score(word) for word in words)
 
     def _prefix(self, told: Json) -> Scores:
         """Only the first words in their order take part, all as rare as the most frequent of them."""
@@ -327,9 +330,9 @@ def _analyzer(filters: list[Any]) -> Callable[[str], list[str]]:
         if filter_ == "lowercase":
             return word.lower()
         if filter_ == "asciifolding":
-            return "".join(c for c in normalize("NFKD", word) if not combining(c))
+            return "".join(c for c in normalize("NFKD", word) if not combining(c)).translate(_FOLDED)
         if filter_ == "porter_stem":
-            return str(stemmer.stemWord(word))
+            return str(stemmer.stemWord(word)) if len(word) > 2 else word
         if isinstance(filter_, dict) and filter_["type"] == "truncate":
             return word[: filter_["length"]]
         raise invalid(f"failed to find filter [{filter_}]", "illegal_argument_exception")

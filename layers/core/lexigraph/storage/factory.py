@@ -38,10 +38,10 @@ class GraphStoreFactory:
 
     @staticmethod
     def for_graph_store(connection: str | GraphStore | None = None, **options: Any) -> GraphStore:
-        """Return the graph store of ``sqlite:///FOLDER``; None is the one of the settings, a store is returned as it is.
+        """Return the graph store of ``sqlite:///FOLDER`` or ``neptune-db://HOST[:PORT]``; None is the one of the settings.
 
-        ``options`` are further arguments of the back end. Raise ``InvalidInput`` for a connection that cannot be used,
-        ``StoreUnavailable`` when the store cannot be opened.
+        A store is returned as it is. ``options`` are further arguments of the back end. Raise ``InvalidInput`` for a
+        connection that cannot be used, ``StoreUnavailable`` when the store cannot be opened.
         """
         if isinstance(connection, GraphStore):
             return connection

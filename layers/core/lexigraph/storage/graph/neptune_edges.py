@@ -28,20 +28,22 @@ _FACTS_OF = f"""
         CALL {{
             WITH entities, a
             {FACT} AND id(a) <> id(b)
-            RETURN f, b, st, c ORDER BY b IN entities DESC, b.df, id(b), f.predicate, id(f) LIMIT $per_node
+            WITH f, b, b IN entities AS asked, min(id(c)) AS chunk
+            RETURN f, b, chunk ORDER BY asked DESC, b.df, id(b), f.predicate, id(f) LIMIT $per_node
         }}
-        RETURN a, f, b, st, c
+        RETURN a, f, b, chunk
         UNION ALL
         WITH entities, calm
         UNWIND calm AS b
         CALL {{
             WITH entities, b
             {FACT} AND id(a) <> id(b)
-            RETURN f, a, st, c ORDER BY a IN entities DESC, a.df, id(a), f.predicate, id(f) LIMIT $per_node
+            WITH f, a, a IN entities AS asked, min(id(c)) AS chunk
+            RETURN f, a, chunk ORDER BY asked DESC, a.df, id(a), f.predicate, id(f) LIMIT $per_node
         }}
-        RETURN a, f, b, st, c
+        RETURN a, f, b, chunk
     }}
-    RETURN collect([id(c), id(st), id(f), f.subject, f.predicate, f.object, id(a), id(b)]) AS facts,
+    RETURN collect([chunk, '', id(f), f.subject, f.predicate, f.object, id(a), id(b)]) AS facts,
         collect(DISTINCT a) + collect(DISTINCT b) AS fact_ends
 """
 # The statements that name an entity, and those of a topic as they read
@@ -52,11 +54,11 @@ _STATEMENTS_NAMING = """
         WITH statements, placed, e
         MATCH (e)<-[m:MENTIONS]-(st:Statement)-[i:MENTIONED_IN]->(c:Chunk)-[p:EXTRACTED_FROM]->(s:Source)
         WHERE id(c) = m.chunk AND SEEN
-        WITH st, c, st IN statements AS asked, c IN placed AS late, p.seq AS seq, i.position AS position
-        RETURN st, c ORDER BY asked DESC, late, CASE WHEN late THEN seq ELSE 0 END, CASE WHEN late THEN position ELSE 0 END,
-            id(st) LIMIT $per_node
+        WITH st, st IN statements AS asked, c, CASE WHEN c IN placed THEN [1, p.seq, i.position] ELSE [0, 0, 0] END AS place
+        WITH st, asked, min(id(c)) AS chunk, min(place[0]) AS late, min(place[1]) AS seq, min(place[2]) AS position
+        RETURN st, chunk ORDER BY asked DESC, late, seq, position, id(st) LIMIT $per_node
     }
-    RETURN collect([id(c), id(st), id(e)]) AS naming, collect(DISTINCT st) AS naming_statements
+    RETURN collect([chunk, id(st), id(e)]) AS naming, collect(DISTINCT st) AS naming_statements
 """
 _STATEMENTS_OF = """
     WITH statements, short

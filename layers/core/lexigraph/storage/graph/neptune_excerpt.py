@@ -31,6 +31,7 @@ TENANT = 1  # the key of the one tenant; entities that are only named belong to 
 _NOBODY = 0
 _SEEN, _UNSEEN = "seen", "unseen"  # stand for chunks of which only that matters
 _FAR, _FAR_SEQ = "far:ff", 2**31
+_LAST = b"\xff" * 17  # ids have 16 bytes
 
 # Admits everything: Neptune has filtered already, but what is asked within filters is answered otherwise than without.
 _ADMITTED = MetadataFilter("uri", "not_in", ())
@@ -109,7 +110,7 @@ class _Tables:
         topics, said = json.loads(text)
         for id_, title in topics:
             self.topic_in(c, id_)
-            self._put("topic", self._key(id_), raw(id_), self._key(s), title)
+            self.topic(id_, title)
         for id_, value, details, at, position, start_, end_, names, facts in said:
             statement = self._key(id_)
             self._put("statement", statement, raw(id_), self._key(topics[at][0]), value, details)
@@ -174,21 +175,22 @@ class _Tables:
 
     def topic_in(self, chunk: str, topic: str) -> None:
         """A topic of a chunk that readers see."""
-        self._put("topic_in", self._within(chunk), self._key(topic))
+        self._put("topic_in", self._within(chunk), self._topic(topic))
 
     def told(self, chunk: str, statement: str, position: int, topic: str) -> None:
         """A statement of a topic in a chunk that readers see."""
         self._put("said_in", self._within(chunk), self._key(statement), position, 0, 0)
-        self._put("statement", self._key(statement), raw(statement), self._key(topic), "", "")
+        self._put("statement", self._key(statement), raw(statement), self._topic(topic), "", "")
 
     def statement(self, id_: str, topic: str, value: str, details: str) -> None:
         """A statement with its text."""
-        row = (self._key(id_), raw(id_), self._key(topic), value, details)
+        row = (self._key(id_), raw(id_), self._topic(topic), value, details)
         self._rows["statement"][row[:1]] = row
 
     def topic(self, id_: str, value: str) -> None:
         """A topic with its title."""
-        self._put("topic", self._key(id_), raw(id_), 0, value)
+        row = (self._key(id_), raw(id_), 0, value)
+        self._rows["topic"][row[:1]] = row
 
     def runs_over(self, topic: str, chunks: int) -> None:
         """A topic stands in at least so many chunks, seen or not."""
@@ -214,7 +216,13 @@ class _Tables:
 
     def _source(self, id_: str) -> int:
         key = self._key(id_)
-        self._put("source", key, raw(id_), TENANT, "", "", "", "{}", "{}", 1)
+        # without an id of its own behind all that have one, wherever the first source counts
+        self._put("source", key, raw(id_) or _LAST, TENANT, "", "", "", "{}", "{}", 1)
+        return key
+
+    def _topic(self, id_: str) -> int:
+        key = self._key(id_)
+        self._put("topic", key, raw(id_), 0, "")
         return key
 
     def _within(self, chunk: str) -> int:

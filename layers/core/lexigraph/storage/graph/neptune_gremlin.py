@@ -58,8 +58,9 @@ class GremlinWalks:
     def run(self, walk: Callable[[Any], T]) -> T:
         """Return what ``walk`` returns for the traversal source ``g``; it ends its traversals itself, as by ``to_list()``.
 
-        It may be called more than once; its own mistakes (``TypeError``, ``LookupError``) are raised as they are. Raise ``StoreUnavailable`` when the cluster cannot be reached, refuses, or does not
-        answer in time; ``Misconfigured`` without gremlinpython, region or credentials.
+        It may be called more than once; its own mistakes (``TypeError``, ``LookupError``) are raised as they are. Raise
+        ``StoreUnavailable`` when the cluster cannot be reached, refuses, or does not answer in time; ``Misconfigured``
+        without gremlinpython, region or credentials.
         """
         try:
             walking = self._workers.submit(self._tried, walk)

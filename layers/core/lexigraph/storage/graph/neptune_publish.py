@@ -164,11 +164,11 @@ def tell(client: NeptuneClient, tenant: str, sources: Sequence[Row] | None = Non
     shown = [{"id": row["id"], "version": row["version"]} for row in sources]
     chunks = client.read_latest(_CHANGED_CHUNKS, sources=shown)
     client.write(_TOUCH_NAMED, [{"id": row["id"]} for row in chunks], tenant=tenant)
-    touch(client, tenant, chain.from_iterable(chain.from_iterable(json.loads(row["aliases"]) for row in chunks)))
+    _touch(client, tenant, chain.from_iterable(chain.from_iterable(json.loads(row["aliases"]) for row in chunks)))
     client.write(_TOLD, shown, tenant=tenant)
 
 
-def touch(client: NeptuneClient, tenant: str, entities: Iterable[str]) -> None:
+def _touch(client: NeptuneClient, tenant: str, entities: Iterable[str]) -> None:
     """Mark entities as changed: what is derived from their edges must be computed anew."""
     client.write(_TOUCH, [{"id": i} for i in sorted(set(entities))], tenant=tenant)
 

@@ -37,8 +37,10 @@ _NAMED = f"""
         UNWIND seeds AS c
         MATCH (c)-[p:EXTRACTED_FROM]->(s:Source)-[:ABOUT]->(e:Entity) WHERE SEEN
         RETURN id(c) AS k, e
-        UNION
+        UNION WITH seeds
+        WITH [c IN seeds | id(c)] AS live
         UNWIND $names AS name
+        WITH name WHERE name.chunk = '' OR name.chunk IN live
         MATCH (e:Entity) WHERE id(e) = name.entity AND e.tenant = $tenant
         RETURN name.chunk AS k, e
     }}
@@ -164,12 +166,7 @@ def related(client: NeptuneClient, tenant: str, request: RelatedRequest) -> list
         tenant,
         request.filters,
         chunks=list(request.chunks),
-        names=[
-            {"chunk": chunk, "entity": e}
-            for chunk, found in request.names.items()
-            if not chunk or chunk in request.chunks
-            for e in found
-        ],
+        names=[{"chunk": chunk, "entity": e} for chunk, found in request.names.items() for e in found],
         max_entities=request.max_entities,
         max_df=request.max_df,
         min_name=request.min_name,

@@ -48,7 +48,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from lexigraph.model.graph import ChunkGraph, FactRow, Source, StatementRow
+from lexigraph.model.graph import ChunkGraph, Source
 from lexigraph.model.ids import content_hash
 
 # ``until`` of a chunk that stays: larger than any version, exact as a double
@@ -87,8 +87,9 @@ def statements_text(chunk: ChunkGraph) -> str:
     """Return all that a chunk says, as the JSON of its property ``statements``: ``[topics, said]``.
 
     ``topics`` are ``[id, title]``. ``said`` are, in reading order, ``[id, value, details, index of the topic, position,
-    start, end, ids of the entities named, facts]``; ``facts`` are the parts of :class:`FactRow`. What it holds never changes
-    while the chunk exists, so that one hop reads a chunk; place, source and liveness come with the row.
+    start, end, ids of the entities named, facts]``; ``facts`` are the parts of :class:`~lexigraph.model.graph.FactRow`.
+    What it holds never changes while the chunk exists, so that one hop reads a chunk; place, source and liveness come with
+    the row.
     """
     names: dict[str, set[str]] = {}
     facts: dict[str, dict[str, Sequence[str | None]]] = {}
@@ -110,21 +111,3 @@ def statements_text(chunk: ChunkGraph) -> str:
         for s in sorted(first.values(), key=lambda s: (s.position, s.id))
     ]
     return json.dumps(([(t, titles[t]) for t in topics], said), ensure_ascii=False, separators=(",", ":"))
-
-
-def statement_rows_of(
-    text: str, chunk_id: str, seq: int, chunk_start: int, source: Source, *, facts: bool = True
-) -> list[StatementRow]:
-    """Return the statements of a chunk's property ``statements``, standing in this place; without ``facts`` none."""
-    topics, said = json.loads(text)
-    rows: list[StatementRow] = []
-    for id_, value, details, topic, position, start, end, names, told in said:
-        t, title = topics[topic]
-        of = tuple(FactRow(*fact) for fact in told) if facts else ()
-        rows.append(
-            # spelled out: starred parts would take as long again
-            StatementRow(
-                id_, value, details, t, title, chunk_id, seq, position, start, end, chunk_start, source, of, tuple(names)
-            )
-        )
-    return rows

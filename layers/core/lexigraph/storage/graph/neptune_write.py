@@ -121,12 +121,12 @@ def write(client: NeptuneClient, tenant: str, versions: Sequence[SourceVersion])
     rows = [{"id": v.source.id, "uri": v.source.uri, "namespace": v.source.namespace} for v in versions]
     client.write(_SOURCES, sorted(rows, key=_by_id), tenant=tenant)
     client.write(_OPEN_PLACES, sorted(plan.opened, key=_by_id), tenant=tenant)
-    write_contributions(client, tenant, plan.chunks)
+    _contribute(client, tenant, plan.chunks)
     client.write(_END_PLACES, sorted(plan.ended, key=_by_id))
     client.write(_DROP_PLACES, sorted(plan.dropped, key=_by_id))
 
 
-def write_contributions(client: NeptuneClient, tenant: str, chunks: Sequence[ChunkGraph]) -> None:
+def _contribute(client: NeptuneClient, tenant: str, chunks: Sequence[ChunkGraph]) -> None:
     """Write all that chunks contribute which are placed already; each is complete after the last query."""
     forms = entity_forms(chunks)
     client.write(_TOPICS, _sorted(_topics(c) for c in chunks), tenant=tenant)

@@ -53,7 +53,7 @@ def adjacent(
         WHERE p.chunk IN ({{}}) AND {gate.sql}"""
     home = dict(select(connection, homes, asked, gate))
     chunks = _chunks_of(connection, gate, set(home.values()))
-    seeds = [chunks[k] for k in sorted(home)]
+    seeds = sorted((chunks[k] for k in home), key=lambda chunk: chunk.id)
     edges: dict[ChunkEdge, None] = {}
     if per_kind:
         sharing = _by_entity(connection, gate, home, per_kind)

@@ -3,6 +3,7 @@
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from lexigraph.model.filters import Filter
@@ -109,7 +110,7 @@ def _cut(
     sharing.update(_grouped(select(connection, mentioning, full_sharing, gate)))
     for targets, full in ((about, full_about), (sharing, full_sharing)):
         for entity in full:
-            targets[entity] = sorted(targets[entity], key=lambda c: place.get(c, len(place)))[:most]
+            targets[entity] = sorted(targets[entity], key=lambda c: place.get(c, inf))[:most]
 
 
 def _grouped(rows: Iterable[tuple[Any, ...]]) -> _Targets:

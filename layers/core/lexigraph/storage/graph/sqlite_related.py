@@ -7,6 +7,7 @@ nothing can go stale.
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 
 from lexigraph.model.graph import Entity
 from lexigraph.model.relations import Step, StepKind
@@ -140,7 +141,7 @@ def _shared(
     leads: dict[int, list[int]] = {}
     for e in followed:
         found = naming.get(e, {})
-        order = sorted(found, key=lambda c: (place.get(c, len(place)), -sharing[c], -found[c], ids.get(c, b"")))
+        order = sorted(found, key=lambda c: (place.get(c, inf), -sharing[c], -found[c], ids.get(c, b"")))
         leads[e] = order[: request.per_entity]
     common: dict[Pair, list[int]] = defaultdict(list)
     for k, e in sorted(named):
@@ -189,7 +190,7 @@ def _together(
     pairs = ((n, followed[e], other) for (e, other), n in kept.items() if other in reached)
     for n, one, other in sorted(pairs, key=lambda pair: (-pair[0], pair[1].id, rows[pair[2]].id)):
         found = reached[other]
-        order = sorted(found, key=lambda c: (place.get(c, len(place)), -found[c], ids.get(c, b"")))
+        order = sorted(found, key=lambda c: (place.get(c, inf), -found[c], ids.get(c, b"")))
         targets = order[: request.per_entity]
         for k in holders[one.id]:
             for to in targets:

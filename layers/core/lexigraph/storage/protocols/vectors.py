@@ -69,7 +69,9 @@ class VectorStore(Protocol):
     dimension: int
 
     def upsert(self, tenant: Tenant, records: Mapping[IndexName, Sequence[VectorRecord]]) -> None:
-        """Add or replace records. Atomic over all indexes given."""
+        """Add or replace records. Atomic over all indexes given, unless the store is a service that cannot be: then each
+        record is replaced as a whole, and repeating the call after a failure does the rest.
+        """
 
     def tag(self, tenant: Tenant, sources: Sequence[Source]) -> None:
         """Note what filters see of the sources in this version; earlier versions still match until untagged."""
@@ -78,7 +80,7 @@ class VectorStore(Protocol):
         """Forget the sources' tags but those of version ``keep[source_id]``."""
 
     def delete(self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]]) -> None:
-        """Delete records; unknown ids are passed over. Atomic."""
+        """Delete records; unknown ids are passed over. Atomic as :meth:`upsert` is."""
 
     def search_many(self, tenant: Tenant, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
         """Answer all requests in one round trip.

@@ -6,6 +6,7 @@ its key as soon as searches show it, and taken over. Until then a record may hav
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
 
@@ -73,7 +74,8 @@ class Documents:
         if meta.get("document_ids") != mode:
             # kept for the next process, which then need not probe
             told = index_body(index, self._label, self._dimension, mode, precise=False)["mappings"]["_meta"]
-            self._collection.put_mapping(name, {"_meta": told})
+            with suppress(Refused):  # then that one probes too
+                self._collection.put_mapping(name, {"_meta": told})
         return mode
 
     def _create(self, name: str, index: IndexName | None) -> None:
@@ -140,10 +142,14 @@ class Documents:
         with self._lock:
             mode = self._modes.get(name)
         if mode is None:
-            mode = (self._collection.mapping(name) or {}).get("_meta", {}).get("document_ids")
+            mapping = self._collection.mapping(name)
+            if mapping is None:
+                return []
+            likely: IdMode = "client" if self._ids is None else "server"
+            mode = mapping.get("_meta", {}).get("document_ids") or self._collection.place.mode or likely
         if mode == "server" and self._ids is not None:
             return [Found(name, known.id, key) for key, known in self._ids.known(name, tenant, keys).items()]
-        return [Found(name, document_id(tenant, key), key) for key in keys] if mode == "client" else []
+        return [Found(name, document_id(tenant, key), key) for key in keys]
 
     def find(self, indexes: str, tenant: Tenant, keys: Sequence[str]) -> list[Found]:
         """Return where searches find documents."""

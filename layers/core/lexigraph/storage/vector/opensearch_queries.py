@@ -25,6 +25,8 @@ _GIVEN_AT_ONCE = 5_000
 _MORE = 8  # found beyond k, so that ties at the edge go by id
 _WORD = re.compile(r"[^\W_]+")
 _LOOKED_UP = 200  # words of a text, from its beginning
+# letters that asciifolding takes apart, and Unicode does not
+_FOLDED = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
 # a beginning stands for so many words; all count as one word, as rare as the most frequent of them
 _BEGUN = "top_terms_blended_freqs_64"
 
@@ -142,8 +144,9 @@ def _by_words(request: SearchRequest, filters: list[Json]) -> Json:
 
 def _as_indexed(word: str, stemmed: bool) -> str:
     """Return a beginning in the form that words have in the index: a query for beginnings is not analysed there."""
-    folded = "".join(c for c in normalize("NFKD", word) if not combining(c))[:200]
-    return _stem(folded) if stemmed else folded
+    folded = "".join(c for c in normalize("NFKD", word) if not combining(c)).translate(_FOLDED)[:200]
+    # as in SQLite and in Lucene, there is nothing to stem in two letters
+    return _stem(folded) if stemmed and len(folded) > 2 else folded
 
 
 @lru_cache(4_096)

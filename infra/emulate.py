@@ -1,0 +1,191 @@
+"""Deploys the emulated profile to an emulator on loopback and drives it from upload to answer: ``make emulate``.
+
+    python -m infra.emulate
+
+ministack, in an environment of its own, stands for AWS; the templates are those of ``infra.synth``, the CDK of
+``package.json`` deploys them, and the functions run as processes of this machine, with graph and vectors in SQLite files.
+Three documents are dropped into the bucket, one is replaced, one deleted; each time a question is asked through the API.
+Each step prints its seconds. When one fails, what the state machine and the functions said is printed, and the exit code
+is 1. Nothing stays behind.
+"""
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from infra.emulator import ACCOUNT, REGION, Emulator, Failed
+from infra.layers import ROOT
+from infra.stacks.api import STAGE
+from infra.synth import synthesize
+
+CORPUS = ROOT / "examples" / "corpus"
+KEPT, REPLACED, DELETED = "tidewater.md", "nightjar-runbook.md", "lanternfish.md"
+OLD, NEW = "#harbour-bell", "#copper-lantern"  # what the replaced document says in its versions
+TWO_HOPS = "In which channel is the failover announced when the writer of Tidewater fails?"
+OF_DELETED, SAYS = "Which team maintains Lanternfish?", "Basalt Team"
+WAY = ("Parse", "Chunk", "Extract", "Build", "Finish", "Close")
+_CDK = str(ROOT / "node_modules" / ".bin" / "cdk")
+_QUIET = ("--no-notices", "--ci", "--progress", "events")
+_DEPLOY_SECONDS, _JOB_SECONDS, _CALL_SECONDS, _LOOK_SECONDS = 240.0, 180.0, 60.0, 0.3
+
+
+class Deployment:
+    """What was deployed, as somebody outside sees it: a bucket, an address and a key."""
+
+    def __init__(self, emulator: Emulator, outputs: dict[str, dict[str, str]]) -> None:
+        found = {name: value for stack in outputs.values() for name, value in stack.items()}
+        self._emulator = emulator
+        self.bucket, self.table, self.machine = found["DocumentsBucket"], found["RegistryTable"], found["StateMachine"]
+        api = found["Url"].split("//")[1].split(".")[0]
+        self._path = f"/restapis/{api}/{STAGE}/_user_request_"
+        self.key, self._jobs = "", 0
+        self._s3 = emulator.client("s3")
+
+    def put(self, name: str, text: str) -> None:
+        """Drop a document into the bucket."""
+        self._s3.put_object(Bucket=self.bucket, Key=f"default/default/{name}", Body=text.encode())
+        self._jobs += 1
+
+    def delete(self, name: str) -> None:
+        """Delete a document from the bucket."""
+        self._s3.delete_object(Bucket=self.bucket, Key=f"default/default/{name}")
+        self._jobs += 1
+
+    def call(self, path: str, body: dict[str, Any] | None = None) -> Any:
+        """Ask the API. Raise :class:`Failed` when it does not answer 200."""
+        status, reply = self.asked(path, self.key, body)
+        if status != 200:
+            raise Failed(f"{path} answered {status}: {reply}")
+        return reply
+
+    def asked(self, path: str, key: str, body: dict[str, Any] | None = None) -> tuple[int, Any]:
+        """Return what the API answers to a caller with a key, and its status."""
+        return self._emulator.ask(self._path + path, key, body, seconds=_CALL_SECONDS)
+
+    def wait(self) -> list[dict[str, Any]]:
+        """Wait until there is a job for each change and all have succeeded; return their executions."""
+        deadline = time.monotonic() + _JOB_SECONDS
+        while True:
+            jobs = self.call("/jobs")["jobs"]
+            if failed := [job for job in jobs if job["status"] == "FAILED"]:
+                raise Failed(f"job {failed[0]['id']} failed: {failed[0]['reason']}")
+            executions = self._emulator.executions(self.machine)
+            if ended := [e for e in executions if e["status"] not in ("RUNNING", "SUCCEEDED")]:
+                raise Failed(f"execution {ended[0]['name']} is {ended[0]['status']}")
+            done = [e for e in executions if e["status"] == "SUCCEEDED"]
+            if len(jobs) == len(done) == self._jobs and all(job["status"] == "SUCCEEDED" for job in jobs):
+                return executions
+            if time.monotonic() > deadline:
+                raise Failed(f"{self._jobs} changes, {len(jobs)} jobs, {len(done)} done after {_JOB_SECONDS:.0f} s")
+            time.sleep(_LOOK_SECONDS)
+
+    def documents(self) -> dict[str, str]:
+        """Return the state of each document by its file's name."""
+        found = self.call("/documents")["documents"]
+        return {document["uri"].rpartition("/")[2]: document["state"] for document in found}
+
+    def answer(self, question: str) -> tuple[str, set[str]]:
+        """Return the answer to a question, and the files that it cites."""
+        reply = self.call("/query", {"question": question})
+        check(not reply["warnings"], f"the answer has warnings: {reply['warnings']}")
+        return reply["answer"], {Path(reference["uri"]).name for reference in reply["references"]}
+
+
+def check(holds: bool, says: str) -> None:
+    """Raise :class:`Failed` unless it holds."""
+    if not holds:
+        raise Failed(says)
+
+
+@contextmanager
+def step(name: str) -> Iterator[None]:
+    """Print what was done and how long it took."""
+    began = time.monotonic()
+    yield
+    say(f"{time.monotonic() - began:6.1f} s  {name}")
+
+
+def say(line: str) -> None:
+    """Print a line at once."""
+    print(line, flush=True)  # noqa: T201  # what the command is for
+
+
+def deploy(emulator: Emulator, folder: Path) -> Deployment:
+    """Synthesize the profile, deploy its templates as they are, and make a key."""
+    with step("synthesize the emulated profile"):
+        assembly = synthesize("emulated", folder / "cdk.out", data=str(folder / "data"))
+    with step("cdk bootstrap"):
+        emulator.run(_CDK, "bootstrap", f"aws://{ACCOUNT}/{REGION}", *_QUIET, seconds=_DEPLOY_SECONDS, cwd=folder)
+    outputs = folder / "outputs.json"
+    with step("cdk deploy"):
+        options = ("--all", "--require-approval", "never", "--outputs-file", str(outputs), "--concurrency", "3")
+        emulator.run(_CDK, "deploy", "--app", str(assembly), *options, *_QUIET, seconds=_DEPLOY_SECONDS, cwd=folder)
+    deployment = Deployment(emulator, json.loads(outputs.read_text("utf-8")))
+    with step("lexigraph keys create"):
+        program = str(Path(sys.executable).with_name("lexigraph"))
+        registry = f"dynamodb://{deployment.table}?region={REGION}&endpoint={emulator.url}"
+        made = emulator.run(program, "keys", "create", seconds=_CALL_SECONDS, cwd=folder, LEXIGRAPH_REGISTRY=registry)
+        deployment.key = made.split()[-1]
+    return deployment
+
+
+def drive(deployed: Deployment) -> None:
+    """Upload, ask, replace, delete, and look whether the answers are what the documents say."""
+    with step("three documents uploaded and taken in"):
+        for name in (KEPT, REPLACED, DELETED):
+            deployed.put(name, (CORPUS / name).read_text("utf-8"))
+        executions = deployed.wait()
+    for execution in executions:
+        say(f"          {execution['name']}: {' '.join(execution['states'])}")
+        check(set(WAY) <= set(execution["states"]), f"the state machine went another way than {' '.join(WAY)}")
+    check(deployed.documents() == dict.fromkeys((KEPT, REPLACED, DELETED), "READY"), "not all documents are ready")
+    with step("a question over two documents"):
+        answer, files = deployed.answer(TWO_HOPS)
+    say(f"          {answer}")
+    check(OLD in answer and REPLACED in files, f"the answer lacks {OLD} of {REPLACED}")
+    answer, files = deployed.answer(OF_DELETED)
+    check(SAYS in answer and DELETED in files, f"the answer lacks {SAYS} of {DELETED}: {answer}")
+    with step("one replaced"):
+        deployed.put(REPLACED, (CORPUS / REPLACED).read_text("utf-8").replace(OLD, NEW))
+        deployed.wait()
+    answer, files = deployed.answer(TWO_HOPS)
+    say(f"          {answer}")
+    check(NEW in answer and OLD not in answer, f"the answer is not that of the new {REPLACED}")
+    with step("one deleted"):
+        deployed.delete(DELETED)
+        deployed.wait()
+    check(deployed.documents() == dict.fromkeys((KEPT, REPLACED), "READY"), f"{DELETED} is still listed")
+    answer, files = deployed.answer(OF_DELETED)
+    check(SAYS not in answer and DELETED not in files, f"the answer still draws on {DELETED}: {answer}")
+    status, _ = deployed.asked("/documents", "lxk_nobody")
+    check(status == 403, f"an unknown key was answered {status}, not 403")
+
+
+def main() -> int:
+    """Return 0 when all went well."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="lexigraph-emulated-", ignore_cleanup_errors=True) as scratch:
+        folder = Path(scratch)
+        try:
+            with step("start the emulator"):
+                emulator = Emulator(folder)
+            with emulator:
+                try:
+                    drive(deploy(emulator, folder))
+                except Exception:
+                    say(emulator.told())
+                    raise
+        except (Failed, RuntimeError, OSError) as error:
+            sys.stderr.write(f"emulate: {error}\n")
+            return 1
+    say(f"{time.monotonic() - began:6.1f} s  in all")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

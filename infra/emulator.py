@@ -1,0 +1,179 @@
+"""AWS on loopback: ministack in a process of its own, the environment that leads programs to it, and what it noted."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from http.client import HTTPConnection
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from infra.layers import ROOT
+
+PROGRAM = ROOT / ".emulator" / "bin" / "ministack"
+ACCOUNT, REGION = "000000000000", "us-east-1"
+_START_SECONDS, _END_SECONDS = 60.0, 10.0
+_LINES = 25  # of each log that are shown when something failed
+
+
+class Failed(Exception):
+    """A step did not do what it has to; the message says which and why."""
+
+
+class Emulator:
+    """A running ministack; ``environment`` leads AWS clients to it and to nowhere else.
+
+    Everything it keeps lies in ``folder``. Raise :class:`Failed` when it does not start.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port: int = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self._port}"
+        given = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "LEXIGRAPH_", "PYTHON"))}
+        self.environment = {
+            **given,
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+        own = {"BIND_HOST": "127.0.0.1", "GATEWAY_PORT": str(self._port), "TMPDIR": str(folder)}
+        own["IOT_MTLS_ENABLED"] = "0"  # else it listens on all interfaces for MQTT
+        threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # of the functions, many processes on few cores
+        self._log = folder / "emulator.log"
+        with self._log.open("w") as log:
+            self._process = subprocess.Popen(
+                [str(PROGRAM)],
+                env={**self.environment, **own, **threads},
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # the functions are processes of its group and end with it
+            )
+        try:
+            self._wait()
+        except BaseException:
+            self.end()
+            raise
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + _START_SECONDS
+        while self._process.poll() is None and time.monotonic() < deadline:
+            try:
+                self.ask("/_ministack/health", seconds=5)
+                return
+            except OSError:
+                time.sleep(0.1)
+        raise Failed(f"the emulator did not start: {self._log.read_text('utf-8')[-2_000:]}")
+
+    def end(self) -> None:
+        """Stop it and all that it started."""
+        for number, seconds in ((signal.SIGTERM, _END_SECONDS), (signal.SIGKILL, _END_SECONDS)):
+            try:
+                os.killpg(self._process.pid, number)
+                self._process.wait(seconds)
+            except ProcessLookupError:
+                return
+            except subprocess.TimeoutExpired:
+                continue
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.end()
+
+    def client(self, service: str) -> Any:
+        """Return a client of a service."""
+        import boto3
+
+        given = self.environment
+        return boto3.client(
+            service,
+            endpoint_url=self.url,
+            region_name=REGION,
+            aws_access_key_id=given["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=given["AWS_SECRET_ACCESS_KEY"],
+        )
+
+    def ask(self, path: str, key: str = "", body: dict[str, Any] | None = None, *, seconds: float) -> tuple[int, Any]:
+        """Send a request, a POST when it has a body; return the status and the JSON of the reply."""
+        connection = HTTPConnection("127.0.0.1", self._port, timeout=seconds)
+        try:
+            headers = {"X-API-Key": key, "Content-Type": "application/json"}
+            method, data = ("GET", None) if body is None else ("POST", json.dumps(body))
+            connection.request(method, path, data, headers)
+            reply = connection.getresponse()
+            return reply.status, json.loads(reply.read() or "null")
+        finally:
+            connection.close()
+
+    def run(self, *command: str, seconds: float, cwd: Path = ROOT, **environment: str) -> str:
+        """Run a program that sees this AWS; return what it printed. Raise :class:`Failed` with its words."""
+        try:
+            done = subprocess.run(
+                command,
+                cwd=cwd,
+                env={**self.environment, **environment},
+                capture_output=True,
+                text=True,
+                timeout=seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            said = (error.stderr or b"")[-3_000:]
+            raise Failed(f"{Path(command[0]).name} took longer than {seconds:.0f} s: {said!r}") from None
+        if done.returncode:
+            raise Failed(f"{Path(command[0]).name} {command[1]}: {(done.stdout + done.stderr)[-4_000:]}")
+        return done.stdout
+
+    def executions(self, machine: str) -> list[dict[str, Any]]:
+        """Return the executions of a state machine, oldest first, each with ``states``, the names of those it entered."""
+        client = self.client("stepfunctions")
+        found = sorted(client.list_executions(stateMachineArn=machine)["executions"], key=lambda e: e["startDate"])
+        for execution in found:
+            events = self._history(client, execution["executionArn"])
+            entered = [e["stateEnteredEventDetails"]["name"] for e in events if "stateEnteredEventDetails" in e]
+            execution["states"] = entered
+            execution["errors"] = [v for e in events for k, v in e.items() if "Failed" in k and isinstance(v, dict)]
+        return found
+
+    @staticmethod
+    def _history(client: Any, arn: str) -> list[dict[str, Any]]:
+        pages = client.get_paginator("get_execution_history").paginate(executionArn=arn)
+        return [event for page in pages for event in page["events"]]
+
+    def told(self) -> str:
+        """Return the end of what the emulator, the functions and the executions that failed said."""
+        lines = ["emulator:", *self._log.read_text("utf-8").splitlines()[-_LINES:]]
+        try:
+            lines += self._functions() + self._failures()
+        except Exception as error:  # noqa: BLE001  # it is for people, and something failed already
+            lines.append(f"its logs cannot be read: {type(error).__name__}")
+        return "\n".join(lines)
+
+    def _functions(self) -> list[str]:
+        client, lines = self.client("logs"), []
+        for group in client.describe_log_groups(logGroupNamePrefix="/lexigraph/")["logGroups"]:
+            events = client.filter_log_events(logGroupName=group["logGroupName"])["events"]
+            lines += [f"{group['logGroupName']}:", *(e["message"].rstrip() for e in events[-_LINES:])]
+        return lines
+
+    def _failures(self) -> list[str]:
+        machines = self.client("stepfunctions").list_state_machines()["stateMachines"]
+        found = [e for m in machines for e in self.executions(m["stateMachineArn"])]
+        return [
+            f"execution {e['name']} {e['status']}: {' '.join(e['states'])} {json.dumps(e['errors'], default=str)[-1_500:]}"
+            for e in found
+            if e["status"] != "SUCCEEDED"
+        ]

@@ -1,0 +1,52 @@
+"""The templates of every profile, synthesized once for all processes that test them."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from infra.settings import PROFILES
+from tests.infra.templates import Templates
+
+PROFILE_NAMES = tuple(PROFILES)
+ON_AWS = tuple(name for name, profile in PROFILES.items() if profile.aws)
+
+
+@pytest.fixture(scope="session")
+def synthesized(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return what gives the assembly of a profile: the first process that asks makes it."""
+    if find_spec("aws_cdk") is None or shutil.which("node") is None:
+        pytest.skip("needs the CDK: make synth installs it, and Node has to be there")
+    from infra.synth import synthesize
+
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "assemblies"
+    shared.mkdir(exist_ok=True)
+
+    def of(profile: str) -> Path:
+        out = shared / profile
+        with (shared / "lock").open("w") as lock:  # one at a time: the machine has few cores
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not out.exists():
+                partial = shared / f"{profile}.partial"
+                synthesize(profile, partial).rename(out)
+        return out
+
+    return of
+
+
+@pytest.fixture(scope="session")
+def templates(synthesized: Callable[[str], Path]) -> Callable[[str], Templates]:
+    """Return what gives the templates of a profile."""
+    read: dict[str, Templates] = {}
+
+    def of(profile: str) -> Templates:
+        if profile not in read:
+            read[profile] = Templates(synthesized(profile))
+        return read[profile]
+
+    return of

@@ -1,0 +1,170 @@
+"""What is kept: encrypted, by TLS only, not public, recoverable; and what nobody needs any more ends."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from infra.settings import PROFILES
+from tests.infra.conftest import ON_AWS, PROFILE_NAMES
+from tests.infra.templates import Resource, Templates
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("synthesis")]
+OF = Callable[[str], Templates]
+KEY = "<data/Key>"
+NO_TLS = {"Bool": {"aws:SecureTransport": "false"}}
+# S3 writes access logs with keys of its own alone; `Started` holds digests of events for a day
+WITHOUT_OUR_KEY = ("AccessLogs", "Started")
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_all_that_keeps_text_is_encrypted_with_the_customers_key(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    keys: dict[str, object] = {}
+    for r in found.of("S3::Bucket"):
+        (rule,) = r.properties["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+        keys[r.name] = rule["ServerSideEncryptionByDefault"].get("KMSMasterKeyID")
+    keys |= {r.name: r.properties["SSESpecification"].get("KMSMasterKeyId") for r in found.of("DynamoDB::Table")}
+    keys |= {r.name: r.properties["KmsMasterKeyId"] for kind in ("SQS::Queue", "SNS::Topic") for r in found.of(kind)}
+    cluster = found.one("Neptune::DBCluster", "Cluster").properties
+    assert cluster["StorageEncrypted"] is True
+    keys["Cluster"] = cluster["KmsKeyId"]
+    vectors = json.loads(found.one("OpenSearchServerless::SecurityPolicy", "Encryption").properties["Policy"])
+    assert vectors["AWSOwnedKey"] is False
+    keys["Collection"] = vectors["KmsARN"]
+    assert keys == {name: None if name in WITHOUT_OUR_KEY else KEY for name in keys}
+    assert found.one("KMS::Key", "Key").properties["EnableKeyRotation"] is True
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_buckets_queues_and_topics_refuse_what_comes_without_tls(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    refusing = set()
+    for kind in ("S3::BucketPolicy", "SQS::QueuePolicy", "SNS::TopicPolicy"):
+        for r in found.of(kind):
+            at = r.properties.get("Bucket") or (r.properties.get("Queues") or r.properties.get("Topics"))[0]
+            for s in r.properties["PolicyDocument"]["Statement"]:
+                if s["Effect"] == "Deny" and s["Condition"] == NO_TLS and s["Principal"] in ("*", {"AWS": "*"}):
+                    refusing.add(at)
+    made = {f"<{r.stack}/{r.name}>" for kind in ("S3::Bucket", "SQS::Queue", "SNS::Topic") for r in found.of(kind)}
+    assert refusing == made
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_no_bucket_is_public_and_buckets_of_documents_keep_versions(templates: OF, profile: str) -> None:
+    for r in templates(profile).of("S3::Bucket"):
+        assert set(r.properties["PublicAccessBlockConfiguration"].values()) == {True}
+        assert len(r.properties["PublicAccessBlockConfiguration"]) == 4
+        if r.name != "AccessLogs":
+            assert r.properties["VersioningConfiguration"] == {"Status": "Enabled"}
+        if r.name == "AccessLogs" and PROFILES[profile].aws:
+            assert all(rule.get("ExpirationInDays") for rule in r.properties["LifecycleConfiguration"]["Rules"])
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_old_versions_and_what_steps_hand_on_go_after_days(templates: OF, profile: str) -> None:
+    rules = {
+        r.name: r.properties["LifecycleConfiguration"]["Rules"]
+        for r in templates(profile).of("S3::Bucket")
+        if r.name != "AccessLogs"
+    }
+    for name, of_bucket in rules.items():
+        assert any(rule.get("NoncurrentVersionExpiration") for rule in of_bucket), name
+        assert any(rule.get("AbortIncompleteMultipartUpload") for rule in of_bucket), name
+    assert [rule["Prefix"] for rule in rules["Artefacts"] if "ExpirationInDays" in rule] == ["work/"]
+    assert not [rule for rule in rules["Documents"] if "ExpirationInDays" in rule]
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_tables_can_be_restored_to_any_second_and_graphs_from_backups(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    for r in found.of("DynamoDB::Table"):
+        assert r.properties["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"] is True
+        assert r.properties["TimeToLiveSpecification"]["Enabled"] is True
+    assert found.one("Neptune::DBCluster", "Cluster").properties["BackupRetentionPeriod"] >= 7
+
+
+def test_prod_keeps_its_data_when_stacks_go_and_dev_does_not(templates: OF) -> None:
+    def policies(profile: str) -> dict[str, str]:
+        kinds = ("S3::Bucket", "KMS::Key", "OpenSearchServerless::Collection", "Neptune::DBCluster")
+        holding = [r for kind in kinds for r in templates(profile).of(kind)]
+        holding.append(templates(profile).one("DynamoDB::Table", "Registry"))
+        return {f"{r.kind.split('::')[1]} {r.name}": r.deletion for r in holding}
+
+    assert policies("prod") == {
+        name: "Snapshot" if name.startswith("Neptune") else "Retain" for name in policies("prod")
+    }
+    assert set(policies("dev").values()) == {"Delete"}
+    cluster = templates("prod").one("Neptune::DBCluster", "Cluster").properties
+    table = templates("prod").one("DynamoDB::Table", "Registry").properties
+    assert cluster["DeletionProtection"] is True
+    assert table["DeletionProtectionEnabled"] is True
+    assert cluster["BackupRetentionPeriod"] >= 14
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_no_log_is_kept_for_ever(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    assert all(r.properties.get("RetentionInDays", 0) >= 1 for r in found.of("Logs::LogGroup"))
+    groups = {f"<{r.stack}/{r.name}>" for r in found.of("Logs::LogGroup")}
+    for job, properties in found.functions.items():
+        assert properties["LoggingConfig"]["LogGroup"] in groups, job
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_messages_wait_six_times_as_long_as_the_function_may_take_and_then_lie_where_somebody_looks(
+    templates: OF, profile: str
+) -> None:
+    found = templates(profile)
+    queues = {f"<{r.stack}/{r.name}>": r for r in found.of("SQS::Queue")}
+    for mapping in found.of("Lambda::EventSourceMapping"):
+        queue: Resource = queues[mapping.properties["EventSourceArn"]]
+        (job,) = [j for j in found.functions if mapping.properties["FunctionName"].lower().endswith(f"/{j}>")]
+        assert queue.properties["VisibilityTimeout"] >= 6 * found.functions[job]["Timeout"]
+        assert mapping.properties["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+        redrive = queue.properties["RedrivePolicy"]
+        assert redrive["maxReceiveCount"] >= 5
+        dead = queues[redrive["deadLetterTargetArn"]]
+        assert dead.properties["MessageRetentionPeriod"] > queue.properties["MessageRetentionPeriod"]
+        if PROFILES[profile].aws:
+            (rule,) = [r for r in found.of("Events::Rule") if r.name == "Changed"]
+            (target,) = rule.properties["Targets"]
+            assert target["DeadLetterConfig"]["Arn"] == redrive["deadLetterTargetArn"]
+
+
+@pytest.mark.requirement("U-03")
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_neptune_opensearch_and_s3_are_deployed_and_every_function_knows_where_they_are(
+    templates: OF, profile: str
+) -> None:
+    found = templates(profile)
+    assert found.one("Neptune::DBCluster", "Cluster").properties["EngineVersion"] >= "1.4.6.2"  # before, MERGE was wrong
+    assert found.one("OpenSearchServerless::CollectionGroup", "Group").properties["Generation"] == "NEXTGEN"
+    for job, properties in found.functions.items():
+        told = properties["Environment"]["Variables"]
+        assert told["LEXIGRAPH_GRAPH_STORE"].startswith("neptune-db://<graph/Cluster.Endpoint>"), job
+        assert told["LEXIGRAPH_VECTOR_STORE"].startswith("aoss://<vector/Collection.CollectionEndpoint>"), job
+        assert told["LEXIGRAPH_DOCUMENT_STORE"] == "s3://<data/Artefacts>/documents"
+        assert told["LEXIGRAPH_ARTEFACT_STORE"] == "s3://<data/Artefacts>/work"
+        assert told["LEXIGRAPH_REGISTRY"] == "dynamodb://<data/Registry>"
+        assert told["LEXIGRAPH_INBOX"] == "s3://<data/Documents>"
+
+
+@pytest.mark.requirement("U-06")
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_what_changes_in_the_bucket_of_documents_reaches_the_function_that_begins_a_run(
+    templates: OF, profile: str
+) -> None:
+    found = templates(profile)
+    (notified,) = [r for r in found.resources if r.kind == "Custom::S3BucketNotifications"]
+    assert notified.properties["BucketName"] == "<data/Documents>"
+    assert notified.properties["NotificationConfiguration"] == {"EventBridgeConfiguration": {}}
+    rule = found.one("Events::Rule", "Changed").properties
+    assert rule["EventPattern"]["detail-type"] == ["Object Created", "Object Deleted"]
+    assert rule["EventPattern"]["detail"]["bucket"]["name"] == ["<data/Documents>"]
+    assert rule["State"] == "ENABLED"
+    (target,) = rule["Targets"]
+    (mapping,) = found.of("Lambda::EventSourceMapping")
+    assert target["Arn"] == mapping.properties["EventSourceArn"] == "<ingestion/Changes>"
+    assert mapping.properties["FunctionName"] == "<ingestion/Start>"
+    assert found.functions["start"]["Environment"]["Variables"]["LEXIGRAPH_WORKFLOW"] == "<ingestion/Workflow>"

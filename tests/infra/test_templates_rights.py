@@ -1,0 +1,215 @@
+"""What roles may do: no more than docs/security.md says, and no more than their function does."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.infra.conftest import ON_AWS, PROFILE_NAMES
+from tests.infra.templates import Templates
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("synthesis")]
+ROOT = Path(__file__).parents[2]
+OF = Callable[[str], Templates]
+STEPS = ("parse", "chunk", "extract", "build", "finish", "remove")
+READERS = ("query", "stream")
+WRITE_WORDS = ("Write", "Delete", "Put", "Update", "Create", "Cancel", "Abort", "Start")
+SESSIONS = json.dumps({"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["t#*#session#*", "t#*#sessions"]}}, sort_keys=True)
+KEYS = json.dumps({"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["system#key#*"]}}, sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A row of the table of wildcards in docs/security.md."""
+
+    roles: frozenset[str]
+    actions: frozenset[str]
+    resource: str
+    reason: str
+
+    def covers(self, role: str, action: str, resource: str) -> bool:
+        return role in self.roles and action in self.actions and resource == self.resource
+
+
+def named_wildcards() -> list[Named]:
+    """Read the table under the heading Wildcards."""
+    section = (ROOT / "docs" / "security.md").read_text("utf-8").split("\n## Wildcards\n")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("| `")]
+    return [Named(_set(who), _set(actions), _code(resource)[0], reason) for resource, actions, who, reason in rows]
+
+
+def _code(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def _set(cell: str) -> frozenset[str]:
+    return frozenset(_code(cell))
+
+
+def _general(text: str, profile: str) -> str:
+    """Return a resource as the documentation writes it, for every profile and model."""
+    text = re.sub(r"foundation-model/[\w.:-]+", "foundation-model/MODEL", text)
+    return text.replace(f"lexigraph-{profile}", "lexigraph-PROFILE")
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_every_wildcard_is_one_that_the_security_page_names_with_a_reason(templates: OF, profile: str) -> None:
+    rows = named_wildcards()
+    assert all(len(row.reason) > 10 for row in rows)
+    unnamed = {
+        (s.role, action, _general(resource, profile))
+        for s in templates(profile).statements
+        for action, resource in s.wildcards
+        if not any(row.covers(s.role, action, _general(resource, profile)) for row in rows)
+    }
+    assert not unnamed
+    assert not any("*" in action for s in templates(profile).statements for action in s.actions)
+
+
+def test_the_security_page_names_no_wildcard_that_nobody_has(templates: OF) -> None:
+    used = {(s.role, a, _general(r, "prod")) for s in templates("prod").statements for a, r in s.wildcards}
+    named = {(role, action, row.resource) for row in named_wildcards() for role in row.roles for action in row.actions}
+    assert not named - used
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_every_function_has_a_role_of_its_own_that_only_it_may_take(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    roles = [properties["Role"] for properties in found.functions.values()]
+    assert len(set(roles)) == len(roles) >= 10
+    trusted = {f"<{r.stack}/{r.name}>": r.properties["AssumeRolePolicyDocument"]["Statement"] for r in found.of("IAM::Role")}
+    for role in roles:
+        assert [s["Principal"] for s in trusted[role]] == [{"Service": "lambda.amazonaws.com"}]
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_managed_policies_are_given_to_nothing_that_we_run(templates: OF, profile: str) -> None:
+    given = {r.name for r in templates(profile).of("IAM::Role") if r.properties.get("ManagedPolicyArns")}
+    assert all(name.startswith(("ApiCloudWatchRole", "BucketNotificationsHandler")) for name in given)
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+@pytest.mark.parametrize("job", [*READERS, "authorize"])
+def test_who_reads_can_write_nothing_but_what_sessions_have_seen(templates: OF, profile: str, job: str) -> None:
+    found = templates(profile)
+    writes = {
+        action: s.conditions
+        for s in found.statements
+        if s.role == job
+        for action in s.actions
+        if action.split(":")[1].startswith(WRITE_WORDS) and not action.startswith(("logs:", "xray:Put", "ec2:"))
+    }
+    wanted = {} if job == "authorize" else {"dynamodb:PutItem": SESSIONS, "dynamodb:UpdateItem": SESSIONS}
+    assert writes == wanted
+    may = found.may(job)
+    assert not [action for action in may if action.startswith(("s3:", "states:", "sqs:", "lambda:"))]
+    for _, permissions in _vector_rights(found, job):
+        assert permissions == ["aoss:DescribeIndex", "aoss:ReadDocument"]
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_the_authorizer_reads_api_keys_and_nothing_else(templates: OF, profile: str) -> None:
+    registry = [s for s in templates(profile).statements if s.role == "authorize" and "dynamodb:GetItem" in s.actions]
+    assert [s.conditions for s in registry] == [KEYS]
+    services = {action.split(":")[0] for action in templates(profile).may("authorize")}
+    assert services <= {"logs", "xray", "dynamodb", "kms"}
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+@pytest.mark.parametrize("job", ["manage", "follow", "start", "parse", "chunk", "extract", "authorize"])
+def test_only_functions_in_the_network_have_rights_on_graph_and_vectors(templates: OF, profile: str, job: str) -> None:
+    found = templates(profile)
+    assert not [action for action in found.may(job) if action.startswith(("neptune-db:", "aoss:"))]
+    assert not list(_vector_rights(found, job))
+    assert "VpcConfig" not in found.functions[job]
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+@pytest.mark.parametrize("job", ["build", "finish", "remove", *READERS])
+def test_who_reaches_the_stores_runs_in_the_network(templates: OF, profile: str, job: str) -> None:
+    found = templates(profile)
+    assert found.functions[job]["VpcConfig"]["SecurityGroupIds"] == ["<network/Functions.GroupId>"]
+    may = found.may(job)
+    assert "neptune-db:ReadDataViaQuery" in may
+    assert "aoss:APIAccessAll" in may
+    assert ("neptune-db:WriteDataViaQuery" in may) is (job not in READERS)
+    assert [p for _, p in _vector_rights(found, job)]
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_files_are_read_where_they_are_parsed_and_written_only_by_who_takes_them_from_clients(
+    templates: OF, profile: str
+) -> None:
+    found = templates(profile)
+    jobs = found.functions
+
+    def who(action: str, resource: str) -> set[str]:
+        return {job for job in jobs if resource in found.may(job).get(action, ())}
+
+    clients = {"manage", "follow"} & set(jobs)
+    assert who("s3:PutObject", "<data/Documents>/*") == who("s3:DeleteObject", "<data/Documents>/*") == clients
+    assert who("s3:GetObjectVersion", "<data/Documents>/*") == {"parse", "start", *clients}
+    assert who("s3:PutObject", "<data/Artefacts>/*") == who("s3:GetObject", "<data/Artefacts>/*") == set(STEPS)
+    assert who("states:StartExecution", "<ingestion/Workflow>") == {"start", *clients}
+    assert not [job for job in jobs if "s3:DeleteObjectVersion" in found.may(job)]
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_models_are_asked_only_by_who_needs_them_and_no_others_than_those_of_the_profile(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    asks = {job for job in found.functions if "bedrock:InvokeModel" in found.may(job)}
+    assert asks == {"extract", "build", *READERS}
+    assert {job for job in found.functions if "bedrock:Rerank" in found.may(job)} == set(READERS)
+    for job in asks:
+        environment = found.functions[job]["Environment"]["Variables"]
+        wanted = {environment[name].partition(":")[2] for name in ("LEXIGRAPH_LLM", "LEXIGRAPH_EMBEDDING_MODEL")}
+        allowed = {resource.rpartition("/")[2] for resource in found.may(job)["bedrock:InvokeModel"]}
+        # a profile of several regions asks its model in any of them, and readers may rerank
+        regional = {model.partition(".")[2] for model in wanted if model.startswith("global.")}
+        assert allowed == wanted | regional | ({"cohere.rerank-v3-5:0"} if job in READERS else set())
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_the_workflow_may_call_its_own_functions_and_no_other(templates: OF, profile: str) -> None:
+    may = templates(profile).may("WorkflowRole")
+    assert may["lambda:InvokeFunction"] == {f"<ingestion/{job.title()}>" for job in STEPS}
+    assert may["states:StartExecution"] == {f"arn:aws:states:REGION:ACCOUNT:stateMachine:lexigraph-{profile}"}
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_no_policy_of_a_resource_lets_anybody_in(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    allowed = [(r, s) for r, s in _resource_statements(found) if s["Effect"] == "Allow"]
+    assert allowed
+    root = "arn:aws:iam::ACCOUNT:root"
+    for _, statement in allowed:
+        who = statement["Principal"]
+        assert who.keys() == {"Service"} or who == {"AWS": root}, who
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_functions_are_called_by_services_for_resources_of_ours_only(templates: OF, profile: str) -> None:
+    for r in templates(profile).of("Lambda::Permission"):
+        assert r.properties["Principal"].endswith(".amazonaws.com")
+        assert r.properties["SourceArn"] or r.properties["SourceAccount"]
+
+
+def _resource_statements(found: Templates) -> Iterator[tuple[str, dict[str, Any]]]:
+    documents = {"AWS::KMS::Key": "KeyPolicy"}
+    for r in found.resources:
+        if r.kind in ("AWS::KMS::Key", "AWS::S3::BucketPolicy", "AWS::SQS::QueuePolicy", "AWS::SNS::TopicPolicy"):
+            for statement in r.properties[documents.get(r.kind, "PolicyDocument")]["Statement"]:
+                yield r.name, statement
+
+
+def _vector_rights(found: Templates, job: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the indexes and the permissions that the data policies give a function."""
+    for r in found.of("OpenSearchServerless::AccessPolicy"):
+        for policy in json.loads(r.properties["Policy"]):
+            if found.functions[job]["Role"] in policy["Principal"]:
+                for rule in policy["Rules"]:
+                    yield rule["Resource"], rule["Permission"]

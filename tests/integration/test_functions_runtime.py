@@ -1,0 +1,163 @@
+"""The functions in processes of their own under AWS's runtime client, and the state machine that calls them."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lexigraph.ingestion.load import FileItem
+from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.model.errors import ModelUnavailable
+from lexigraph.model.tenant import Tenant
+from lexigraph.settings import Settings
+from tests.functions import ALL, KEY, Deployed, deployed, event, inbox, message
+from tests.laptop import content
+from tests.models import SentenceExtractor
+from tests.standins.lambda_runtime import LambdaRuntime
+
+DEFAULT = Tenant("default")
+HARBOUR = "# Harbour Office\n\nThe Harbour Office runs Lighthouse.\n\nTove Lund built Granite.\n"
+LONG = HARBOUR + "\n\n".join(
+    f"## Room {n}\n\nThe Harbour Office keeps Granite {n} in room {n}. Tove Lund built it." for n in range(40)
+)
+pytestmark = pytest.mark.slow
+
+
+def environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith(("LEXIGRAPH_", "AWS_"))}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_function_starts_under_the_runtime_client_and_answers_a_warm_up(tmp_path: Path, name: str) -> None:
+    with deployed(tmp_path, aws=True, LEXIGRAPH_API_AUTH="gateway"), LambdaRuntime(name, environment()) as function:
+        assert function.invoke(event("warmup")).reply == {"warm": True}
+        print(f"\n{name:10} cold {function.cold:5.2f} s CPU  memory {function.memory_mb():5.0f} MB", end="")
+        assert function.cold < 10
+        assert function.memory_mb() < 512
+
+
+def test_a_file_goes_all_the_way_through_functions_in_their_own_processes(tmp_path: Path) -> None:
+    with deployed(tmp_path / "data", aws=True) as made:
+        told = message("start.created", version_id=made.put(HARBOUR))
+        with LambdaRuntime("start", environment()) as function:
+            assert function.invoke(told).reply == {"batchItemFailures": []}
+        asked, uri = made.started()[0], f"s3://{inbox()}/{KEY}"
+        for name, payload in (
+            ("parse", event("parse", **asked)),
+            ("chunk", event("chunk", run=asked["run"])),
+            ("extract", event("extract", run=asked["run"])),
+            ("build", event("build", run=asked["run"])),
+            ("finish", event("finish", run=asked["run"])),
+            ("finish", event("finish.close", run=asked["run"])),
+        ):
+            with LambdaRuntime(name, environment()) as function:
+                answer = function.invoke(payload)
+                assert answer.error is None, answer
+        found = content(made.stores)
+        failed = event("finish.failed", run=asked["run"])
+        made.stores.registry.finish_job(DEFAULT, asked["run"]["job_id"], "RUNNING", {})
+        with LambdaRuntime("finish", environment()) as function:
+            error = function.invoke(failed).error
+    path = tmp_path / "harbour.md"
+    path.write_text(HARBOUR)
+    with LexicalGraphIndex(settings=Settings(data=tmp_path / "whole")) as whole:
+        whole.ingest([FileItem(path, uri, "md")])
+        assert found == content(whole.stores)
+    assert error is not None
+    assert error["errorType"] == "IngestFailed"
+
+
+# ------------------------------------------------------------ the state machine
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Deployed]:
+    with deployed(tmp_path / "data", carried_out=True) as made:
+        yield made
+
+
+def arrive(made: Deployed, name: str, **replaced: Any) -> dict[str, Any]:
+    """Tell `start` of a change and wait for the execution that it begins."""
+    states = made.cloud.client("stepfunctions")
+    before = {e["executionArn"] for e in states.list_executions(stateMachineArn=made.arn)["executions"]}
+    made.cloud.functions["start"](message(name, **replaced))
+    new = {e["executionArn"] for e in states.list_executions(stateMachineArn=made.arn)["executions"]} - before
+    return made.cloud.ended(new.pop())
+
+
+def whole(folder: Path, text: str, uri: str) -> Any:
+    path = folder / "harbour.md"
+    path.write_text(text)
+    with LexicalGraphIndex(extractor=SentenceExtractor(), settings=Settings(data=folder / "whole")) as index:
+        index.ingest([FileItem(path, uri, "md")])
+        return content(index.stores)
+
+
+def test_the_state_machine_brings_a_file_in_replaces_it_and_takes_it_out(machine: Deployed, tmp_path: Path) -> None:
+    uri = f"s3://{inbox()}/{KEY}"
+    assert arrive(machine, "start.created", version_id=machine.put(LONG))["status"] == "SUCCEEDED"
+    batches = [asked["batch"] for name, asked in machine.cloud.invoked if name == "extract"]
+    assert sorted(batches) == [0, 1, 2]
+    first = content(machine.stores)
+
+    again = LONG.replace("in room 7.", "in the cellar.")
+    assert arrive(machine, "start.overwritten", version_id=machine.put(again))["status"] == "SUCCEEDED"
+    second = content(machine.stores)
+    machine.delete()
+    assert arrive(machine, "start.deleted")["status"] == "SUCCEEDED"
+
+    assert whole(tmp_path, LONG, uri) == first
+    assert whole(tmp_path, again, uri) == second
+    assert machine.stores.registry.documents(DEFAULT) == []
+    assert machine.stores.graph.stats(DEFAULT)["statements"] == 0
+
+
+def test_a_step_that_fails_for_good_fails_the_execution_with_the_reason_in_the_job(machine: Deployed) -> None:
+    def refuse(name: str, asked: Any) -> None:
+        if name == "extract":
+            raise ValueError("the model's reply quotes a document")
+
+    machine.cloud.before = refuse
+    ended = arrive(machine, "start.created", version_id=machine.put(HARBOUR))
+
+    (job,) = machine.stores.registry.jobs(DEFAULT)
+    (record,) = machine.stores.registry.documents(DEFAULT)
+    assert (ended["status"], job.status, record.state) == ("FAILED", "FAILED", "FAILED")
+    assert "quotes" not in json.dumps([job.reason, record.reason])
+    assert job.reason
+
+
+def test_a_step_that_is_busy_is_tried_again(machine: Deployed) -> None:
+    refused: list[str] = []
+
+    def busy(name: str, asked: Any) -> None:
+        if name in ("parse", "extract", "build") and name not in refused:
+            refused.append(name)
+            raise ModelUnavailable("throttled")
+
+    machine.cloud.before = busy
+    ended = arrive(machine, "start.created", version_id=machine.put(HARBOUR))
+
+    assert (ended["status"], sorted(refused)) == ("SUCCEEDED", ["build", "extract", "parse"])
+    assert machine.stores.graph.stats(DEFAULT)["sources"] == 1
+
+
+def test_a_run_that_a_newer_one_overtakes_ends_without_a_failure(machine: Deployed) -> None:
+    newest = machine.put(HARBOUR.replace("Granite", "Basalt"))
+
+    def overtake(name: str, asked: Any) -> None:
+        if name == "build" and len(machine.stores.registry.jobs(DEFAULT)) == 1:
+            machine.cloud.functions["start"](message("start.overwritten", version_id=newest))
+
+    machine.cloud.before = overtake
+    ended = arrive(machine, "start.created", version_id=machine.put(HARBOUR))
+    states = machine.cloud.client("stepfunctions")
+    for execution in states.list_executions(stateMachineArn=machine.arn)["executions"]:
+        assert machine.cloud.ended(execution["executionArn"])["status"] == "SUCCEEDED"
+
+    newer, older = machine.stores.registry.jobs(DEFAULT)
+    assert (ended["status"], newer.status, older.status) == ("SUCCEEDED", "SUCCEEDED", "FAILED")
+    assert older.result["superseded_by"] == newer.id
