@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TESTS ?=
 
-.PHONY: help setup demo test ci soak lint types format lock bench openapi clean requirements layers synth servers model emulate
+.PHONY: help setup demo test ci soak lint types format lock bench openapi clean requirements invoke layers synth servers model emulate
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -71,6 +71,9 @@ soak: $(VENV)/dev  ## full counts of kills, cases and clients; long
 servers: $(VENV)/dev  ## fetch and start once the servers that slow tests talk to: FalkorDB and a Gremlin Server
 	@$(BIN)/python -m tests.servers
 
+invoke: $(VENV)/dev  ## call a function with a payload of events/: make invoke FUNCTION=authorize PAYLOAD=authorize
+	@$(BIN)/python -m functions.invoke $(FUNCTION) $(PAYLOAD)
+
 requirements: $(VENV)/dev  ## which test shows which requirement; fails when one is missing
 	@$(BIN)/python -m tests.requirements
 
@@ -93,6 +96,9 @@ layers: $(VENV)/infra  ## build the layers of the functions; fails when one is t
 
 synth: $(VENV)/infra  ## synthesize and check the templates of every profile; no account, no Docker
 	@$(BIN)/python -m infra.synth
+
+emulate: $(VENV)/infra $(VENV)/emulator node_modules/.bin/cdk  ## deploy to an emulator on loopback and drive it from upload to answer
+	@$(BIN)/python -m infra.emulate
 
 openapi: $(VENV)/laptop  ## renew docs/openapi.json; refuses what would break clients
 	@$(BIN)/python -m lexigraph.api.openapi_file docs/openapi.json

@@ -84,9 +84,26 @@ class BuildEvent(BaseModel):
     part: int
 
 
-class FinishEvent(BaseModel):
-    """Input of `finish`: a part to show; without one the run to close; with an error what to record."""
+class Workflow(BaseModel):
+    """Input of the state machine."""
 
+    run: Run | None = None
+    removal: Removal | None = None
+
+
+class Ended(BaseModel):
+    """What Step Functions tells of an execution that did not succeed."""
+
+    status: Literal["FAILED", "TIMED_OUT", "ABORTED"]
+    input: Json[Workflow]
+    error: str | None = None
+    cause: str | None = None
+
+
+class FinishEvent(BaseModel):
+    """Input of `finish`: a part to show; without one the run to close; with an error or a detail what to record."""
+
+    detail: Ended | None = None
     run: Run | None = None
     removal: Removal | None = None
     part: int | None = None

@@ -20,6 +20,7 @@ from lexigraph.storage.factory import RegistryFactory
 from lexigraph.storage.protocols import Registry
 
 E = TypeVar("E", bound=BaseModel)
+Handler = Callable[[dict[str, Any], Any], Any]
 invocation: ContextVar[Any] = ContextVar("invocation")  # what Lambda says of the call under way
 
 logger = Logger(service="lexigraph")
@@ -45,10 +46,10 @@ def registry() -> Registry:
     return RegistryFactory.for_registry(settings().connections["registry"])
 
 
-def function(model: type[E]) -> Callable[[Callable[[E], Any]], Callable[[dict[str, Any], Any], Any]]:
+def function(model: type[E]) -> Callable[[Callable[[E], Any]], Handler]:
     """Make a handler out of a function of a checked event."""
 
-    def decorate(work: Callable[[E], Any]) -> Callable[[dict[str, Any], Any], Any]:
+    def decorate(work: Callable[[E], Any]) -> Handler:
         @logger.inject_lambda_context(clear_state=True)
         @tracer.capture_lambda_handler(capture_response=False, capture_error=False)
         @metrics.log_metrics(capture_cold_start_metric=True)
@@ -60,7 +61,8 @@ def function(model: type[E]) -> Callable[[Callable[[E], Any]], Callable[[dict[st
             metrics.add_metric(name="Calls", unit=MetricUnit.Count, value=1)
             return work(parse(event=event, model=model))
 
-        return handler
+        made: Handler = handler
+        return made
 
     return decorate
 

@@ -17,6 +17,7 @@ PROGRAM = ROOT / ".emulator" / "bin" / "ministack"
 ACCOUNT, REGION = "000000000000", "us-east-1"
 _START_SECONDS, _END_SECONDS = 60.0, 10.0
 _LINES = 25  # of each log that are shown when something failed
+_NOISE = ("START ", "END ", "REPORT ", '{"_aws"')  # metrics, and what frames a call
 
 
 class Failed(Exception):
@@ -45,6 +46,8 @@ class Emulator:
             "AWS_CONFIG_FILE": os.devnull,
             "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
             "AWS_EC2_METADATA_DISABLED": "true",
+            "CDK_HOME": str(folder),
+            "CDK_DISABLE_CLI_TELEMETRY": "true",
         }
         own = {"BIND_HOST": "127.0.0.1", "GATEWAY_PORT": str(self._port), "TMPDIR": str(folder)}
         own["IOT_MTLS_ENABLED"] = "0"  # else it listens on all interfaces for MQTT
@@ -138,20 +141,21 @@ class Emulator:
         return done.stdout
 
     def executions(self, machine: str) -> list[dict[str, Any]]:
-        """Return the executions of a state machine, oldest first, each with ``states``, the names of those it entered."""
-        client = self.client("stepfunctions")
-        found = sorted(client.list_executions(stateMachineArn=machine)["executions"], key=lambda e: e["startDate"])
-        for execution in found:
-            events = self._history(client, execution["executionArn"])
-            entered = [e["stateEnteredEventDetails"]["name"] for e in events if "stateEnteredEventDetails" in e]
-            execution["states"] = entered
-            execution["errors"] = [v for e in events for k, v in e.items() if "Failed" in k and isinstance(v, dict)]
-        return found
+        """Return the executions of a state machine, oldest first."""
+        found = self.client("stepfunctions").list_executions(stateMachineArn=machine)["executions"]
+        return sorted(found, key=lambda e: e["startDate"])
 
-    @staticmethod
-    def _history(client: Any, arn: str) -> list[dict[str, Any]]:
-        pages = client.get_paginator("get_execution_history").paginate(executionArn=arn)
-        return [event for page in pages for event in page["events"]]
+    def logged(self, group: str, what: str) -> int:
+        """Return how many lines of a log group have a text in them."""
+        return sum(what in line for line in self._lines(group))
+
+    def _lines(self, group: str) -> list[str]:
+        pages = self.client("logs").get_paginator("filter_log_events").paginate(logGroupName=group)
+        return [event["message"].rstrip() for page in pages for event in page["events"]]
+
+    def _history(self, execution: dict[str, Any]) -> list[dict[str, Any]]:
+        pages = self.client("stepfunctions").get_paginator("get_execution_history")
+        return [e for page in pages.paginate(executionArn=execution["executionArn"]) for e in page["events"]]
 
     def told(self) -> str:
         """Return the end of what the emulator, the functions and the executions that failed said."""
@@ -163,17 +167,20 @@ class Emulator:
         return "\n".join(lines)
 
     def _functions(self) -> list[str]:
-        client, lines = self.client("logs"), []
-        for group in client.describe_log_groups(logGroupNamePrefix="/lexigraph/")["logGroups"]:
-            events = client.filter_log_events(logGroupName=group["logGroupName"])["events"]
-            lines += [f"{group['logGroupName']}:", *(e["message"].rstrip() for e in events[-_LINES:])]
+        lines = []
+        for group in self.client("logs").describe_log_groups(logGroupNamePrefix="/lexigraph/")["logGroups"]:
+            of_interest = [line for line in self._lines(group["logGroupName"]) if not line.startswith(_NOISE)]
+            lines += [f"{group['logGroupName']}:", *of_interest[-_LINES:]]
         return lines
 
     def _failures(self) -> list[str]:
         machines = self.client("stepfunctions").list_state_machines()["stateMachines"]
-        found = [e for m in machines for e in self.executions(m["stateMachineArn"])]
-        return [
-            f"execution {e['name']} {e['status']}: {' '.join(e['states'])} {json.dumps(e['errors'], default=str)[-1_500:]}"
-            for e in found
-            if e["status"] != "SUCCEEDED"
-        ]
+        lines = []
+        for execution in (e for m in machines for e in self.executions(m["stateMachineArn"])):
+            if execution["status"] != "SUCCEEDED":
+                events = self._history(execution)
+                way = [e["stateEnteredEventDetails"]["name"] for e in events if "stateEnteredEventDetails" in e]
+                errors = [d for e in events for k, d in e.items() if "Failed" in k and isinstance(d, dict)]
+                lines.append(f"execution {execution['name']} {execution['status']}: {' '.join(way[:20])}")
+                lines += [f"  {json.dumps(error, default=str)}" for error in errors[:5]]
+        return lines

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from functions import runtime, work
+from functions.invoke import EVENTS as EVENTS
+from functions.invoke import invoke as invoke
 from functions.start import once
 from infra.state_machine import FUNCTIONS
 from lexigraph.ingestion.steps import Steps
@@ -22,7 +22,6 @@ from tests.models import SentenceExtractor
 from tests.standins.aws_server import ENVIRONMENT, REGION
 from tests.standins.cloud import Cloud
 
-EVENTS = Path(__file__).parents[1] / "events"
 INBOX = "lexigraph-inbox"  # as the payloads name it
 KEY = "default/default/harbour.md"
 ALL = (*FUNCTIONS, "start", "authorize", "query", "manage")
@@ -50,19 +49,6 @@ def _replaced(value: Any, replaced: Mapping[str, Any]) -> Any:
     if isinstance(value, dict):
         return {k: replaced.get(k.replace("-", "_"), _replaced(v, replaced)) for k, v in value.items()}
     return [_replaced(v, replaced) for v in value] if isinstance(value, list) else value
-
-
-def invoke(name: str, payload: Mapping[str, Any]) -> Any:
-    """Call a handler as the runtime does: its event and its reply have been JSON."""
-    handler = import_module(f"functions.{name}.handler").handler
-    context = SimpleNamespace(
-        function_name=f"lexigraph-{name}",
-        memory_limit_in_mb=1_024,
-        invoked_function_arn=f"arn:aws:lambda:{REGION}:123456789012:function:{name}",
-        aws_request_id="6f747d0e-7a8e-4b2e-9c54-2f2f0d6f9a11",
-        get_remaining_time_in_millis=lambda: 30_000,
-    )
-    return json.loads(json.dumps(handler(json.loads(json.dumps(payload)), context)))
 
 
 @dataclass

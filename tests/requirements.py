@@ -1,7 +1,7 @@
 """The table of requirements and the tests that show each: ``make requirements`` prints it.
 
 The ids are those of the five reference systems: G querying the graph, H multi-hop, E explained retrieval, M memory, W
-several documents. A test says with ``@pytest.mark.requirement("H-06")`` which of them it shows.
+several documents; and U, those of the deployment. A test says with ``@pytest.mark.requirement("H-06")`` which of them it shows.
 """
 
 import re
@@ -10,11 +10,8 @@ from collections import defaultdict
 
 import pytest
 
-ROWS = {"G": 38, "H": 32, "E": 75, "M": 23, "W": 26}
-EVERY = tuple(f"{prefix}-{number:02}" for prefix, count in ROWS.items() for number in range(1, count + 1))
-# stores in AWS: neptune-db:// and aoss://
-WITH_THE_DEPLOYMENT = ("G-10", "G-11")
-IDS = tuple(requirement for requirement in EVERY if requirement not in WITH_THE_DEPLOYMENT)
+ROWS = {"G": 38, "H": 32, "E": 75, "M": 23, "W": 26, "U": 6}
+IDS = tuple(f"{prefix}-{number:02}" for prefix, count in ROWS.items() for number in range(1, count + 1))
 
 
 class Table:
@@ -40,8 +37,6 @@ def main() -> int:
         return 1
     for requirement in IDS:
         print(f"{requirement}  {', '.join(table.tests.get(requirement, [])) or 'MISSING'}")
-    for requirement in WITH_THE_DEPLOYMENT:
-        print(f"{requirement}  comes with the deployment")
     unknown = sorted(set(table.tests) - set(IDS))
     for requirement in unknown:
         print(f"{requirement}  is no requirement: {', '.join(table.tests[requirement])}")

@@ -1,12 +1,14 @@
 """`finish`: shows a part that was built; closes a run; or records why one failed.
 
 A failure that is recorded is raised as :class:`IngestFailed`, so that the execution fails with its reason. When that is
-redriven the function is called once more: then it opens the job again and returns, and the workflow goes on.
+redriven the function is called once more: then it opens the job again and returns, and the workflow goes on. What the
+state machine cannot catch, an execution that was stopped or took too long, EventBridge tells.
 """
 
-from functions.payloads import FinishEvent
-from functions.runtime import function, logger, metrics
+from functions.payloads import Ended, FinishEvent
+from functions.runtime import function, logger, metrics, registry
 from functions.work import reason_of, step, steps
+from lexigraph.model.tenant import Tenant
 
 
 class IngestFailed(Exception):  # operators see this name
@@ -16,7 +18,9 @@ class IngestFailed(Exception):  # operators see this name
 @function(FinishEvent)
 def handler(event: FinishEvent) -> None:
     """Finish a part, close a run, or record a failure."""
-    if event.error:
+    if event.detail:
+        _ended(event.detail)
+    elif event.error:
         _fail(event, reason_of(event.error))
     elif event.run:
         with step("finish", event.run) as (all_steps, run):
@@ -24,6 +28,14 @@ def handler(event: FinishEvent) -> None:
                 all_steps.close(run)
             else:
                 all_steps.finish(run, event.part)
+
+
+def _ended(told: Ended) -> None:
+    asked, reason = told.input, f"the execution ended: {told.error or told.status}"
+    if asked.run and registry().job(Tenant(asked.run.tenant), asked.run.job_id).status == "RUNNING":
+        steps().fail(asked.run.file_run(), reason)
+    if asked.removal and registry().job(asked.removal.owner(), asked.removal.job_id).status == "RUNNING":
+        steps().fail_job(asked.removal.owner(), asked.removal.job_id, reason)
 
 
 def _fail(event: FinishEvent, reason: str) -> None:

@@ -48,9 +48,11 @@ def runtime(profile: Profile) -> lambda_.Runtime:
     return found
 
 
-def _packages(profile: Profile) -> dict[str, str]:
-    """Return where a function on the host finds what layers hold elsewhere: the packages that are installed here."""
-    return {"PYTHONPATH": sysconfig.get_paths()["purelib"]} if profile.machine == "host" else {}
+def _of_host(profile: Profile) -> dict[str, str]:
+    """Return what a function on the host needs: the packages installed here, which layers hold elsewhere, and no X-Ray."""
+    if profile.machine != "host":
+        return {}
+    return {"PYTHONPATH": sysconfig.get_paths()["purelib"], "POWERTOOLS_TRACE_DISABLED": "true"}
 
 
 class Function(lambda_.Function):
@@ -98,7 +100,7 @@ class Function(lambda_.Function):
             code=code,
             handler=handler or f"functions.{job}.handler.handler",
             layers=list(layers),
-            environment={"POWERTOOLS_LOG_LEVEL": "INFO", **_packages(profile), **environment},
+            environment={"POWERTOOLS_LOG_LEVEL": "INFO", **_of_host(profile), **environment},
             memory_size=memory,
             timeout=Duration.seconds(seconds),
             ephemeral_storage_size=Size.mebibytes(scratch) if scratch != 512 else None,

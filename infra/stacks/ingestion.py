@@ -1,5 +1,6 @@
 """Ingestion: from a change in the bucket to documents that readers see. Events -> queue -> `start` -> state machine."""
 
+import json
 from typing import Any
 
 from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Stack
@@ -83,9 +84,8 @@ class IngestionStack(Stack):
             self,
             "Workflow",
             state_machine_name=f"lexigraph-{profile.name}",
-            definition_body=sfn.DefinitionBody.from_string(
-                self.to_json_string(definition(arns, concurrency=profile.concurrency))
-            ),
+            # not by CDK's own writer of JSON, which leaves out every null: `ResultPath: null` is what keeps a state's input
+            definition_body=sfn.DefinitionBody.from_string(json.dumps(definition(arns, concurrency=profile.concurrency))),
             logs=sfn.LogOptions(destination=group, level=sfn.LogLevel.ALL, include_execution_data=False),
             tracing_enabled=profile.aws,
         )

@@ -248,7 +248,7 @@ def test_reading_where_no_database_is_creates_none(command: list[str], tmp_path:
     [
         ("embedding_model=nonsense", "LEXIGRAPH_EMBEDDING_DIMENSION"),
         ("graph_store=nonsense://host", "scheme 'nonsense' is unknown"),
-        ("graph_store=neptune-db://host", "neptune-db is not in this release"),
+        ("graph_store=neptune-db://", "expected neptune-db://HOST"),
         ("llm=nonsense", "llm 'nonsense' is not known"),
         ("extractor=nonsense", "LEXIGRAPH_EXTRACTOR"),
     ],

@@ -1,7 +1,7 @@
 """Synthesized templates as tests read them: references resolved to short names, the statements of each role gathered.
 
-A reference is written ``<stack/Name>``, or ``<stack/Name.Attribute>`` for other attributes than an ARN; region and account are
-REGION and ACCOUNT. Logical ids lose the hash that CDK puts behind them.
+A reference is written ``<stack/Name>``, with ``.Attribute`` for other attributes than an ARN; region and account are REGION
+and ACCOUNT. Logical ids lose the hash that CDK puts behind them.
 """
 
 import json

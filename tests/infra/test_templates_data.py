@@ -9,7 +9,7 @@ from infra.settings import PROFILES
 from tests.infra.conftest import ON_AWS, PROFILE_NAMES
 from tests.infra.templates import Resource, Templates
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("synthesis")]
+pytestmark = pytest.mark.slow
 OF = Callable[[str], Templates]
 KEY = "<data/Key>"
 NO_TLS = {"Bool": {"aws:SecureTransport": "false"}}
@@ -91,9 +91,7 @@ def test_prod_keeps_its_data_when_stacks_go_and_dev_does_not(templates: OF) -> N
         holding.append(templates(profile).one("DynamoDB::Table", "Registry"))
         return {f"{r.kind.split('::')[1]} {r.name}": r.deletion for r in holding}
 
-    assert policies("prod") == {
-        name: "Snapshot" if name.startswith("Neptune") else "Retain" for name in policies("prod")
-    }
+    assert policies("prod") == {name: "Snapshot" if name.startswith("Neptune") else "Retain" for name in policies("prod")}
     assert set(policies("dev").values()) == {"Delete"}
     cluster = templates("prod").one("Neptune::DBCluster", "Cluster").properties
     table = templates("prod").one("DynamoDB::Table", "Registry").properties
@@ -134,9 +132,7 @@ def test_messages_wait_six_times_as_long_as_the_function_may_take_and_then_lie_w
 
 @pytest.mark.requirement("U-03")
 @pytest.mark.parametrize("profile", ON_AWS)
-def test_neptune_opensearch_and_s3_are_deployed_and_every_function_knows_where_they_are(
-    templates: OF, profile: str
-) -> None:
+def test_neptune_opensearch_and_s3_are_deployed_and_every_function_knows_where_they_are(templates: OF, profile: str) -> None:
     found = templates(profile)
     assert found.one("Neptune::DBCluster", "Cluster").properties["EngineVersion"] >= "1.4.6.2"  # before, MERGE was wrong
     assert found.one("OpenSearchServerless::CollectionGroup", "Group").properties["Generation"] == "NEXTGEN"
@@ -152,9 +148,7 @@ def test_neptune_opensearch_and_s3_are_deployed_and_every_function_knows_where_t
 
 @pytest.mark.requirement("U-06")
 @pytest.mark.parametrize("profile", PROFILE_NAMES)
-def test_what_changes_in_the_bucket_of_documents_reaches_the_function_that_begins_a_run(
-    templates: OF, profile: str
-) -> None:
+def test_what_changes_in_the_bucket_of_documents_reaches_the_function_that_begins_a_run(templates: OF, profile: str) -> None:
     found = templates(profile)
     (notified,) = [r for r in found.resources if r.kind == "Custom::S3BucketNotifications"]
     assert notified.properties["BucketName"] == "<data/Documents>"

@@ -12,13 +12,15 @@ import pytest
 from tests.infra.conftest import ON_AWS, PROFILE_NAMES
 from tests.infra.templates import Templates
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("synthesis")]
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 OF = Callable[[str], Templates]
 STEPS = ("parse", "chunk", "extract", "build", "finish", "remove")
 READERS = ("query", "stream")
 WRITE_WORDS = ("Write", "Delete", "Put", "Update", "Create", "Cancel", "Abort", "Start")
-SESSIONS = json.dumps({"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["t#*#session#*", "t#*#sessions"]}}, sort_keys=True)
+SESSIONS = json.dumps(
+    {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["t#*#session#*", "t#*#sessions"]}}, sort_keys=True
+)
 KEYS = json.dumps({"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["system#key#*"]}}, sort_keys=True)
 
 
@@ -159,7 +161,9 @@ def test_files_are_read_where_they_are_parsed_and_written_only_by_who_takes_them
 
 
 @pytest.mark.parametrize("profile", ON_AWS)
-def test_models_are_asked_only_by_who_needs_them_and_no_others_than_those_of_the_profile(templates: OF, profile: str) -> None:
+def test_models_are_asked_only_by_who_needs_them_and_no_others_than_those_of_the_profile(
+    templates: OF, profile: str
+) -> None:
     found = templates(profile)
     asks = {job for job in found.functions if "bedrock:InvokeModel" in found.may(job)}
     assert asks == {"extract", "build", *READERS}

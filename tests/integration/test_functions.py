@@ -45,7 +45,7 @@ def bring_in(asked: dict[str, Any]) -> None:
     invoke("finish", event("finish.close", run=asked["run"]))
 
 
-@pytest.mark.parametrize("aws", [False, True])
+@pytest.mark.parametrize("aws", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_file_put_into_the_bucket_is_brought_in_as_an_ingest_of_its_version_would_do(tmp_path: Path, aws: bool) -> None:
     with deployed(tmp_path / "data", aws=aws) as made:
         version = made.put(HARBOUR)
@@ -109,6 +109,7 @@ def test_a_message_that_cannot_be_read_comes_again_alone_and_files_of_no_known_t
     assert len(there.started()) == 1
 
 
+@pytest.mark.slow
 def test_an_event_told_twice_is_remembered_in_its_table(tmp_path: Path) -> None:
     with deployed(tmp_path, LEXIGRAPH_IDEMPOTENCY_TABLE="started") as made:
         table = made.cloud.client("dynamodb").create_table(
@@ -141,6 +142,21 @@ def test_a_failure_is_recorded_and_fails_the_execution_and_a_redrive_goes_on(the
     assert (record.state, record.reason) == ("READY", "")
 
 
+def test_an_execution_that_was_stopped_leaves_its_reason_in_the_job(there: Deployed) -> None:
+    invoke("start", message("start.created", version_id=there.put(HARBOUR)))
+    asked = run_of(there)
+    told = event("finish.ended", input=json.dumps(asked))
+
+    for _ in range(2):
+        assert invoke("finish", told) is None
+
+    job = there.stores.registry.job(DEFAULT, asked["run"]["job_id"])
+    (record,) = there.stores.registry.documents(DEFAULT)
+    assert (job.status, job.reason, record.state) == ("FAILED", "the execution ended: ABORTED", "FAILED")
+    bring_in(asked)
+    assert there.stores.registry.job(DEFAULT, asked["run"]["job_id"]).status == "SUCCEEDED"
+
+
 def test_documents_are_removed_by_their_ids(there: Deployed) -> None:
     invoke("start", message("start.created", version_id=there.put(HARBOUR)))
     bring_in(run_of(there))
@@ -153,6 +169,7 @@ def test_documents_are_removed_by_their_ids(there: Deployed) -> None:
     assert there.stores.registry.job(DEFAULT, job.id).status == "SUCCEEDED"
 
 
+@pytest.mark.slow
 def test_a_warm_up_touches_nothing(there: Deployed) -> None:
     for name in ("start", "parse", "build", "query"):
         assert invoke(name, event("warmup")) == {"warm": True}
@@ -164,7 +181,7 @@ def test_a_warm_up_touches_nothing(there: Deployed) -> None:
 
 @pytest.fixture
 def api(tmp_path: Path) -> Iterator[Deployed]:
-    with deployed(tmp_path / "data", LEXIGRAPH_API_AUTH="gateway", LEXIGRAPH_API_DEADLINE="1.5") as made:
+    with deployed(tmp_path / "data", LEXIGRAPH_API_AUTH="gateway") as made:
         yield made
 
 
@@ -193,6 +210,7 @@ def test_the_authorizer_lets_in_who_has_a_key_and_says_whose_it_is(tmp_path: Pat
         assert "context" not in reply
 
 
+@pytest.mark.slow
 def test_a_question_through_the_gateway_finds_what_the_bucket_brought(api: Deployed) -> None:
     invoke("start", message("start.created", version_id=api.put(HARBOUR)))
     bring_in(run_of(api))
@@ -235,6 +253,7 @@ def test_an_upload_through_the_api_is_a_job_that_the_event_of_s3_finds(api: Depl
     assert len(api.stores.registry.jobs(DEFAULT)) == 1
 
 
+@pytest.mark.slow
 def test_a_large_file_is_put_where_the_api_says(api: Deployed) -> None:
     import httpx
 
@@ -250,6 +269,7 @@ def test_a_large_file_is_put_where_the_api_says(api: Deployed) -> None:
     assert api.stores.registry.job(DEFAULT, told["job_id"]).status == "SUCCEEDED"
 
 
+@pytest.mark.slow
 def test_an_ingest_asked_for_runs_over_the_file_in_the_bucket_after_all_that_was_told(api: Deployed) -> None:
     version = api.put(HARBOUR)
     invoke("start", message("start.created", version_id=version))
@@ -268,20 +288,23 @@ def test_an_ingest_asked_for_runs_over_the_file_in_the_bucket_after_all_that_was
     assert called("manage", other)[0] == 422
 
 
-def test_a_document_removed_through_the_api_leaves_bucket_and_graph(api: Deployed) -> None:
-    invoke("start", message("start.created", version_id=api.put(HARBOUR)))
-    bring_in(run_of(api))
-    (record,) = api.stores.registry.documents(DEFAULT)
-    path = f"/documents/{record.source_id}"
+@pytest.mark.slow
+def test_a_document_removed_through_the_api_leaves_bucket_and_graph(tmp_path: Path) -> None:
+    # nobody carries the removal out while the request waits for it
+    with deployed(tmp_path, LEXIGRAPH_API_AUTH="gateway", LEXIGRAPH_API_DEADLINE="2") as api:
+        invoke("start", message("start.created", version_id=api.put(HARBOUR)))
+        bring_in(run_of(api))
+        (record,) = api.stores.registry.documents(DEFAULT)
+        path = f"/documents/{record.source_id}"
 
-    status, told = called("manage", event("manage.remove", path=path, pathParameters={"document_id": record.source_id}))
-    assert (status, told["removed"]) == (202, 0)
-    removal = api.started()[1]
-    assert invoke("remove", removal) == {"documents_removed": 1}
+        status, told = called("manage", event("manage.remove", path=path, pathParameters={"document_id": record.source_id}))
+        assert (status, told["removed"]) == (202, 0)
+        removal = api.started()[1]
+        assert invoke("remove", removal) == {"documents_removed": 1}
 
-    assert api.stores.registry.job(DEFAULT, told["job_id"]).status == "SUCCEEDED"
-    assert api.steps.registry.documents(DEFAULT) == []
-    assert "Contents" not in api.cloud.client("s3").list_objects_v2(Bucket=inbox())
+        assert api.stores.registry.job(DEFAULT, told["job_id"]).status == "SUCCEEDED"
+        assert api.steps.registry.documents(DEFAULT) == []
+        assert "Contents" not in api.cloud.client("s3").list_objects_v2(Bucket=inbox())
 
 
 def test_every_payload_is_one_that_a_test_here_uses() -> None:

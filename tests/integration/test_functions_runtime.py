@@ -2,10 +2,16 @@
 
 import json
 import os
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from lexigraph.ingestion.load import FileItem
@@ -161,3 +167,47 @@ def test_a_run_that_a_newer_one_overtakes_ends_without_a_failure(machine: Deploy
     newer, older = machine.stores.registry.jobs(DEFAULT)
     assert (ended["status"], newer.status, older.status) == ("SUCCEEDED", "SUCCEEDED", "FAILED")
     assert older.result["superseded_by"] == newer.id
+
+
+# ------------------------------------------------------------ streaming
+
+
+def test_the_stream_function_is_a_web_server_that_believes_only_its_adapter(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    said = {"tenant": "default", "scopes": "read", "key_id": "k", "databases": "[]", "rate": "0"}
+    trusted = {"X-Amzn-Request-Context": json.dumps({"authorizer": said})}
+    with deployed(tmp_path, LEXIGRAPH_API_AUTH="adapter"), serving(port) as url, httpx.Client(base_url=url) as client:
+        nobody = client.get("/jobs")
+        forged = client.get("/jobs", headers=[("X-Amzn-Request-Context", "{}"), *trusted.items()])
+        reader = client.get("/jobs", headers=trusted)
+        lines: list[str] = []
+        asked = {"question": "Who built Granite?", "stream": True}
+        with client.stream("POST", "/query", json=asked, headers=trusted, timeout=60) as reply:
+            assert reply.headers["content-type"].startswith("text/event-stream")
+            lines += reply.iter_lines()
+
+    assert (nobody.status_code, forged.status_code, reader.status_code) == (401, 401, 200)
+    assert any(line.startswith("data:") for line in lines)
+
+
+@contextmanager
+def serving(port: int) -> Iterator[str]:
+    """Start the function's own script, as Lambda Web Adapter does, and wait for its health."""
+    root = Path(__file__).parents[2]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "AWS_LWA_PORT": str(port), "LAMBDA_TASK_ROOT": str(root), "PATH": path}
+    process = subprocess.Popen([root / "functions" / "stream" / "run.sh"], env=environment, cwd=root)
+    try:
+        deadline, url = time.monotonic() + 60, f"http://127.0.0.1:{port}"
+        while True:
+            assert process.poll() is None, "the server ended"
+            assert time.monotonic() < deadline, "the server does not answer"
+            with suppress(httpx.TransportError):
+                if httpx.get(f"{url}/health").status_code == 200:
+                    break
+            time.sleep(0.1)
+        yield url
+    finally:
+        process.kill()
+        process.wait(30)

@@ -19,6 +19,7 @@ from tests.laptop import laptop, open_laptop
 from tests.models import WordEmbedder
 from tests.standins.neptune import NeptuneStandIn
 
+pytestmark = pytest.mark.slow  # two ingestions of the demo corpus
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUESTIONS = [json.loads(line) for line in (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
 # Graph calls of a question at most
@@ -78,7 +79,6 @@ def same(both: tuple[Stores, Stores], neptune: NeptuneStandIn, name: str, questi
     assert trips["read"] == found.calls["graph"] <= BUDGETS[name]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", BUDGETS)
 def test_every_question_of_the_demo_gets_the_same_over_neptune(
     both: tuple[Stores, Stores], neptune: NeptuneStandIn, name: str

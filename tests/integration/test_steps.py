@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from lexigraph.ingestion.file_run import Superseded, begin
-from lexigraph.model.errors import Conflict
+from lexigraph.ingestion.steps import Steps
+from lexigraph.model.errors import Conflict, StoreUnavailable
+from lexigraph.settings import Settings
 from lexigraph.storage.cache import NoCache
 from tests.laptop import content, laptop, open_laptop
+from tests.models import SentenceExtractor, WordEmbedder
 from tests.stepping import DEFAULT, begun, drive, killed_at, once, steps_over, twice
 
 LONG = "\n\n".join(
@@ -196,6 +199,46 @@ def test_a_document_removed_between_build_and_finish_stays_away(tmp_path: Path, 
     assert steps.stores.graph.stats(DEFAULT)["statements"] == 0
 
 
+def test_a_removal_between_build_and_finish_of_a_document_that_shares_facts_leaves_what_the_other_says(
+    tmp_path: Path, files: Path
+) -> None:
+    whole, steps, path = laptop(tmp_path / "whole"), steps_over(tmp_path / "data"), files / "lighthouse.md"
+    shared = begun(steps, files / "people.jsonl", "1")
+    drive(steps, shared, files / "people.jsonl")
+    run = begun(steps, path, "1")
+    steps.parse(run, path)
+    steps.chunk(run)
+    steps.extract(run, 0)
+    steps.build(run, 0)
+    removal = begin(steps.registry, DEFAULT, "default", shared.uri, "", "2", kind="remove")
+    assert removal is not None
+    steps.remove(removal)
+    steps.finish(run, 0)
+    steps.close(run)
+
+    whole.ingest([path])
+    for kept in ("graph", "vectors", "registry", "texts"):
+        assert content(steps.stores)[kept] == content(whole.stores)[kept]
+
+
+def test_steps_outside_the_network_of_graph_and_vectors_open_neither(tmp_path: Path, files: Path) -> None:
+    data, path = tmp_path / "data", files / "lighthouse.md"
+    nowhere = "sqlite:////dev/null/nowhere"
+    steps = Steps(
+        Settings(data=data, graph_store=nowhere, vector_store=nowhere),
+        embedder=WordEmbedder(),
+        extractor=SentenceExtractor(),
+    )
+    run = begun(steps, path, "1")
+
+    assert steps.parse(run, path) == {"parts": 1}
+    assert steps.chunk(run) == {"batches": 1, "parts": [0]}
+    steps.extract(run, 0)
+
+    with pytest.raises(StoreUnavailable):
+        steps.build(run, 0)
+
+
 def test_a_step_waits_its_turn_while_another_process_holds_the_document(tmp_path: Path, files: Path) -> None:
     steps, path = steps_over(tmp_path / "data"), files / "lighthouse.md"
     run = begun(steps, path, "1")
@@ -281,7 +324,7 @@ def disturbed(tmp_path: Path, files: Path, calls: range) -> int:
 
 
 def test_an_update_killed_at_some_calls_to_a_store_and_driven_on_equals_an_undisturbed_one(tmp_path, files) -> None:
-    calls = range(5, 60, 9)
+    calls = range(12, 60, 16)
     assert disturbed(tmp_path, files, calls) == len(calls)
 
 

@@ -94,6 +94,7 @@ def calls(index: LexicalGraphIndex) -> dict[str, Callable[[], Any]]:
         "registry.revision": lambda: s.registry.revision(THEIRS),
         "registry.keys": lambda: s.registry.keys(THEIRS),
         "registry.revoke_key": lambda: s.registry.revoke_key(THEIRS, OUR_KEY.id),
+        "registry.claimed": lambda: s.registry.claimed(THEIRS, "file:///claimed"),
         "registry.session": lambda: s.registry.session(THEIRS, "session").seen,
         "registry.stats": lambda: any(s.registry.stats(THEIRS).values()),
         "cache.get_many": lambda: any(s.cache.get_many(THEIRS, k, _keys(index)) for k in kinds),
@@ -137,7 +138,7 @@ def test_every_reading_call_of_the_protocols_is_tried(index: LexicalGraphIndex) 
     writes = {
         *("write", "publish", "withdraw", "set_synonyms", "collect", "settle", "upsert", "tag", "untag", "delete", "put"),
         *("save", "forget", "lease", "start_job", "add_events", "finish_job", "put_many", "own", "disown", "close"),
-        *("relate", "add_key", "touch", "ordinals"),
+        *("relate", "add_key", "touch", "ordinals", "claim"),
         # whose it is stands in the answer: who asks is not known yet, or is the server itself
         *("key", "unfinished"),
     }

@@ -1,4 +1,4 @@
-"""Handing over what is to be taken in or removed to whoever does it elsewhere; without a handover a server does it itself."""
+"""Handing over what is to be taken in or removed to whoever does it elsewhere; without that a server does it itself."""
 
 from typing import Any, BinaryIO, Protocol
 from urllib.parse import urlsplit

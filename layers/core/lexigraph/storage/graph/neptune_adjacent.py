@@ -38,7 +38,7 @@ _SHARING = f"""
     MATCH (d)<-[:MENTIONED_IN]-(:Statement)-[m:MENTIONS]->(e:Entity) WHERE m.chunk = id(d)
     WITH DISTINCT e
     CALL {{ WITH e MATCH (e)<-[m:MENTIONS]-(:Statement) WITH m LIMIT {SHARED + 1} RETURN count(m) AS times }}
-    WITH e WHERE times <= {SHARED}
+    WITH e, times WHERE times <= {SHARED}
     CALL {{ WITH e MATCH (e)<-[m:MENTIONS]-(:Statement){MENTIONED} RETURN collect(DISTINCT c) AS naming }}
     RETURN collect([e, naming]) AS sharing
 """
@@ -49,7 +49,7 @@ _TARGETS = """
     CALL {
         WITH d, sharing
         UNWIND sharing AS pair
-        WITH d, pair[1] AS naming WHERE d IN pair[1]
+        WITH d, pair[1] AS naming WHERE d IN naming
         UNWIND naming AS c
         WITH d, c, 1.0 / size(naming) AS rare WHERE id(c) <> id(d)
         WITH c, sum(rare) AS weight

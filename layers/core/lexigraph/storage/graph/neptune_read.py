@@ -71,7 +71,7 @@ NAMED = f"""
     UNWIND wanted AS e
     WITH e WHERE e.df = 0 OR $filtered
     {VISIBLE}
-    WITH e WHERE texts + titles > 0
+    WITH e, texts + titles AS places WHERE places > 0
     RETURN 'seen' AS kind, [id(e)] AS row
 """
 TOLD = (ENTITIES, ALIASES, NAMED)
@@ -90,7 +90,7 @@ _ASKED = f"MATCH (e:Entity) WHERE id(e) IN $ids AND e.tenant = $tenant {SAME}"
 _CONNECTED = f"""
     UNWIND wanted AS e
     CALL {{ WITH e MATCH (e)<-[m:MENTIONS]-(:Statement) WITH m LIMIT {HUB + 1} RETURN count(m) AS times }}
-    WITH e WHERE times <= {HUB}
+    WITH e, times WHERE times <= {HUB}
     CALL {{
         WITH e MATCH (e)-[:SUBJECT]->(f:Fact)<-[m:OBJECT]-(x:Entity)
         MATCH (f)-[:SUPPORTS]->(st:Statement){MENTIONED} AND id(st) = m.statement
@@ -177,7 +177,7 @@ _CHUNKS_ABOUT = f"""
     WITH wanted
     UNWIND wanted AS e
     CALL {{ WITH e MATCH (e)<-[b:ABOUT]-(:Source) WITH b LIMIT {TITLES + 1} RETURN count(b) AS bearers }}
-    WITH wanted, e WHERE bearers <= {TITLES}
+    WITH wanted, e, bearers WHERE bearers <= {TITLES}
     CALL {{
         WITH wanted, e
         MATCH (e)<-[:ABOUT]-(s:Source)<-[p:EXTRACTED_FROM]-(c:Chunk) WHERE p.seq < $per_entity AND SEEN
@@ -215,7 +215,7 @@ _TOPICS_SHARING = f"""
     CALL {{ WITH e MATCH (e)<-[m:MENTIONS]-(:Statement) WITH m LIMIT {SHARED + 1} RETURN count(m) AS times }}
     CALL {{
         WITH topics, e, times
-        WITH topics, e WHERE times <= {SHARED}
+        WITH topics, e, times WHERE times <= {SHARED}
         MATCH (e)<-[m:MENTIONS]-(st:Statement){MENTIONED}
         MATCH (st)-[:BELONGS_TO]->(b:Topic) WHERE NOT b IN topics
         RETURN collect(DISTINCT b) AS found

@@ -38,11 +38,14 @@ _NAMED = f"""
         MATCH (c)-[p:EXTRACTED_FROM]->(s:Source)-[:ABOUT]->(e:Entity) WHERE SEEN
         RETURN id(c) AS k, e
         UNION WITH seeds
-        WITH [c IN seeds | id(c)] AS live
+        UNWIND seeds AS c
         UNWIND $names AS name
-        WITH name WHERE name.chunk = '' OR name.chunk IN live
+        WITH id(c) AS k, name WHERE name.chunk = k
         MATCH (e:Entity) WHERE id(e) = name.entity AND e.tenant = $tenant
-        RETURN name.chunk AS k, e
+        RETURN k, e
+        UNION
+        MATCH (e:Entity) WHERE id(e) IN $asked AND e.tenant = $tenant
+        RETURN '' AS k, e
     }}
     WITH DISTINCT k, e
     {_STEP}{_STEP}
@@ -67,7 +70,7 @@ _NAMING = f"""
     CALL {{ WITH e MATCH (e)<-[m:MENTIONS]-(:Statement) WITH m LIMIT {HUB + 1} RETURN count(m) AS times }}
     CALL {{
         WITH e, times
-        WITH e WHERE times <= {HUB}
+        WITH e, times WHERE times <= {HUB}
         MATCH (e)<-[m:MENTIONS]-(:Statement){MENTIONED}
         WITH c, count(m) AS times
         RETURN collect(c) AS naming, collect([id(c), times]) AS counted
@@ -75,7 +78,7 @@ _NAMING = f"""
     CALL {{ WITH e MATCH (e)<-[b:ABOUT]-(:Source) WITH b LIMIT {HUB + 1} RETURN count(b) AS bearers }}
     CALL {{
         WITH e, bearers
-        WITH e WHERE bearers <= {HUB}
+        WITH e, bearers WHERE bearers <= {HUB}
         MATCH (e)<-[:ABOUT]-(s:Source)<-[p:EXTRACTED_FROM]-(c:Chunk) WHERE p.seq < $per_entity AND SEEN
         RETURN collect(c) AS about, collect([id(c), id(s), p.seq]) AS places
     }}
@@ -98,7 +101,7 @@ _FURTHER = f"""
     WITH one, e, count(DISTINCT c) AS together
     WITH e, max(together) AS most WHERE most >= $least_together
     {VISIBLE}
-    WITH e, most WHERE {_TELLING}
+    WITH e, most, {_TELLING} AS telling WHERE telling
     WITH e ORDER BY most DESC, e.df, id(e) LIMIT {TOGETHER}
     RETURN collect(e) AS further
 """
@@ -166,7 +169,8 @@ def related(client: NeptuneClient, tenant: str, request: RelatedRequest) -> list
         tenant,
         request.filters,
         chunks=list(request.chunks),
-        names=[{"chunk": chunk, "entity": e} for chunk, found in request.names.items() for e in found],
+        asked=list(request.names.get("", ())),
+        names=[{"chunk": chunk, "entity": e} for chunk, found in request.names.items() if chunk for e in found],
         max_entities=request.max_entities,
         max_df=request.max_df,
         min_name=request.min_name,

@@ -8,8 +8,9 @@ import json
 import math
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from lexigraph.model.errors import Conflict, NotFound
 from lexigraph.model.tenant import Tenant
@@ -21,6 +22,7 @@ from lexigraph.storage.registry.dynamodb_items import (
     Key,
     Outdated,
     Table,
+    at_once,
     bounded,
     now_text,
     pack,
@@ -126,9 +128,10 @@ class DynamoAccess:
     # -- sessions
 
     def session(self, tenant: Tenant, session_id: str) -> Session:
-        horizon = self._horizon(tenant)
+        pk = _session_pk(tenant, session_id)
+        horizon, items = at_once(lambda: self._horizon(tenant), lambda: list(self._table.query(pk)))
         recalls, seen = 0, dict[str, float]()
-        for item in self._table.query(_session_pk(tenant, session_id)):
+        for item in items:
             if item["at"] < horizon:
                 continue
             if item["sk"] == _SESSION:
@@ -140,11 +143,13 @@ class DynamoAccess:
 
     def touch(self, tenant: Tenant, session_id: str, nodes: Sequence[str], at: float, *, keep_seconds: float) -> None:
         at = float(at)
-        self._forget_before(tenant, at - keep_seconds)
-        pk, expires = _session_pk(tenant, session_id), math.ceil(at + keep_seconds)
+        pk, expires, since = _session_pk(tenant, session_id), math.ceil(at + keep_seconds), at - keep_seconds
         head: Key = (pk, _SESSION)
         recall: Key = (pk, f"{_RECALL}{secrets.token_hex(16)}")
         told = {"at": at, "expires": expires, "body": pack(list(nodes), "nodes of a recall")}
+        noted = put(_at(recall) | told)
+        if at_once(lambda: self._forget_before(tenant, since), lambda: self._gone_on(head, noted, at, since, expires))[1]:
+            return
         for _ in self._table.pauses():
             found, horizon = self._table.get_many([head, recall]), self._horizon(tenant)
             if recall in found:
@@ -159,13 +164,22 @@ class DynamoAccess:
             unchanged = "#stamp = :old" if before else "attribute_not_exists(pk)"
             old = {"old": before["stamp"]} if before else {}
             try:
-                self._table.transact(
-                    [put(_at(head) | values | {"stamp": stamp()}, unchanged, **old), put(_at(recall) | told)]
-                )
+                self._table.transact([put(_at(head) | values | {"stamp": stamp()}, unchanged, **old), noted])
             except Outdated:
                 continue
             return
         raise Conflict("too many recalls of one session at the same time; try again")
+
+    def _gone_on(self, head: Key, recall: Mapping[str, Any], at: float, since: float, expires: int) -> bool:
+        """Note a recall without reading what was before, if the session is new or goes on; otherwise return False."""
+        goes_on = "attribute_not_exists(pk) OR (#at >= :since AND #at <= :at AND #expires <= :expires)"
+        change = "SET #at = :at, #expires = :expires, #stamp = :stamp ADD #recalls :one"
+        values = {"at": at, "since": since, "expires": expires, "stamp": stamp(), "one": 1}
+        try:
+            self._table.transact([update(head, change, goes_on, **values), recall])
+        except Outdated:
+            return False
+        return True
 
     def _horizon(self, tenant: Tenant) -> float:
         found = self._table.get(_horizon_key(tenant))

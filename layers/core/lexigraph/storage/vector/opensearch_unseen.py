@@ -14,7 +14,7 @@ from lexigraph.model.graph import Metadata
 from lexigraph.model.tenant import Tenant
 
 _SECONDS = 120.0  # twice what the service takes at most
-_MOST = 200_000
+_MOST = 50_000
 
 Versions = dict[int, Metadata]
 

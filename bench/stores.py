@@ -1,0 +1,281 @@
+"""Ask the same over SQLite and over Neptune with OpenSearch: how many of the first ten are the same, how much of the gold
+evidence each finds, and how many requests a question sends.
+
+python -m bench.stores
+python -m bench.stores --retriever traversal --retriever memory --questions 60
+
+Neptune, OpenSearch Serverless and DynamoDB are the stand-ins of the tests, on loopback; requests are counted as they arrive
+there. Two corpora are asked: the demo's (examples/), and a made-up world (lexigraph.evaluation.made). Texts are embedded by
+their words (tests/models.py), so that no model is needed. Printed are two tables in Markdown; the exit code is 1 when less
+than 95 % of the first ten are the same, more of the gold is found in SQLite, or a question sends more than its budget.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from lexigraph.evaluation.made import make_corpus
+from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.model.question import Question
+from lexigraph.model.tenant import Tenant
+from lexigraph.retrieval import retrievers
+from lexigraph.retrieval.catalogue import make_retriever
+from lexigraph.settings import EmbeddingModel, Settings
+from lexigraph.storage.factory import (
+    CacheFactory,
+    DocumentStoreFactory,
+    GraphStoreFactory,
+    RegistryFactory,
+    VectorStoreFactory,
+)
+from lexigraph.storage.protocols import Stores
+from tests.models import WordEmbedder
+from tests.standins.aws_server import ENVIRONMENT, AwsServer
+from tests.standins.neptune import NeptuneStandIn
+from tests.standins.opensearch import OpenSearchServer
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+FIRST, LEAST_SAME = 10, 0.95
+CALL_MS = 10
+WORDS = EmbeddingModel("words", WordEmbedder.dimension)
+STORES = ("vector", "graph", "registry")
+# What a question may send at most to each of STORES. Multihop goes three hops; the texts it shows are one more to vectors.
+BUDGETS: dict[str, tuple[int, int, int]] = {
+    **dict.fromkeys(("traversal", "chunk", "entity", "topic"), (3, 4, 0)),
+    "semantic-guided": (3, 3, 0),
+    "hybrid": (2, 3, 0),
+    "multihop": (3, 4, 0),
+    "multihop-query": (4, 3, 2),
+    "multidoc": (1, 2, 0),
+    "multidoc-articles": (1, 1, 1),
+    "recall": (4, 3, 0),
+    "memory": (4, 3, 2),
+    **dict.fromkeys(("vector", "bm25", "fused"), (2, 1, 0)),
+}
+# of these requests, two read a session at the same time
+AT_ONCE = {"memory": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, and the texts that must be shown for an answer."""
+
+    question: str
+    gold: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a question brought: ids and the texts shown under them, best first; and all of it, without times."""
+
+    ids: tuple[str, ...]
+    texts: tuple[str, ...]
+    whole: Any
+
+    def gold(self, asked: Asked) -> int:
+        """Return how many gold texts are shown."""
+        shown = " ".join(" ".join(self.texts).split())
+        return sum(" ".join(text.split()) in shown for text in asked.gold)
+
+
+@dataclass(slots=True)
+class Row:
+    """One retriever over one corpus: sums over its questions, and the ``most`` that one question sent to each store.
+
+    ``same`` ids ``of`` the first ten are in both, in the same order ``in_order`` times; ``here`` is AWS, ``there`` SQLite.
+    """
+
+    corpus: str
+    retriever: str
+    questions: int = 0
+    same: int = 0
+    of: int = 0
+    in_order: int = 0
+    gold: int = 0
+    gold_here: int = 0
+    gold_there: int = 0
+    most: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def share(self) -> float:
+        """The share of the first ten that is the same in both."""
+        return self.same / max(1, self.of)
+
+    @property
+    def within(self) -> bool:
+        """Whether no question sent more than its budget."""
+        return all(self.most[store] <= most for store, most in zip(STORES, BUDGETS[self.retriever], strict=True))
+
+    def add(self, asked: Asked, here: Found, there: Found, sent: Counter[str]) -> None:
+        """Count one question."""
+        one, other = here.ids[:FIRST], there.ids[:FIRST]
+        self.questions += 1
+        self.same += len({*one} & {*other})
+        self.of += max(len({*one}), len({*other}))
+        self.in_order += one == other
+        self.gold += len(asked.gold)
+        self.gold_here += here.gold(asked)
+        self.gold_there += there.gold(asked)
+        self.most |= sent
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Documents and questions about them. Its name is the tenant they belong to."""
+
+    name: str
+    documents: Path
+    questions: Sequence[Asked]
+
+    @property
+    def tenant(self) -> Tenant:
+        """Whose it is."""
+        return Tenant(self.name)
+
+
+class Sides:
+    """The same corpora in both: ``sqlite``, and ``aws``, behind stand-ins that count requests."""
+
+    def __init__(
+        self, sqlite: Stores, aws: Stores, neptune: NeptuneStandIn, collection: OpenSearchServer, tables: AwsServer
+    ):
+        self.sqlite, self.aws = sqlite, aws
+        self._neptune, self._collection, self._tables = neptune, collection, tables
+
+    def requests(self) -> Counter[str]:
+        """Return how many requests have arrived at each stand-in."""
+        tables = sum(self._tables.calls.values())
+        return Counter(vector=len(self._collection.requests), graph=len(self._neptune.calls), registry=tables)
+
+    def compare(self, corpus: Corpus, name: str) -> Row:
+        """Ask one retriever all questions, in both."""
+        row = Row(corpus.name, name)
+        for asked in corpus.questions:
+            there, before = ask(name, self.sqlite, corpus.tenant, asked.question), self.requests()
+            here = ask(name, self.aws, corpus.tenant, asked.question)
+            row.add(asked, here, there, self.requests() - before)
+        return row
+
+
+def ask(name: str, stores: Stores, tenant: Tenant, text: str) -> Found:
+    """Ask one question of the retriever called ``name``, one of ``BUDGETS``."""
+    models: dict[str, Any] = {"embedder": WordEmbedder(), "settings": Settings()}
+    question, graph, vectors = Question.of(text), stores.graph, stores.vectors
+    if name == "multihop-query":
+        walked = retrievers.MultihopRetriever(graph, vectors, **models).query(tenant, question, "default", stores.registry)
+        return _found(walked, [(r.chunk_id, r.value) for r in walked.final_results])
+    if name == "multidoc-articles":
+        articles = retrievers.MultiDocSynthesizer(stores, min_relevance=0.0, tenant=tenant, settings=models["settings"])
+        context = articles.find(text, models["embedder"])
+        return _found(context, [(s["section_id"], s["content"]) for s in context.sections])
+    if name == "memory":
+        memory = retrievers.RecallRetriever(graph, vectors, stores.registry, clock=lambda: 1_000_000.0, **models)
+        recalled = memory.retrieve(tenant, question)
+        return _found(recalled, [(n.key, n.description) for n in recalled.nodes])
+    results = make_retriever(name, graph, vectors, **models).retrieve(tenant, question)
+    return _found(results, [(s.id, s.text) for s in results.statements])
+
+
+def _found(results: Any, shown: Sequence[tuple[str, str]]) -> Found:
+    ids, texts = zip(*shown, strict=True) if shown else ((), ())
+    return Found(ids, texts, replace(results, timings={}))
+
+
+def demo(count: int | None = None) -> Corpus:
+    """Return the demo's documents with its questions."""
+    lines = (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()[:count]
+    asked = [Asked(told["question"], tuple(told["expected"])) for told in map(json.loads, lines)]
+    return Corpus("demo", EXAMPLES / "corpus", asked)
+
+
+def made(folder: Path, count: int, documents: int = 200, seed: int = 1) -> Corpus:
+    """Return a made-up world, written to ``folder``, with questions of all types in turn."""
+    corpus = make_corpus(documents, seed, -(-count // 3))
+    asked = [Asked(q.question, q.gold_statements) for q in corpus.questions]
+    return Corpus("made", corpus.save(folder)[0], asked[:count])
+
+
+@contextmanager
+def both_sides(folder: Path, corpora: Sequence[Corpus]) -> Iterator[Sides]:
+    """Take corpora in twice, into new stores below ``folder``: all of them share one collection, one cluster, one table."""
+    with ExitStack() as opened:
+        neptune, collection, tables = (opened.enter_context(s()) for s in (NeptuneStandIn, OpenSearchServer, AwsServer))
+        os.environ |= ENVIRONMENT  # taken back by the first of the stand-ins
+        local, table = f"sqlite:///{folder}/sqlite", tables.dynamodb(f"lexigraph-{tables.port}")
+        at = ((local, local, local), (neptune.connection, collection.connection, table))
+        sides = [opened.enter_context(closing(_opened(folder, *connections))) for connections in at]
+        for stores in sides:
+            index = LexicalGraphIndex(stores, embedder=WordEmbedder(), settings=Settings(data=folder))
+            for corpus in corpora:
+                failures = index.ingest([corpus.documents], tenant=corpus.name).failures
+                if failures:
+                    raise RuntimeError(f"{failures[0].uri}: {failures[0].reason}")
+        yield Sides(*sides, neptune, collection, tables)
+
+
+def _opened(folder: Path, graph: str, vectors: str, registry: str) -> Stores:
+    kind = registry.partition(":")[0]
+    return Stores(
+        GraphStoreFactory.for_graph_store(graph),
+        VectorStoreFactory.for_vector_store(vectors, embedding=WORDS),
+        DocumentStoreFactory.for_document_store(f"file:///{folder}/{kind}-documents"),
+        RegistryFactory.for_registry(registry),
+        CacheFactory.for_cache(f"sqlite:///{folder}/cache"),  # one for both: nothing is extracted twice
+    )
+
+
+def main() -> None:
+    """Parse the command line, compare, print two tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--retriever", action="append", choices=list(BUDGETS), help="again for more (default all)")
+    parser.add_argument("--questions", type=int, default=500, help="questions about the made-up world (default 500)")
+    parser.add_argument("--documents", type=int, default=200, help="documents of the made-up world (default 200)")
+    parser.add_argument("--seed", type=int, default=1, help="the same seed makes the same world (default 1)")
+    given = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        corpora = [demo(), made(Path(folder), given.questions, given.documents, given.seed)]
+        with both_sides(Path(folder), corpora) as sides:
+            for name in given.retriever or BUDGETS:
+                for corpus in corpora:
+                    rows.append(sides.compare(corpus, name))
+                    print(rows[-1], file=sys.stderr)
+    print(agreement(rows), calls(rows), sep="\n\n")
+    sys.exit(any(row.share < LEAST_SAME or row.gold_here < row.gold_there or not row.within for row in rows))
+
+
+def agreement(rows: Sequence[Row]) -> str:
+    """Return how far both agree, as a table."""
+    lines = [
+        "| retriever | corpus | questions | same of the first ten | same order | gold shown, SQLite | gold shown, AWS |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for r in rows:
+        shown = f"{r.gold_there} of {r.gold} | {r.gold_here} of {r.gold}"
+        lines.append(f"| {r.retriever} | {r.corpus} | {r.questions} | {r.share:.1%} | {r.in_order} | {shown} |")
+    return "\n".join(lines)
+
+
+def calls(rows: Sequence[Row]) -> str:
+    """Return the most requests of a question with its budget, and what they take one after the other, as a table."""
+    lines = ["| retriever | vectors | graph | registry | ms at 10 ms a request |", "|---|---|---|---|---|"]
+    for name in dict.fromkeys(r.retriever for r in rows):
+        most: Counter[str] = Counter()
+        for row in rows:
+            if row.retriever == name:
+                most |= row.most
+        each = (f"{most[s]} of {b}" if b else "0" for s, b in zip(STORES, BUDGETS[name], strict=True))
+        lines.append(f"| {name} | {' | '.join(each)} | {CALL_MS * (most.total() - AT_ONCE.get(name, 0))} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""What a deployment costs: idle a month, and for 1,000 documents and 1,000 questions. `python -m infra.cost` prints it.
+
+Prices come from ``infra/prices.json``, sizes from the profile, tokens from the package's own estimate over
+``examples/corpus``. All else is an assumption and stands in :class:`Workload`; nothing here was measured on AWS.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from infra.layers import ROOT
+from infra.settings import PROFILES, Profile
+from lexigraph.ingestion.estimate import Estimate, estimate
+from lexigraph.ingestion.load import scan
+from lexigraph.settings import load_settings
+
+PRICES = ROOT / "infra" / "prices.json"
+HOURS = 730  # a month
+ZONES = 2
+INTERFACE_ENDPOINTS = 3  # bedrock-runtime, bedrock-agent-runtime, OpenSearch Serverless; S3 and DynamoDB cost nothing
+ALARMS = 11
+FIREWALL_RULES = 3
+SNAPSHOT_GB = 3.5  # memory of authorize, query and manage, whose snapshots are kept
+_THOUSAND = 1_000
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What 1,000 documents and 1,000 questions are taken to be."""
+
+    chunks_a_document: int = 10
+    # taking in
+    lambda_gb_seconds_a_chunk: float = 6.0  # mostly waiting for the model, four chunks at a time
+    lambda_calls_a_document: float = 8.0
+    transitions_a_document: float = 18.0
+    registry_writes_a_chunk: float = 25.0  # with the cache of extractions and embeddings
+    registry_reads_a_chunk: float = 25.0
+    s3_puts_a_document: float = 20.0
+    s3_gets_a_document: float = 30.0
+    graph_io_a_chunk: float = 500.0
+    ingest_hours: float = 2.0  # for 1,000 documents
+    graph_units_more: float = 2.0  # beyond the least capacity, while documents are taken in
+    vector_units: float = 2.0  # awake: one that writes, one that searches
+    vector_kb_a_chunk: float = 60.0
+    graph_kb_a_chunk: float = 30.0
+    log_kb_a_document: float = 30.0
+    # asking
+    question_seconds: float = 2.5  # of the function, most of it waiting for the answer
+    question_gb: float = 2.0
+    question_input_tokens: int = 3_000
+    question_output_tokens: int = 300
+    question_embedded_tokens: int = 20
+    registry_reads_a_question: float = 10.0
+    graph_io_a_question: float = 500.0
+    asking_hours: float = 8.0  # over which 1,000 questions spread
+    log_kb_a_question: float = 3.0
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a table, in US dollars."""
+
+    what: str
+    usd: float
+
+
+@cache
+def prices() -> dict[str, float]:
+    """Return the prices by name."""
+    told = json.loads(PRICES.read_text("utf-8"))["prices"]
+    return {name: float(price["usd"]) for name, price in told.items()}
+
+
+def idle(profile: Profile) -> list[Line]:
+    """Return what a month costs in which nobody asks and nothing is taken in."""
+    p = prices()
+    instances = 1 + profile.neptune_readers
+    lines = [
+        Line("Neptune, least capacity, running through", instances * profile.neptune_min * p["neptune_ncu_hour"] * HOURS),
+        Line("OpenSearch Serverless, scaled to zero", 0.0),
+        Line("Interface endpoints in two zones", INTERFACE_ENDPOINTS * ZONES * p["endpoint_hour"] * HOURS),
+        Line("KMS key", p["kms_key_month"]),
+        Line("SnapStart, one version kept", SNAPSHOT_GB * p["snapshot_gb_second"] * HOURS * 3_600),
+        Line("Alarms and dashboard", ALARMS * p["alarm_month"] + p["dashboard_month"]),
+    ]
+    if profile.web_firewall:
+        lines.append(Line("Firewall", p["firewall_month"] + FIREWALL_RULES * p["firewall_rule_month"]))
+    return lines
+
+
+def per_thousand_documents(work: Workload) -> list[Line]:
+    """Return what taking 1,000 documents in costs once; what is kept of them costs the last line each month."""
+    p, found = prices(), _of_corpus()
+    chunks = work.chunks_a_document * _THOUSAND
+    share = chunks / found.chunks
+    units = work.graph_units_more * p["neptune_ncu_hour"] + work.vector_units * p["aoss_ocu_hour"]
+    kept = work.vector_kb_a_chunk * p["aoss_gb_month"] + work.graph_kb_a_chunk * p["neptune_gb_month"]
+    registry = work.registry_writes_a_chunk * p["dynamodb_million_writes"]
+    registry += work.registry_reads_a_chunk * p["dynamodb_million_reads"]
+    objects = work.s3_puts_a_document * p["s3_thousand_puts"] + work.s3_gets_a_document * p["s3_thousand_gets"]
+    calls = work.lambda_calls_a_document * _THOUSAND * p["lambda_million"] / 1e6
+    return [
+        Line("Language model, input", share * found.input_tokens * p["llm_million_input"] / 1e6),
+        Line("Language model, output", share * found.output_tokens * p["llm_million_output"] / 1e6),
+        Line("Embeddings", share * found.embedding_tokens * p["embedding_million_tokens"] / 1e6),
+        Line("Lambda", chunks * work.lambda_gb_seconds_a_chunk * p["lambda_gb_second"] + calls),
+        Line("Step Functions", work.transitions_a_document * _THOUSAND * p["transitions_million"] / 1e6),
+        Line("Neptune and OpenSearch, beyond idle", work.ingest_hours * units),
+        Line("Neptune, I/O", chunks * work.graph_io_a_chunk * p["neptune_million_io"] / 1e6),
+        Line("DynamoDB", chunks * registry / 1e6),
+        Line("S3", objects),
+        Line("Logs", work.log_kb_a_document * _THOUSAND * p["log_gb"] / 1e6),
+        Line("Kept in graph and vectors, a month", chunks * kept / 1e6),
+    ]
+
+
+def per_thousand_queries(work: Workload, *, firewall: bool = False) -> list[Line]:
+    """Return what 1,000 questions with written answers cost."""
+    p = prices()
+    seconds = work.question_seconds * work.question_gb * p["lambda_gb_second"]
+    gateway = p["gateway_million"] + (p["firewall_million"] if firewall else 0.0)
+    embedded = work.question_embedded_tokens * p["embedding_million_tokens"]
+    return [
+        Line("Language model, input", work.question_input_tokens * p["llm_million_input"] / _THOUSAND),
+        Line("Language model, output", work.question_output_tokens * p["llm_million_output"] / _THOUSAND),
+        Line("Embeddings", embedded / _THOUSAND),
+        Line("Lambda", _THOUSAND * seconds + p["lambda_million"] / _THOUSAND),
+        Line("API Gateway and firewall", gateway / _THOUSAND),
+        Line("OpenSearch, awake", work.asking_hours * work.vector_units / 2 * p["aoss_ocu_hour"]),
+        Line("Neptune, I/O", work.graph_io_a_question * p["neptune_million_io"] / _THOUSAND),
+        Line("DynamoDB", work.registry_reads_a_question * p["dynamodb_million_reads"] / _THOUSAND),
+        Line("Logs", work.log_kb_a_question * _THOUSAND * p["log_gb"] / 1e6),
+    ]
+
+
+@cache
+def _of_corpus() -> Estimate:
+    """Return what the package estimates for examples/corpus with the models of dev."""
+    dev = PROFILES["dev"]
+    settings = load_settings(llm=dev.llm, embedding_model=dev.embedding_model)
+    files = [item for item in scan([ROOT / "examples" / "corpus"]) if not hasattr(item, "reason")]
+    return estimate(files, settings)
+
+
+def report() -> str:
+    """Return the tables of docs/cost.md."""
+    told = json.loads(PRICES.read_text("utf-8"))
+    tables = [
+        _table("Idle, a month", ("dev", "prod"), [idle(PROFILES["dev"]), idle(PROFILES["prod"])]),
+        _table("1,000 documents", ("dev, prod",), [per_thousand_documents(Workload())]),
+        _table(
+            "1,000 questions",
+            ("dev", "prod"),
+            [per_thousand_queries(Workload()), per_thousand_queries(Workload(), firewall=True)],
+        ),
+    ]
+    found = _of_corpus()
+    tokens = [round(n / found.chunks) for n in (found.input_tokens, found.output_tokens, found.embedding_tokens)]
+    return "\n\n".join(
+        [
+            *tables,
+            f"US dollars, list prices of {told['region']} as of {told['date']}. As estimated over `examples/corpus`, "
+            f"a chunk takes {found.model_calls / found.chunks:.1f} calls of the language model, {tokens[0]:,} tokens of "
+            f"input, {tokens[1]:,} of output, and {tokens[2]:,} embedded.",
+        ]
+    )
+
+
+def _table(title: str, profiles: Sequence[str], columns: Sequence[Iterable[Line]]) -> str:
+    by_name = [{line.what: line.usd for line in lines} for lines in columns]
+    names = list(dict.fromkeys(name for column in by_name for name in column))
+    rows = [f"| {title} | {' | '.join(profiles)} |", f"|---|{'---:|' * len(profiles)}"]
+    rows += [f"| {name} | {' | '.join(f'{c.get(name, 0):,.2f}' for c in by_name)} |" for name in names]
+    return "\n".join([*rows, f"| **together** | {' | '.join(f'**{sum(c.values()):,.2f}**' for c in by_name)} |"])
+
+
+def main() -> int:
+    """Print the tables."""
+    print(report())  # noqa: T201  # what the command is for
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

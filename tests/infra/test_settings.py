@@ -1,0 +1,162 @@
+"""The parts of the deployment that need no CDK: settings of a profile, the workflow, pins of layers, prices."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.cost import Workload, idle, per_thousand_documents, per_thousand_queries, prices, report
+from infra.layers import ROOT, _pins
+from infra.settings import CHANGEABLE, PROFILES, profile_of
+from infra.state_machine import FUNCTIONS, definition
+from lexigraph.ingestion.estimate import EMBEDDING_PRICES, PRICES_AS_OF
+
+ARNS = {job: f"arn:aws:lambda:eu-west-1:1:function:{job}" for job in FUNCTIONS}
+
+
+def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, dict[str, Any], bool]]:
+    """Yield every task with its name, and whether it or a map around it catches what fails."""
+    for name, state in states.items():
+        catches = caught or any("States.ALL" in rule["ErrorEquals"] for rule in state.get("Catch", ()))
+        if state["Type"] == "Task":
+            yield name, state, catches
+        if "ItemProcessor" in state:
+            yield from tasks(state["ItemProcessor"]["States"], catches)
+
+
+@pytest.mark.parametrize(
+    ("context", "said"),
+    [
+        ({"profile": "staging"}, "dev|prod|emulated"),
+        ({"neptune_max": "much"}, "-c neptune_max=much: expected float"),
+        ({"neptune_min": "0.5"}, "1 to 128"),
+        ({"neptune_min": "8", "neptune_max": "4"}, "1 to 128"),
+        ({"neptune_max": "2"}, "2.5 or more"),
+        ({"profile": "emulated"}, "-c data=FOLDER"),
+    ],
+)
+def test_a_context_that_makes_no_sense_is_refused_with_what_to_write(context: dict[str, str], said: str) -> None:
+    with pytest.raises(ValueError, match=r"neptune|profile|expected") as refused:
+        profile_of(context)
+    assert said in str(refused.value)
+
+
+def test_what_the_command_line_gives_changes_the_profile_and_nothing_else() -> None:
+    given = {"profile": "prod", "neptune_max": "32", "alarm_email": "ops@example.org", "budget": "900", "data": ""}
+    found = profile_of(given)
+    assert (found.neptune_max, found.alarm_email, found.budget) == (32.0, "ops@example.org", 900)
+    assert found.neptune_readers == PROFILES["prod"].neptune_readers
+    assert profile_of({}) == PROFILES["dev"]
+    assert all(hasattr(found, name) for name in CHANGEABLE)
+
+
+def test_prod_keeps_more_and_dev_costs_less() -> None:
+    dev, prod = PROFILES["dev"], PROFILES["prod"]
+    assert prod.keep_data
+    assert prod.web_firewall
+    assert not prod.neptune_stop
+    assert prod.backup_days > dev.backup_days
+    assert prod.log_days > dev.log_days
+    assert dev.neptune_stop
+    assert not dev.keep_data
+
+
+def test_every_task_is_tried_again_has_a_time_limit_and_what_fails_is_caught() -> None:
+    found = list(tasks(definition(ARNS)["States"]))
+    assert {task["Resource"].rpartition(":")[2] for _, task, _ in found} == set(FUNCTIONS)
+    for name, task, caught in found:
+        assert task["TimeoutSeconds"] > 900, name  # no shorter than the function may take
+        assert any("StoreUnavailable" in rule["ErrorEquals"] for rule in task["Retry"]), name
+        assert any("Lambda.TooManyRequestsException" in rule["ErrorEquals"] for rule in task["Retry"]), name
+        assert all(rule["JitterStrategy"] == "FULL" and rule["MaxDelaySeconds"] for rule in task["Retry"]), name
+        assert caught or name == "Failed", name
+
+
+def test_what_is_caught_leads_to_the_state_that_records_the_reason_and_fails() -> None:
+    states = definition(ARNS)["States"]
+    for name, state in states.items():
+        for rule in state.get("Catch", ()):
+            if "States.ALL" in rule["ErrorEquals"]:
+                assert (rule["Next"], rule["ResultPath"]) == ("Failed", "$.error"), name
+                assert rule is state["Catch"][-1], name
+    failed = states["Failed"]
+    assert failed["Resource"] == ARNS["finish"]
+    assert failed["Next"] == "Which"  # where a redrive goes on
+    assert not [rule for rule in failed["Catch"] if "States.ALL" in rule["ErrorEquals"]]
+    assert not [rule for rule in failed["Retry"] if "IngestFailed" in rule["ErrorEquals"]]
+
+
+def test_every_state_that_is_named_exists_and_every_state_is_reached() -> None:
+    machine = definition(ARNS)
+    states = machine["States"]
+    named = {machine["StartAt"]}
+    for state in states.values():
+        branches = [state, *state.get("Catch", ()), *state.get("Choices", ())]
+        named |= {branch[key] for branch in branches for key in ("Next", "Default") if key in branch}
+    assert named == set(states)
+
+
+def test_extraction_runs_side_by_side_no_wider_than_the_profile_says() -> None:
+    extract = definition(ARNS, concurrency=7)["States"]["Extract"]
+    assert extract["MaxConcurrency"] == 7
+    assert extract["ItemProcessor"]["ProcessorConfig"]["Mode"] == "DISTRIBUTED"
+    assert extract["ItemReader"]["Resource"].endswith(":s3:getObject")
+
+
+def test_pins_of_a_layer_are_exact_and_carry_their_hashes() -> None:
+    for name in ("layer-core", "layer-parsers"):
+        pins = _pins(ROOT / "requirements" / f"{name}.lock")
+        assert pins
+        for package, entry in pins.items():
+            assert entry.startswith(f"{package}=="), entry[:80]
+            assert "--hash=sha256:" in entry, package
+
+
+def test_pins_are_told_apart_by_extras_versions_and_markers(tmp_path: Path) -> None:
+    lock = tmp_path / "some.lock"
+    lock.write_text(
+        "aiohttp==3.1 \\\n    --hash=sha256:aa\nuvicorn[standard]==0.50 \\\n    --hash=sha256:bb\n"
+        "colorama==1 ; sys_platform == 'win32' \\\n    --hash=sha256:cc\n",
+        "utf-8",
+    )
+    pins = _pins(lock)
+    assert list(pins) == ["aiohttp", "uvicorn", "colorama"]
+    assert pins["uvicorn"] == "uvicorn[standard]==0.50 \\\n    --hash=sha256:bb\n"
+
+
+def test_every_price_has_a_unit_and_a_source_and_the_file_a_date() -> None:
+    told = json.loads((ROOT / "infra" / "prices.json").read_text("utf-8"))
+    assert told["date"] == PRICES_AS_OF  # of the estimate before an ingest
+    assert told["prices"]["embedding_million_tokens"]["usd"] == EMBEDDING_PRICES[PROFILES["dev"].embedding_model]
+    for name, price in told["prices"].items():
+        assert price["usd"] > 0, name
+        assert price["unit"], name
+        assert price["source"].startswith("aws.amazon.com/"), name
+    used = set(re.findall(r'p\["(\w+)"\]', (ROOT / "infra" / "cost.py").read_text("utf-8")))
+    assert used == prices().keys()
+
+
+def test_an_idle_graph_costs_what_its_least_capacity_costs_a_month() -> None:
+    lines = {line.what: line.usd for line in idle(PROFILES["dev"])}
+    floor = 0.1608 * 730
+    assert lines["Neptune, least capacity, running through"] == pytest.approx(floor, abs=0.01)
+    prod = {line.what: line.usd for line in idle(PROFILES["prod"])}
+    assert prod["Neptune, least capacity, running through"] == pytest.approx(2 * floor, abs=0.01)
+    assert sum(prod.values()) > sum(lines.values())
+
+
+def test_cost_follows_the_workload_that_it_is_given() -> None:
+    small, large = Workload(), Workload(chunks_a_document=2 * Workload().chunks_a_document)
+    assert sum(line.usd for line in per_thousand_documents(large)) > 1.5 * sum(
+        line.usd for line in per_thousand_documents(small)
+    )
+    assert sum(line.usd for line in per_thousand_queries(small)) > 0
+
+
+def test_the_cost_page_shows_what_the_command_prints() -> None:
+    page = (ROOT / "docs" / "cost.md").read_text("utf-8")
+    for table in report().split("\n\n"):
+        assert table.strip() in page, "renew it: python -m infra.cost"

@@ -1,0 +1,193 @@
+"""The HTTP API: every operation routed to who may do it, closed but for /health, throttled, and errors in one shape."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.settings import PROFILES
+from lexigraph.api.app import create_app
+from lexigraph.settings import load_settings
+from tests.infra.conftest import ON_AWS, PROFILE_NAMES
+from tests.infra.templates import Templates
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
+OF = Callable[[str], Templates]
+VERBS = ("GET", "POST", "PUT", "DELETE", "PATCH")
+WRITERS = {"manage", "follow"}
+
+
+def routes(found: Templates) -> dict[str, tuple[str, dict[str, object]]]:
+    """Return the function and the method's properties by operation, such as ``GET /jobs/{job_id}``."""
+    parts = {f"<{r.stack}/{r.name}>": r.properties for r in found.of("ApiGateway::Resource")}
+
+    def path(at: str) -> str:
+        return "" if at not in parts else f"{path(parts[at]['ParentId'])}/{parts[at]['PathPart']}"
+
+    jobs = {job.lower(): job for job in found.functions}
+    told: dict[str, tuple[str, dict[str, object]]] = {}
+    for r in found.of("ApiGateway::Method"):
+        uri = json.dumps(r.properties["Integration"]["Uri"])
+        (name,) = set(re.findall(r"<api/(\w+?)(?:Live)?>/(?:invocations|response-streaming)", uri))
+        told[f"{r.properties['HttpMethod']} {path(r.properties['ResourceId'])}"] = (jobs[name.lower()], r.properties)
+    return told
+
+
+def description() -> dict[str, Any]:
+    """Return docs/openapi.json."""
+    found: dict[str, Any] = json.loads((ROOT / "docs" / "openapi.json").read_text("utf-8"))
+    return found
+
+
+def operations(described: dict[str, Any]) -> set[str]:
+    """Return the operations that a description has."""
+    return {
+        f"{verb.upper()} {path.rstrip('/')}"
+        for path, methods in described["paths"].items()
+        for verb in methods
+        if verb.upper() in VERBS
+    }
+
+
+@pytest.mark.requirement("U-05")
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_every_operation_of_the_api_has_a_route_and_retrievers_are_among_them(templates: OF, profile: str) -> None:
+    routed = routes(templates(profile))
+    assert not operations(description()) - routed.keys()
+    for retrieval in ("POST /retrieve/{retriever}", "POST /ranking/preview", "POST /api/v1/memory/recall"):
+        assert routed[retrieval][0] == "query"
+    assert routed["POST /query/multidoc"][0] == routed["POST /unstructured/multihop_query"][0] == "query"
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_what_the_deployed_application_offers_beside_its_description_is_routed_too(templates: OF, profile: str) -> None:
+    workflow = "arn:aws:states:eu-west-1:1:stateMachine:x"
+    app = create_app(load_settings(workflow=workflow, inbox="s3://inbox", api_auth="gateway"))
+    offered = operations(app.openapi())
+    assert offered - operations(description()) == {"POST /documents/upload-url"}
+    assert not offered - routes(templates(profile)).keys()
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_every_operation_that_writes_goes_to_a_function_that_may_write(templates: OF, profile: str) -> None:
+    routed = routes(templates(profile))
+    written = {o for o, (job, _) in routed.items() if job in WRITERS}
+    wanted = {
+        "POST /documents",
+        "POST /documents/upload-url",
+        "DELETE /documents/{document_id}",
+        "POST /ingest",
+        "GET /ingest/stream",
+        "POST /estimate",
+        "POST /cache/clear",
+        "POST /unstructured/upload_document",
+    }
+    assert written == wanted
+    # what changes something has one of these verbs; all others of them only ask
+    asking = {
+        "POST /query",
+        "POST /query/multidoc",
+        "POST /ranking/preview",
+        "POST /retrieve/{retriever}",
+        "POST /api/v1/memory/recall",
+        "POST /unstructured/multihop_query",
+        "POST /mcp",
+        "DELETE /mcp",
+    }
+    changing = {o for o in routed if not o.startswith(("GET", "ANY"))}
+    assert changing - written == asking
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_every_method_asks_the_authorizer_and_a_key_except_health(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    open_ = set()
+    for operation, (_, properties) in routes(found).items():
+        if properties["AuthorizationType"] == "NONE":
+            open_.add(operation)
+            continue
+        assert properties["AuthorizationType"] == "CUSTOM"
+        assert properties["AuthorizerId"] == "<api/Authorizer>"
+        # metered by the usage plan; the emulator would take the caller's key for the plan's
+        assert properties.get("ApiKeyRequired", False) is PROFILES[profile].aws
+    assert open_ == {"GET /health"}
+    authorizer = found.one("ApiGateway::Authorizer", "Authorizer").properties
+    assert authorizer["Type"] == "REQUEST"
+    assert authorizer["IdentitySource"] == "method.request.header.X-API-Key"
+    assert authorizer["AuthorizerResultTtlInSeconds"] <= 60
+    assert found.one("ApiGateway::RestApi", "Api").properties["ApiKeySourceType"] == "AUTHORIZER"
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_requests_are_throttled_and_metered_by_a_plan_that_the_authorizer_names(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    (stage,) = found.of("ApiGateway::Stage")
+    (settings,) = [s for s in stage.properties["MethodSettings"] if s["ResourcePath"] == "/*"]
+    assert 0 < settings["ThrottlingRateLimit"] <= 1_000
+    assert settings["DataTraceEnabled"] is False  # would log questions and answers
+    plan = found.one("ApiGateway::UsagePlan", "ApiPlan").properties
+    assert 0 < plan["Throttle"]["RateLimit"] <= settings["ThrottlingRateLimit"]
+    (key,) = found.of("ApiGateway::ApiKey")
+    usage = json.loads(found.functions["authorize"]["Environment"]["Variables"]["LEXIGRAPH_USAGE_KEYS"])
+    assert usage == {"*": key.properties["Value"]}
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_requests_are_logged_without_what_was_asked(templates: OF, profile: str) -> None:
+    (stage,) = templates(profile).of("ApiGateway::Stage")
+    logged = json.loads(stage.properties["AccessLogSetting"]["Format"])
+    assert {"requestId", "status", "tenant"} <= logged.keys()
+    said = " ".join(logged.values())
+    assert not [word for word in ("body", "header", "path}", "querystring", "apiKey", "context.path ") if word in said]
+
+
+def test_a_firewall_stands_before_prod(templates: OF) -> None:
+    found = templates("prod")
+    (acl,) = found.of("WAFv2::WebACL")
+    rules = {rule["Name"]: rule for rule in acl.properties["Rules"]}
+    assert rules["rate"]["Action"] == {"Block": {}}
+    assert "AWSManagedRulesKnownBadInputsRuleSet" in rules
+    (guarded,) = found.of("WAFv2::WebACLAssociation")
+    assert guarded.properties["WebACLArn"] == f"<{acl.stack}/{acl.name}>"
+    assert "/stages/" in guarded.properties["ResourceArn"]
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_the_gateways_own_errors_have_the_shape_of_all_others(templates: OF, profile: str) -> None:
+    for r in templates(profile).of("ApiGateway::GatewayResponse"):
+        body = json.loads(r.properties["ResponseTemplates"]["application/json"])
+        assert body.keys() == {"error", "message", "request_id"}, r.name
+        assert body["request_id"] == "$context.requestId"
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_functions_that_stream_are_called_so_and_wait_longer_than_the_gateways_29_seconds(
+    templates: OF, profile: str
+) -> None:
+    found = templates(profile)
+    for operation, (job, properties) in routes(found).items():
+        integration = properties["Integration"]
+        assert isinstance(integration, dict)
+        streams = job in ("stream", "follow")
+        assert integration.get("ResponseTransferMode", "BUFFERED") == ("STREAM" if streams else "BUFFERED"), operation
+        limit = found.functions[job]["Timeout"]
+        assert limit == 300 if streams else limit <= 29
+    environment = found.functions["stream"]["Environment"]["Variables"]
+    assert environment["AWS_LWA_INVOKE_MODE"] == "response_stream"
+    assert environment["LEXIGRAPH_API_AUTH"] == "adapter"
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_the_application_takes_its_principal_from_the_gateway_and_no_file_from_its_own_disk(
+    templates: OF, profile: str
+) -> None:
+    found = templates(profile)
+    for job in ("query", "manage"):
+        environment = found.functions[job]["Environment"]["Variables"]
+        assert environment["LEXIGRAPH_API_AUTH"] == "gateway"
+        assert environment["LEXIGRAPH_INGEST_ROOTS"] == "[]"
+    assert PROFILES[profile].aws == ("stream" in found.functions)

@@ -1,0 +1,81 @@
+"""The network: nothing leads out, and only our functions lead in to graph and vectors."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.infra.conftest import ON_AWS
+from tests.infra.templates import Templates
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.parametrize("profile", ON_AWS),
+]
+OF = Callable[[str], Templates]
+WAYS_OUT = (
+    "EC2::NatGateway",
+    "EC2::InternetGateway",
+    "EC2::EgressOnlyInternetGateway",
+    "EC2::TransitGatewayAttachment",
+    "EC2::VPCPeeringConnection",
+    "EC2::VPNGateway",
+    "EC2::EIP",
+    "EC2::Route",
+)
+
+
+def test_no_way_leads_out_of_the_network(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    assert not [kind for kind in WAYS_OUT if found.has(kind)]
+    assert not [r.name for r in found.of("EC2::Subnet") if r.properties.get("MapPublicIpOnLaunch")]
+    services = {r.properties["ServiceName"].removeprefix("com.amazonaws.REGION.") for r in found.of("EC2::VPCEndpoint")}
+    assert services == {"s3", "dynamodb", "bedrock-runtime", "bedrock-agent-runtime"}
+
+
+def test_neptune_is_reached_by_our_functions_on_its_port_and_by_nobody_else(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    cluster = found.one("Neptune::DBCluster", "Cluster").properties
+    assert cluster["IamAuthEnabled"] is True
+    assert not [r.name for r in found.of("Neptune::DBInstance") if r.properties["PubliclyAccessible"]]
+    (group,) = cluster["VpcSecurityGroupIds"]
+    assert _ingress(found, group) == [("<network/Functions.GroupId>", cluster["DBPort"], cluster["DBPort"])]
+    assert cluster["DBPort"] == 8182
+
+
+def test_endpoints_are_reached_by_our_functions_over_https_and_by_nobody_else(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    groups = {g for r in found.of("EC2::VPCEndpoint") for g in r.properties.get("SecurityGroupIds", ())}
+    groups |= {g for r in found.of("OpenSearchServerless::VpcEndpoint") for g in r.properties["SecurityGroupIds"]}
+    assert groups == {"<network/Endpoints.GroupId>"}
+    assert _ingress(found, "<network/Endpoints.GroupId>") == [("<network/Functions.GroupId>", 443, 443)]
+    assert _ingress(found, "<network/Functions.GroupId>") == []
+
+
+def test_functions_send_to_graph_endpoints_and_https_only(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    inline = found.one("EC2::SecurityGroup", "Functions").properties["SecurityGroupEgress"]
+    named = [r.properties for r in found.of("EC2::SecurityGroupEgress")]
+    assert {(rule["FromPort"], rule["ToPort"]) for rule in (*inline, *named)} == {(443, 443), (8182, 8182)}
+
+
+def test_the_collection_is_not_public_and_takes_requests_by_our_endpoint_alone(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    (policy,) = json.loads(found.one("OpenSearchServerless::SecurityPolicy", "Access").properties["Policy"])
+    assert policy["AllowFromPublic"] is False
+    assert policy["SourceVPCEs"] == ["<vector/Endpoint>"]
+    name = found.one("OpenSearchServerless::Collection", "Collection").properties["Name"]
+    assert [rule["Resource"] for rule in policy["Rules"]] == [[f"collection/{name}"]]
+    # the policies have to be there before the collection
+    raw = found.raw["vector"]["Resources"]
+    (collection,) = [r for r in raw.values() if r["Type"] == "AWS::OpenSearchServerless::Collection"]
+    needed = {raw[id_]["Type"] for id_ in collection["DependsOn"]}
+    assert {"AWS::OpenSearchServerless::SecurityPolicy", "AWS::OpenSearchServerless::CollectionGroup"} <= needed
+
+
+def _ingress(found: Templates, group: str) -> list[tuple[str, int, int]]:
+    inline = [r for r in found.of("EC2::SecurityGroup") if f"<{r.stack}/{r.name}.GroupId>" == group]
+    assert len(inline) == 1
+    assert "SecurityGroupIngress" not in inline[0].properties
+    rules = [r.properties for r in found.of("EC2::SecurityGroupIngress") if r.properties["GroupId"] == group]
+    return [(rule["SourceSecurityGroupId"], rule["FromPort"], rule["ToPort"]) for rule in rules]

@@ -1,0 +1,136 @@
+"""What an operator relies on: alarms that reach somebody and are explained, a budget, nights off, sizes and time limits."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from infra.cost import ALARMS, FIREWALL_RULES, INTERFACE_ENDPOINTS, SNAPSHOT_GB, ZONES
+from infra.settings import PROFILES
+from tests.infra.conftest import ON_AWS, PROFILE_NAMES
+from tests.infra.templates import Templates
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
+OF = Callable[[str], Templates]
+
+
+def headings(page: str) -> set[str]:
+    return set(re.findall(r"^#+ (.+)$", (ROOT / "docs" / page).read_text("utf-8"), re.MULTILINE))
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_every_alarm_reaches_the_topic_and_has_a_section_in_the_page_that_it_names(templates: OF, profile: str) -> None:
+    found, explained = templates(profile), headings("operate.md")
+    for r in found.of("CloudWatch::Alarm"):
+        assert r.properties["AlarmActions"] == ["<observability/Alarms>"]
+        assert r.properties["TreatMissingData"] == "notBreaching"
+        name = r.properties["AlarmName"].removeprefix(f"lexigraph-{profile}-")
+        assert name in explained
+        assert r.properties["AlarmDescription"].endswith(f"docs/operate.md, {name}")
+
+
+def test_the_page_explains_no_alarm_that_is_gone(templates: OF) -> None:
+    there = {r.name for r in templates("prod").of("CloudWatch::Alarm")}
+    page = (ROOT / "docs" / "operate.md").read_text("utf-8").split("\n## Alarms\n")[1].split("\n## ")[0]
+    assert set(re.findall(r"^### (\w+)$", page, re.MULTILINE)) == there
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_alarms_may_publish_to_the_topic_and_use_its_key(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    topic = found.one("SNS::TopicPolicy", "AlarmsPolicy").properties["PolicyDocument"]["Statement"]
+    key = found.one("KMS::Key", "Key").properties["KeyPolicy"]["Statement"]
+    for action, statements in (("sns:Publish", topic), ("kms:GenerateDataKey*", key)):
+        allowed = [s for s in statements if s["Effect"] == "Allow" and action in s["Action"]]
+        assert {"Service": "cloudwatch.amazonaws.com"} in [s["Principal"] for s in allowed], action
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_what_breaks_silently_has_an_alarm(templates: OF, profile: str) -> None:
+    watched = {r.properties.get("MetricName") for r in templates(profile).of("CloudWatch::Alarm")}
+    assert watched >= {
+        "ApproximateNumberOfMessagesVisible",
+        "ApproximateAgeOfOldestMessage",
+        "ExecutionsFailed",
+        "Latency",
+        "5XXError",
+        "InvocationThrottles",
+        "ServerlessDatabaseCapacity",
+        "SearchRequestErrors",
+    }
+    throttled = {
+        dimension["Value"]
+        for r in templates(profile).of("CloudWatch::Alarm")
+        for metric in r.properties.get("Metrics", ())
+        for dimension in metric.get("MetricStat", {}).get("Metric", {}).get("Dimensions", ())
+    }
+    assert len(throttled) == len(templates(profile).functions)
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_a_budget_watches_what_carries_the_profiles_tag(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    budget = found.one("Budgets::Budget", "Budget").properties["Budget"]
+    assert budget["BudgetLimit"] == {"Amount": PROFILES[profile].budget, "Unit": "USD"}
+    assert budget["CostFilters"] == {"TagKeyValue": [f"user:lexigraph${profile}"]}
+    for kind in ("Lambda::Function", "S3::Bucket", "Neptune::DBInstance", "SQS::Queue"):
+        assert all({"Key": "lexigraph", "Value": profile} in r.properties["Tags"] for r in found.of(kind))
+
+
+def test_the_graph_is_stopped_at_night_in_dev_alone_by_a_role_that_can_do_nothing_else(templates: OF) -> None:
+    assert not templates("prod").has("Scheduler::Schedule")
+    found = templates("dev")
+    (schedule,) = found.of("Scheduler::Schedule")
+    assert schedule.properties["Target"]["Arn"].endswith("aws-sdk:neptune:stopDBCluster")
+    assert found.may("StopRole") == {"rds:StopDBCluster": {"arn:aws:rds:REGION:ACCOUNT:cluster:<graph/Cluster>"}}
+
+
+def test_prod_has_a_second_instance_of_the_graph_and_standby_replicas_of_the_vectors(templates: OF) -> None:
+    found = templates("prod")
+    assert [r.name for r in found.of("Neptune::DBInstance")] == ["Writer", "Reader1"]
+    assert found.one("OpenSearchServerless::CollectionGroup", "Group").properties["StandbyReplicas"] == "ENABLED"
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_every_function_has_limits_and_on_aws_tracing_and_the_processor_of_its_layers(templates: OF, profile: str) -> None:
+    for job, properties in templates(profile).functions.items():
+        assert 1 <= properties["Timeout"] <= 900, job
+        assert 512 <= properties["MemorySize"] <= 3_008, job
+        if PROFILES[profile].aws:
+            assert properties["TracingConfig"] == {"Mode": "Active"}, job
+            assert properties["Architectures"] == ["arm64"], job
+            assert properties["Runtime"] == "python3.13", job
+
+
+@pytest.mark.requirement("U-04")
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_chunking_extraction_and_retrieval_are_functions_with_handlers_that_exist(templates: OF, profile: str) -> None:
+    jobs = templates(profile).functions
+    assert jobs.keys() >= {"start", "parse", "chunk", "extract", "build", "finish", "remove", "authorize", "query", "manage"}
+    for job, properties in jobs.items():
+        handler = properties["Handler"]
+        file = handler if handler.endswith(".sh") else handler.rpartition(".")[0].replace(".", "/") + ".py"
+        assert (ROOT / file).is_file(), job
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_snapshots_are_taken_of_functions_that_somebody_waits_for(templates: OF, profile: str) -> None:
+    snaps = {job for job, p in templates(profile).functions.items() if p.get("SnapStart")}
+    assert snaps == {"authorize", "query", "manage"}
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_what_the_cost_page_counts_is_what_the_templates_have(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    endpoints = [r for r in found.of("EC2::VPCEndpoint") if r.properties["VpcEndpointType"] == "Interface"]
+    assert len(endpoints) + len(found.of("OpenSearchServerless::VpcEndpoint")) == INTERFACE_ENDPOINTS
+    assert {len(r.properties["SubnetIds"]) for r in endpoints} == {ZONES}
+    assert len(found.of("CloudWatch::Alarm")) == ALARMS
+    snapshots = sum(p["MemorySize"] for p in found.functions.values() if p.get("SnapStart"))
+    assert snapshots / 1_024 == SNAPSHOT_GB
+    instances = found.of("Neptune::DBInstance")
+    assert len(instances) == 1 + PROFILES[profile].neptune_readers
+    if PROFILES[profile].web_firewall:
+        assert len(found.of("WAFv2::WebACL")[0].properties["Rules"]) == FIREWALL_RULES
