@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TESTS ?=
 
-.PHONY: help setup demo test ci soak lint types format lock bench openapi clean requirements invoke layers synth servers model emulate
+.PHONY: help setup demo test ci soak lint types format lock bench openapi clean requirements invoke layers synth servers runtimes model emulate
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -70,6 +70,9 @@ soak: $(VENV)/dev  ## full counts of kills, cases and clients; long
 
 servers: $(VENV)/dev  ## fetch and start once the servers that slow tests talk to: FalkorDB and a Gremlin Server
 	@$(BIN)/python -m tests.servers
+
+runtimes: $(VENV)/dev  ## build once what slow tests of streaming run under: Lambda Web Adapter (needs Cargo; minutes)
+	@$(BIN)/python -m tests.runtimes
 
 invoke: $(VENV)/dev  ## call a function with a payload of events/: make invoke FUNCTION=authorize PAYLOAD=authorize
 	@$(BIN)/python -m functions.invoke $(FUNCTION) $(PAYLOAD)

@@ -69,7 +69,18 @@ def layers(profile: Profile) -> dict[str, Layer]:
     return {"core": _build("core", version, core), "parsers": _build("parsers", version, parsers)}
 
 
-def _build(name: str, version: str, pins: dict[str, str] | None) -> Layer:
+def core_of_host() -> Layer:
+    """Return the core layer for the Python and the processor of this machine, to try what is left after pruning.
+
+    The packages are those of the core layer, in the versions that the project is developed with. Raise as :func:`layers`.
+    """
+    wanted = _pins(ROOT / "requirements" / "layer-core.lock")
+    locked = {**_pins(ROOT / "requirements" / "laptop.lock"), **_pins(ROOT / "requirements" / "aws.lock")}
+    pins = {name: locked[name] for name in wanted if name in locked}
+    return _build("core", f"{sys.version_info.major}.{sys.version_info.minor}", pins, platform="")
+
+
+def _build(name: str, version: str, pins: dict[str, str] | None, platform: str = PLATFORM) -> Layer:
     requirements = "".join(pins.values()) if pins else ""
     sources = [f for f in _sources() if name == "core"]
     folder = BUILT / f"{name}-{version}-{_digest(requirements, sources)}"
@@ -79,7 +90,7 @@ def _build(name: str, version: str, pins: dict[str, str] | None) -> Layer:
         target = partial / "python"
         target.mkdir(parents=True)
         if requirements:
-            _install(requirements, target, version)
+            _install(requirements, target, version, platform)
             _prune(target)
         for source in sources:
             to = target / "lexigraph" / source.relative_to(PACKAGE)
@@ -103,15 +114,19 @@ def _digest(requirements: str, sources: list[Path]) -> str:
 
 def _pins(lock: Path) -> dict[str, str]:
     """Return the entries of a lock file, with their hashes, by the name of the package."""
-    entries = re.split(r"\n(?=\S)", lock.read_text("utf-8").strip())
-    return {re.split(r"[=\[ ;]", entry, maxsplit=1)[0]: f"{entry}\n" for entry in entries}
+    found: dict[str, str] = {}
+    for entry in re.split(r"\n(?=\S)", lock.read_text("utf-8").strip()):
+        name = re.split(r"[=\[ ;]", entry, maxsplit=1)[0]
+        found[name] = f"{found.get(name, '')}{entry}\n"  # a lock for several Pythons may hold several versions
+    return found
 
 
-def _install(requirements: str, target: Path, version: str) -> None:
+def _install(requirements: str, target: Path, version: str, platform: str) -> None:
     listed = target.parent / "requirements.txt"
     listed.write_text(requirements, "utf-8")
-    command = [_uv(), "pip", "install", "--quiet", "--target", str(target), "--python-platform", PLATFORM]
-    command += ["--python-version", version, "--only-binary", ":all:", "--no-deps", "--require-hashes", "-r", str(listed)]
+    command = [_uv(), "pip", "install", "--quiet", "--target", str(target), "--python-version", version]
+    command += ["--python-platform", platform] if platform else []
+    command += ["--only-binary", ":all:", "--no-deps", "--require-hashes", "-r", str(listed)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     listed.unlink()
     if done.returncode:

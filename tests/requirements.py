@@ -1,7 +1,8 @@
 """The table of requirements and the tests that show each: ``make requirements`` prints it.
 
 The ids are those of the five reference systems: G querying the graph, H multi-hop, E explained retrieval, M memory, W
-several documents; and U, those of the deployment. A test says with ``@pytest.mark.requirement("H-06")`` which of them it shows.
+several documents; U are those of the deployment. A test says with ``@pytest.mark.requirement("H-06")`` which of them it
+shows.
 """
 
 import re

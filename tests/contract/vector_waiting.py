@@ -6,7 +6,7 @@ from typing import Any
 
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import Hit, IndexName, SearchRequest, VectorRecord, VectorStore
+from lexigraph.storage.protocols import VECTOR_INDEXES, Hit, IndexName, SearchRequest, VectorRecord, VectorStore
 from lexigraph.storage.vector.checks import INDEXES
 
 _SECONDS = 30.0
@@ -35,6 +35,10 @@ class WaitingVectorStore:
         self._store.delete(tenant, ids)
         for index, keys in ids.items():
             _wait(lambda: not self._store.fetch(tenant, index, keys))  # noqa: B023  # called at once
+
+    def drop(self, tenant: Tenant) -> None:
+        self._store.drop(tenant)
+        _wait(lambda: not any(self._store.stats(tenant)[index] for index in VECTOR_INDEXES))
 
     def search_many(self, tenant: Tenant, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
         return self._store.search_many(tenant, requests)

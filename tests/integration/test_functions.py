@@ -17,6 +17,8 @@ from tests.functions import EVENTS, KEY, Deployed, deployed, event, inbox, invok
 from tests.laptop import content
 from tests.models import SentenceExtractor
 
+pytestmark = pytest.mark.slow
+
 DEFAULT = Tenant("default")
 HARBOUR = "# Harbour Office\n\nThe Harbour Office runs Lighthouse.\n\nTove Lund built Granite.\n"
 FIRST, SECOND, THIRD = (f"0065A1B2C3D4E5F60{n}" for n in (1, 2, 3))
@@ -309,4 +311,4 @@ def test_a_document_removed_through_the_api_leaves_bucket_and_graph(tmp_path: Pa
 
 def test_every_payload_is_one_that_a_test_here_uses() -> None:
     here = Path(__file__).read_text()
-    assert {p.stem for p in EVENTS.glob("*.json") if f'"{p.stem}"' not in here} <= {"query.query"}
+    assert {p.stem for p in EVENTS.glob("*.json") if f'"{p.stem}"' not in here} <= {"query.query", "stream.query"}

@@ -21,6 +21,8 @@ from tests.servers import Unavailable, fetch_gremlin_server, gremlin_port, greml
 from tests.standins.neptune import NeptuneStandIn, account
 from tests.standins.neptune_gremlin import Frames
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["gremlin_port"]
 NODES = "UNWIND $rows AS row MERGE (n:Entity {`~id`: row.id}) SET n += row.properties"
 EDGES = """UNWIND $rows AS row MATCH (a:Entity {`~id`: row.a}) MATCH (b:Entity {`~id`: row.b})

@@ -86,7 +86,7 @@ def function(settings: Settings, web_adapter: Path) -> Iterator[StreamingRuntime
         yield started
 
 
-def request(name: str = "query.query", /, said: Mapping[str, Any] | None = None, **body: Any) -> dict[str, Any]:
+def request(name: str, /, said: Mapping[str, Any] | None = None, **body: Any) -> dict[str, Any]:
     """Return a payload of ``events/`` with another body, and headers of the client beside its own."""
     event: dict[str, Any] = json.loads((EVENTS / f"{name}.json").read_text())
     for header, value in (said or {}).items():
@@ -116,7 +116,7 @@ def test_the_first_words_arrive_while_the_model_still_writes_and_all_is_what_a_l
     function: StreamingRuntime, model: PausingModel, settings: Settings
 ) -> None:
     model.goes_on.clear()
-    answer = function.invoke(request(question=QUESTION, stream=True))
+    answer = function.invoke(request("stream.query", question=QUESTION, stream=True))
     pieces = answer.body()
     first = next(pieces)
     while b"event: token" not in first:
@@ -170,7 +170,7 @@ def test_who_asks_is_what_the_authorizer_says_whatever_the_client_sends(
 
 
 def test_what_is_refused_before_a_stream_begins_has_its_status(function: StreamingRuntime) -> None:
-    answer = function.invoke(request(question="?!", stream=True))
+    answer = function.invoke(request("stream.query", question="?!", stream=True))
 
     assert (answer.status, answer.headers["content-type"]) == (422, "application/json")
     assert "question" in told(answer)["message"]

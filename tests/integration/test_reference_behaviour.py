@@ -32,11 +32,12 @@ class Failing(SentenceExtractor):
     """An extractor whose model goes away after ``left`` chunks; None: it stays."""
 
     left: int | None = None
+    fault: Exception = ModelUnavailable("the model of /home/ada/models is gone")
 
     def extract(self, chunks: Sequence[ChunkText]) -> Iterator[Extraction]:
         for chunk in chunks:
             if self.left == 0:
-                raise ModelUnavailable("the model of /home/ada/models is gone")
+                raise self.fault
             self.left = None if self.left is None else self.left - 1
             yield from super().extract([chunk])
 
@@ -126,14 +127,23 @@ def test_an_interrupted_run_goes_on_unless_a_rebuild_is_forced(
 
 
 @pytest.mark.requirement("E-10")
-def test_an_ingest_that_fails_is_a_500_in_the_one_shape_without_a_trace(served: tuple[Api, Failing]) -> None:
+@pytest.mark.parametrize(
+    ("fault", "status", "code", "told"),
+    [
+        (RuntimeError("a fault in /home/ada/models"), 500, "ingest_failed", "RuntimeError"),
+        (ModelUnavailable("the model of /home/ada/models is gone"), 503, "model_unavailable", "model"),
+    ],
+)
+def test_an_ingest_that_fails_is_told_in_the_one_shape_without_a_trace(
+    served: tuple[Api, Failing], fault: Exception, status: int, code: str, told: str
+) -> None:
     api, extractor = served
-    extractor.left = 0
+    extractor.left, extractor.fault = 0, fault
     reply = api.client().post("/ingest", json={"path": "corpus"})
-    assert reply.status_code == 500
+    assert reply.status_code == status
     assert reply.json().keys() - {"hint"} == {"error", "message", "request_id"}
-    assert reply.json()["error"] == "ingest_failed"
-    assert "model" in reply.json()["message"]
+    assert reply.json()["error"] == code
+    assert told in reply.json()["message"]
     assert not [word for word in ("Traceback", "/home/ada", ".py", str(ROOT)) if word in reply.text]
 
 

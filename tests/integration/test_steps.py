@@ -323,6 +323,7 @@ def disturbed(tmp_path: Path, files: Path, calls: range) -> int:
     return caught
 
 
+@pytest.mark.slow
 def test_an_update_killed_at_some_calls_to_a_store_and_driven_on_equals_an_undisturbed_one(tmp_path, files) -> None:
     calls = range(12, 60, 16)
     assert disturbed(tmp_path, files, calls) == len(calls)

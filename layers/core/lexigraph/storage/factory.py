@@ -53,16 +53,17 @@ class VectorStoreFactory:
 
     @staticmethod
     def for_vector_store(
-        connection: str | VectorStore | None = None, *, embedding: EmbeddingModel | None = None
+        connection: str | VectorStore | None = None, *, embedding: EmbeddingModel | None = None, beside: bool = False
     ) -> VectorStore:
         """Return the vector store of ``aoss://https://HOST`` or ``sqlite:///FOLDER`` for an embedding.
 
+        ``beside``: it may be written although it holds vectors of other embeddings only.
         Each of them is that of the settings when None. A store is returned as it is. Raise as :meth:`GraphStoreFactory.for_graph_store`.
         """
         if isinstance(connection, VectorStore):
             return connection
         model = embedding or load_settings().embedding
-        options = {"label": model.label, "dimension": model.dimension}
+        options = {"label": model.label, "dimension": model.dimension, **({"beside": True} if beside else {})}
         return cast(VectorStore, _open("vector", VECTOR_STORES, connection, options))
 
 

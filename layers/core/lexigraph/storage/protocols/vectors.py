@@ -63,7 +63,12 @@ class Hit(NamedTuple):
 
 @runtime_checkable
 class VectorStore(Protocol):
-    """Vectors and full text. Made for one embedding (``label`` like ``minilm-384``), which names its vector indexes."""
+    """Vectors and full text. Made for one embedding (``label`` like ``minilm-384``), which names its vector indexes.
+
+    A store holds the vectors of several embeddings side by side; text without vectors and tags are common to them, and what
+    is deleted is deleted of all. Where a tenant has vectors of other embeddings only, writing and searching are refused,
+    unless the store was opened ``beside`` them to write what is missing.
+    """
 
     label: str
     dimension: int
@@ -81,6 +86,9 @@ class VectorStore(Protocol):
 
     def delete(self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]]) -> None:
         """Delete records; unknown ids are passed over. Atomic as :meth:`upsert` is."""
+
+    def drop(self, tenant: Tenant) -> None:
+        """Delete all records that have vectors of this embedding; those of others stay. May be repeated."""
 
     def search_many(self, tenant: Tenant, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
         """Answer all requests in one round trip.

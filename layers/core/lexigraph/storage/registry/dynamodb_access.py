@@ -147,7 +147,7 @@ class DynamoAccess:
         head: Key = (pk, _SESSION)
         recall: Key = (pk, f"{_RECALL}{secrets.token_hex(16)}")
         told = {"at": at, "expires": expires, "body": pack(list(nodes), "nodes of a recall")}
-        noted = put(_at(recall) | told)
+        noted = put(_at(recall) | told, "attribute_not_exists(pk)")
         if at_once(lambda: self._forget_before(tenant, since), lambda: self._gone_on(head, noted, at, since, expires))[1]:
             return
         for _ in self._table.pauses():
@@ -174,9 +174,9 @@ class DynamoAccess:
         """Note a recall without reading what was before, if the session is new or goes on; otherwise return False."""
         goes_on = "attribute_not_exists(pk) OR (#at >= :since AND #at <= :at AND #expires <= :expires)"
         change = "SET #at = :at, #expires = :expires, #stamp = :stamp ADD #recalls :one"
-        values = {"at": at, "since": since, "expires": expires, "stamp": stamp(), "one": 1}
+        new = update(head, change, goes_on, at=at, since=since, expires=expires, stamp=stamp(), one=1)
         try:
-            self._table.transact([update(head, change, goes_on, **values), recall])
+            self._table.transact([new, recall])
         except Outdated:
             return False
         return True

@@ -8,7 +8,7 @@ seconds to a minute: ``visible`` asks them, and what this process wrote itself i
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from lexigraph.model.errors import InvalidInput, Misconfigured
@@ -54,12 +54,13 @@ class OpenSearchVectorStore:
         dimension: int,
         patience: float = 60.0,
         ids: IdRegistry | None = None,
+        beside: bool = False,
     ) -> None:
         """Make the store for the embedding ``label``; nothing is sent yet.
 
         ``patience``: seconds for which a request is repeated while the collection wakes, is busy or has not heard of our
         rights yet. ``ids``: where the ids of documents are kept for a collection that makes them itself; by default in the
-        DynamoDB table that the connection names.
+        DynamoDB table that the connection names. ``beside``: also where a tenant has vectors of other embeddings only.
         """
         check_embedding(label, dimension)
         place = parse_place(connection)
@@ -73,6 +74,7 @@ class OpenSearchVectorStore:
         self._documents = Documents(self._collection, label, dimension, ids)
         self._names = {index: index_name(index, label, dimension) for index in INDEXES}
         self._unseen = Unseen()
+        self._beside = beside
         self._ours: set[Tenant] = set()  # tenants known to have vectors of this embedding
 
     # ------------------------------------------------------------ writing
@@ -130,7 +132,7 @@ class OpenSearchVectorStore:
         changed = {source: words for source, words in after.items() if words != before[source]}
         if changed:
             for index in INDEXES:
-                self._retag_records(tenant, self._names[index], changed)
+                self._retag_records(tenant, index, changed)
         written = {s: v for s, v in new.items() if v and v != known.get(s)}
         edition = self._unseen.next_edition()
         bodies: dict[str, Json] = {
@@ -152,17 +154,22 @@ class OpenSearchVectorStore:
         for source in gone:
             self._unseen.note(TAGS, tenant, source, Write(0, source, {}))
 
-    def _retag_records(self, tenant: Tenant, name: str, tags: Mapping[str, list[str]]) -> None:
-        """Write the words of sources on their records: those that searches find, and those that we wrote just now."""
+    def _retag_records(self, tenant: Tenant, index: IndexName, tags: Mapping[str, list[str]]) -> None:
+        """Write the words of sources on their records, of every embedding: those found, and those that we wrote just now."""
+        name = self._names[index]
         edition = self._unseen.next_edition()
         lately = self._unseen.of_sources(name, tenant, tags)
-        places = {(f.id, f.key): f for f in self._documents.written(name, tenant, list(lately))} if lately else {}
+        places = {(f.index, f.id): f for f in self._documents.written(name, tenant, list(lately))} if lately else {}
         source_of = dict(lately)
-        query = of_tenant(tenant, source_id=sorted(tags))
-        for page in self._documents.pages(name, query, ["doc_key", "source_id"]):
-            for row in page:
+        of_sources = of_tenant(tenant, source_id=sorted(tags))
+        searches = [(name, of_sources)]
+        if index in VECTOR_INDEXES:
+            others = {"bool": {"filter": [of_sources], "must_not": [{"term": {"label": self.label}}]}}
+            searches.append((every_embedding(index), others))
+        for where, query in searches:
+            for row in chain.from_iterable(self._documents.pages(where, query, ["doc_key", "source_id"])):
                 key = row["_source"]["doc_key"]
-                places[row["_id"], key] = Found(row["_index"], row["_id"], key)
+                places[row["_index"], row["_id"]] = Found(row["_index"], row["_id"], key)
                 source_of.setdefault(key, row["_source"]["source_id"])
         # what was rewritten just now as a record of another source has its tags already
         current = [f for f in places.values() if self._source_lately(name, tenant, f.key, source_of[f.key]) in tags]
@@ -187,6 +194,16 @@ class OpenSearchVectorStore:
                 self._documents.remove(self._names[index], every_embedding(index), tenant, unique)
             for key in unique:
                 self._unseen.note(self._names[index], tenant, key, Write(0))
+
+    def drop(self, tenant: Tenant) -> None:
+        """Delete all records that have vectors of this embedding, those that searches show."""
+        for index in VECTOR_INDEXES:
+            name, keys = self._names[index], iter(self.ids(tenant, index))
+            while part := list(islice(keys, _AT_ONCE)):
+                self._documents.remove(name, name, tenant, part)
+                for key in part:
+                    self._unseen.note(name, tenant, key, Write(0))
+        self._ours.discard(tenant)
 
     # ------------------------------------------------------------ reading
 
@@ -291,7 +308,7 @@ class OpenSearchVectorStore:
 
     def _refuse_other_embedding(self, tenant: Tenant) -> None:
         """Raise when the tenant has vectors, but none of this embedding."""
-        if tenant in self._ours:
+        if tenant in self._ours or self._beside:
             return
         ours, others = {"term": {"label": self.label}}, {"terms": {"label": ["", self.label]}}
         bodies = [
@@ -304,8 +321,8 @@ class OpenSearchVectorStore:
         elif other["hits"]:
             raise Misconfigured(
                 f"{self._collection.place.host}: holds vectors of {other['hits'][0]['_source']['label']}, not of "
-                f"{self.label}: set LEXIGRAPH_EMBEDDING_MODEL to the model they were made with, or ingest into a new "
-                "collection"
+                f"{self.label}: set LEXIGRAPH_EMBEDDING_MODEL to the model they were made with, run `lexigraph reembed`, "
+                "or ingest into a new collection"
             )
 
 

@@ -133,7 +133,8 @@ class Documents:
         gone |= {(f.index, f.id) for f in self.written(name, tenant, keys)}
         self._collection.bulk([Action("delete", index, id_) for index, id_ in sorted(gone)])
         if self._ids is not None:
-            self._ids.forget(name, tenant, keys)
+            for holder in {name, *(index for index, _ in gone)}:
+                self._ids.forget(holder, tenant, keys)
 
     # ------------------------------------------------------------ finding
 

@@ -127,11 +127,16 @@ def remove(connection: sqlite3.Connection, partition: Partition, ids: Sequence[s
     if len(gone) < partition.live:
         _save(connection, _taken_out(connection, partition, gone))
         return False
+    drop(connection, partition)
+    return True
+
+
+def drop(connection: sqlite3.Connection, partition: Partition) -> None:
+    """Remove a partition with all that it holds."""
     connection.execute(f"DROP TABLE {partition.words}")
     connection.execute(f"DROP TABLE {partition.records}")
     connection.execute("DELETE FROM holes WHERE partition = ?", (partition.number,))
     connection.execute("DELETE FROM partitions WHERE number = ?", (partition.number,))
-    return True
 
 
 def vectors_from(connection: sqlite3.Connection, partition: Partition, key: int) -> Iterator[list[tuple[int, str, bytes]]]:

@@ -29,12 +29,16 @@ _ATTEMPTS = 10
 class SqliteVectorStore:
     """The :class:`~lexigraph.storage.protocols.VectorStore` of ``sqlite:///FOLDER``."""
 
-    def __init__(self, connection: str, *, label: str, dimension: int) -> None:
-        """Open or create the store for the embedding ``label``, whose vectors have ``dimension`` numbers."""
+    def __init__(self, connection: str, *, label: str, dimension: int, beside: bool = False) -> None:
+        """Open or create the store for the embedding ``label``, whose vectors have ``dimension`` numbers.
+
+        ``beside``: also where a tenant has vectors of other embeddings only.
+        """
         if not label or dimension < 1:
             raise InvalidInput(f"embedding {label!r} of dimension {dimension}: expected a name and a positive number")
         self.label = label
         self.dimension = dimension
+        self._beside = beside
         path = embedded_path(connection, "vectors.sqlite")
         self._database = Database(path, partitions.SCHEMA)
         self._sidecars = Sidecars(path.parent)
@@ -83,6 +87,14 @@ class SqliteVectorStore:
                     emptied |= partitions.remove(connection, partition, ids[partition.name])
         if emptied:
             self._sweep()
+
+    def drop(self, tenant: Tenant) -> None:
+        """Delete all records that have vectors of this embedding."""
+        with self._database.write() as connection:
+            for partition in partitions.partitions_of(connection, tenant):
+                if partition.label == self.label:
+                    partitions.drop(connection, partition)
+        self._sweep()
 
     # ------------------------------------------------------------ reading
 
@@ -172,10 +184,10 @@ class SqliteVectorStore:
 
     def _refuse_other_embedding(self, known: Sequence[Partition], index: IndexName) -> None:
         labels = {p.label for p in known if p.label}
-        if index in VECTOR_INDEXES and labels and self.label not in labels:
+        if index in VECTOR_INDEXES and labels and self.label not in labels and not self._beside:
             raise Misconfigured(
                 f"{self._database.path}: holds vectors of {' and '.join(sorted(labels))}, not of {self.label}: set "
-                "LEXIGRAPH_EMBEDDING_MODEL to the model they were made with, or ingest into a new folder"
+                "LEXIGRAPH_EMBEDDING_MODEL to the model they were made with, run `lexigraph reembed`, or ingest into a new folder"
             )
 
     def _check_record(self, index: IndexName, record: VectorRecord) -> None:
