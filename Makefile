@@ -49,13 +49,13 @@ test: $(VENV)/dev  ## the fast tests
 lint: $(VENV)/dev  ## ruff, lint and format
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 
-types: $(VENV)/dev  ## mypy, strict
+types: $(VENV)/infra  ## mypy, strict
 	@$(BIN)/mypy
 
 format: $(VENV)/dev  ## rewrite the sources in the project's format
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
-ci: lint types test  ## all that CI runs
+ci: $(VENV)/infra lint types test  ## all that CI runs
 	@$(BIN)/pytest -m "slow" -n 2 $(TESTS)
 
 $(VENV)/model: requirements/model.lock $(VENV)/dev

@@ -47,21 +47,23 @@ FIRST, LEAST_SAME = 10, 0.95
 CALL_MS = 10
 WORDS = EmbeddingModel("words", WordEmbedder.dimension)
 STORES = ("vector", "graph", "registry")
-# What a question may send at most to each of STORES. Multihop goes three hops; the texts it shows are one more to vectors.
+# What a question may send at most to each of STORES. Multihop goes three hops; the texts it shows are one more to vectors,
+# and five requests to the registry are those of its first answer, when places are given to documents. A session is read by
+# two requests at the same time, and written by two.
 BUDGETS: dict[str, tuple[int, int, int]] = {
     **dict.fromkeys(("traversal", "chunk", "entity", "topic"), (3, 4, 0)),
     "semantic-guided": (3, 3, 0),
     "hybrid": (2, 3, 0),
     "multihop": (3, 4, 0),
-    "multihop-query": (4, 3, 2),
+    "multihop-query": (4, 3, 5),
     "multidoc": (1, 2, 0),
     "multidoc-articles": (1, 1, 1),
     "recall": (4, 3, 0),
-    "memory": (4, 3, 2),
+    "memory": (4, 3, 4),
     **dict.fromkeys(("vector", "bm25", "fused"), (2, 1, 0)),
 }
-# of these requests, two read a session at the same time
-AT_ONCE = {"memory": 1}
+# how many of them go at the same time as another; a retriever sends all others one after the other
+AT_ONCE = {"memory": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +167,8 @@ class Sides:
         return row
 
 
-def ask(name: str, stores: Stores, tenant: Tenant, text: str) -> Found:
-    """Ask one question of the retriever called ``name``, one of ``BUDGETS``."""
+def ask(name: str, stores: Stores, tenant: Tenant, text: str, session: str = "default") -> Found:
+    """Ask one question of the retriever called ``name``, one of ``BUDGETS``; only ``memory`` has sessions."""
     models: dict[str, Any] = {"embedder": WordEmbedder(), "settings": Settings()}
     question, graph, vectors = Question.of(text), stores.graph, stores.vectors
     if name == "multihop-query":
@@ -178,7 +180,7 @@ def ask(name: str, stores: Stores, tenant: Tenant, text: str) -> Found:
         return _found(context, [(s["section_id"], s["content"]) for s in context.sections])
     if name == "memory":
         memory = retrievers.RecallRetriever(graph, vectors, stores.registry, clock=lambda: 1_000_000.0, **models)
-        recalled = memory.retrieve(tenant, question)
+        recalled = memory.retrieve(tenant, question, session_id=session)
         return _found(recalled, [(n.key, n.description) for n in recalled.nodes])
     results = make_retriever(name, graph, vectors, **models).retrieve(tenant, question)
     return _found(results, [(s.id, s.text) for s in results.statements])

@@ -1,6 +1,7 @@
 """The HTTP API as a function behind the gateway: `query` and `manage` are the same application with other rights."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from mangum import Mangum
@@ -8,11 +9,17 @@ from mangum import Mangum
 from functions.payloads import AnyEvent
 from functions.runtime import function, settings
 from lexigraph.api.app import create_app
+from lexigraph.api.service import Service
+from lexigraph.model.errors import LexigraphError
 
 
 def proxied() -> Callable[[dict[str, Any], Any], Any]:
     """Return a handler of the events of a proxy integration."""
-    adapter = Mangum(create_app(settings()), lifespan="off")
+    service = Service(settings())
+    # before the first call, or in the snapshot that all start from; what cannot be opened is told to who asks
+    with suppress(LexigraphError):
+        _ = service.stores
+    adapter = Mangum(create_app(settings(), service), lifespan="off")
 
     @function(AnyEvent)
     def handler(event: AnyEvent) -> Any:

@@ -3,6 +3,7 @@
 A function gets its event checked by a model; ``{"warmup": true}`` it answers without doing anything.
 """
 
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +22,9 @@ from lexigraph.storage.protocols import Registry
 
 E = TypeVar("E", bound=BaseModel)
 Handler = Callable[[dict[str, Any], Any], Any]
+# without the asynchronous half of opensearch-py, which loads aiohttp: a fifth of what a cold start takes
+sys.modules.setdefault("opensearchpy._async._extra_imports", None)  # type: ignore[arg-type]  # None refuses an import
+
 invocation: ContextVar[Any] = ContextVar("invocation")  # what Lambda says of the call under way
 
 logger = Logger(service="lexigraph")

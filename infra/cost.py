@@ -1,7 +1,8 @@
 """What a deployment costs: idle a month, and for 1,000 documents and 1,000 questions. `python -m infra.cost` prints it.
 
-Prices come from ``infra/prices.json``, sizes from the profile, tokens from the package's own estimate over
-``examples/corpus``. All else is an assumption and stands in :class:`Workload`; nothing here was measured on AWS.
+Prices come from ``infra/prices.json``, sizes from the profile, chunks and tokens from the package's own estimate over a
+document made of the words of ``examples/corpus``. All else is an assumption and stands in :class:`Workload`; nothing here
+was measured on AWS.
 """
 
 import json
@@ -9,11 +10,14 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import cycle, islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from infra.layers import ROOT
 from infra.settings import PROFILES, Profile
 from lexigraph.ingestion.estimate import Estimate, estimate
-from lexigraph.ingestion.load import scan
+from lexigraph.ingestion.load import FileItem
 from lexigraph.settings import load_settings
 
 PRICES = ROOT / "infra" / "prices.json"
@@ -30,7 +34,8 @@ _THOUSAND = 1_000
 class Workload:
     """What 1,000 documents and 1,000 questions are taken to be."""
 
-    chunks_a_document: int = 10
+    paragraphs_a_document: int = 10
+    words_a_paragraph: int = 150
     # taking in
     lambda_gb_seconds_a_chunk: float = 6.0  # mostly waiting for the model, four chunks at a time
     lambda_calls_a_document: float = 8.0
@@ -92,9 +97,8 @@ def idle(profile: Profile) -> list[Line]:
 
 def per_thousand_documents(work: Workload) -> list[Line]:
     """Return what taking 1,000 documents in costs once; what is kept of them costs the last line each month."""
-    p, found = prices(), _of_corpus()
-    chunks = work.chunks_a_document * _THOUSAND
-    share = chunks / found.chunks
+    p, one = prices(), _of_document(work.paragraphs_a_document, work.words_a_paragraph)
+    chunks = one.chunks * _THOUSAND
     units = work.graph_units_more * p["neptune_ncu_hour"] + work.vector_units * p["aoss_ocu_hour"]
     kept = work.vector_kb_a_chunk * p["aoss_gb_month"] + work.graph_kb_a_chunk * p["neptune_gb_month"]
     registry = work.registry_writes_a_chunk * p["dynamodb_million_writes"]
@@ -102,9 +106,9 @@ def per_thousand_documents(work: Workload) -> list[Line]:
     objects = work.s3_puts_a_document * p["s3_thousand_puts"] + work.s3_gets_a_document * p["s3_thousand_gets"]
     calls = work.lambda_calls_a_document * _THOUSAND * p["lambda_million"] / 1e6
     return [
-        Line("Language model, input", share * found.input_tokens * p["llm_million_input"] / 1e6),
-        Line("Language model, output", share * found.output_tokens * p["llm_million_output"] / 1e6),
-        Line("Embeddings", share * found.embedding_tokens * p["embedding_million_tokens"] / 1e6),
+        Line("Language model, input", one.input_tokens * p["llm_million_input"] / _THOUSAND),
+        Line("Language model, output", one.output_tokens * p["llm_million_output"] / _THOUSAND),
+        Line("Embeddings", one.embedding_tokens * p["embedding_million_tokens"] / _THOUSAND),
         Line("Lambda", chunks * work.lambda_gb_seconds_a_chunk * p["lambda_gb_second"] + calls),
         Line("Step Functions", work.transitions_a_document * _THOUSAND * p["transitions_million"] / 1e6),
         Line("Neptune and OpenSearch, beyond idle", work.ingest_hours * units),
@@ -136,12 +140,17 @@ def per_thousand_queries(work: Workload, *, firewall: bool = False) -> list[Line
 
 
 @cache
-def _of_corpus() -> Estimate:
-    """Return what the package estimates for examples/corpus with the models of dev."""
+def _of_document(paragraphs: int, words: int) -> Estimate:
+    """Return what the package estimates for a document of this size with the models of dev."""
     dev = PROFILES["dev"]
     settings = load_settings(llm=dev.llm, embedding_model=dev.embedding_model)
-    files = [item for item in scan([ROOT / "examples" / "corpus"]) if not hasattr(item, "reason")]
-    return estimate(files, settings)
+    texts = (file.read_text("utf-8") for file in sorted((ROOT / "examples" / "corpus").glob("*.txt")))
+    supply = cycle(" ".join(texts).split())
+    text = "\n\n".join(" ".join(islice(supply, words)) for _ in range(paragraphs))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "document.txt"
+        path.write_text(text, "utf-8")
+        return estimate([FileItem(path, "document.txt", "txt")], settings)
 
 
 def report() -> str:
@@ -156,14 +165,15 @@ def report() -> str:
             [per_thousand_queries(Workload()), per_thousand_queries(Workload(), firewall=True)],
         ),
     ]
-    found = _of_corpus()
-    tokens = [round(n / found.chunks) for n in (found.input_tokens, found.output_tokens, found.embedding_tokens)]
+    work = Workload()
+    one = _of_document(work.paragraphs_a_document, work.words_a_paragraph)
     return "\n\n".join(
         [
             *tables,
-            f"US dollars, list prices of {told['region']} as of {told['date']}. As estimated over `examples/corpus`, "
-            f"a chunk takes {found.model_calls / found.chunks:.1f} calls of the language model, {tokens[0]:,} tokens of "
-            f"input, {tokens[1]:,} of output, and {tokens[2]:,} embedded.",
+            f"US dollars, list prices of {told['region']} as of {told['date']}. A document is {work.paragraphs_a_document} "
+            f"paragraphs of {work.words_a_paragraph} words: {one.chunks} chunks, {one.model_calls} calls of the language "
+            f"model with {one.input_tokens:,} tokens of input and {one.output_tokens:,} of output, "
+            f"{one.embedding_tokens:,} embedded.",
         ]
     )
 

@@ -19,10 +19,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from infra.emulator import ACCOUNT, REGION, Emulator, Failed
 from infra.layers import ROOT
-from infra.stacks.api import STAGE
 from infra.synth import synthesize
 
 CORPUS = ROOT / "examples" / "corpus"
@@ -44,8 +44,8 @@ class Deployment:
         found = {name: value for stack in outputs.values() for name, value in stack.items()}
         self._emulator = emulator
         self.bucket, self.table, self.machine = found["DocumentsBucket"], found["RegistryTable"], found["StateMachine"]
-        api = found["Url"].split("//")[1].split(".")[0]
-        self._path = f"/restapis/{api}/{STAGE}/_user_request_"
+        url = urlsplit(found["Url"])  # as AWS would have it; the emulator takes API and stage from the path
+        self._path = f"/restapis/{url.netloc.partition('.')[0]}/{url.path.strip('/')}/_user_request_"
         self.key, self._jobs = "", 0
         self._s3 = emulator.client("s3")
 

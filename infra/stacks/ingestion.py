@@ -43,7 +43,7 @@ class IngestionStack(Stack):
         **options: Any,
     ) -> None:
         super().__init__(scope, id_, **options)
-        self._shared = {"profile": profile, "code": code, "environment": stores.environment}
+        self._shared: dict[str, Any] = {"profile": profile, "code": code, "environment": stores.environment}
         reading = [layer for layer in (core, parsers) if layer]
         self.steps = {
             job: Function(
@@ -69,6 +69,7 @@ class IngestionStack(Stack):
         stores.data.grant_objects(self.steps["parse"].own_role, stores.data.documents, write=False)
         self.machine = self._machine(profile, stores)
         self.start = self._start(profile, stores, core)
+        self._note_ended(profile)
         CfnOutput(self, "StateMachine", value=self.machine.state_machine_arn)
 
     def _machine(self, profile: Profile, stores: Stores) -> sfn.StateMachine:
@@ -168,6 +169,23 @@ class IngestionStack(Stack):
         stores.data.grant_started(start.own_role)
         self.machine.grant_start_execution(start)
         return start
+
+    def _note_ended(self, profile: Profile) -> None:
+        """Tell `finish` of executions that ended without having said why: aborted, timed out, or lost."""
+        events.Rule(
+            self,
+            "Ended",
+            description="Executions of the workflow that ended badly",
+            event_pattern=events.EventPattern(
+                source=["aws.states"],
+                detail_type=["Step Functions Execution Status Change"],
+                detail={
+                    "stateMachineArn": [self.machine.state_machine_arn],
+                    "status": ["FAILED", "TIMED_OUT", "ABORTED"],
+                },
+            ),
+            targets=[targets.LambdaFunction(self.steps["finish"], dead_letter_queue=self.dead if profile.aws else None)],
+        )
 
     def metrics(self) -> dict[str, cloudwatch.IMetric]:
         """Return what an operator watches here, by a name."""

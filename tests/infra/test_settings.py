@@ -149,7 +149,7 @@ def test_an_idle_graph_costs_what_its_least_capacity_costs_a_month() -> None:
 
 
 def test_cost_follows_the_workload_that_it_is_given() -> None:
-    small, large = Workload(), Workload(chunks_a_document=2 * Workload().chunks_a_document)
+    small, large = Workload(), Workload(paragraphs_a_document=2 * Workload().paragraphs_a_document)
     assert sum(line.usd for line in per_thousand_documents(large)) > 1.5 * sum(
         line.usd for line in per_thousand_documents(small)
     )

@@ -28,6 +28,12 @@ def test_a_second_synthesis_is_identical(synthesized: Callable[[str], Path], tmp
 
     first = synthesized("dev")
     second = synthesize("dev", tmp_path / "again")
+    began = (first / "manifest.json").stat().st_mtime - 120
+    sources = [
+        f for name in ("infra", "functions", "layers") for f in (ROOT / name).rglob("*.*") if "__pycache__" not in f.parts
+    ]
+    if any(f.stat().st_mtime > began for f in sources):
+        pytest.skip("somebody changed the sources meanwhile")
     names = sorted(path.name for path in first.glob("*.template.json"))
     assert names == sorted(path.name for path in second.glob("*.template.json"))
     for name in names:

@@ -162,3 +162,17 @@ def test_what_changes_in_the_bucket_of_documents_reaches_the_function_that_begin
     assert target["Arn"] == mapping.properties["EventSourceArn"] == "<ingestion/Changes>"
     assert mapping.properties["FunctionName"] == "<ingestion/Start>"
     assert found.functions["start"]["Environment"]["Variables"]["LEXIGRAPH_WORKFLOW"] == "<ingestion/Workflow>"
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_an_execution_that_ended_without_a_word_is_told_to_the_function_that_records_failures(
+    templates: OF, profile: str
+) -> None:
+    rule = templates(profile).one("Events::Rule", "Ended").properties
+    assert rule["EventPattern"]["detail"] == {
+        "stateMachineArn": ["<ingestion/Workflow>"],
+        "status": ["FAILED", "TIMED_OUT", "ABORTED"],
+    }
+    (target,) = rule["Targets"]
+    assert target["Arn"] == "<ingestion/Finish>"
+    assert ("DeadLetterConfig" in target) is PROFILES[profile].aws

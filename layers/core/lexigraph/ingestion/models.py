@@ -73,19 +73,30 @@ class CachedModels:
         self, tenant: Tenant, texts: Sequence[str], *, fresh: bool = False, advance: Advance = lambda *_: None
     ) -> tuple[FloatArray, int]:
         """Return vectors of shape ``(len(texts), dimension)``, and how many texts the model was given."""
-        keys = [embedding_use(self.embedder, text)[1] for text in texts]
-        kind = f"embedding:{self.embedder.label}"
-        cached = {} if fresh else self._cache.get_many(tenant, kind, keys)
-        known = {key: np.frombuffer(data, dtype=np.float32) for key, data in cached.items()}
-        todo = list({key: text for key, text in zip(keys, texts, strict=True) if key not in known}.items())
-        for at in range(0, len(todo), _SLICE):
-            part = todo[at : at + _SLICE]
-            vectors = self.embedder.embed_passages([text for _, text in part])
-            known.update({key: vector for (key, _), vector in zip(part, vectors, strict=True)})
-            self._cache.put_many(
-                tenant, kind, {k: v.astype(np.float32).tobytes() for (k, _), v in zip(part, vectors, strict=True)}
-            )
-            advance(at + len(part), len(todo))
-        if not keys:
-            return np.zeros((0, self.embedder.dimension), np.float32), 0
-        return np.stack([known[key] for key in keys]), len(todo)
+        return embed(self.embedder, self._cache, tenant, texts, fresh=fresh, advance=advance)
+
+
+def embed(
+    embedder: Embedder,
+    cache: Entries,
+    tenant: Tenant,
+    texts: Sequence[str],
+    *,
+    fresh: bool = False,
+    advance: Advance = lambda *_: None,
+) -> tuple[FloatArray, int]:
+    """Return vectors of shape ``(len(texts), dimension)``, and how many texts the model was given: what is not cached."""
+    keys = [embedding_use(embedder, text)[1] for text in texts]
+    kind = f"embedding:{embedder.label}"
+    cached = {} if fresh else cache.get_many(tenant, kind, keys)
+    known = {key: np.frombuffer(data, dtype=np.float32) for key, data in cached.items()}
+    todo = list({key: text for key, text in zip(keys, texts, strict=True) if key not in known}.items())
+    for at in range(0, len(todo), _SLICE):
+        part = todo[at : at + _SLICE]
+        vectors = embedder.embed_passages([text for _, text in part])
+        known.update({key: vector for (key, _), vector in zip(part, vectors, strict=True)})
+        cache.put_many(tenant, kind, {k: v.astype(np.float32).tobytes() for (k, _), v in zip(part, vectors, strict=True)})
+        advance(at + len(part), len(todo))
+    if not keys:
+        return np.zeros((0, embedder.dimension), np.float32), 0
+    return np.stack([known[key] for key in keys]), len(todo)

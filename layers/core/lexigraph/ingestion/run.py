@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from lexigraph.inference.protocols import LanguageModel
-from lexigraph.ingestion import relations, remove, versions
+from lexigraph.ingestion import marks, relations, remove, versions
 from lexigraph.ingestion.events import Event, Failure, IngestReport, Listener
 from lexigraph.ingestion.extract.relations import RelationExtractor
 from lexigraph.ingestion.load import FileItem, Rejected, fingerprint, load, scan
@@ -13,7 +13,7 @@ from lexigraph.ingestion.models import CachedModels
 from lexigraph.ingestion.synonyms import read_synonyms
 from lexigraph.model.document import LoadedDocument
 from lexigraph.model.graph import Source
-from lexigraph.model.ids import content_hash, source_id
+from lexigraph.model.ids import source_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Registry, Stores
@@ -26,9 +26,9 @@ Loaded = tuple[LoadedDocument, Source, str]
 
 
 def made_with(settings: Settings, models: CachedModels, extractor: RelationExtractor | None) -> tuple[str, ...]:
-    """Return what documents are made with beside their content: with something else they are looked at again."""
+    """Return what documents are made with beside content and embedding: with something else they are looked at again."""
     chunks = (CHUNKS, str(settings.chunk_tokens), str(settings.chunk_overlap))
-    return (*chunks, models.extractor.name, models.embedder.label, *relations.made_with(settings, extractor))
+    return (*chunks, models.extractor.name, *relations.made_with(settings, extractor))
 
 
 def held_before(registry: Registry, tenant: Tenant, namespace: str, item: FileItem) -> dict[str, tuple[str, str]]:
@@ -147,18 +147,18 @@ class Run:
     def _read(self, item: FileItem) -> Iterator[Loaded]:
         """Yield the documents of a file, and note those that it held before and holds no more."""
         for found in read(item, self.settings, self.stores.registry, self.tenant, self.namespace, self._gone, self._fail):
-            yield found, source_of(self.tenant, self.namespace, found), content_hash(found.fingerprint, *self.made_with)
+            yield found, source_of(self.tenant, self.namespace, found), self._mark(found.fingerprint)
+
+    def _mark(self, content: str) -> str:
+        return marks.mark(content, self.made_with, self.models.embedder.label)
 
     def _known(self, item: FileItem) -> bool:
         if item.type in MANY_DOCUMENTS:
             return False
-        mark = fingerprint(item, self.settings)
+        content = fingerprint(item, self.settings)
         identity = source_id(self.tenant, self.namespace, item.uri)
-        known = self.stores.registry.fingerprints(self.tenant, [identity]).get(identity)
-        unchanged = (
-            isinstance(mark, str)
-            and known == ("READY", content_hash(mark, *self.made_with))
-            and identity in self.stores.graph.sources(self.tenant, [identity])
+        unchanged = isinstance(content, str) and bool(
+            versions.up_to_date(self.stores, self.tenant, {identity: self._mark(content)})
         )
         self._skip([identity] if unchanged else [])
         return unchanged
@@ -187,6 +187,7 @@ class Run:
                     mark,
                     self.settings,
                     self.models.extractor.name,
+                    self.models.embedder.label,
                     fresh=self.fresh,
                 )
                 for document, source, mark in held

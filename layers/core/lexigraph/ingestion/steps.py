@@ -32,13 +32,14 @@ from lexigraph.ingestion.chunk import chunk as split
 from lexigraph.ingestion.events import Event, Failure, IngestReport, recording
 from lexigraph.ingestion.file_run import FileRun, Stale
 from lexigraph.ingestion.load import FileItem, Rejected
+from lexigraph.ingestion.marks import mark
 from lexigraph.ingestion.models import CachedModels, extraction_use
 from lexigraph.ingestion.run import made_with, read, source_of
 from lexigraph.ingestion.synonyms import read_synonyms
 from lexigraph.ingestion.workbench import Workbench, unheard
 from lexigraph.model.document import ChunkText, LoadedDocument
 from lexigraph.model.errors import Conflict, LexigraphError, in_general
-from lexigraph.model.ids import content_hash, source_id
+from lexigraph.model.ids import source_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import VECTOR_INDEXES, DocumentRecord
 
@@ -142,10 +143,10 @@ class Steps(Workbench):
             models = CachedModels(self._extractor(), self._embedder(), self._results(run, part))
             extractor = relations.relation_extractor(self.settings, self._llm())
             made = made_with(self.settings, models, extractor)
-            marks = {i: content_hash(d.fingerprint, *made) for i, d in documents.items()}
-            same = set() if run.fresh else versions.up_to_date(self.stores, run.tenant, marks)
+            wanted = {i: mark(d.fingerprint, made, models.embedder.label) for i, d in documents.items()}
+            same = set() if run.fresh else versions.up_to_date(self.stores, run.tenant, wanted)
             self._skip(run, same, report)
-            plans = self._plans(run, part, {i: d for i, d in documents.items() if i not in same}, marks, models)
+            plans = self._plans(run, part, {i: d for i, d in documents.items() if i not in same}, wanted, models)
             report.documents_new = sum(p.source.version == 1 for p in plans)
             report.documents_updated = len(plans) - report.documents_new
             if plans:
@@ -258,7 +259,8 @@ class Steps(Workbench):
         chunks: list[ChunkText] = []
         for i, d in ids.items():
             cut = split(d, max_tokens=self.settings.chunk_tokens, overlap=self.settings.chunk_overlap)
-            yields = versions.known_yields(known.get(i), self._extractor().name, fresh=run.fresh)
+            made_by = self._extractor().name, self._embedder().label
+            yields = versions.known_yields(known.get(i), *made_by, fresh=run.fresh)
             chunks += [c.chunk for c in identify(run.tenant, i, cut, yields) if not c.id]
         return chunks
 
@@ -273,12 +275,13 @@ class Steps(Workbench):
         self, run: FileRun, part: int, documents: dict[str, LoadedDocument], marks: dict[str, str], models: CachedModels
     ) -> list[versions.Plan]:
         kept, name, extractor = self.artefacts(run), f"plan.{part:05d}", models.extractor.name
+        made_by = extractor, models.embedder.label
         before = self.stores.registry.records(run.tenant, list(documents))
         if half_gone := [i for i, r in before.items() if r.state == "REMOVING"]:
             remove.remove_held(self.stores, run.tenant, half_gone)
             before = {i: r for i, r in before.items() if i not in half_gone}
         # an attempt of this run that was killed has left the registry changed, and this behind
-        known = kept.get(name) or {i: versions.known_yields(before.get(i), extractor, fresh=run.fresh) for i in documents}
+        known = kept.get(name) or {i: versions.known_yields(before.get(i), *made_by, fresh=run.fresh) for i in documents}
         plans = [
             versions.plan(
                 self.stores,
@@ -287,7 +290,7 @@ class Steps(Workbench):
                 source_of(run.tenant, run.namespace, d),
                 marks[i],
                 self.settings,
-                extractor,
+                *made_by,
                 fresh=run.fresh,
                 known=known.get(i),
             )

@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from lexigraph.ingestion import marks
 from lexigraph.ingestion.build import FAILED, IdentifiedChunk, chunk_graph, identify, records, yield_of
 from lexigraph.ingestion.chunk import chunk as split
 from lexigraph.ingestion.events import Event, IngestReport, Listener
@@ -52,6 +53,11 @@ class Plan:
         """The whole version: every chunk and its place."""
         return {c.id: c.placement for c in self.chunks}
 
+    @property
+    def embedded(self) -> bool:
+        """Whether the live version has all its vectors of the embedding at hand."""
+        return self.record is not None and marks.labels(self.fingerprint) <= marks.labels(self.record.fingerprint)
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -67,11 +73,11 @@ def text_name(version: int) -> str:
     return f"text.{version}"
 
 
-def up_to_date(stores: Stores, tenant: Tenant, marks: Mapping[str, str]) -> set[str]:
-    """Return the documents that readers see as made from and with what ``marks`` says (fingerprints by source id)."""
-    known = stores.registry.fingerprints(tenant, list(marks))
-    shown = stores.graph.sources(tenant, list(known))
-    return {i for i, mark in marks.items() if known.get(i) == ("READY", mark) and i in shown}
+def up_to_date(stores: Stores, tenant: Tenant, wanted: Mapping[str, str]) -> set[str]:
+    """Return the documents that readers see as made from and with what ``wanted`` says (fingerprints by source id)."""
+    known = stores.registry.fingerprints(tenant, list(wanted))
+    ready = {i for i, (state, known_as) in known.items() if state == "READY" and marks.covers(known_as, wanted[i])}
+    return ready & stores.graph.sources(tenant, list(known)).keys()
 
 
 def plan(
@@ -82,19 +88,21 @@ def plan(
     fingerprint: str,
     settings: Settings,
     extractor: str,
+    label: str,
     *,
     fresh: bool,
     known: Mapping[str, str] | None = None,
 ) -> Plan:
     """Cut a document into chunks and find those that its live version lacks; ``fresh`` takes all of them for new.
 
-    ``known`` is what chunks yield, as an attempt at the same version took it before it wrote anything.
+    ``label`` names the embedding. ``known`` is what chunks yield, as an attempt at the same version took it before it
+    wrote anything.
     """
     record = stores.registry.document(tenant, source.id)
     shown = stores.graph.sources(tenant, [source.id]).get(source.id)
     live = stores.graph.chunk_ids(tenant, source.id) if shown else {}
     chunks = split(document, max_tokens=settings.chunk_tokens, overlap=settings.chunk_overlap)
-    known = known_yields(record, extractor, fresh=fresh) if known is None else known
+    known = known_yields(record, extractor, label, fresh=fresh) if known is None else known
     identified = identify(tenant, source.id, chunks, known)
     return Plan(
         document,
@@ -107,13 +115,15 @@ def plan(
     )
 
 
-def known_yields(record: DocumentRecord | None, extractor: str, *, fresh: bool = False) -> dict[str, str]:
+def known_yields(record: DocumentRecord | None, extractor: str, label: str, *, fresh: bool = False) -> dict[str, str]:
     """Return what chunks are known to yield: nothing of another extractor, and no failures, which are tried again.
 
     After an interrupted attempt nothing is known either: it may have overwritten records of chunks that readers see, so
-    all are written once more, out of the cache.
+    all are written once more, out of the cache. Likewise where vectors of the embedding ``label`` are missing.
     """
     if fresh or record is None or record.extractor != extractor or record.state != "READY":
+        return {}
+    if label not in marks.labels(record.fingerprint):
         return {}
     return {key: how for key, how in record.extractions.items() if how != FAILED}
 
@@ -207,6 +217,10 @@ def write(
 def _record(p: Plan, state: DocumentState) -> DocumentRecord:
     failed = p.kept + sum(c.yielded == FAILED for c in p.chunks)
     ready = state == "READY"
+    fingerprint = p.fingerprint
+    if failed or p.failed_pairs:
+        # chunks that stay as they were have the vectors that they had
+        fingerprint = marks.again(p.fingerprint) if p.embedded or not p.kept else ""
     return DocumentRecord(
         source_id=p.source.id,
         uri=p.source.uri,
@@ -215,7 +229,7 @@ def _record(p: Plan, state: DocumentState) -> DocumentRecord:
         state=state,
         version=p.source.version if ready else p.source.version - 1,
         # without a fingerprint the next run looks at the document again
-        fingerprint=p.fingerprint if ready and not (failed or p.failed_pairs) else "",
+        fingerprint=fingerprint if ready else "",
         metadata=p.source.metadata,
         intended=tuple(c.id for c in p.chunks),
         extractions={c.key: c.yielded for c in p.chunks} if ready else (p.record.extractions if p.record else {}),

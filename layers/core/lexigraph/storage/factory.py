@@ -58,7 +58,8 @@ class VectorStoreFactory:
         """Return the vector store of ``aoss://https://HOST`` or ``sqlite:///FOLDER`` for an embedding.
 
         ``beside``: it may be written although it holds vectors of other embeddings only.
-        Each of them is that of the settings when None. A store is returned as it is. Raise as :meth:`GraphStoreFactory.for_graph_store`.
+        Each of them is that of the settings when None. A store is returned as it is. Raise as
+        :meth:`GraphStoreFactory.for_graph_store`.
         """
         if isinstance(connection, VectorStore):
             return connection

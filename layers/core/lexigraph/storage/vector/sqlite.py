@@ -187,7 +187,8 @@ class SqliteVectorStore:
         if index in VECTOR_INDEXES and labels and self.label not in labels and not self._beside:
             raise Misconfigured(
                 f"{self._database.path}: holds vectors of {' and '.join(sorted(labels))}, not of {self.label}: set "
-                "LEXIGRAPH_EMBEDDING_MODEL to the model they were made with, run `lexigraph reembed`, or ingest into a new folder"
+                "LEXIGRAPH_EMBEDDING_MODEL to the model they were made with, run `lexigraph reembed`, or ingest into a new "
+                "folder"
             )
 
     def _check_record(self, index: IndexName, record: VectorRecord) -> None:

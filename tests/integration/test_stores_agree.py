@@ -1,0 +1,57 @@
+"""Over Neptune, OpenSearch and DynamoDB a question gets what it gets over SQLite, in no more requests than planned."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.stores import BUDGETS, LEAST_SAME, Corpus, Row, Sides, ask, both_sides, demo, made
+
+MAIN = ("traversal", "semantic-guided", "hybrid", "multihop", "recall", "multidoc", "fused")
+QUESTIONS, OF_VARIANTS, SAME_CANDIDATES, ALL = 60, 10, 10, 500
+FEW = 0.02
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory: pytest.TempPathFactory) -> list[Corpus]:
+    return [demo(), made(tmp_path_factory.mktemp("made"), QUESTIONS, documents=120)]
+
+
+@pytest.fixture(scope="module")
+def sides(corpora: list[Corpus], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sides]:
+    with both_sides(tmp_path_factory.mktemp("sides"), corpora) as opened:
+        yield opened
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BUDGETS)
+def test_the_same_candidates_give_the_same_results(sides: Sides, corpora: list[Corpus], name: str) -> None:
+    of_neptune = replace(sides.aws, vectors=sides.sqlite.vectors)
+    for corpus in corpora:
+        for asked in corpus.questions[:SAME_CANDIDATES]:
+            found = [ask(name, s, corpus.tenant, asked.question, "same").whole for s in (of_neptune, sides.sqlite)]
+            assert found[0] == found[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BUDGETS)
+def test_end_to_end_nearly_all_is_the_same_within_the_budget(sides: Sides, corpora: list[Corpus], name: str) -> None:
+    for corpus in corpora:
+        few = replace(corpus, questions=corpus.questions[: None if name in MAIN else OF_VARIANTS])
+        check(sides.compare(few, name))
+
+
+@pytest.mark.soak
+def test_end_to_end_500_questions_find_nearly_the_same(tmp_path: Path) -> None:
+    corpora = [demo(), made(tmp_path, ALL)]
+    with both_sides(tmp_path, corpora) as sides:
+        for name in BUDGETS:
+            for corpus in corpora:
+                check(sides.compare(corpus, name))
+
+
+def check(row: Row) -> None:
+    assert row.share >= LEAST_SAME, row
+    assert row.gold_there - row.gold_here <= FEW * row.gold, row
+    assert row.most["vector"] and row.most["graph"] and row.within, row
