@@ -7,7 +7,7 @@ python -m bench.stores --retriever traversal --retriever memory --questions 60
 Neptune, OpenSearch Serverless and DynamoDB are the stand-ins of the tests, on loopback; requests are counted as they arrive
 there. Two corpora are asked: the demo's (examples/), and a made-up world (lexigraph.evaluation.made). Texts are embedded by
 their words (tests/models.py), so that no model is needed. Printed are two tables in Markdown; the exit code is 1 when less
-than 95 % of the first ten are the same, more of the gold is found in SQLite, or a question sends more than its budget.
+than 95 % of the first ten are the same, 2 % of the gold are shown over SQLite only, or a question sends more than planned.
 """
 
 import argparse
@@ -44,6 +44,8 @@ from tests.standins.opensearch import OpenSearchServer
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FIRST, LEAST_SAME = 10, 0.95
+# Texts of a hundred that may be missing: words count over all tenants of a collection, so that places change both ways.
+MOST_LOST = 2
 CALL_MS = 10
 WORDS = EmbeddingModel("words", WordEmbedder.dimension)
 STORES = ("vector", "graph", "registry")
@@ -93,6 +95,7 @@ class Row:
     """One retriever over one corpus: sums over its questions, and the ``most`` that one question sent to each store.
 
     ``same`` ids ``of`` the first ten are in both, in the same order ``in_order`` times; ``here`` is AWS, ``there`` SQLite.
+    ``called`` are the most calls that the retriever says it made of vectors and graph.
     """
 
     corpus: str
@@ -105,6 +108,7 @@ class Row:
     gold_here: int = 0
     gold_there: int = 0
     most: Counter[str] = field(default_factory=Counter)
+    called: Counter[str] = field(default_factory=Counter)
 
     @property
     def share(self) -> float:
@@ -115,6 +119,12 @@ class Row:
     def within(self) -> bool:
         """Whether no question sent more than its budget."""
         return all(self.most[store] <= most for store, most in zip(STORES, BUDGETS[self.retriever], strict=True))
+
+    @property
+    def good(self) -> bool:
+        """Whether enough is the same, no more of the gold is lost than by chance, and no question sent too much."""
+        lost = 100 * (self.gold_there - self.gold_here)
+        return self.share >= LEAST_SAME and lost <= MOST_LOST * self.gold and self.within
 
     def add(self, asked: Asked, here: Found, there: Found, sent: Counter[str]) -> None:
         """Count one question."""
@@ -127,6 +137,8 @@ class Row:
         self.gold_here += here.gold(asked)
         self.gold_there += there.gold(asked)
         self.most |= sent
+        told = here.whole.calls
+        self.called |= Counter(vector=told["vector"] + told.get("text", 0), graph=told["graph"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +263,7 @@ def main() -> None:
                     rows.append(sides.compare(corpus, name))
                     print(rows[-1], file=sys.stderr)
     print(agreement(rows), calls(rows), sep="\n\n")
-    sys.exit(any(row.share < LEAST_SAME or row.gold_here < row.gold_there or not row.within for row in rows))
+    sys.exit(not all(row.good for row in rows))
 
 
 def agreement(rows: Sequence[Row]) -> str:

@@ -100,12 +100,15 @@ class Deployment:
         found = self.call("/documents")["documents"]
         return {document["uri"].rpartition("/")[2]: document["state"] for document in found}
 
-    def answer(self, question: str) -> tuple[str, set[str]]:
-        """Return the answer to a question, and the files that it cites. Raise :class:`Failed` for one with warnings."""
+    def answer(self, question: str) -> tuple[str, set[str], set[str]]:
+        """Return the answer to a question, the files that it cites and those that were found for it.
+
+        Raise :class:`Failed` when something went less well.
+        """
         reply = self.call("/query", {"question": question})
         check(not reply["warnings"], f"the answer has warnings: {reply['warnings']}")
-        cited = {reference["label"] for reference in reply["references"]}
-        return reply["answer"], {Path(s["uri"]).name for s in reply["sources"] if s["label"] in cited}
+        files = {source["label"]: Path(source["uri"]).name for source in reply["sources"]}
+        return reply["answer"], {files[reference["label"]] for reference in reply["references"]}, set(files.values())
 
 
 def check(holds: bool, says: str) -> None:
@@ -162,25 +165,25 @@ def drive(deployed: Deployment) -> None:
             deployed.wait()
     check(deployed.documents() == dict.fromkeys((KEPT, REPLACED, DELETED), "READY"), "not all documents are ready")
     with step("a question over two documents"):
-        answer, files = deployed.answer(TWO_HOPS)
-    check(OLD in answer and REPLACED in files, f"the answer lacks {OLD} of {REPLACED}: {answer}")
+        answer, cited, _ = deployed.answer(TWO_HOPS)
+    check(OLD in answer and REPLACED in cited, f"the answer lacks {OLD} of {REPLACED}: {answer}")
     quote(answer, OLD)
-    answer, files = deployed.answer(OF_DELETED)
-    check(SAYS in answer and DELETED in files, f"the answer lacks {SAYS} of {DELETED}: {answer}")
+    answer, cited, _ = deployed.answer(OF_DELETED)
+    check(SAYS in answer and DELETED in cited, f"the answer lacks {SAYS} of {DELETED}: {answer}")
     quote(answer, SAYS)
     with step("one replaced"):
         deployed.put(REPLACED, (CORPUS / REPLACED).read_text("utf-8").replace(OLD, NEW))
         deployed.wait()
-    answer, files = deployed.answer(TWO_HOPS)
+    answer, cited, _ = deployed.answer(TWO_HOPS)
     check(NEW in answer and OLD not in answer, f"the answer is not that of the new {REPLACED}: {answer}")
     quote(answer, NEW)
     with step("one deleted"):
         deployed.delete(DELETED)
         deployed.wait()
     check(deployed.documents() == dict.fromkeys((KEPT, REPLACED), "READY"), f"{DELETED} is still listed")
-    answer, files = deployed.answer(OF_DELETED)
-    check(SAYS not in answer and DELETED not in files, f"the answer still draws on {DELETED}: {answer}")
-    say(f"          {answer.splitlines()[-1]}")
+    answer, _, found = deployed.answer(OF_DELETED)
+    check(SAYS not in answer and DELETED not in found, f"the answer still draws on {DELETED}: {answer}")
+    say(f"          {DELETED} is not listed, and nothing of it is found; there are {', '.join(sorted(found))}")
     ran = deployed.steps()
     say(f"          steps done: {', '.join(f'{job} {times}' for job, times in ran.items())}")
     check(ran == STEPS, f"steps done: {ran}, not {STEPS}")

@@ -98,7 +98,7 @@ class Emulator:
 
     def client(self, service: str) -> Any:
         """Return a client of a service."""
-        import boto3
+        import boto3  # type: ignore[import-untyped]  # has no types
 
         given = self.environment
         return boto3.client(
@@ -159,7 +159,8 @@ class Emulator:
 
     def told(self) -> str:
         """Return the end of what the emulator, the functions and the executions that failed said."""
-        lines = ["emulator:", *self._log.read_text("utf-8").splitlines()[-_LINES:]]
+        noted = self._log.read_text("utf-8").partition("Ready")[2].splitlines()
+        lines = ["emulator:", *[line for line in noted if " INFO [" not in line and not line.startswith(_NOISE)][-_LINES:]]
         try:
             lines += self._functions() + self._failures()
         except Exception as error:  # noqa: BLE001  # it is for people, and something failed already

@@ -34,14 +34,19 @@ def _dynamodb(endpoint: str) -> Any:
     return boto3.client("dynamodb", region_name=REGION, endpoint_url=endpoint)
 
 
-def _opensearch(place: Path, label: str, dimension: int) -> VectorStore:
+def _sqlite(place: Path, label: str, dimension: int, beside: bool = False) -> VectorStore:
+    return SqliteVectorStore(f"sqlite:///{place}", label=label, dimension=dimension, beside=beside)
+
+
+def _opensearch(place: Path, label: str, dimension: int, beside: bool = False) -> VectorStore:
     where = json.loads((place / WHERE).read_text())
     ids = DynamoIds("ids", str(place), REGION, client=_dynamodb(where["endpoint"])) if where["endpoint"] else None
-    return WaitingVectorStore(OpenSearchVectorStore(where["connection"], label=label, dimension=dimension, ids=ids))
+    store = OpenSearchVectorStore(where["connection"], label=label, dimension=dimension, ids=ids, beside=beside)
+    return WaitingVectorStore(store)
 
 
-VECTOR_STORES: dict[str, Callable[[Path, str, int], VectorStore]] = {
-    "sqlite": lambda path, label, dimension: SqliteVectorStore(f"sqlite:///{path}", label=label, dimension=dimension),
+VECTOR_STORES: dict[str, Callable[..., VectorStore]] = {
+    "sqlite": _sqlite,
     "opensearch-nextgen": _opensearch,
     "opensearch-classic": _opensearch,
 }
@@ -57,8 +62,8 @@ class Opener:
     place: Path
     opened: list[VectorStore] = field(default_factory=list)
 
-    def __call__(self, label: str = LABEL, dimension: int = DIMENSION) -> VectorStore:
-        self.opened.append(VECTOR_STORES[self.back_end](self.place, label, dimension))
+    def __call__(self, label: str = LABEL, dimension: int = DIMENSION, *, beside: bool = False) -> VectorStore:
+        self.opened.append(VECTOR_STORES[self.back_end](self.place, label, dimension, beside))
         return self.opened[-1]
 
 

@@ -28,7 +28,7 @@ def test_a_second_synthesis_is_identical(synthesized: Callable[[str], Path], tmp
 
     first = synthesized("dev")
     second = synthesize("dev", tmp_path / "again")
-    began = (first / "manifest.json").stat().st_mtime - 120
+    began = (first / "manifest.json").stat().st_mtime - 60
     sources = [
         f for name in ("infra", "functions", "layers") for f in (ROOT / name).rglob("*.*") if "__pycache__" not in f.parts
     ]

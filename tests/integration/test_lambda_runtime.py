@@ -1,6 +1,10 @@
-"""`stream` behind Lambda Web Adapter itself, over a runtime API that takes streamed responses."""
+"""`stream` behind Lambda Web Adapter itself, over a runtime API that takes streamed responses; what functions load."""
 
 import json
+import os
+import subprocess
+import sys
+import sysconfig
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler
@@ -11,6 +15,8 @@ import httpx
 import pytest
 
 from functions.invoke import EVENTS
+from infra.code import function_code
+from infra.layers import core_of_host
 from lexigraph.api.app import create_app
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.settings import Settings
@@ -18,6 +24,7 @@ from tests.laptop import write_pages
 from tests.models import SentenceExtractor
 from tests.runtimes import web_adapter as web_adapter
 from tests.server import serving
+from tests.standins.deployment import aws_deployment
 from tests.standins.llm_server import ScriptedLLMServer
 from tests.standins.streaming_runtime import Streamed, StreamingRuntime
 
@@ -174,3 +181,71 @@ def test_what_is_refused_before_a_stream_begins_has_its_status(function: Streami
 
     assert (answer.status, answer.headers["content-type"]) == (422, "application/json")
     assert "question" in told(answer)["message"]
+
+
+# ------------------------------------------------------------ the pruned layer
+
+# functions and layer are the only packages of this process; it prints the replies and the files of all modules
+ALONE = """
+import json, pkgutil, sys
+sys.path[:0] = sys.argv[1:3]
+sys.dont_write_bytecode = True
+from importlib import import_module
+import boto3, functions, lexigraph
+from functions.invoke import invoke
+from gremlin_python.driver import driver_remote_connection
+from gremlin_python.driver.aiohttp.transport import AiohttpTransport
+for package in (functions, lexigraph):
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not found.name.startswith("lexigraph.cli"):
+            import_module(found.name)
+for service in ("bedrock-agent-runtime", "bedrock-runtime", "dynamodb", "neptunedata", "s3", "stepfunctions"):
+    boto3.client(service, region_name="eu-west-1")
+told = [invoke(name, event) for name, event in json.load(sys.stdin)]
+print(json.dumps([told, [module.__file__ for module in sys.modules.values() if getattr(module, "__file__", None)]]))
+"""
+
+
+def test_functions_need_nothing_that_was_pruned_from_their_layer() -> None:
+    layer, code = core_of_host().folder / "python", function_code()
+    asked = [
+        ("query", request("query.query", question=QUESTION)),
+        ("query", request("query.retrieve", question=QUESTION)),
+        ("authorize", request("authorize")),
+        ("start", request("warmup")),
+    ]
+    command = [sys.executable, "-I", "-S", "-c", ALONE, str(code), str(layer)]
+    with aws_deployment(LEXIGRAPH_API_AUTH="gateway", POWERTOOLS_LOG_LEVEL="CRITICAL") as environment:
+        env = {**os.environ, **environment}
+        done = subprocess.run(
+            command, input=json.dumps(asked), capture_output=True, text=True, timeout=240, check=False, env=env
+        )
+    assert done.returncode == 0, done.stderr[-3_000:]
+    (answer, statements, policy, warm), files = json.loads(done.stdout.splitlines()[-1])
+
+    assert (answer["statusCode"], statements["statusCode"], warm) == (200, 200, {"warm": True})
+    assert "Ines Calloway" in answer["body"]
+    assert json.loads(statements["body"])["results"]
+    assert policy["policyDocument"]["Statement"][0]["Effect"] == "Deny"
+    ours = (str(layer), str(code), *{sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
+    assert [file for file in files if not file.startswith(ours) or "site-packages" in file] == []
+
+
+LOADED = "import functions.query.handler, sys; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+HEAVY = {"aiohttp", "gremlin_python", "llama_index", "mcp", "onnxruntime", "pypdf", "re2", "spacy", "tokenizers", "uvicorn"}
+
+
+def test_query_is_ready_with_its_stores_open_and_without_what_it_may_never_need() -> None:
+    with aws_deployment(LEXIGRAPH_API_AUTH="gateway") as environment:
+        done = subprocess.run(
+            [sys.executable, "-c", LOADED],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+            env={**os.environ, **environment, "POWERTOOLS_TRACE_DISABLED": "true"},
+            cwd=EVENTS.parent,
+        )
+    loaded = set(done.stdout.split())
+    assert {"boto3", "opensearchpy"} <= loaded
+    assert loaded & HEAVY == set()

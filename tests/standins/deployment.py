@@ -1,4 +1,4 @@
-"""A deployment of profile dev on loopback, with documents in it: Neptune, OpenSearch Serverless, DynamoDB, S3 and Bedrock."""
+"""A deployment of profile dev on loopback, with documents: Neptune, OpenSearch Serverless, DynamoDB, S3 and Bedrock."""
 
 import os
 from collections.abc import Iterator

@@ -132,7 +132,8 @@ class NeptuneStandIn:
     @property
     def connection(self) -> str:
         """The connection string with both ports."""
-        return f"neptune-db://127.0.0.1:{self.writer.port}?region={REGION}&read=127.0.0.1:{self.reader.port}&tls=off"
+        ends = f"127.0.0.1:{self.writer.port}?region={REGION}&read=127.0.0.1:{self.reader.port}&tls=off"
+        return f"neptune-db://{ends}{'' if self.gremlin_port else '&gremlin=off'}"
 
     @property
     def counts(self) -> Counter[str]:

@@ -46,9 +46,15 @@ def test_a_connection_string_names_host_port_region_and_reader(connection, endpo
         "neptune-db://host?tls=on",
         "neptune-db://host?tls=off",
         "neptune-db://127.0.0.1?tls=off&read=host",
+        "neptune-db://host?gremlin=on",
     ],
 )
 def test_any_other_connection_string_is_refused_without_being_repeated(connection):
     with pytest.raises(Misconfigured, match=r"^graph connection: ") as caught:
         NeptuneAddress.parse(connection)
     assert "pass" not in str(caught.value)
+
+
+def test_walks_go_by_gremlin_unless_it_is_off():
+    assert NeptuneAddress.parse("neptune-db://host").walks
+    assert not NeptuneAddress.parse("neptune-db://host?gremlin=off").walks

@@ -31,6 +31,7 @@ _LATE_GROUPS = 32  # groups written before the first of them is looked at again,
 _VISIBLE_SECONDS = 120.0
 
 Ids = Mapping[IndexName, Sequence[str]]
+Missing = Mapping[IndexName, set[str]]
 
 
 @dataclass(slots=True)
@@ -38,9 +39,9 @@ class ReembedReport:
     """The sum of a run from the embedding ``source`` to ``target``.
 
     ``documents`` are those that have all their ``records`` in the new indexes, ``unfinished`` those whose own ingest was
-    interrupted or failed: the next one completes them. ``written`` are the records that this run added, ``embedded`` the texts
-    that the model was given, ``removed`` records that had lost their document. ``missing`` records are in no index: an
-    ingest with the new model makes them again. ``dropped``: the old records are gone.
+    interrupted or failed: the next one completes them. ``written`` are the records that this run added, ``embedded`` the
+    texts that the model was given, ``removed`` records that had lost their document. ``missing`` records are in no index:
+    an ingest with the new model makes them again. ``dropped``: the old records are gone.
     """
 
     source: str
@@ -61,9 +62,7 @@ def embedding_of(label: str) -> EmbeddingModel:
     """Return what opens the indexes of a label such as ``minilm-384``. Raise ``InvalidInput`` for what is no label."""
     found = re.fullmatch(r"([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)-([1-9][0-9]{0,4})", label)
     if not found:
-        raise InvalidInput(
-            f"embedding {label[:80]!r}: give the label of the indexes, which ends with the dimension: minilm-384"
-        )
+        raise InvalidInput(f"embedding {label[:80]!r}: give a label that ends with the dimension, such as minilm-384")
     return EmbeddingModel(found[1], int(found[2]))
 
 
@@ -79,9 +78,9 @@ def reembed(
 ) -> ReembedReport:
     """Bring all records of a tenant from one embedding to another; with ``drop_old`` delete the old ones then.
 
-    ``old`` and ``new`` are one vector store, opened for both embeddings (``beside``). Raise ``InvalidInput`` when they or the
-    embedder do not fit each other, ``Conflict`` when others hold documents for too long or, with ``drop_old``, records are
-    missing, ``StoreUnavailable`` and ``ModelUnavailable`` when it cannot go on: run it again, it continues.
+    ``old`` and ``new`` are one vector store, opened for both embeddings (``beside``). Raise ``InvalidInput`` when they or
+    the embedder do not fit each other, ``Conflict`` when others hold documents for too long or, with ``drop_old``, records
+    are missing, ``StoreUnavailable`` and ``ModelUnavailable`` when it cannot go on: run it again, it continues.
     """
     if old.label == new.label:
         raise InvalidInput(f"embedding {new.label}: is the one in use; name another model, or the label to come from")
@@ -172,11 +171,10 @@ class _Reembedding:
                 return
             self._note([known[i] for i in here], here, missing)
 
-    def _note(
-        self, records: Sequence[DocumentRecord], here: Mapping[str, Ids], missing: Mapping[IndexName, set[str]]
-    ) -> None:
+    def _note(self, known: Sequence[DocumentRecord], here: Mapping[str, Ids], missing: Missing) -> None:
+        """Count documents, and note those that have all their records as having the new embedding."""
         changed = []
-        for r in records:
+        for r in known:
             ids = here[r.source_id]
             lost = sum(i in missing[name] for name in ids for i in ids[name])
             if r.state != "READY":
@@ -227,7 +225,7 @@ class _Reembedding:
             wanted = {index: sorted({*wanted[index]} & {*still[index]}) for index in wanted}
         self._bring(documents)
 
-    def _visible(self, wanted: Ids, *, but: Mapping[IndexName, set[str]] | None = None) -> bool:
+    def _visible(self, wanted: Ids, *, but: Missing | None = None) -> bool:
         parts = ((index, [i for i in part if i not in (but or {}).get(index, ())]) for index, part in _pages(wanted))
         return all(self._new.visible(self._tenant, index, part) for index, part in parts)
 

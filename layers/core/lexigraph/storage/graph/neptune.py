@@ -1,4 +1,7 @@
-"""The graph store in Amazon Neptune: openCypher over the HTTPS data API, safe between threads and processes."""
+"""The graph store in Amazon Neptune: openCypher over the HTTPS data API, and walks by Gremlin.
+
+It is safe between threads and processes.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,6 +16,7 @@ from lexigraph.storage.graph import (
     neptune_derive,
     neptune_edges,
     neptune_egonet,
+    neptune_gremlin_walks,
     neptune_inspect,
     neptune_links,
     neptune_publish,
@@ -22,7 +26,9 @@ from lexigraph.storage.graph import (
     neptune_walks,
     neptune_write,
 )
-from lexigraph.storage.graph.neptune_client import NeptuneClient
+from lexigraph.storage.graph.neptune_address import NeptuneAddress
+from lexigraph.storage.graph.neptune_client import READ_SECONDS, NeptuneClient
+from lexigraph.storage.graph.neptune_gremlin import GremlinWalks
 from lexigraph.storage.protocols import (
     Adjacency,
     Derived,
@@ -41,11 +47,15 @@ class NeptuneGraphStore:
     """:class:`~lexigraph.storage.protocols.GraphStore` in the cluster of ``neptune-db://HOST[:PORT]``.
 
     ``options`` are those of :class:`~lexigraph.storage.graph.neptune_client.NeptuneClient`. What a method writes in more
-    than one query is written so that it may end between any two of them (see the modules that write).
+    than one query is written so that it may end between any two of them (see the modules that write). Egonets and
+    distances are walked by Gremlin, one traversal each; with ``?gremlin=off`` in the connection by openCypher.
     """
 
     def __init__(self, connection: str, **options: Any) -> None:
         self._client = NeptuneClient.connect(connection, **options)
+        address = NeptuneAddress.parse(connection)
+        seconds, backoff = options.get("read_seconds", READ_SECONDS), options.get("backoff")
+        self._walks = GremlinWalks(address, seconds=seconds, backoff=backoff) if address.walks else None
 
     def write(self, tenant: Tenant, versions: Sequence[SourceVersion]) -> None:
         neptune_write.write(self._client, tenant, versions)
@@ -115,6 +125,8 @@ class NeptuneGraphStore:
     def nodes(
         self, tenant: Tenant, node_ids: Sequence[str], *, near: Sequence[str] = (), filters: Filter | None = None
     ) -> dict[str, GraphNode]:
+        if near and self._walks:
+            return neptune_gremlin_walks.nodes(self._walks, tenant, node_ids, near, filters)
         return neptune_walks.nodes(self._client, tenant, node_ids, near, filters)
 
     def surroundings(
@@ -123,6 +135,8 @@ class NeptuneGraphStore:
         return neptune_edges.surroundings(self._client, tenant, node_ids, per_node, filters)
 
     def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120) -> dict[str, list[dict[str, Any]]]:
+        if self._walks:
+            return neptune_gremlin_walks.egonet(self._walks, tenant, node_id, depth, limit)
         return neptune_egonet.egonet(self._client, tenant, node_id, depth, limit)
 
     def sources(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, Source]:
@@ -145,3 +159,5 @@ class NeptuneGraphStore:
 
     def close(self) -> None:
         self._client.close()
+        if self._walks:
+            self._walks.close()

@@ -1,7 +1,7 @@
 """Where a Neptune cluster is: the connection string, read strictly, and the endpoints that follow from it."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from urllib.parse import parse_qsl, urlsplit
 
@@ -20,16 +20,20 @@ _REGION_IN_HOST = re.compile(r"\.(?P<region>[a-z0-9-]+)\.neptune\.amazonaws\.com
 class NeptuneAddress:
     """The endpoints of a cluster, ``https://HOST:PORT`` each; ``region`` None is that of the AWS configuration.
 
-    ``http://`` is for a server on this machine only: elsewhere queries would travel readable by others.
+    ``http://`` is for a server on this machine only: elsewhere queries would travel readable by others. ``walks`` says
+    whether Gremlin may be used.
     """
 
     endpoint: str
     read_endpoint: str
     region: str | None = None
+    walks: bool = True
 
     @classmethod
     def parse(cls, connection: str) -> "NeptuneAddress":
         """Read ``neptune-db://HOST[:PORT][?region=REGION&read=HOST[:PORT]]``; ``tls=off`` may be added for loopback.
+
+        ``gremlin=off`` has walks done by openCypher, where no web socket can be opened.
 
         Raise ``Misconfigured`` for anything else, without repeating what was given.
         """
@@ -41,13 +45,16 @@ class NeptuneAddress:
         named = dict(options)
         if parts.scheme != SCHEME or not parts.netloc or parts.path not in ("", "/") or parts.fragment:
             raise Misconfigured(f"graph connection: expected {FORM}")
-        if len(named) != len(options) or named.keys() - {"region", "read", "tls"}:
-            raise Misconfigured(f"graph connection: options are region, read and tls, each once: {FORM}")
+        if len(named) != len(options) or named.keys() - {"region", "read", "gremlin", "tls"}:
+            raise Misconfigured(f"graph connection: options are region, read, gremlin and tls, each once: {FORM}")
+        if named.get("gremlin", "off") != "off":
+            raise Misconfigured("graph connection: Gremlin is on unless gremlin=off is given")
         if named.get("tls", "off") != "off":
             raise Misconfigured("graph connection: tls is on unless tls=off is given, which loopback alone may")
         protocol = "http" if "tls" in named else "https"
         read = f"{protocol}://{named['read']}" if "read" in named else None
-        return cls.of(f"{protocol}://{parts.netloc}", read, named.get("region"))
+        address = cls.of(f"{protocol}://{parts.netloc}", read, named.get("region"))
+        return replace(address, walks="gremlin" not in named)
 
     @classmethod
     def of(cls, endpoint: str, read_endpoint: str | None = None, region: str | None = None) -> "NeptuneAddress":

@@ -1,6 +1,6 @@
 """What is around a node of the graph in Neptune, breadth first: a query a step."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lexigraph.model.errors import InvalidInput, NotFound
@@ -8,7 +8,8 @@ from lexigraph.storage.graph.neptune_client import NeptuneClient
 from lexigraph.storage.graph.neptune_excerpt import ask
 from lexigraph.storage.graph.neptune_read import MENTIONED
 
-_MOST = 2_000  # edges of one kind, one way, in a step
+Edge = tuple[str, str, str]  # type, from, to
+MOST = 2_000  # edges of one kind, one way, in a step
 # The name of a node of each kind in the patterns, and what it is shown as
 _SHOWN = {
     "source": ("s", "CASE WHEN s.title = '' THEN s.uri ELSE s.title END"),
@@ -56,9 +57,7 @@ def _part(edge: tuple[str, str, str, str], asked: str) -> str:
     type_, *ends, pattern = edge
     (a, first), (b, second) = (_SHOWN[kind] for kind in ends)
     row = f"[id({a}), {first}, id({b}), {second}]"
-    return (
-        f"MATCH {pattern} AND id({_SHOWN[asked][0]}) IN $ids RETURN DISTINCT '{type_}' AS kind, {row} AS row LIMIT {_MOST}"
-    )
+    return f"MATCH {pattern} AND id({_SHOWN[asked][0]}) IN $ids RETURN DISTINCT '{type_}' AS kind, {row} AS row LIMIT {MOST}"
 
 
 STEP = "\nUNION ALL ".join(_part(edge, end) for edge in _EDGES for end in edge[1:3])
@@ -66,28 +65,44 @@ STEP = "\nUNION ALL ".join(_part(edge, end) for edge in _EDGES for end in edge[1
 
 def egonet(client: NeptuneClient, tenant: str, node_id: str, depth: int, limit: int) -> dict[str, list[dict[str, Any]]]:
     """Walk outwards from a node, breadth first, until ``depth`` steps or ``limit`` nodes. Raise ``NotFound``."""
+    checked_kind(node_id)
+    shown: dict[str, str] = {}
+
+    def step(frontier: Sequence[str]) -> set[Edge]:
+        edges: set[Edge] = set()
+        for type_, (a, shown_a, b, shown_b) in ask(client, STEP, tenant, ids=list(frontier)):
+            edges.add((type_, a, b))
+            shown.update({a: shown_a, b: shown_b})
+        return edges
+
+    return net(node_id, depth, limit, step, shown)
+
+
+def checked_kind(node_id: str) -> None:
+    """Raise ``InvalidInput`` unless the id is that of some kind of node."""
     kinds = _SHOWN.keys() - {"other"}
     if node_id.partition(":")[0] not in kinds:
         raise InvalidInput(f"node id {node_id[:60]!r}: it begins with one of {', '.join(sorted(kinds))} and ':'")
-    nodes: dict[str, str] = {node_id: ""}
-    edges: set[tuple[str, str, str]] = set()
+
+
+def net(
+    node_id: str, depth: int, limit: int, step: Callable[[Sequence[str]], set[Edge]], shown: Mapping[str, str]
+) -> dict[str, list[dict[str, Any]]]:
+    """Draw the nodes within ``depth`` steps, at most ``limit``: of a step's new nodes those with the smallest ids.
+
+    ``step`` returns the edges at some nodes, after which ``shown`` says what their ends are shown as. Raise ``NotFound``.
+    """
+    nodes = {node_id: None}
+    edges: set[Edge] = set()
     frontier = [node_id]
     for _ in range(depth):
-        step = [(type_, *row) for type_, row in ask(client, STEP, tenant, ids=frontier)] if frontier else []
-        known = set(nodes)
-        for _type, a, shown_a, b, shown_b in sorted(step):
-            for node, shown in ((a, shown_a), (b, shown_b)):
-                if node in nodes or len(nodes) < limit:
-                    nodes[node] = shown
-        edges |= {(a, b, type_) for type_, a, _, b, _ in step if a in nodes and b in nodes}
-        frontier = [node for node in nodes if node not in known]
+        found = step(frontier) if frontier else set()
+        frontier = sorted({end for edge in found for end in edge[1:]} - nodes.keys())[: max(0, limit - len(nodes))]
+        nodes |= dict.fromkeys(frontier)
+        edges |= {edge for edge in found if nodes.keys() >= set(edge[1:])}
     if not edges:
         raise NotFound(f"no live node {node_id[:60]!r}")
-    return _drawn(nodes, edges)
-
-
-def _drawn(nodes: Mapping[str, str], edges: set[tuple[str, str, str]]) -> dict[str, list[dict[str, Any]]]:
     return {
-        "nodes": [{"id": node, "label": shown, "type": node.partition(":")[0]} for node, shown in nodes.items()],
-        "edges": [{"source": a, "target": b, "type": type_} for a, b, type_ in sorted(edges)],
+        "nodes": [{"id": node, "label": shown[node], "type": node.partition(":")[0]} for node in nodes],
+        "edges": [{"source": a, "target": b, "type": type_} for type_, a, b in sorted(edges, key=lambda e: (e[1:], e[0]))],
     }

@@ -10,6 +10,7 @@ from typing import Any
 from lexigraph.model.filters import Filter, MetadataFilter, value_type
 from lexigraph.model.graph import Scalar, Source
 
+NEGATIONS = ("!=", "not_in")
 _PREFIX = "is"
 
 
@@ -36,20 +37,29 @@ def _condition(filters: Filter, parameters: dict[str, Any]) -> str:
     return f"{'NOT ' if filters.condition == 'not' else ''}({joined})"
 
 
-def _key_condition(filter_: MetadataFilter, parameters: dict[str, Any]) -> str:
+def compared_values(filter_: MetadataFilter) -> dict[str, list[Scalar]]:
+    """Return what the filter compares with each property of a source, before any negation: it is enough that one does."""
     wanted = filter_.value if isinstance(filter_.value, tuple) else (filter_.value,)
-    ordered = filter_.operator in ("<", "<=", ">", ">=")
     by_property: dict[str, list[Scalar]] = {}
     for value in wanted:
         # truth values have no order
-        if value == value and not (ordered and isinstance(value, bool)):
+        if value == value and not (_is_ordered(filter_) and isinstance(value, bool)):
             by_property.setdefault(_property(filter_.key, value), []).append(_stored(value))
+    return by_property
+
+
+def _is_ordered(filter_: MetadataFilter) -> bool:
+    return filter_.operator in ("<", "<=", ">", ">=")
+
+
+def _key_condition(filter_: MetadataFilter, parameters: dict[str, Any]) -> str:
+    ordered = _is_ordered(filter_)
     parts = []
-    for name, values in by_property.items():
+    for name, values in compared_values(filter_).items():
         parameter = f"filter{len(parameters)}"
         parameters[parameter] = values[0] if ordered else values
         parts.append(f"coalesce(s.{name} {filter_.operator if ordered else 'IN'} ${parameter}, false)")
-    negation = "NOT " if filter_.operator in ("!=", "not_in") else ""
+    negation = "NOT " if filter_.operator in NEGATIONS else ""
     return f"{negation}({' OR '.join(parts) or 'false'})"
 
 

@@ -1,0 +1,280 @@
+"""Another embedding beside the one in use, over real stores: what is there afterwards, and what it costs."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.ingestion.reembed import ReembedReport, embedding_of, reembed
+from lexigraph.ingestion.steps import Steps
+from lexigraph.model.errors import Conflict, InvalidInput, ModelUnavailable
+from lexigraph.model.tenant import Tenant
+from lexigraph.settings import Settings
+from lexigraph.storage.cache import NoCache
+from lexigraph.storage.documents.files import FileDocumentStore
+from lexigraph.storage.factory import VectorStoreFactory
+from lexigraph.storage.protocols import FloatArray, SearchRequest, VectorRecord, VectorStore
+from tests.laptop import content, laptop, open_laptop, write_pages
+from tests.models import SentenceExtractor, WordEmbedder
+from tests.standins.aws_server import ENVIRONMENT
+from tests.standins.opensearch import OpenSearchServer
+from tests.stepping import begun, drive
+
+OWNER = Tenant("default")
+PAGES = {
+    "Harbour": "The Harbour Office runs Lighthouse. Mira Holm leads the Harbour Office.",
+    "Granite": "Granite lies in the cellar. Tove Lund built Granite with Mira Holm.",
+    "Tidewater": "Tidewater keeps its data in Granite. Kai Sund runs Tidewater.",
+}
+
+
+class OtherEmbedder(WordEmbedder):
+    """Another model; it gives up before the text numbered ``until``."""
+
+    label = "other-32"
+    dimension = 32
+
+    def __init__(self, until: int = 1_000_000) -> None:
+        super().__init__()
+        self.until = until
+
+    def embed_passages(self, texts: Sequence[str]) -> FloatArray:
+        if self.embedded + len(texts) > self.until:
+            raise ModelUnavailable("the model is away")
+        return super().embed_passages(texts)
+
+
+class Database:
+    """A laptop's stores, and the vectors of both embeddings in them."""
+
+    def __init__(self, folder: Path, stack: ExitStack, vectors: str = "") -> None:
+        self.folder, connection = folder, vectors or f"sqlite:///{folder}"
+        self.stores = stack.enter_context(closing(open_laptop(folder)))
+        self.old = self._opened("words-64", connection, stack)
+        self.new = self._opened("other-32", connection, stack)
+        self.stores = replace(self.stores, vectors=self.old)
+
+    def _opened(self, label: str, connection: str, stack: ExitStack) -> VectorStore:
+        made = VectorStoreFactory.for_vector_store(connection, embedding=embedding_of(label), beside=True)
+        return stack.enter_context(closing(made))
+
+    def index(self, embedder: WordEmbedder) -> LexicalGraphIndex:
+        """The index with the store of this embedder."""
+        stores = replace(self.stores, vectors=self.new if isinstance(embedder, OtherEmbedder) else self.old)
+        settings = Settings(data=self.folder)
+        return LexicalGraphIndex(stores, embedder=embedder, extractor=SentenceExtractor(), settings=settings)
+
+    def reembed(self, embedder: OtherEmbedder | None = None, *, drop_old: bool = False) -> ReembedReport:
+        return reembed(self.stores, self.old, self.new, embedder or OtherEmbedder(), drop_old=drop_old)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with ExitStack() as stack:
+        made = Database(tmp_path / "data", stack)
+        made.index(WordEmbedder()).ingest([write_pages(tmp_path / "pages", PAGES)])
+        yield made
+
+
+def fresh(folder: Path, pages: Path) -> dict[str, object]:
+    """What the vectors are like when the pages are ingested with the other model from the beginning."""
+    with ExitStack() as stack:
+        made = Database(folder, stack)
+        made.index(OtherEmbedder()).ingest([pages])
+        return made.new.dump(OWNER)
+
+
+def test_every_record_is_there_as_if_ingested_with_the_other_model(database: Database, tmp_path: Path) -> None:
+    before = content(database.stores)["vectors"]
+    embedder = OtherEmbedder()
+    report = database.reembed(embedder)
+    assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
+    assert content(database.stores)["vectors"] == before
+    assert (report.documents, report.missing, report.unfinished, report.removed) == (3, 0, 0, 0)
+    assert report.written == report.records == sum(len(database.old.ids(OWNER, i)) for i in ("chunk", "statement", "topic"))
+    assert 0 < embedder.embedded == report.embedded <= report.written
+    job = database.stores.registry.job(OWNER, report.job_id)
+    assert (job.kind, job.status, job.result["records"]) == ("reembed", "SUCCEEDED", report.records)
+
+
+def test_what_is_there_is_passed_over_and_nothing_is_ingested_again_with_either_model(
+    database: Database, tmp_path: Path
+) -> None:
+    database.reembed()
+    again = OtherEmbedder()
+    report = database.reembed(again)
+    assert (report.documents, report.written, report.embedded, again.embedded) == (3, 0, 0, 0)
+    for embedder in (OtherEmbedder(), WordEmbedder()):
+        index = database.index(embedder)
+        ingested = index.ingest([tmp_path / "pages"])
+        assert (ingested.documents_unchanged, ingested.model_calls) == (3, 0)
+        assert not index.repair(dry_run=True)
+
+
+@pytest.mark.parametrize("until", [1, 5, 11])
+def test_a_run_that_broke_off_is_continued(database: Database, tmp_path: Path, until: int) -> None:
+    embedder = OtherEmbedder(until)
+    with pytest.raises(ModelUnavailable):
+        database.reembed(embedder)
+    assert database.stores.registry.jobs(OWNER)[0].status == "FAILED"
+    done = embedder.embedded
+    embedder.until = 1_000_000
+    assert database.reembed(embedder).missing == 0
+    assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
+    whole = OtherEmbedder()
+    database.new.drop(OWNER)
+    reembed(replace(database.stores, cache=NoCache()), database.old, database.new, whole)
+    assert embedder.embedded == whole.embedded > done
+
+
+def test_documents_that_change_meanwhile_are_brought_over_by_the_next_run(database: Database, tmp_path: Path) -> None:
+    database.reembed()
+    pages = tmp_path / "pages"
+    write_pages(pages, {"Basalt": "Basalt is dry. Anna Berg keeps Basalt.", "Harbour": PAGES["Harbour"] + " It is old."})
+    index = database.index(WordEmbedder())
+    index.ingest([pages])
+    index.remove([index.document("Granite.md").source_id])
+    (pages / "Granite.md").unlink()
+    assert {r.source_id for i in ("chunk", "statement") for r in _all(database.new, i)} <= _sources(database)
+    report = database.reembed()
+    assert report.documents == 3 and 0 < report.written < report.records
+    assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", pages)
+
+
+@pytest.mark.parametrize("by_steps", [False, True])
+def test_after_the_switch_an_ingest_completes_what_was_not_brought_over(
+    database: Database, tmp_path: Path, by_steps: bool
+) -> None:
+    database.reembed()
+    pages = tmp_path / "pages"
+    write_pages(pages, {"Basalt": "Basalt is dry. Anna Berg keeps Basalt."})
+    database.index(WordEmbedder()).ingest([pages])
+    if by_steps:
+        steps = Steps(
+            Settings(data=database.folder),
+            stores=replace(database.stores, vectors=database.new),
+            artefacts=FileDocumentStore(f"file:///{tmp_path}/artefacts"),
+            embedder=OtherEmbedder(),
+            extractor=SentenceExtractor(),
+        )
+        for path in sorted(pages.iterdir()):
+            assert drive(steps, begun(steps, path, "0001"), path)["extracted"] == 0
+    else:
+        report = database.index(OtherEmbedder()).ingest([pages])
+        assert (report.documents_unchanged, report.documents_updated, report.extracted) == (3, 1, 0)
+    assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", pages)
+
+
+def test_records_that_lost_their_document_are_removed(database: Database) -> None:
+    stray = VectorRecord("chunk:stray", "nobody's", "source:gone", "chunk:stray", np.eye(1, 32, dtype=np.float32)[0])
+    database.new.upsert(OWNER, {"chunk": [stray]})
+    assert database.reembed().removed == 1
+    assert database.new.ids(OWNER, "chunk") == database.old.ids(OWNER, "chunk")
+
+
+def test_what_the_new_model_took_in_stays_when_run_again(database: Database, tmp_path: Path) -> None:
+    database.reembed()
+    pages = write_pages(tmp_path / "pages", {"Basalt": "Basalt is dry. Anna Berg keeps Basalt."})
+    database.index(OtherEmbedder()).ingest([pages])
+    report = database.reembed()
+    assert (report.documents, report.removed, report.missing) == (4, 0, 0)
+    assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", pages)
+
+
+def test_the_old_records_go_when_told_so(database: Database, tmp_path: Path) -> None:
+    report = database.reembed(drop_old=True)
+    assert report.dropped and not any(database.old.ids(OWNER, i) for i in ("chunk", "statement", "topic"))
+    assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
+    assert database.index(OtherEmbedder()).ingest([tmp_path / "pages"]).documents_unchanged == 3
+    with closing(open_laptop(database.folder)) as stores, pytest.raises(InvalidInput, match="not of words-64"):
+        laptop(database.folder, stores).ingest([tmp_path / "pages"])
+
+
+def test_a_record_that_no_index_has_is_told_of_keeps_the_old_ones_and_comes_back_with_an_ingest(
+    database: Database, tmp_path: Path
+) -> None:
+    lost = database.old.ids(OWNER, "statement")[0]
+    database.old.delete(OWNER, {"statement": [lost]})
+    report = database.reembed()
+    assert (report.documents, report.missing, report.records) == (2, 1, report.written)
+    with pytest.raises(Conflict, match="1 records are neither in words-64 nor in other-32"):
+        database.reembed(drop_old=True)
+    assert database.old.ids(OWNER, "chunk")
+    database.index(OtherEmbedder()).ingest([tmp_path / "pages"])
+    assert database.reembed(drop_old=True).dropped
+    assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
+
+
+def test_a_document_that_another_process_holds_is_waited_for(database: Database) -> None:
+    held = database.index(WordEmbedder()).document("Granite.md").source_id
+    taken, enough = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with closing(open_laptop(database.folder)) as stores, stores.registry.lease(OWNER, [held]):
+            taken.set()
+            enough.wait(30)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert taken.wait(30)
+    timer = threading.Timer(0.3, enough.set)
+    timer.start()
+    assert database.reembed().documents == 3
+    assert enough.is_set()
+    holder.join(30)
+
+
+def test_a_document_that_was_never_built_to_the_end_is_told_of_and_not_noted(database: Database, tmp_path: Path) -> None:
+    registry = database.stores.registry
+    record = replace(database.index(WordEmbedder()).document("Granite.md"), state="BUILDING", fingerprint="")
+    registry.save(OWNER, [record])
+    report = database.reembed()
+    assert (report.documents, report.unfinished, report.missing) == (2, 1, 0)
+    assert registry.records(OWNER, [record.source_id])[record.source_id].fingerprint == ""
+    assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
+
+
+def test_models_that_do_not_fit_are_refused(database: Database) -> None:
+    with pytest.raises(InvalidInput, match="words-64: is the one in use"):
+        reembed(database.stores, database.old, database.old, WordEmbedder())
+    with pytest.raises(InvalidInput, match="was opened for other-32, the embedder is words-64"):
+        reembed(database.stores, database.old, database.new, WordEmbedder())
+    for bad in ("", "minilm", "-384", "MiniLM-384", "minilm-0"):
+        with pytest.raises(InvalidInput, match="minilm-384"):
+            embedding_of(bad)
+    assert embedding_of("bedrock-cohere-embed-v4-0-1536").label == "bedrock-cohere-embed-v4-0-1536"
+
+
+def test_over_a_collection_that_shows_writes_late_all_is_there_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    pages = write_pages(tmp_path / "pages", PAGES)
+    with ExitStack() as stack:
+        server = stack.enter_context(OpenSearchServer(delay=2))
+        database = Database(tmp_path / "data", stack, server.connection)
+        database.index(WordEmbedder()).ingest([pages])
+        report = database.reembed()
+        assert (report.documents, report.missing) == (3, 0)
+        assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", pages)
+        assert database.reembed(drop_old=True).dropped
+        for _ in range(3):  # as often as the collection is asked before it shows a write
+            left = database.old.ids(OWNER, "chunk")
+        assert not left
+        vector = database.new.fetch(OWNER, "chunk", database.new.ids(OWNER, "chunk")[:1])
+        (hits,) = database.new.search_many(OWNER, [SearchRequest("chunk", vector=next(iter(vector.values())).vector)])
+        assert hits[0].id == next(iter(vector))
+
+
+def _all(store: VectorStore, index: str) -> list[VectorRecord]:
+    return list(store.fetch(OWNER, index, store.ids(OWNER, index)).values())  # type: ignore[arg-type]
+
+
+def _sources(database: Database) -> set[str]:
+    return {r.source_id for r in database.stores.registry.documents(OWNER)}
