@@ -72,7 +72,7 @@ def test_a_database_moves_from_one_model_to_another(tmp_path: Path, bedrock: Bed
 def test_what_cannot_be_meant_is_refused_before_anything_is_done(tmp_path: Path) -> None:
     write_pages(tmp_path / "pages", PAGES)
     data = ("--data", tmp_path / "data")
-    assert here("reembed", "--embedding-model", TITAN, *data).code == ExitCode.MISSING
+    assert here("reembed", "--embedding-model", TITAN, *data).code == ExitCode.NOT_FOUND
     assert not (tmp_path / "data").exists()
     assert here("ingest", tmp_path / "pages", *data).code == ExitCode.OK
     for arguments, said in (
