@@ -3,10 +3,11 @@
 A function gets its event checked by a model; ``{"warmup": true}`` it answers without doing anything.
 """
 
+import random
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeVar
@@ -25,6 +26,10 @@ Handler = Callable[[dict[str, Any], Any], Any]
 # opensearch-py without its asynchronous half, which loads aiohttp: a fifth of what a cold start takes
 for _half in ("opensearchpy._async.client", "opensearchpy.connection.http_async"):
     sys.modules.setdefault(_half, None)  # type: ignore[arg-type]  # with None an import fails, which the package expects
+with suppress(ImportError):  # it comes with the runtime client, which `stream` has not
+    from snapshot_restore_py import register_after_restore  # type: ignore[import-untyped]  # has no types
+
+    register_after_restore(random.seed)  # otherwise all environments of a snapshot would pause alike between tries
 
 invocation: ContextVar[Any] = ContextVar("invocation")  # what Lambda says of the call under way
 

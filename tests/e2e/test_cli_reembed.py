@@ -30,7 +30,7 @@ def bedrock(monkeypatch: pytest.MonkeyPatch) -> Iterator[BedrockServer]:
     with BedrockServer(titan) as server:
         for name, value in {
             "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": server.url,
-            "AWS_REGION": "eu-west-1",
+            "AWS_DEFAULT_REGION": "eu-west-1",
             "AWS_ACCESS_KEY_ID": "testing",
             "AWS_SECRET_ACCESS_KEY": "testing",
         }.items():
@@ -48,11 +48,13 @@ def test_a_database_moves_from_one_model_to_another(tmp_path: Path, bedrock: Bed
     refused = run("query", "Who runs Lighthouse?", **NEW)
     assert refused.code == ExitCode.INVALID and "run `lexigraph reembed`" in refused.err
 
+    before = len(bedrock.requests)
     begun = run("reembed", "--embedding-model", TITAN, "--embedding-dimension", "256", "--json")
+    assert begun.code == ExitCode.OK, begun.err
     assert (begun.code, begun.json["documents"], begun.json["missing"]) == (ExitCode.OK, 2, 0)
     assert (begun.json["source"], begun.json["target"]) == ("minilm-384", LABEL)
     asked = len(bedrock.requests)
-    assert asked == begun.json["embedded"] > 0
+    assert asked - before == begun.json["embedded"] > 0
     again = run("reembed", "--embedding-model", TITAN, "--embedding-dimension", "256")
     assert again.code == ExitCode.OK and "0 of them new, 0 texts embedded" in again.out
     assert "next        set LEXIGRAPH_EMBEDDING_MODEL" in again.out

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 import sysconfig
@@ -249,3 +250,18 @@ def test_query_is_ready_with_its_stores_open_and_without_what_it_may_never_need(
     loaded = set(done.stdout.split())
     assert {"boto3", "opensearchpy"} <= loaded
     assert loaded & HEAVY == set()
+
+
+def test_environments_of_a_snapshot_do_not_draw_the_same_numbers() -> None:
+    from snapshot_restore_py import get_after_restore  # type: ignore[import-untyped]  # has no types
+
+    from functions import runtime
+
+    assert runtime.logger
+    drawn = []
+    for _ in range(2):
+        random.seed(1)  # what a snapshot keeps
+        for hook, args, options in get_after_restore():
+            hook(*args, **options)
+        drawn.append(random.random())
+    assert drawn[0] != drawn[1]

@@ -73,14 +73,15 @@ class BedrockLLM:
             way = ways[self._way]
             try:
                 if way is None:
-                    return self._read(self._converse(with_schema(prompt, schema)))
-                return self._read(self._converse(prompt, {"tools": [{"toolSpec": tool}], "toolChoice": way}))
+                    return self.read(self._converse(with_schema(prompt, schema)))
+                return self.read(self._converse(prompt, {"tools": [{"toolSpec": tool}], "toolChoice": way}))
             except Refused as error:
                 if way is None or not error.mentions("toolchoice", "tool use"):
                     raise
                 self._way = len(ways) - 1 if error.mentions("tool use") else ways.index(way) + 1
 
-    def _read(self, reply: Mapping[str, Any]) -> Any:
+    def read(self, reply: Mapping[str, Any]) -> Any:
+        """Return the JSON data of a response of Converse. Raise ``MalformedReply``."""
         blocks = reply["output"]["message"]["content"]
         given = next((block["toolUse"]["input"] for block in blocks if "toolUse" in block), None)
         if reply["stopReason"] in _OUT_OF_TOKENS:
@@ -93,18 +94,7 @@ class BedrockLLM:
             return self._client.retry(lambda: self._call("converse", prompt, {"toolConfig": tools} if tools else {}))
 
     def _call(self, operation: str, prompt: Prompt, extra: Mapping[str, Any]) -> Any:
-        request: dict[str, Any] = {
-            "modelId": self.model,
-            "messages": [{"role": role, "content": [{"text": content}]} for role, content in turns(prompt)],
-            "inferenceConfig": {"maxTokens": prompt.max_tokens},
-            **extra,
-        }
-        if prompt.system.strip():
-            request["system"] = [{"text": prompt.system}]
-        if self.options:
-            request["additionalModelRequestFields"] = self.options
-        if self._temperature:
-            request["inferenceConfig"]["temperature"] = prompt.temperature
+        request = {"modelId": self.model, **self.body(prompt, temperature=self._temperature), **extra}
         try:
             return self._client.send("bedrock-runtime", operation, request)
         except Refused as error:
@@ -112,6 +102,20 @@ class BedrockLLM:
                 raise
             self._temperature = False
             return self._call(operation, prompt, extra)
+
+    def body(self, prompt: Prompt, *, temperature: bool = True) -> dict[str, Any]:
+        """Return what Converse is sent but for the model; ``temperature=False`` for models that refuse one."""
+        body: dict[str, Any] = {
+            "messages": [{"role": role, "content": [{"text": content}]} for role, content in turns(prompt)],
+            "inferenceConfig": {"maxTokens": prompt.max_tokens},
+        }
+        if prompt.system.strip():
+            body["system"] = [{"text": prompt.system}]
+        if self.options:
+            body["additionalModelRequestFields"] = self.options
+        if temperature:
+            body["inferenceConfig"]["temperature"] = prompt.temperature
+        return body
 
     def _empty(self, stop: str) -> ModelUnavailable:
         why = "; all tokens went before its first word: raise the maximum of tokens" if stop in _OUT_OF_TOKENS else ""

@@ -71,7 +71,7 @@ class BedrockClient:
         self._retry = retry or Retry()
         self._endpoint_url = endpoint_url
         self._session = Lazy(lambda: _session(region))
-        self._clients = {name: Lazy(self._maker(name)) for name in ("bedrock-runtime", "bedrock-agent-runtime")}
+        self._clients = {name: Lazy(self._maker(name)) for name in ("bedrock-runtime", "bedrock-agent-runtime", "bedrock")}
 
     def send(self, service: str, operation: str, request: Mapping[str, Any]) -> Any:
         """Return the parsed response of one request. Errors are botocore's, except ``Refused`` for a bad request."""

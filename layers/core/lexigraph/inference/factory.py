@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lexigraph.inference.bedrock import BedrockEmbedder, BedrockLLM, BedrockReranker
+from lexigraph.inference.bedrock_batch import BedrockBatches
 from lexigraph.inference.bedrock_client import BedrockClient
 from lexigraph.inference.llama_index import LlamaIndexEmbedder, LlamaIndexLLM
 from lexigraph.inference.minilm import DIMENSION, MiniLM
@@ -63,6 +64,16 @@ def make_llm(settings: Settings) -> LanguageModel | None:
     if kind == "llama-index" and model:
         return LlamaIndexLLM.of_class(model, options, name=name, retry=_retry(settings))
     raise _unknown("llm", settings.llm, LANGUAGE_MODELS)
+
+
+def make_batches(settings: Settings) -> tuple[BedrockLLM, BedrockBatches]:
+    """Return the model of ``settings.llm`` and what runs it over batches. Raise ``InvalidInput`` for one not of Bedrock."""
+    llm = make_llm(settings)
+    if not isinstance(llm, BedrockLLM):
+        raise InvalidInput(
+            f"llm {settings.llm[:200]!r}: only Bedrock has batch inference: set LEXIGRAPH_LLM=bedrock:MODEL_ID"
+        )
+    return llm, BedrockBatches(llm.model, _bedrock(llm.model, "LEXIGRAPH_LLM", settings))
 
 
 def make_reranker(name: str | None, settings: Settings) -> Reranker | None:

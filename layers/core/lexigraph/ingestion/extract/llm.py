@@ -25,6 +25,11 @@ _SHOWN_CHARS = 8_000  # of a bad reply, shown to the model that is to repair it
 _PROBE = "Reply with the word: ready"
 
 
+def has_words(chunk: ChunkText) -> bool:
+    """Whether there is anything in a chunk to ask about."""
+    return any(c.isalnum() for c in chunk.text)
+
+
 class LLMExtractor:
     """Asks ``model`` once a chunk for topics, statements, facts, entities and aliases.
 
@@ -59,8 +64,12 @@ class LLMExtractor:
                 for future in waiting:
                     future.cancel()
 
+    def prompt(self, chunk: ChunkText, propositions: Sequence[str] = ()) -> Prompt:
+        """Return what the model is asked for a chunk; the reply is to be of the shape ``schema.REPLY``."""
+        return Prompt(fenced(chunk, "\n".join(propositions)), EXTRACT, max_tokens=self._max_tokens)
+
     def _one(self, chunk: ChunkText) -> Extraction:
-        if not any(c.isalnum() for c in chunk.text):
+        if not has_words(chunk):
             return Extraction()
         try:
             return self._extraction(chunk)
@@ -90,7 +99,7 @@ class LLMExtractor:
 
     def _extraction(self, chunk: ChunkText) -> Extraction:
         lines, dropped = self._proposed(chunk) if self._propositions else ([], ())
-        prompt = Prompt(fenced(chunk, "\n".join(lines)), EXTRACT, max_tokens=self._max_tokens)
+        prompt = self.prompt(chunk, lines)
         extraction = self._asked(prompt, REPLY, "extraction", lambda reply: read_reply(reply, chunk))
         return replace(extraction, dropped=(*dropped, *extraction.dropped))
 

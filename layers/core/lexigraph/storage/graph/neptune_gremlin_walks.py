@@ -29,10 +29,10 @@ def egonet(walks: GremlinWalks, tenant: str, node_id: str, depth: int, limit: in
 
 
 def _around(g: Any, tenant: str, node_id: str, depth: int, limit: int) -> list[dict[str, Any]]:
-    """Return the edges up to ``depth`` steps from a node, and the nodes at their ends, ``limit`` new ones a step.
+    """Return the edges up to ``depth`` steps from a node, and the nodes at their ends, at most ``limit``.
 
-    As soon as a step finds more than fit, nothing that a later step finds can fit either: so that this brings all that
-    is drawn, and no more than ``depth * limit + 1`` nodes.
+    After every step those are counted that were ``around`` already: what is left of ``limit`` goes to the new ones with the
+    smallest ids, and the next step begins at these.
     """
     from gremlin_python.process.graph_traversal import __  # type: ignore[import-untyped]  # has no types
     from gremlin_python.process.traversal import P, T  # type: ignore[import-untyped]  # has no types
@@ -42,8 +42,9 @@ def _around(g: Any, tenant: str, node_id: str, depth: int, limit: int) -> list[d
     seen = Seen(tenant)
     walk = g.V(node_id).aggregate("around")
     for _ in range(depth):
-        walk = walk.union(*_edges(seen)).aggregate("edges").both_v().dedup()
-        walk = walk.where(P.without("around")).order().by(T.id).limit(limit).aggregate("around")
+        walk = walk.union(*_edges(seen)).aggregate("edges").cap("edges").unfold().both_v().dedup()
+        known_first = __.coalesce(__.where(P.within("around")).constant(0), __.constant(1))
+        walk = walk.order().by(known_first).by(T.id).limit(limit).where(P.without("around")).aggregate("around")
     edges = __.cap("edges").unfold().dedup().not_(__.both_v().where(P.without("around")))
     texts = __.value_map("title", "uri", "value", "subject", "predicate", "object").by(__.unfold())
     place = __.flat_map(seen.places()).limit(1).project("seq", "uri").by("seq").by(__.in_v().values("uri"))

@@ -1,0 +1,305 @@
+"""Extraction of many documents by batch inference: prepare, submit, collect; then ingest as always.
+
+`prepare` cuts documents into chunks and writes down those whose extraction is not cached, `submit` hands them to Bedrock,
+`collect` reads the replies as the extractor reads its own and puts what is good into the cache. So an ingest of the same
+documents afterwards asks the model for nothing but what was not answered well: there is one way in, and this only fills the
+cache. What is under way stands in a folder of files.
+"""
+
+import json
+import re
+import secrets
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from lexigraph.inference.bedrock import BedrockLLM
+from lexigraph.inference.bedrock_batch import LEAST_RECORDS, BatchJob, BedrockBatches, read_line, request_line
+from lexigraph.ingestion.artefacts import read_chunk
+from lexigraph.ingestion.chunk import chunk as split
+from lexigraph.ingestion.events import Failure
+from lexigraph.ingestion.extract.llm import LLMExtractor, has_words
+from lexigraph.ingestion.extract.reply import UnusableReply, read_reply
+from lexigraph.ingestion.extract.schema import REPLY
+from lexigraph.ingestion.load import Rejected, load, scan
+from lexigraph.ingestion.models import extraction_use
+from lexigraph.model.document import ChunkText
+from lexigraph.model.errors import InvalidInput, NotFound
+from lexigraph.model.tenant import Tenant
+from lexigraph.settings import Settings
+from lexigraph.storage.aws import AwsClient, Refused, parse_place
+from lexigraph.storage.cache import NoCache
+from lexigraph.storage.protocols import ContentCache
+
+_A_JOB = 25_000  # records: half of what Bedrock takes, so that a file is sent in one piece
+_SLICE = 500
+_CHUNKS, _MANIFEST = "chunks.jsonl", "manifest.json"
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_PREFIX = re.compile(r"(?:[-!_*'().a-zA-Z0-9]+(?:/[-!_*'().a-zA-Z0-9]+)*)?")
+
+
+@dataclass(slots=True)
+class Prepared:
+    """What was written down: ``records`` of ``chunks``, the others being ``cached``, in ``jobs`` files."""
+
+    documents: int = 0
+    chunks: int = 0
+    cached: int = 0
+    records: int = 0
+    jobs: int = 0
+    failures: list[Failure] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Collected:
+    """What became of the records of jobs that are over; ``waiting`` counts the jobs that are not.
+
+    ``filled`` are in the cache now; ``unusable`` replies break a rule of the extractor, ``errors`` (by reason) hold none, and
+    ``unanswered`` records have no line. The next ingest asks about all of these. ``failed`` tells of jobs without a
+    result, which `submit` starts again.
+    """
+
+    records: int = 0
+    filled: int = 0
+    unusable: int = 0
+    unanswered: int = 0
+    waiting: int = 0
+    errors: dict[str, int] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
+
+
+def prepare(
+    paths: Sequence[Path],
+    folder: Path,
+    settings: Settings,
+    llm: BedrockLLM,
+    cache: ContentCache,
+    *,
+    tenant: str = "default",
+    temperature: bool = True,
+) -> Prepared:
+    """Write what has to be asked for files and folders into a new ``folder``.
+
+    ``temperature=False`` is for models that refuse one. Raise ``InvalidInput`` when the settings do not go with batches, the
+    folder is in use, or there is too little for a job. When all is cached, nothing is written.
+    """
+    extractor = _extractor(settings, llm)
+    if isinstance(cache, NoCache):
+        raise InvalidInput("cache 'none' keeps no results of a batch: set LEXIGRAPH_CACHE to one that does")
+    if (folder / _MANIFEST).exists():
+        raise InvalidInput(f"{folder}: holds batches already; collect them, or name another folder")
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    report = Prepared()
+    with (folder / _CHUNKS).open("w", encoding="utf-8", errors="surrogatepass") as written:
+        for chunk in _not_cached(_chunks(paths, settings, report), extractor, cache, Tenant(tenant), report):
+            written.write(json.dumps(asdict(chunk)) + "\n")
+            report.records += 1
+    if report.records < LEAST_RECORDS:
+        (folder / _CHUNKS).unlink()
+        if not report.records:
+            return report
+        raise InvalidInput(
+            f"{report.records} chunks are not cached, and a job of Bedrock takes {LEAST_RECORDS} or more: "
+            "run `lexigraph ingest`, which asks for them one by one"
+        )
+    report.jobs = -(-report.records // _A_JOB)
+    sizes = [report.records // report.jobs + (n < report.records % report.jobs) for n in range(report.jobs)]
+    chunks = enumerate(_written(folder))
+    for job, size in enumerate(sizes):
+        with (folder / _file(job)).open("w", encoding="utf-8", errors="replace") as lines:
+            for number, chunk in islice(chunks, size):
+                prompt = extractor.prompt(chunk)
+                lines.write(request_line(f"{number:011d}", llm, prompt, REPLY, temperature=temperature))
+    batches = [{"records": size, "tries": 0, "source": "", "arn": "", "collected": False} for size in sizes]
+    _save(folder, {"id": secrets.token_hex(6), "tenant": tenant, "extractor": extractor.name, "batches": batches})
+    return report
+
+
+def submit(folder: Path, batches: BedrockBatches, connection: str, role: str) -> list[str]:
+    """Put the files of a folder into ``s3://BUCKET/PREFIX[?region=REGION]`` and start their jobs; return the new ARNs.
+
+    Jobs that were started are not started again, but for those that failed. ``role`` is the ARN of Bedrock's role there.
+    """
+    manifest, place = _manifest(folder), parse_place(connection, "s3", _BUCKET, "s3://BUCKET/PREFIX")
+    if not _PREFIX.fullmatch(place.path):
+        raise InvalidInput("--to: the prefix may have letters, digits and -!_*'(). between single slashes")
+    client, started = AwsClient("s3", place), []
+    below = f"{place.path}/{manifest['id']}".lstrip("/")
+    for number, batch in enumerate(manifest["batches"]):
+        if batch["arn"]:
+            continue
+        key = f"{below}/input/{_file(number)}"
+        client.call("put_object", Bucket=place.name, Key=key, Body=(folder / _file(number)).read_bytes())
+        name = f"lexigraph-{manifest['id']}-{number}-{batch['tries']}"
+        target = f"s3://{place.name}/{below}/output/"
+        batch["arn"] = batches.start(name, role, f"s3://{place.name}/{key}", target)
+        batch["source"] = f"{below}/output/{batch['arn'].rpartition('/')[2]}/{_file(number)}.out"
+        started.append(batch["arn"])
+        _save(folder, {**manifest, "connection": connection})
+    return started
+
+
+def collect(folder: Path, settings: Settings, llm: BedrockLLM, batches: BedrockBatches, cache: ContentCache) -> Collected:
+    """Put the replies of all jobs that are over into the cache. May be repeated; raise ``InvalidInput`` when the settings
+    name another extractor than `prepare` had, ``NotFound`` before `submit`.
+    """
+    manifest, extractor = _manifest(folder), _extractor(settings, llm)
+    if extractor.name != manifest["extractor"]:
+        raise InvalidInput(
+            f"the batches were prepared for {manifest['extractor']}, the settings name {extractor.name}: nobody would find "
+            "the results; set the model, its options and the extractor as they were"
+        )
+    if "connection" not in manifest:
+        raise NotFound(f"{folder}: was not submitted yet; run `lexigraph bulk submit`")
+    place = parse_place(manifest["connection"], "s3", _BUCKET, "s3://BUCKET/PREFIX")
+    client, report, first = AwsClient("s3", place), Collected(), 0
+    for number, batch in enumerate(manifest["batches"]):
+        chunks = islice(_written(folder), first, first + batch["records"])
+        first += batch["records"]
+        if batch["collected"]:
+            continue
+        job = batches.job(batch["arn"]) if batch["arn"] else None
+        if job is None or not job.over:
+            report.waiting += 1
+            continue
+        output = folder / f"{_file(number)}.out"
+        if _fetched(client, place.name, batch["source"], output):
+            known = {f"{first - batch['records'] + n:011d}": chunk for n, chunk in enumerate(chunks)}
+            _fill(output, known, llm, extractor, cache, Tenant(manifest["tenant"]), report)
+            batch["collected"] = True
+        else:
+            report.failed.append(_why(job))
+            batch.update(arn="", tries=batch["tries"] + 1)
+        _save(folder, manifest)
+        output.unlink(missing_ok=True)
+    return report
+
+
+# ---------------------------------------------------------------- the way out
+
+
+def _extractor(settings: Settings, llm: BedrockLLM) -> LLMExtractor:
+    if settings.extraction != "llm":
+        raise InvalidInput("extractor 'local' asks no model: set LEXIGRAPH_EXTRACTOR=llm")
+    if settings.propositions:
+        raise InvalidInput("propositions need two replies in a row, which a batch cannot give: unset LEXIGRAPH_PROPOSITIONS")
+    return LLMExtractor(llm, max_tokens=settings.extract_max_tokens)
+
+
+def _chunks(paths: Sequence[Path], settings: Settings, report: Prepared) -> Iterator[ChunkText]:
+    for item in scan(paths):
+        for found in [item] if isinstance(item, Rejected) else load(item, settings):
+            if isinstance(found, Rejected):
+                report.failures.append(Failure(found.path, found.reason))
+                continue
+            report.documents += 1
+            yield from split(found, max_tokens=settings.chunk_tokens, overlap=settings.chunk_overlap)
+
+
+def _not_cached(
+    chunks: Iterator[ChunkText], extractor: LLMExtractor, cache: ContentCache, tenant: Tenant, report: Prepared
+) -> Iterator[ChunkText]:
+    """Yield the chunks that have to be asked about, each content once."""
+    seen: set[str] = set()
+    while part := list(islice(chunks, _SLICE)):
+        report.chunks += len(part)
+        keyed = {extraction_use(extractor, c): c for c in part if has_words(c)}
+        by_key = {key: c for (_, key), c in keyed.items() if key not in seen}
+        kind = next((kind for kind, _ in keyed), "")
+        known = cache.get_many(tenant, kind, list(by_key)) if by_key else {}
+        seen |= by_key.keys()
+        report.cached += len(known)
+        yield from (c for key, c in by_key.items() if key not in known)
+
+
+# ---------------------------------------------------------------- the way back
+
+
+def _fetched(client: AwsClient, bucket: str, key: str, path: Path) -> bool:
+    """Read an object into a file; False when there is none."""
+
+    def read() -> None:  # a body that breaks off is asked for again, from its beginning
+        body = client.call("get_object", Bucket=bucket, Key=key)["Body"]
+        with path.open("wb") as written:
+            for piece in body.iter_chunks(1 << 20):
+                written.write(piece)
+
+    try:
+        client.retry(read)
+    except Refused as error:
+        if error.code in ("NoSuchKey", "404"):
+            return False
+        raise
+    return True
+
+
+def _fill(
+    output: Path,
+    chunks: Mapping[str, ChunkText],
+    llm: BedrockLLM,
+    extractor: LLMExtractor,
+    cache: ContentCache,
+    tenant: Tenant,
+    report: Collected,
+) -> None:
+    errors: Counter[str] = Counter(report.errors)
+    answered: set[str] = set()
+    kind, found = "", dict[str, bytes]()
+    with output.open("rb") as lines:
+        for reply in (read_line(line, llm) for line in lines):
+            if reply is None or reply.record not in chunks or reply.record in answered:
+                continue
+            answered.add(reply.record)
+            if reply.error:
+                errors[reply.error] += 1
+                continue
+            chunk = chunks[reply.record]
+            try:
+                extraction = read_reply(reply.data, chunk)
+            except UnusableReply:
+                report.unusable += 1
+                continue
+            kind, key = extraction_use(extractor, chunk)
+            found[key] = extraction.to_json().encode()
+            if len(found) == _SLICE:
+                cache.put_many(tenant, kind, found)
+                found = {}
+            report.filled += 1
+    if found:
+        cache.put_many(tenant, kind, found)
+    report.records += len(chunks)
+    report.unanswered += len(chunks) - len(answered)
+    report.errors = dict(sorted(errors.items()))
+
+
+def _why(job: BatchJob) -> str:
+    return f"job {job.arn.rpartition('/')[2]}: {job.status} without a result" + (f": {job.message}" if job.message else "")
+
+
+# ---------------------------------------------------------------- the folder
+
+
+def _file(number: int) -> str:
+    return f"batch.{number:05d}.jsonl"
+
+
+def _written(folder: Path) -> Iterator[ChunkText]:
+    with (folder / _CHUNKS).open(encoding="utf-8") as lines:
+        yield from (read_chunk(json.loads(line)) for line in lines)
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise NotFound(f"{folder}: holds no batches; run `lexigraph bulk prepare` first") from None
+    return found
+
+
+def _save(folder: Path, manifest: Mapping[str, Any]) -> None:
+    beside = folder / f"{_MANIFEST}.new"
+    beside.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+    beside.replace(folder / _MANIFEST)
