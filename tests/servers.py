@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.standins.bound import bound
+
 HERE = Path(__file__).parent / "standins" / "gremlin"
 _MAVEN = "org.apache.maven.plugins:maven-dependency-plugin:2.8:copy-dependencies"
 _FETCH_SECONDS, _START_SECONDS = 600.0, 60.0
@@ -142,7 +144,7 @@ def _start(executable: str, jars: Path) -> int | None:
     options = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", _LOG, "-cp", f"{jars}/*"]
     command = [executable, *options, "org.apache.tinkerpop.gremlin.server.GremlinServer", str(folder / "server.yaml")]
     with (folder / "log").open("w") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, start_new_session=True)
+        server = subprocess.Popen(bound(command), stdout=log, stderr=log, cwd=folder, start_new_session=True)
     atexit.register(end, server, folder)
     deadline = time.monotonic() + _START_SECONDS
     while server.poll() is None and time.monotonic() < deadline:

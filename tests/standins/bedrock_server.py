@@ -1,7 +1,7 @@
-"""Bedrock with a script: Converse, ConverseStream, InvokeModel and Rerank in their wire formats, for a real boto3.
+"""Bedrock with a script: Converse, ConverseStream, InvokeModel, Rerank and batch jobs in their wire formats, for boto3.
 
-A script takes the operation (``converse``, ``converse-stream``, ``invoke``, ``rerank``), the model id and the request
-body, and returns the response body, a ``Fault``, or for a stream a list of events (``("contentBlockDelta", {...})``).
+A script takes the operation (``converse``, ``converse-stream``, ``invoke``, ``rerank``, ``model-invocation-job``), the model
+id (of a job that is asked for its ARN, else nothing) and the request body, and returns the response body, a ``Fault``, or for a stream a list of events (``("contentBlockDelta", {...})``).
 """
 
 import json
@@ -36,8 +36,8 @@ class BedrockServer(LoopbackServer):
 
     def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
         parts = unquote(request.path).strip("/").split("/")
-        operation, model = (parts[-1], "/".join(parts[1:-1])) if parts[0] == "model" else (parts[0], "")
-        asked = json.loads(body)
+        operation, model = (parts[-1], "/".join(parts[1:-1])) if parts[0] == "model" else (parts[0], "/".join(parts[1:]))
+        asked = json.loads(body) if body else {}
         self.record(request, {"operation": operation, "model": model, **asked})
         reply = self.script(operation, model, asked)
         if isinstance(reply, Fault) and not reply.status:

