@@ -1,7 +1,8 @@
-"""``lexigraph bulk`` from files to an ingest that asks the model for nothing: real boto3, S3 of moto, Bedrock's wire format."""
+"""``lexigraph bulk`` from files to an ingest that asks the model nothing: real boto3, moto's S3, Bedrock's wire format."""
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from lexigraph.cli.exits import ExitCode
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.factory import GraphStoreFactory
 from tests.e2e.commandline import Outcome, here
 from tests.standins.aws_server import ENVIRONMENT, REGION, AwsServer
 from tests.standins.bedrock_server import BedrockServer, Fault, message, tool_use
@@ -16,7 +19,7 @@ from tests.standins.bedrock_server import BedrockServer, Fault, message, tool_us
 MODEL = "anthropic.claude-haiku-4-5-20251001-v1:0"
 ROLE = "arn:aws:iam::123456789012:role/bedrock-batch"
 SETTINGS = {"LEXIGRAPH_LLM": f"bedrock:{MODEL}", "LEXIGRAPH_RELATIONS": "false", "LEXIGRAPH_REGION": REGION}
-COUNT = 210
+COUNT = 100
 
 
 def reply(text: str) -> str:
@@ -44,7 +47,7 @@ class Bedrock:
             return tool_use("extraction", json.loads(reply(asked["messages"][0]["content"][0]["text"])))
         assert operation == "model-invocation-job"
         if not asked:
-            return {"jobArn": model, "status": self.status[model], **{"roleArn": ROLE, "modelId": MODEL}}
+            return {"jobArn": model, "status": self.status[model], "roleArn": ROLE, "modelId": MODEL}
         if asked["modelId"] != MODEL or asked["roleArn"] != ROLE or asked["modelInvocationType"] != "Converse":
             return Fault(400, "ValidationException", "not as it must be")
         known = [arn for arn, job in self.jobs.items() if job["clientRequestToken"] == asked["clientRequestToken"]]
@@ -100,8 +103,15 @@ class Bench:
     def collect(self, **env: str) -> Outcome:
         return self.run("bulk", "collect", self.folder / "batches", "--json", **env)
 
-    def ingest(self) -> Any:
-        return self.run("ingest", self.folder / "pages", "--json", "--no-progress").json
+    def ingest(self, data: str = "data") -> Any:
+        pages = self.folder / "pages"
+        return here("ingest", pages, "--json", "--no-progress", "--data", self.folder / data, env=SETTINGS).json
+
+
+def contents(data: Path) -> Any:
+    """The whole graph of a database."""
+    with closing(GraphStoreFactory.for_graph_store(f"sqlite:///{data}")) as graph:
+        return graph.dump(Tenant("default"))
 
 
 def write_rooms(folder: Path, count: int) -> None:
@@ -110,17 +120,22 @@ def write_rooms(folder: Path, count: int) -> None:
     (folder / "rooms.jsonl").write_text("\n".join(rooms))
 
 
+@pytest.fixture(scope="module")
+def aws() -> Iterator[AwsServer]:
+    with AwsServer() as server:
+        yield server
+
+
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+def bench(aws: AwsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     write_rooms(tmp_path / "pages", COUNT)
     for name, value in {**ENVIRONMENT, "AWS_DEFAULT_REGION": REGION}.items():
         monkeypatch.setenv(name, value)
-    with AwsServer() as aws:
-        bedrock = Bedrock(aws.client("s3"))
-        with BedrockServer(bedrock) as server:
-            for service in ("BEDROCK", "BEDROCK_RUNTIME"):
-                monkeypatch.setenv(f"AWS_ENDPOINT_URL_{service}", server.url)
-            yield Bench(tmp_path, aws.s3("bulk", "loads"), bedrock)
+    bedrock = Bedrock(aws.client("s3"))
+    with BedrockServer(bedrock) as server:
+        for service in ("BEDROCK", "BEDROCK_RUNTIME"):
+            monkeypatch.setenv(f"AWS_ENDPOINT_URL_{service}", server.url)
+        yield Bench(tmp_path, aws.s3("bulk", "loads"), bedrock)
 
 
 def test_what_a_batch_extracted_costs_an_ingest_no_call_of_the_model(bench: Bench) -> None:
@@ -142,22 +157,19 @@ def test_what_a_batch_extracted_costs_an_ingest_no_call_of_the_model(bench: Benc
     assert "nothing to ask" in bench.run("bulk", "prepare", bench.folder / "pages", "--out", bench.folder / "more").out
 
 
-def test_an_ingest_after_a_batch_equals_one_that_asks_one_by_one(bench: Bench, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_an_ingest_after_a_batch_gives_the_graph_of_one_that_asks_one_by_one(bench: Bench) -> None:
     bench.prepare()
     bench.submit()
     bench.bedrock.carry_out(next(iter(bench.bedrock.jobs)))
     bench.collect()
-    bench.ingest()
-    alone = Bench(tmp_path / "alone", bench.bucket, bench.bedrock)
-    write_rooms(tmp_path / "pages", COUNT)
-    graphs = []
-    for data in (bench.folder / "data", tmp_path / "alone" / "data"):
-        run = here("ingest", tmp_path / "pages", "--json", "--data", data, env=SETTINGS)
-        graphs.append(run.json["graph"])
-    assert graphs[0] == graphs[1] and bench.bedrock.online == COUNT and alone.folder.is_dir()
+    after, alone = bench.ingest(), bench.ingest("alone")
+    assert bench.bedrock.online == alone["extracted"] == COUNT
+    assert after["graph"] == alone["graph"]
+    assert contents(bench.folder / "data") == contents(bench.folder / "alone")
 
 
-def test_what_a_batch_did_not_answer_well_is_asked_by_the_ingest_alone(bench: Bench) -> None:
+def test_what_a_batch_did_not_answer_well_is_left_to_the_ingest(bench: Bench) -> None:
     bench.prepare()
     bench.submit()
     cut = {"modelOutput": message('{"topics": [', stop="max_tokens")}
@@ -173,23 +185,26 @@ def test_what_a_batch_did_not_answer_well_is_asked_by_the_ingest_alone(bench: Be
     told = bench.collect().json
     assert told["errors"] == {"cut off at its end": 1, "error 400": 1, "no JSON": 1, "no reply in it": 1}
     assert (told["filled"], told["unusable"], told["unanswered"], told["records"]) == (COUNT - 6, 1, 1, COUNT)
-    assert bench.ingest()["extracted"] == bench.bedrock.online == 6
+    again = bench.run("bulk", "prepare", bench.folder / "pages", "--out", bench.folder / "more")
+    assert again.code == ExitCode.INVALID and "6 chunks are not cached" in again.err
 
 
 def test_a_job_that_failed_is_started_again_and_the_others_are_kept(bench: Bench) -> None:
+    write_rooms(bench.folder / "pages", 210)
     assert json.loads(bench.prepare("--json", "--most", "200").out)["jobs"] == 2
     bench.submit()
     first, second = bench.bedrock.jobs
     bench.bedrock.carry_out(first)
     bench.bedrock.status[second] = "Failed"
     told = bench.collect()
-    assert (told.code, told.json["records"]) == (ExitCode.PARTLY, COUNT // 2)
+    assert (told.code, told.json["records"]) == (ExitCode.PARTLY, 105)
     assert told.json["failed"] == ["job 000000000001: Failed without a result"]
     assert "1 jobs started" in bench.submit().out
     third = list(bench.bedrock.jobs)[2]
     bench.bedrock.carry_out(third)
-    assert bench.collect().json["records"] == COUNT // 2
-    assert bench.ingest()["extracted"] == 0
+    assert bench.collect().json["records"] == 105
+    more = bench.run("bulk", "prepare", bench.folder / "pages", "--out", bench.folder / "more", "--json")
+    assert (more.json["cached"], more.json["records"], bench.bedrock.online) == (210, 0, 0)
 
 
 def test_what_cannot_work_is_refused_with_the_remedy(bench: Bench) -> None:

@@ -14,7 +14,7 @@ from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.graph.neptune import NeptuneGraphStore
 from lexigraph.storage.graph.sqlite import SqliteGraphStore
-from lexigraph.storage.protocols import GraphStore
+from lexigraph.storage.protocols import GraphStore, SourceVersion
 from tests.contract import test_graph_relations as relations
 from tests.contract import test_graph_store as stores
 from tests.contract import test_graph_walks as walks
@@ -162,6 +162,30 @@ def test_names_and_topics_lead_on_up_to_the_same_crowds_as_in_the_embedded_store
         asked = [*said_[::10], *said_[-43:], *stands, *names]
         for near in (*stands, *names, said_[0], said_[105], said_[-22], said_[-1]):
             assert store.nodes(A, asked, near=[near]) == embedded.nodes(A, asked, near=[near]), near
+
+
+@pytest.mark.slow
+def test_what_an_old_version_said_is_no_step_before_it_is_collected(store: NeptuneGraphStore, tmp_path: Path) -> None:
+    def page(number: int, place: str, *more: str) -> SourceVersion:
+        fog = said("Fog is common there.", place, "Fog", facts=[(place, "has", "Fog")])
+        chunks = {"Weather": [fog, *map(said, more)], f"Part {number}": [said(f"{place} is {number}.", place)]}
+        return version(A, "Page", chunks, number=number)
+
+    first, second = page(1, "Molde"), page(2, "Bergen", "It is said so.")
+    with closing(SqliteGraphStore(f"sqlite:///{tmp_path}")) as embedded:
+        for each in (embedded, store):
+            show(each, A, first)
+            each.write(A, [second])
+            each.publish(A, [second.source])  # the old chunks stay until they are collected
+        chunks = [*first.chunks, *second.chunks]
+        said_ = [s.id for chunk in chunks for s in chunk.statements]
+        topics = [t.id for chunk in chunks for t in chunk.topics]
+        facts = [f.id for chunk in chunks for f in chunk.facts]
+        asked = [*said_, *topics, *(entity_id(A, name) for name in ("Molde", "Bergen", "Fog"))]
+        for node in dict.fromkeys(asked):
+            assert store.nodes(A, asked, near=[node]) == embedded.nodes(A, asked, near=[node]), node
+        for node in dict.fromkeys([*asked, *facts, *first.placements, *second.placements, first.source.id]):
+            assert drawn(store, node, 1) == drawn(embedded, node, 1), node
 
 
 @pytest.mark.slow

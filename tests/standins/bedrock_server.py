@@ -1,7 +1,8 @@
 """Bedrock with a script: Converse, ConverseStream, InvokeModel, Rerank and batch jobs in their wire formats, for boto3.
 
 A script takes the operation (``converse``, ``converse-stream``, ``invoke``, ``rerank``, ``model-invocation-job``), the model
-id (of a job that is asked for its ARN, else nothing) and the request body, and returns the response body, a ``Fault``, or for a stream a list of events (``("contentBlockDelta", {...})``).
+id (of a job that is asked for its ARN, else nothing) and the request body, and returns the response body, a ``Fault``, or
+for a stream a list of events (``("contentBlockDelta", {...})``).
 """
 
 import json

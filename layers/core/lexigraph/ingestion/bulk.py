@@ -84,8 +84,9 @@ def prepare(
 ) -> Prepared:
     """Write what has to be asked for files and folders into a new ``folder``.
 
-    ``temperature=False`` is for models that refuse one; ``most`` are the records of a job, at least 200. Raise ``InvalidInput`` when the settings do not go with batches, the
-    folder is in use, or there is too little for a job. When all is cached, nothing is written.
+    ``temperature=False`` is for models that refuse one; ``most`` are the records of a job, at least 200. Raise
+    ``InvalidInput`` when the settings do not go with batches, the folder is in use, or there is too little for a job. When
+    all is cached, nothing is written.
     """
     extractor = _extractor(settings, llm)
     if isinstance(cache, NoCache):
