@@ -9,7 +9,7 @@ import pytest
 from bench.stores import BUDGETS, Corpus, Row, Sides, ask, both_sides, demo, made
 
 MAIN = ("traversal", "semantic-guided", "hybrid", "multihop", "recall", "multidoc", "fused")
-QUESTIONS, OF_VARIANTS, SAME_CANDIDATES, ALL = 60, 10, 10, 500
+QUESTIONS, OF_VARIANTS, SAME_CANDIDATES, ALL = 24, 10, 6, 500
 
 
 @pytest.fixture(scope="module")

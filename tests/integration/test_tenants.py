@@ -138,7 +138,7 @@ def test_every_reading_call_of_the_protocols_is_tried(index: LexicalGraphIndex) 
     writes = {
         *("write", "publish", "withdraw", "set_synonyms", "collect", "settle", "upsert", "tag", "untag", "delete", "put"),
         *("save", "forget", "lease", "start_job", "add_events", "finish_job", "put_many", "own", "disown", "close"),
-        *("relate", "add_key", "touch", "ordinals", "claim"),
+        *("relate", "add_key", "touch", "ordinals", "claim", "drop"),
         # whose it is stands in the answer: who asks is not known yet, or is the server itself
         *("key", "unfinished"),
     }

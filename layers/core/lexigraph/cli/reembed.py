@@ -49,7 +49,7 @@ def reembed(
     """Embed all records of the tenant by another model, beside those in use; nothing is read or extracted again.
 
     Readers go on with the old model until LEXIGRAPH_EMBEDDING_MODEL names the new one and they are started again. Run it
-    again for what was taken in meanwhile (then with --from), and with --drop-old when nobody uses the old one any more.
+    again for what was taken in meanwhile (after that with --from LABEL), at last with --drop-old.
     """
     from lexigraph.inference.factory import make_embedder
     from lexigraph.ingestion import reembed as core
@@ -85,6 +85,8 @@ def reembed(
 
 def _target(settings: Settings, model: str | None, dimension: int | None, options: str) -> Settings:
     """Return the settings with the new model; dimension and options of the old one do not hold for it."""
+    if model is None and (dimension is not None or options != "{}"):
+        raise InvalidInput("--embedding-dimension and --embedding-options belong to a new model: give --embedding-model")
     if model is None:
         return settings
     try:

@@ -1,4 +1,4 @@
-"""What is around a node of the graph in Neptune, breadth first: a query a step."""
+"""What is around a node of the graph in Neptune, breadth first: by openCypher, a query a step."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
