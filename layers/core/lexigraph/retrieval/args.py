@@ -36,10 +36,10 @@ source not seen yet. 0 or None: plain ``vss_top_k`` | 5 |
     | ``entity_weight`` | how much it counts for naming the entities of the question (EntityBasedSearch) | 0.1 |
     | ``bm25_weight`` | BM25's share of likeness, the rest is cosine; chat logs may want more | 0.3 |
     | ``link_rounds`` | hops along links (mentions to what is about them) from the best chunks: 0, 1 or 2 | 2 |
-    | ``link_seeds`` | best chunks whose links a hop follows | 4 |
+    | ``link_seeds`` | best chunks whose links a hop follows | 5 |
     | ``max_links_per_entity`` | chunks reached through one entity in one hop at most | 7 |
     | ``max_link_df`` | chunks that share an entity are linked when at most so many sources name it | 15 |
-    | ``max_statements_per_entity`` | EntityBasedSearch: statements collected for one entity at most | 20 |
+    | ``max_statements_per_entity`` | EntityBasedSearch: statements collected for one entity at most | 10 |
     | ``topic_weight`` | how much a chunk counts for its topic being like the question (TopicBeamSearch) | 0.6 |
     | ``topic_top_k`` | TopicBeamSearch: topics to start from, those most like the question | 10 |
     | ``topic_beam_width`` | TopicBeamSearch: further topics reached from these at most | 20 |
@@ -64,10 +64,10 @@ with an entity in common) at most: 0 to 5 | 2 |
     entity_weight: float = 0.1
     bm25_weight: float = 0.3
     link_rounds: int = 2
-    link_seeds: int = 4
+    link_seeds: int = 5
     max_links_per_entity: int = 7
     max_link_df: int = 15
-    max_statements_per_entity: int = 20
+    max_statements_per_entity: int = 10
     topic_weight: float = 0.6
     topic_top_k: int = 10
     topic_beam_width: int = 20

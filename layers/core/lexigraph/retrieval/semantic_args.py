@@ -50,7 +50,7 @@ entities followed | 10 |
     max_statements: int | None = _TRAVERSAL.max_statements
     entity_weight: float = _TRAVERSAL.entity_weight
     bm25_weight: float = _TRAVERSAL.bm25_weight
-    link_seeds: int = 5
+    link_seeds: int = _TRAVERSAL.link_seeds
     max_links_per_entity: int = 10
     max_link_df: int = _TRAVERSAL.max_link_df
     diversity: float = _TRAVERSAL.diversity
