@@ -124,7 +124,7 @@ class Row:
     def good(self) -> bool:
         """Whether enough is the same, no more of the gold is lost than by chance, and no question sent too much."""
         lost = 100 * (self.gold_there - self.gold_here)
-        return self.share >= LEAST_SAME and lost <= MOST_LOST * self.gold and self.within
+        return self.share >= LEAST_SAME and lost <= max(100, MOST_LOST * self.gold) and self.within  # one text is chance
 
     def add(self, asked: Asked, here: Found, there: Found, sent: Counter[str]) -> None:
         """Count one question."""

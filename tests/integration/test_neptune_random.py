@@ -76,7 +76,7 @@ def some_change(rng: random.Random, live: dict[int, int], chunks: list[str]) -> 
     return lambda s: settle(s, A)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("seed", range(6))
 def test_random_changes_leave_what_they_leave_in_the_embedded_store(
     seed: int, tmp_path: Path, store: NeptuneGraphStore

@@ -19,7 +19,7 @@ from tests.laptop import laptop, open_laptop
 from tests.models import WordEmbedder
 from tests.standins.neptune import NeptuneStandIn
 
-pytestmark = pytest.mark.slow  # two ingestions of the demo corpus
+pytestmark = pytest.mark.soak  # two ingestions of the demo corpus; test_stores_agree.py asks some of it in every run
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUESTIONS = [json.loads(line) for line in (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
 # Graph calls of a question at most

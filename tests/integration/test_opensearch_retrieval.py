@@ -26,7 +26,7 @@ from tests.standins.opensearch import OpenSearchServer
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 OWNER = Tenant()
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak  # test_stores_agree.py asks some of it in every run
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,9 @@ import pytest
 from bench.stores import BUDGETS, Corpus, Row, Sides, ask, both_sides, demo, made
 
 MAIN = ("traversal", "semantic-guided", "hybrid", "multihop", "recall", "multidoc", "fused")
+IN_CI = ("traversal", "semantic-guided", "hybrid", "recall")  # end to end; all others in the soak tier
 QUESTIONS, OF_VARIANTS, SAME_CANDIDATES, ALL = 24, 10, 6, 500
+RUNS = [pytest.param(n, marks=pytest.mark.slow if n in IN_CI else pytest.mark.soak) for n in BUDGETS]
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +35,7 @@ def test_the_same_candidates_give_the_same_results(sides: Sides, corpora: list[C
             assert found[0] == found[1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", BUDGETS)
+@pytest.mark.parametrize("name", RUNS)
 def test_end_to_end_nearly_all_is_the_same_within_the_budget(sides: Sides, corpora: list[Corpus], name: str) -> None:
     for corpus in corpora:
         few = replace(corpus, questions=corpus.questions[: None if name in MAIN else OF_VARIANTS])
