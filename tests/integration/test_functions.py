@@ -293,7 +293,7 @@ def test_an_ingest_asked_for_runs_over_the_file_in_the_bucket_after_all_that_was
 @pytest.mark.slow
 def test_a_document_removed_through_the_api_leaves_bucket_and_graph(tmp_path: Path) -> None:
     # nobody carries the removal out while the request waits for it
-    with deployed(tmp_path, LEXIGRAPH_API_AUTH="gateway", LEXIGRAPH_API_DEADLINE="2") as api:
+    with deployed(tmp_path, LEXIGRAPH_API_AUTH="gateway", LEXIGRAPH_API_DEADLINE="6") as api:
         invoke("start", message("start.created", version_id=api.put(HARBOUR)))
         bring_in(run_of(api))
         (record,) = api.stores.registry.documents(DEFAULT)

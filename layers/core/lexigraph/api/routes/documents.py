@@ -1,5 +1,6 @@
 """Documents: which there are, sending one, removing one."""
 
+import time
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Path, Query, Response
@@ -114,10 +115,11 @@ async def remove_document(who: Writer, service: TheService, response: Response, 
     """Remove a document with all that only it supports; questions no longer see it when this answers with 200."""
 
     def work() -> tuple[int, JobRecord | None]:
+        until = time.monotonic() + service.settings.api_deadline - 1
         if service.handover is None:
             return service.index.remove([document_id], tenant=who.tenant), None
         job = service.handover.remove(who.tenant, document_id)
-        job = service.jobs.wait(who.tenant, job.id, min(_REMOVAL_SECONDS, service.settings.api_deadline - 1))
+        job = service.jobs.wait(who.tenant, job.id, min(_REMOVAL_SECONDS, max(0.0, until - time.monotonic())))
         return int(job.result.get("documents_removed", 0)), job
 
     removed, job = await service.run(work, waits=True)
