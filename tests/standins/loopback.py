@@ -1,5 +1,6 @@
 """A real HTTP server on 127.0.0.1 and a free port, in a thread, for the time of a ``with`` block."""
 
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import Any, Self
@@ -21,6 +22,10 @@ class LoopbackServer:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
+
+            def handle(self) -> None:
+                with suppress(BrokenPipeError, ConnectionResetError):  # a client that hangs up between two requests
+                    super().handle()
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
