@@ -36,7 +36,7 @@ source not seen yet. 0 or None: plain ``vss_top_k`` | 5 |
     | ``entity_weight`` | how much it counts for naming the entities of the question (EntityBasedSearch) | 0.1 |
     | ``bm25_weight`` | BM25's share of likeness, the rest is cosine; chat logs may want more | 0.3 |
     | ``link_rounds`` | hops along links (mentions to what is about them) from the best chunks: 0, 1 or 2 | 2 |
-    | ``link_seeds`` | best chunks whose links a hop follows | 5 |
+    | ``link_seeds`` | best chunks whose links the first hop follows; each further hop half as many | 5 |
     | ``max_links_per_entity`` | chunks reached through one entity in one hop at most | 7 |
     | ``max_link_df`` | chunks that share an entity are linked when at most so many sources name it | 15 |
     | ``max_statements_per_entity`` | EntityBasedSearch: statements collected for one entity at most | 10 |

@@ -111,10 +111,14 @@ class Expansion:
             self.ranker.coverage.weigh([c.held for c in self.found.candidates.values()])
 
     def follow_links(self) -> None:
-        """Follow the links out of the best chunks not followed yet, and learn how like the question the new ones are."""
+        """Follow the links out of the best chunks not followed yet, and learn how like the question the new ones are.
+
+        Each hop follows half as many chunks as the one before: further out, only the best can still bring enough.
+        """
         hop = len(self.found.hops) + 1
+        most = max(1, self.args.link_seeds // 2 ** (hop - 1))
         followed = {i for starts in self.found.hops for i in starts}
-        starts = [i for i in self.rank().ids if i not in followed][: self.args.link_seeds]
+        starts = [i for i in self.rank().ids if i not in followed][:most]
         in_text = {i: self._names_in(i) for i in starts}
         ids = {i: sorted({entity for entity, _ in found}) for i, found in in_text.items()}
         around = self._around(f"links_{hop}", starts, ids)

@@ -154,8 +154,8 @@ class Coverage:
         """Return a row a text: 1.0 for each word of the question that it holds, else 0.0."""
         new = [text for text in dict.fromkeys(texts) if text not in self._held]
         rows = np.zeros((len(new), len(self.words)))
-        for text, word in self._finder.found_in(new):
-            rows[text, word] = 1.0
+        if found := self._finder.found_in(new):
+            rows[tuple(zip(*found, strict=True))] = 1.0
         self._held.update(zip(new, rows, strict=True))
         return np.array([self._held[text] for text in texts]).reshape(len(texts), len(self.words))
 

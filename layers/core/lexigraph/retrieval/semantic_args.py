@@ -32,7 +32,7 @@ entities followed | 10 |
     | ``max_statements`` | statements in all results together at most; only with a reranker. None: all | 100 |
     | ``entity_weight`` | how much a chunk counts for naming the entities of the question | 0.1 |
     | ``bm25_weight`` | BM25's share of likeness, the rest is cosine; chat logs may want more | 0.3 |
-    | ``link_seeds`` | chunks that the beam expands at each depth | 5 |
+    | ``link_seeds`` | chunks that the beam expands first; at each further depth half as many | 5 |
     | ``max_links_per_entity`` | chunks reached through one entity at each depth at most | 10 |
     | ``max_link_df`` | chunks that share an entity are linked when at most so many sources name it | 15 |
     | ``diversity`` | what repeats the words already found is worth less by up to this share, 0 to 0.9 | 0.3 |

@@ -68,25 +68,22 @@ class StemFinder:
             roots = [sought if len(sought) < _MIN_CUT else sought[:-1], *([f"{sought[0]}y"] if sought in _IRREGULAR else [])]
             self._sought += [(at, sought, root) for root in roots]
 
-    def found_in(self, texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-        """Yield which text holds which stem, as places among those given; all texts are searched as one."""
+    def found_in(self, texts: Sequence[str]) -> list[tuple[int, int]]:
+        """Return which text holds which stem, as places among those given; all texts are searched as one."""
         folded = [fold(text) for text in texts]
-        ends = list(accumulate(len(text) + 1 for text in folded))
+        ends = list(accumulate([len(text) + 1 for text in folded]))
         joined = "\n".join(folded)
+        find, word_at, found = joined.find, _WORD.match, list[tuple[int, int]]()
         for place, sought, root in self._sought:
-            at = joined.find(root)
+            at = find(root)
             while at >= 0:
-                after, word = at + 1, _WORD.match(joined, at)
-                if word and _begins(joined, at) and stem(word[0]) == sought:
+                after, word = at + 1, word_at(joined, at)
+                if word and not (at and word_at(joined, at - 1)) and stem(word[0]) == sought:
                     text = bisect_right(ends, at)
-                    yield text, place
+                    found.append((text, place))
                     after = ends[text]  # once is enough
-                at = joined.find(root, after)
-
-
-def _begins(text: str, at: int) -> bool:
-    before = text[at - 1] if at else " "
-    return not (before.isalnum() or before == "_")
+                at = find(root, after)
+        return found
 
 
 class Name(NamedTuple):
@@ -110,26 +107,24 @@ def names(text: str, *, max_words: int = MAX_NAME_WORDS, capitals: bool = True) 
     """
     at = 0
     for line in text.split("\n"):
-        found = [word for form in _NAME_WORD.findall(line) if (word := _name_word(form)).key]
-        for first, opening in enumerate(found):
-            if capitals and not opening.marked:
+        forms = [form for form in _NAME_WORD.findall(line) if form.isalnum() or _name_word(form).key]
+        for first, form in enumerate(forms):
+            if capitals and (form[0].islower() or not _name_word(form).marked):
                 continue
             before, telling = "", False
-            for last, word in enumerate(found[first : first + max_words], first):
+            for last, word in enumerate(map(_name_word, forms[first : first + max_words]), first):
                 marked = word.marked or not capitals
                 telling = telling or not (word.function or (len(word.key) == 1 and last == first))
                 ends = marked or (last == first + 1 and not word.function)
                 if telling and ends and word.bare:
-                    form = " ".join([w.form for w in found[first : last + 1]])
-                    yield Name(before + word.bare, form, at + first, at + last + 1)
+                    yield Name(before + word.bare, " ".join(forms[first : last + 1]), at + first, at + last + 1)
                 if not (marked or word.function) or (capitals and word.ends_sentence):
                     break
                 before += word.key + " "
-        at += len(found)
+        at += len(forms)
 
 
 class _NameWord(NamedTuple):
-    form: str
     key: str
     bare: str
     marked: bool
@@ -140,7 +135,7 @@ class _NameWord(NamedTuple):
 @lru_cache(maxsize=65_536)
 def _name_word(form: str) -> _NameWord:
     key = form.lower() if form.isascii() and form.isalnum() else entity_key(form)
-    return _NameWord(form, key, _without_possessive(key), _is_marked(form), key in STOP_WORDS, _ends_sentence(form))
+    return _NameWord(key, _without_possessive(key), _is_marked(form), key in STOP_WORDS, _ends_sentence(form))
 
 
 def _is_marked(form: str) -> bool:

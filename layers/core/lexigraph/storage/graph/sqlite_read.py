@@ -193,12 +193,20 @@ def _of_entities(connection: sqlite3.Connection, gate: Gate, keys: Sequence[int]
     crowded = {k: seen for k, found in many.items() if len(seen := {p for p in found if p[0] in live}) > most}
     stands = _stand_in_facts(connection, crowded.keys() - hubs)
     taken = set[Pair]().union(*(found for k, found in by_entity.items() if k not in crowded))
+    tied: list[tuple[list[Pair], int]] = []
     for k, found in crowded.items():
         others = Counter(pair for other, named in naming.items() if other != k for pair in found & named)
         ranks: dict[tuple[int, bool, int], list[Pair]] = defaultdict(list)
         for pair in found:
             ranks[-others[pair], (*pair, k) not in stands, 0 if pair in naming[k] else place[pair]].append(pair)
-        taken.update(_first(connection, [pairs for _, pairs in sorted(ranks.items())], most))
+        room = most
+        for _, pairs in sorted(ranks.items()):
+            if len(pairs) > room:
+                tied.append((pairs, room))
+                break
+            taken.update(pairs)
+            room -= len(pairs)
+    taken.update(_first(connection, tied))
     return taken
 
 
@@ -226,17 +234,14 @@ def _live_chunks(connection: sqlite3.Connection, gate: Gate, chunks: Iterable[in
     return {k for (k,) in _select(connection, query, chunks, gate)}
 
 
-def _first(connection: sqlite3.Connection, ranks: Iterable[list[Pair]], most: int) -> list[Pair]:
-    """Return the first pairs; those of one rank by their ids, since keys follow the order of writing and ids do not."""
-    first: list[Pair] = []
-    for pairs in ranks:
-        room = most - len(first)
-        if len(pairs) > room:
-            statement = dict(_select(connection, "SELECT k, id FROM statement WHERE k IN ({})", {s for _, s in pairs}))
-            chunk = dict(_select(connection, "SELECT k, id FROM chunk WHERE k IN ({})", {c for c, _ in pairs}))
-            return first + sorted(pairs, key=lambda pair: (statement[pair[1]], chunk[pair[0]]))[:room]
-        first += pairs
-    return first
+def _first(connection: sqlite3.Connection, tied: Iterable[tuple[list[Pair], int]]) -> Iterable[Pair]:
+    """Yield the first of pairs that rank alike, each time so many: by their ids, since keys follow the order of writing."""
+    tied = [(pairs, room) for pairs, room in tied if room]
+    chunks, statements = ({pair[side] for pairs, _ in tied for pair in pairs} for side in (0, 1))
+    statement = dict(_select(connection, "SELECT k, id FROM statement WHERE k IN ({})", statements))
+    chunk = dict(_select(connection, "SELECT k, id FROM chunk WHERE k IN ({})", chunks))
+    for pairs, room in tied:
+        yield from sorted(pairs, key=lambda pair: (statement[pair[1]], chunk[pair[0]]))[:room]
 
 
 def _said_about(connection: sqlite3.Connection, gate: Gate, keys: Iterable[int], most: int) -> list[tuple[int, int, int]]:
