@@ -50,22 +50,19 @@ CALL_MS = 10
 WORDS = EmbeddingModel("words", WordEmbedder.dimension)
 STORES = ("vector", "graph", "registry")
 # What a question may send at most to each of STORES. Multihop goes three hops; the texts it shows are one more to vectors,
-# and five requests to the registry are those of its first answer, when places are given to documents. A session is read by
-# two requests at the same time, and written by two.
+# and five requests to the registry are those of its first answer, when places are given to documents.
 BUDGETS: dict[str, tuple[int, int, int]] = {
     **dict.fromkeys(("traversal", "chunk", "entity", "topic"), (3, 4, 0)),
     "semantic-guided": (3, 3, 0),
     "hybrid": (2, 3, 0),
     "multihop": (3, 4, 0),
     "multihop-query": (4, 3, 5),
-    "multidoc": (1, 2, 0),
+    "multidoc": (1, 1, 0),
     "multidoc-articles": (1, 1, 1),
     "recall": (4, 3, 0),
-    "memory": (4, 3, 4),
+    "memory": (4, 3, 2),
     **dict.fromkeys(("vector", "bm25", "fused"), (2, 1, 0)),
 }
-# how many of them go at the same time as another; a retriever sends all others one after the other
-AT_ONCE = {"memory": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +284,7 @@ def calls(rows: Sequence[Row]) -> str:
             if row.retriever == name:
                 most |= row.most
         each = (f"{most[s]} of {b}" if b else "0" for s, b in zip(STORES, BUDGETS[name], strict=True))
-        lines.append(f"| {name} | {' | '.join(each)} | {CALL_MS * (most.total() - AT_ONCE.get(name, 0))} |")
+        lines.append(f"| {name} | {' | '.join(each)} | {CALL_MS * most.total()} |")
     return "\n".join(lines)
 
 

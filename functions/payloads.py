@@ -47,6 +47,19 @@ class Removal(BaseModel):
         return Tenant(self.tenant)
 
 
+class Relation(BaseModel):
+    """A document whose new chunks are to be related to others: ``what`` are the fields of ``NewChunks``."""
+
+    tenant: str
+    job_id: str
+    source_id: str
+    what: dict[str, Any]
+
+    def owner(self) -> Tenant:
+        """Return whose it is."""
+        return Tenant(self.tenant)
+
+
 class Failure(BaseModel):
     """What the state machine caught."""
 
@@ -78,10 +91,11 @@ class ExtractEvent(BaseModel):
 
 
 class BuildEvent(BaseModel):
-    """Input of `build`."""
+    """Input of `build`: a part of a run, or what is to be related."""
 
-    run: Run
-    part: int
+    run: Run | None = None
+    part: int = 0
+    relation: Relation | None = None
 
 
 class Workflow(BaseModel):
@@ -89,6 +103,7 @@ class Workflow(BaseModel):
 
     run: Run | None = None
     removal: Removal | None = None
+    relation: Relation | None = None
 
 
 class Ended(BaseModel):
@@ -106,6 +121,7 @@ class FinishEvent(BaseModel):
     detail: Ended | None = None
     run: Run | None = None
     removal: Removal | None = None
+    relation: Relation | None = None
     part: int | None = None
     error: Failure | None = None
 

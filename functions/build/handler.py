@@ -1,12 +1,25 @@
-"""`build`: writes the next versions of a part's documents to registry, graph and vectors; readers see none of it yet."""
+"""`build`: writes the next versions of a part's documents to registry, graph and vectors; readers see none of it yet.
 
-from functions.payloads import BuildEvent
-from functions.runtime import function
-from functions.work import step
+It also relates the new chunks of a document to others, which takes the same rights.
+"""
+
+from functions.payloads import BuildEvent, Relation
+from functions.runtime import function, logger, told
+from functions.work import step, steps
+from lexigraph.ingestion.relations import NewChunks
 
 
 @function(BuildEvent)
 def handler(event: BuildEvent) -> None:
-    """Build a part."""
-    with step("build", event.run) as (steps, run):
-        steps.build(run, event.part)
+    """Build a part, or relate."""
+    if event.relation:
+        _relate(event.relation)
+    elif event.run:
+        with step("build", event.run) as (all_steps, run):
+            all_steps.build(run, event.part)
+
+
+def _relate(asked: Relation) -> None:
+    logger.append_keys(job_id=asked.job_id, tenant=asked.tenant, step="relate")
+    with told("relate", lambda _: None):  # the job hears of it when no further try is left
+        steps().relate(asked.owner(), asked.job_id, asked.source_id, NewChunks(**asked.what))

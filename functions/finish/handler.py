@@ -34,15 +34,15 @@ def _ended(told: Ended) -> None:
     asked, reason = told.input, f"the execution ended: {told.error or told.status}"
     if asked.run and registry().job(Tenant(asked.run.tenant), asked.run.job_id).status == "RUNNING":
         steps().fail(asked.run.file_run(), reason)
-    if asked.removal and registry().job(asked.removal.owner(), asked.removal.job_id).status == "RUNNING":
-        steps().fail_job(asked.removal.owner(), asked.removal.job_id, reason)
+    if (job := asked.removal or asked.relation) and registry().job(job.owner(), job.job_id).status == "RUNNING":
+        steps().fail_job(job.owner(), job.job_id, reason)
 
 
 def _fail(event: FinishEvent, reason: str) -> None:
     if event.run:
         recorded = steps().fail(event.run.file_run(), reason)
-    elif event.removal:
-        recorded = steps().fail_job(event.removal.owner(), event.removal.job_id, reason)
+    elif job := event.removal or event.relation:
+        recorded = steps().fail_job(job.owner(), job.job_id, reason)
     else:
         recorded = False
     if recorded:

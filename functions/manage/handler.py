@@ -2,4 +2,5 @@
 
 from functions.api import proxied
 
-handler = proxied()
+# the gateway gives up after 29 seconds, and cannot say that the job goes on
+handler = proxied(seconds=27)

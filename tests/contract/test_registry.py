@@ -197,6 +197,15 @@ def test_job_ids_cannot_be_guessed(registry: Registry) -> None:
     assert len({i[:4] for i in ids}) > 15
 
 
+def test_a_job_started_twice_under_one_id_is_one_job(registry: Registry) -> None:
+    first = registry.start_job(A, "ingest", {"paths": ["a"]}, job_id="mine")
+    registry.add_events(A, "mine", [("parse", {})])
+    again = registry.start_job(A, "ingest", {"paths": ["b"]}, job_id="mine")
+    assert (again.id, again.request, again.created_at) == ("mine", {"paths": ["a"]}, first.created_at)
+    assert [job.id for job in registry.jobs(A)] == ["mine"]
+    assert registry.stats(A)["jobs"] == 1
+
+
 def test_jobs_come_newest_first(registry: Registry) -> None:
     kinds = [str(n) for n in range(5)]
     for kind in kinds:
@@ -227,6 +236,7 @@ def test_events_are_numbered_from_one_and_read_on_from_where_one_stopped(registr
     assert all(recent(e.at) for e in events)
     assert registry.events(A, job.id, after=2) == events[2:]
     assert registry.events(A, job.id, after=3) == []
+    assert [registry.job(A, i).seq for i in (job.id, other.id)] == [j.seq for j in reversed(registry.jobs(A))] == [3, 1]
 
 
 def test_events_of_many_writers_have_no_gaps_and_keep_each_writers_order(open_registry: Opener) -> None:
@@ -341,7 +351,7 @@ def test_two_tenants_share_nothing(registry: Registry) -> None:
     with registry.lease(A, ["x"]), registry.lease(B, ["x"]) as taken:
         assert taken == {"x"}
     assert stored(registry, mine) == mine
-    assert registry.job(A, job.id) == job
+    assert registry.job(A, job.id) == replace(job, seq=1)
     assert len(registry.events(A, job.id)) == 1
 
 

@@ -11,7 +11,7 @@ import pytest
 from lexigraph.model.errors import Conflict, NotFound
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.embedded import APPLICATION_ID
-from lexigraph.storage.protocols import ApiKey, Registry, Session
+from lexigraph.storage.protocols import ApiKey, Freshness, Registry, Session
 from lexigraph.storage.registry.sqlite import SqliteRegistry
 from tests.contract.test_registry import record
 
@@ -63,27 +63,33 @@ def test_two_keys_share_neither_id_nor_digest(registry: Registry, twin: ApiKey) 
 
 
 def test_a_session_counts_its_recalls_and_knows_when_it_saw_a_node_last(registry: Registry) -> None:
-    assert registry.session(A, "s") == Session()
+    assert registry.session(A, "s", since=0.0) == Session()
     registry.touch(A, "s", ["x", "y"], 100.0, keep_seconds=1_000)
     registry.touch(A, "s", ["y", "z"], 160.5, keep_seconds=1_000)
-    assert registry.session(A, "s") == Session(2, {"x": 100.0, "y": 160.5, "z": 160.5})
-    assert registry.session(A, "t") == registry.session(B, "s") == Session()
+    assert registry.session(A, "s", since=100.0) == Session(2, {"x": 100.0, "y": 160.5, "z": 160.5})
+    assert registry.session(A, "s", since=100.1) == Session(2, {"y": 160.5, "z": 160.5})
+    assert registry.session(A, "s", since=161.0) == Session()
+    assert registry.session(A, "t", since=0.0) == registry.session(B, "s", since=0.0) == Session()
 
 
 def test_a_recall_that_returned_nothing_counts(registry: Registry) -> None:
     registry.touch(A, "s", [], 100.0, keep_seconds=1_000)
-    assert registry.session(A, "s") == Session(1, {})
+    assert registry.session(A, "s", since=0.0) == Session(1, {})
 
 
-def test_what_was_seen_long_ago_is_forgotten_for_the_whole_tenant(registry: Registry) -> None:
-    registry.touch(A, "old", ["x"], 100.0, keep_seconds=1_000)
-    registry.touch(B, "old", ["x"], 100.0, keep_seconds=1_000)
+def test_a_session_goes_on_with_what_is_not_too_old_and_begins_anew_when_all_is(registry: Registry) -> None:
     registry.touch(A, "s", ["x"], 600.0, keep_seconds=1_000)
     registry.touch(A, "s", [], 700.0, keep_seconds=1_000)
     registry.touch(A, "s", ["y"], 1_601.0, keep_seconds=1_000)
-    assert registry.session(A, "old") == Session()
-    assert registry.session(A, "s") == Session(3, {"y": 1_601.0})
-    assert registry.session(B, "old") == Session(1, {"x": 100.0})
+    assert registry.session(A, "s", since=601.0) == Session(3, {"y": 1_601.0})
+    registry.touch(A, "s", ["z"], 3_000.0, keep_seconds=1_000)
+    assert registry.session(A, "s", since=2_000.0) == Session(1, {"z": 3_000.0})
+
+
+def test_a_recall_that_comes_late_counts_and_makes_nothing_older(registry: Registry) -> None:
+    registry.touch(A, "s", ["x"], 700.0, keep_seconds=1_000)
+    registry.touch(A, "s", ["x", "y"], 650.0, keep_seconds=1_000)
+    assert registry.session(A, "s", since=0.0) == Session(2, {"x": 700.0, "y": 650.0})
 
 
 def test_a_place_in_a_namespace_is_given_once_and_kept(open_registry: Callable[[], Registry]) -> None:
@@ -112,6 +118,16 @@ def test_the_revision_grows_with_every_change_of_a_tenant_s_documents(registry: 
     registry.forget(A, [record("a.md").source_id])
     assert 0 < first < second < registry.revision(A)
     assert registry.revision(B) == 0
+
+
+def test_clearing_is_counted_for_its_tenant_and_changes_no_revision(registry: Registry) -> None:
+    assert registry.freshness(A) == Freshness(0, 0)
+    assert registry.clear(A) == 1
+    registry.save(A, [record("a.md")])
+    assert registry.clear(A) == 2
+    assert registry.freshness(A) == Freshness(registry.revision(A), 2)
+    assert registry.revision(A) > 0
+    assert registry.freshness(B) == Freshness()
 
 
 def test_a_registry_of_the_first_format_is_brought_up_to_date(tmp_path: Path) -> None:

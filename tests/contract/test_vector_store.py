@@ -411,9 +411,20 @@ def test_what_is_deleted_is_not_found_any_more(vector_store: VectorStore) -> Non
     assert ids(by_vector(vector_store)) == ids(by_words(vector_store, "text")) == ["r1", "r2", "r4"]
     assert by_words(vector_store, "word3") == by_vector(vector_store, ids=("r3",)) == []
     assert vector_store.stats(A) == {"chunk": 3, "statement": 5, "topic": 0, "entity": 0, "relation": 0}
-    assert not vector_store.visible(A, "chunk", ["r1", "r3"])
+    assert not vector_store.visible(A, {"chunk": ["r1", "r3"]})
     vector_store.upsert(A, {"chunk": [records[3]]})
     assert ids(by_vector(vector_store)) == ["r1", "r2", "r3", "r4"]
+
+
+def test_what_is_visible_is_told_of_several_indexes_and_of_tags_at_once(vector_store: VectorStore) -> None:
+    records = [record(f"r{n}", f"word{n}", unit(1, n)) for n in range(3)]
+    vector_store.tag(A, [Source("s1", "file:///a.md", "default", "A", {}, 2)])
+    vector_store.upsert(A, {"chunk": records, "statement": records[:2]})
+    assert vector_store.visible(A, {"chunk": ["r0", "r2"], "statement": ["r0", "r1"]}, tagged={"s1": 2})
+    assert not vector_store.visible(A, {"chunk": ["r0"], "statement": ["r2"]})
+    assert not vector_store.visible(A, {"chunk": ["r0"]}, tagged={"s1": 3})
+    assert not vector_store.visible(A, {}, tagged={"s2": 1})
+    assert vector_store.visible(A, {})
 
 
 def test_what_is_gone_takes_no_place_among_the_best(vector_store: VectorStore) -> None:
@@ -488,7 +499,7 @@ def test_an_empty_store_answers_every_question(vector_store: VectorStore) -> Non
     assert vector_store.search_many(nobody, []) == []
     assert vector_store.fetch(nobody, "chunk", ["a"]) == {}
     assert vector_store.ids(nobody, "chunk") == []
-    assert vector_store.visible(nobody, "chunk", []) and not vector_store.visible(nobody, "chunk", ["a"])
+    assert vector_store.visible(nobody, {"chunk": []}) and not vector_store.visible(nobody, {"chunk": ["a"]})
     assert not any(vector_store.stats(nobody).values()) and not any(vector_store.dump(nobody).values())
     vector_store.delete(nobody, {"chunk": ["a"]})
     vector_store.untag(nobody, ["s"])

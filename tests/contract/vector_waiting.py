@@ -46,8 +46,10 @@ class WaitingVectorStore:
     def fetch(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> dict[str, VectorRecord]:
         return self._store.fetch(tenant, index, ids)
 
-    def visible(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> bool:
-        return self._store.visible(tenant, index, ids)
+    def visible(
+        self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]], *, tagged: Mapping[str, int] | None = None
+    ) -> bool:
+        return self._store.visible(tenant, ids, tagged=tagged)
 
     def ids(self, tenant: Tenant, index: IndexName, source_id: str | None = None) -> list[str]:
         return self._store.ids(tenant, index, source_id)
@@ -62,9 +64,7 @@ class WaitingVectorStore:
         self._store.close()
 
     def _until_visible(self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]]) -> None:
-        for index, keys in ids.items():
-            if keys:
-                _wait(lambda: self._store.visible(tenant, index, keys))  # noqa: B023  # called at once
+        _wait(lambda: self._store.visible(tenant, ids))
 
 
 def _wait(seen: Callable[[], bool]) -> None:

@@ -176,6 +176,41 @@ def test_a_client_that_leaves_a_stream_stops_the_model(tmp_path: Path) -> None:
         assert api.client().get("/diagnostics").json()["llm"]["llm_api"] is True, "the model did nothing wrong"
 
 
+class Waiting(LoopbackServer):
+    """A model's server that takes a question and says nothing, or ``begins`` to, until the asker hangs up."""
+
+    def __init__(self, begins: bytes = b"") -> None:
+        super().__init__()
+        self.begins, self.asked, self.left = begins, Event(), Event()
+
+    def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
+        self.record(request, {})
+        if self.begins:
+            request.send_response(200)
+            request.send_header("Content-Type", "text/event-stream")
+            request.end_headers()
+            request.wfile.write(self.begins)
+        self.asked.set()
+        request.connection.settimeout(60)
+        if not request.connection.recv(1):
+            self.left.set()
+        request.close_connection = True
+
+
+@pytest.mark.parametrize(
+    "begins", [b"", b': thinking\n\ndata: {"choices": [{"index": 0, "delta": {"role": "assistant"}}]}\n\n']
+)
+def test_a_client_that_leaves_stops_a_model_that_has_said_nothing_yet(tmp_path: Path, begins: bytes) -> None:
+    patient = {"api_deadline": 300.0, "model_timeout": 100.0}
+    with Waiting(begins) as model, served(tmp_path, model=model.url, **patient) as api:
+        with api.client().stream("POST", "/query", json={"question": QUESTION, "stream": True}):
+            assert model.asked.wait(15)
+            assert not model.left.is_set()
+        assert model.left.wait(15)
+        assert api.client().get("/diagnostics").json()["llm"]["llm_api"] is True, "the model did nothing wrong"
+        assert len(model.requests) == 1, "and is not asked again"
+
+
 @pytest.mark.slow
 def test_a_model_that_never_comes_to_the_point_ends_in_an_error_at_the_deadline(tmp_path: Path) -> None:
     with Murmuring() as model, served(tmp_path, model=model.url, api_deadline=2.0) as api:

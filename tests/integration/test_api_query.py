@@ -342,6 +342,36 @@ def test_an_estimate_reads_the_documents_and_asks_no_model(api: Api) -> None:
     assert client.post("/estimate", json={"path": "nowhere"}).status_code == 404
 
 
+def test_an_estimate_reads_a_text_that_comes_with_it_as_the_file_it_would_be(api: Api) -> None:
+    client = api.client()
+    text = "# Flow\n\nMira Holm signs.\n\n## Appeals\n\nTove Lund hears them."
+    told = client.post("/estimate", json={"text": text, "name": "flow.md"}).json()
+    assert (told["files"], told["documents"], told["chunks"]) == (1, 1, 2)
+    assert told["characters"] == len(text) - 5, "without the marks of headings"
+    rows = "".join(json.dumps({"id": f"{n}", "text": "Mira Holm signs."}) + "\n" for n in range(3))
+    assert client.post("/estimate", json={"text": rows, "name": "x.jsonl"}).json()["documents"] == 3
+    long = client.post("/estimate", json={"text": "Mira Holm signs. " * 50_000})
+    assert (long.status_code, long.json()["chunks"] > 100) == (200, True)
+    bad = client.post("/estimate", json={"text": "{", "name": "x.json"}).json()
+    assert bad["notes"][0].startswith("x.json: "), "and of no folder of the server"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "path"),
+        ({"path": "corpus", "text": "Mira Holm signs."}, "path"),
+        ({"text": "Mira Holm signs.", "name": "flow.tiff"}, "file"),
+        ({"text": "Mira Holm signs.", "name": ".md"}, "file"),
+        ({"text": "x" * 900_001}, "text"),
+    ],
+)
+def test_an_estimate_is_of_one_thing_that_can_be_read(api: Api, body: dict[str, Any], field: str) -> None:
+    reply = api.client().post("/estimate", json=body)
+    assert reply.status_code == 422, reply.text
+    assert reply.json()["message"].startswith((f"{field}:", "the body: give either path"))
+
+
 @pytest.mark.requirement("E-48", "E-49", "E-50", "E-51", "E-52", "E-53", "E-54", "E-55", "E-56")
 def test_diagnostics_tell_what_works_and_what_is_there(api: Api) -> None:
     told = api.client("default", "read").get("/diagnostics").json()

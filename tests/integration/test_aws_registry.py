@@ -29,6 +29,7 @@ from tests.contract.registry_fixtures import aws, aws_server
 from tests.contract.test_registry import record, stored
 from tests.laptop import laptop, open_laptop
 from tests.standins.aws_server import AwsServer
+from tests.standins.script import Script
 from tests.workers import write_corpus
 
 A = Tenant("a")
@@ -137,8 +138,16 @@ def test_a_reply_that_is_lost_changes_nothing(registry: DynamoDBRegistry, aws: A
     assert [e.stage for e in registry.events(A, job.id)] == ["one", "two"]
     assert registry.job(A, job.id).result == {"n": 1}
     assert [key.id for key in registry.keys(A)] == ["lxk_1"]
-    assert registry.session(A, "s") == Session(1, {"x": 100.0})
+    assert registry.session(A, "s", since=0.0) == Session(1, {"x": 100.0})
     assert registry.unfinished() == []
+
+
+def test_a_recall_reads_its_session_in_one_request_and_notes_it_in_one(registry: DynamoDBRegistry, aws: AwsServer) -> None:
+    for at in (100.0, 200.0):
+        before = aws.calls.copy()
+        registry.session(A, "s", since=0.0)
+        registry.touch(A, "s", ["x"], at, keep_seconds=1_000)
+        assert aws.calls - before == {"Query": 1, "TransactWriteItems": 1}
 
 
 def test_a_lease_whose_reply_is_lost_is_held_and_given_back(registry: DynamoDBRegistry, aws: AwsServer) -> None:
@@ -549,3 +558,23 @@ def test_a_write_without_a_lease_of_one_s_own_is_not_held_up(registry: DynamoDBR
         other.save(A, [record("a.md", title="again")])
     assert stored(registry, record("a.md")).title == "again"
     other.close()
+
+
+def test_an_owner_whose_uses_were_not_all_noted_has_them_after_another_try(aws: AwsServer, table: str) -> None:
+    cache = DynamoDBContentCache(aws.dynamodb(table))
+    uses = {"one": [("vectors", "a"), ("vectors", "b")]}
+    cache.put_many(A, "vectors", {"a": b"1", "b": b"2"})
+    aws.script = Script()
+    aws.script.begin(3, "denied")  # what the owner uses is written, its uses are not
+    aws.script.counting = True
+    with pytest.raises(StoreUnavailable):
+        cache.own(A, uses)
+    aws.script = None
+
+    cache.own(A, uses)
+    cache.own(A, {"two": uses["one"]})
+    cache.disown(A, ["two"])
+
+    assert cache.get_many(A, "vectors", ["a", "b"]) == {"a": b"1", "b": b"2"}
+    cache.disown(A, ["one"])
+    assert cache.stats(A) == {}

@@ -3,14 +3,18 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from functions.api import proxied
 from functions.finish.handler import IngestFailed
 from lexigraph.api.auth import new_key
+from lexigraph.api.handover import MAX_FETCHED_BYTES
 from lexigraph.ingestion.load import FileItem
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.model.errors import InvalidInput
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from tests.functions import EVENTS, KEY, Deployed, deployed, event, inbox, invoke, message
@@ -288,6 +292,73 @@ def test_an_ingest_asked_for_runs_over_the_file_in_the_bucket_after_all_that_was
     assert len(api.started()) == 2
     other = event("manage.ingest", body=json.dumps({"path": f"s3://{inbox()}/other/default/harbour.md"}))
     assert called("manage", other)[0] == 422
+
+
+def test_who_would_wait_longer_than_the_gateway_is_told_of_the_job_in_time(api: Deployed) -> None:
+    api.put(HARBOUR)
+    asked = event("manage.ingest", queryStringParameters={"wait": "60"}, multiValueQueryStringParameters={"wait": ["60"]})
+    about = {"function_name": "manage", "memory_limit_in_mb": 1, "invoked_function_arn": "arn", "aws_request_id": "1"}
+
+    reply = proxied(seconds=3.0)(asked, SimpleNamespace(**about))
+
+    assert (reply["statusCode"], json.loads(reply["body"])["status"]) == (202, "RUNNING")
+
+
+def test_an_estimate_reads_a_file_of_the_bucket_or_a_text(api: Deployed) -> None:
+    def estimated(**body: Any) -> tuple[int, Any]:
+        return called("manage", event("manage.ingest", resource="/estimate", path="/estimate", body=json.dumps(body)))
+
+    api.put(HARBOUR)
+    api.put("x" * (MAX_FETCHED_BYTES + 1), key="default/default/long.txt")
+    status, told = estimated(path=f"s3://{inbox()}/{KEY}")
+    assert (status, told["files"], told["documents"], told["characters"]) == (200, 1, 1, len(HARBOUR.strip()) - 2), (
+        "without the mark of the heading"
+    )
+    assert estimated(text=HARBOUR) == (200, told)
+    status, told = estimated(path=f"s3://{inbox()}/default/default/long.txt")
+    assert (status, "send a part as text" in told["message"]) == (422, True)
+    assert estimated(path=f"s3://{inbox()}/default/default/nothing.md")[0] == 404
+    for elsewhere in ("/etc/passwd", "s3://other/default/default/harbour.md", f"s3://{inbox()}/other/default/harbour.md"):
+        status, told = estimated(path=elsewhere)
+        assert (status, told["message"].startswith("path: name a file of the inbox")) == (422, True)
+
+
+@pytest.mark.parametrize("aws", [False, True])
+def test_what_manage_is_told_to_forget_query_answers_anew(tmp_path: Path, aws: bool) -> None:
+    with deployed(tmp_path, aws=aws, LEXIGRAPH_API_AUTH="gateway") as api:
+        invoke("start", message("start.created", version_id=api.put(HARBOUR)))
+        bring_in(run_of(api))
+        asked = event("query.query", body=json.dumps({"question": "Who built Granite?"}))
+        assert [called("query", asked)[1]["cached"] for _ in range(2)] == [False, True]
+
+        cleared = called("manage", event("manage.ingest", resource="/cache/clear", path="/cache/clear", body=None))
+
+        assert cleared == (200, {"cleared": True})
+        assert [called("query", asked)[1]["cached"] for _ in range(2)] == [False, True]
+
+
+def test_what_relates_new_chunks_is_begun_once_its_file_and_its_model_are_known(tmp_path: Path) -> None:
+    with deployed(tmp_path, LEXIGRAPH_API_AUTH="gateway") as api:
+        assert called("manage", event("manage.relate"))[0] == 422
+    with deployed(tmp_path, LEXIGRAPH_API_AUTH="gateway", LEXIGRAPH_LLM="openai:test", LEXIGRAPH_RELATIONS="false") as api:
+        status, told = called("manage", event("manage.relate"))
+        assert (status, told["message"]) == (404, "path: no document was taken in from there")
+        invoke("start", message("start.created", version_id=api.put(HARBOUR)))
+        bring_in(run_of(api))
+        (record,) = api.stores.registry.documents(DEFAULT)
+        job = api.stores.registry.start_job(DEFAULT, "ingest", {})
+        asked = event("build.relate", job_id=job.id, source_id=record.source_id)
+        with pytest.raises(InvalidInput, match="new_count"):  # it has one chunk, and none of it is old
+            invoke("build", asked)
+        assert api.stores.registry.job(DEFAULT, job.id).status == "RUNNING", "others may try again"
+        failure = {"Error": "InvalidInput", "Cause": json.dumps({"errorType": "InvalidInput", "errorMessage": "new_count"})}
+        with pytest.raises(IngestFailed, match="new_count"):
+            invoke("finish", {**asked, "error": failure})
+        assert api.stores.registry.job(DEFAULT, job.id).reason == "new_count"
+        assert invoke("finish", {**asked, "error": failure}) is None, "driven on again, the job is opened"
+        told = {**event("finish.ended", input=json.dumps(asked))}
+        assert invoke("finish", told) is None
+        assert api.stores.registry.job(DEFAULT, job.id).reason == "the execution ended: ABORTED"
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ from tests.functions import ALL, KEY, Deployed, deployed, event, inbox, message
 from tests.laptop import content
 from tests.models import SentenceExtractor
 from tests.standins.lambda_runtime import LambdaRuntime
+from tests.standins.llm_server import ScriptedLLMServer
 
 DEFAULT = Tenant("default")
 HARBOUR = "# Harbour Office\n\nThe Harbour Office runs Lighthouse.\n\nTove Lund built Granite.\n"
@@ -211,3 +212,42 @@ def serving(port: int) -> Iterator[str]:
     finally:
         process.kill()
         process.wait(30)
+
+
+def test_new_chunks_are_related_through_the_gateway_and_the_state_machine(tmp_path: Path) -> None:
+    found, text = list[dict[str, Any]](), LONG.partition("## Room 6")[0]
+    model = {"LEXIGRAPH_API_AUTH": "gateway", "LEXIGRAPH_LLM": "openai:test"}
+    with ScriptedLLMServer(lambda _: {"relations": found}) as server:
+        model["LEXIGRAPH_LLM_OPTIONS"] = json.dumps({"base_url": server.base_url})
+        with deployed(tmp_path / "data", carried_out=True, **model) as made:
+            assert arrive(made, "start.created", version_id=made.put(text))["status"] == "SUCCEEDED"
+            found.append({"type": "CAUSES", "direction": "forward", "confidence": 0.8, "evidence": ""})
+            before = made.stores.graph.dump(DEFAULT)
+
+            asked = {"path": f"s3://{inbox()}/{KEY}", "inc_rel_only": "true", "detect_after": "true", "new_count": "2"}
+            again = {**asked, "rel_truncate": "200"}  # pairs that were asked about in the same way are not asked about again
+            wrong = {"path": asked["path"], "inc_rel_only": "true", "new_after": "chunk_900"}
+            with LambdaRuntime("manage", environment()) as function:
+                first, told, refused = (streamed(function, query) for query in (asked, again, wrong))
+            relations = made.stores.graph.dump(DEFAULT)
+            jobs = made.stores.registry.jobs(DEFAULT)
+
+    assert first[-2]["result"]["created"] == 1, "of the pairs that are further apart than an ingest asks about"
+    assert [data.get("stage") for data in told[1:2] + told[-3:]] == [
+        *("relation_incremental_start", "relation_incremental_done", "result", "done"),
+    ]
+    result = told[-2]["result"]
+    assert (result["mode"], result["new"], result["created"]) == ("relations_incremental", 2, result["pairs"] - 1)
+    assert relations != before
+    assert refused[-1]["stage"] == "error"
+    assert "new_after" in refused[-1]["error"]
+    assert [job.status for job in jobs] == ["FAILED", "SUCCEEDED", "SUCCEEDED", "SUCCEEDED"]
+
+
+def streamed(function: LambdaRuntime, query: dict[str, str]) -> list[dict[str, Any]]:
+    """Return the data of the events that the gateway's function answers with."""
+    many = {name: [value] for name, value in query.items()}
+    answer = function.invoke(event("manage.relate", queryStringParameters=query, multiValueQueryStringParameters=many))
+    assert answer.reply["statusCode"] == 200, answer
+    lines = str(answer.reply["body"]).splitlines()
+    return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]

@@ -28,7 +28,7 @@ BUDGETS = {
     "TopicBeamSearch": 4,
     "SemanticGuidedRetriever": 3,
     "MultihopRetriever": 5,
-    "MultidocRetriever": 2,
+    "MultidocRetriever": 1,
     "HybridRetriever": 3,
     "RecallRetriever": 3,
     "RecallSearch": 3,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SourceVersi
 from tests.laptop import laptop, open_laptop, write_pages
 from tests.standins.neptune import Fault, NeptuneStandIn
 from tests.standins.neptune_falkor import falkor
+from tests.standins.script import Script
 from tests.worlds import said, settle, show, take_out, version
 
 A = Tenant("a")
@@ -222,6 +223,20 @@ def test_an_entity_that_is_touched_while_it_is_derived_is_due_again(store: Neptu
     assert entity_id(A, "Paris") not in due
 
 
+def test_who_settles_late_what_another_has_settled_meanwhile_leaves_it_due(store: NeptuneGraphStore) -> None:
+    store.write(A, [curie()])
+    store.publish(A, [curie().source])
+    late = store.derive(A)
+    show(store, A, births())
+    assert not store.derive(A)
+
+    store.settle(A, late)
+
+    due = {e.id: e.df for e in store.derive(A).present}
+    assert due.keys() == {e.id for e in late.present}
+    assert due[entity_id(A, "Warsaw")] == 2
+
+
 def test_an_entity_that_gets_support_after_it_was_found_gone_stays(store: NeptuneGraphStore) -> None:
     show(store, A, curie())
     store.withdraw(A, [curie().source.id])
@@ -256,6 +271,34 @@ def test_a_closed_chunk_that_comes_back_half_collected_is_written_in_full(
         show(store, A, curie(now + 1))
         got = store.dump(A)
         assert {table: got[table] for table in expected} == expected, writes
+
+
+def test_a_writer_that_was_stopped_until_another_took_its_turn_changes_nothing_that_readers_see(
+    cluster: NeptuneStandIn, store: NeptuneGraphStore
+) -> None:
+    late = version(A, "Marie Curie", {"Prizes": FIRST["Prizes"], "Births": TWIN["Births"]}, number=2)
+    newer = version(A, "Marie Curie", {**FIRST, "Late": SECOND["Late"]}, number=2)
+    every = tuple({**late.placements, **newer.placements})
+
+    def shown() -> list[str]:
+        rows = store.evidence(A, EvidenceRequest(chunks=every, neighbours=False))
+        return sorted(row.value for row in rows)
+
+    expected = sorted(s.text for said_ in (*FIRST.values(), SECOND["Late"]) for s in said_)
+    for at in range(1, 20):
+        cluster.renew()
+        begin(store)
+        cluster.script = script = Script()
+        script.begin(at, "wait")
+        script.meanwhile = lambda: show(store, A, newer)
+        script.counting = True
+        with suppress(Conflict):  # stopped before it has looked which version is live
+            store.write(A, [late])
+        cluster.script = None
+        if not script.met:
+            break
+        assert shown() == expected, f"stopped before call {at}: {script.calls[-1]}"
+    assert at > 10
 
 
 def test_documents_that_share_everything_are_built_updated_and_removed_at_once(tmp_path: Path) -> None:

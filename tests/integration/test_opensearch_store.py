@@ -3,16 +3,20 @@
 import json
 import logging
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import opensearchpy
 import pytest
 
+from lexigraph.api.app import create_app
 from lexigraph.model.errors import InvalidInput, Misconfigured, StoreUnavailable
 from lexigraph.model.filters import parse_expression
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
+from lexigraph.settings import Settings
 from lexigraph.storage.factory import VectorStoreFactory
 from lexigraph.storage.protocols import SearchRequest, VectorRecord
 from lexigraph.storage.vector.opensearch import OpenSearchVectorStore
@@ -20,6 +24,9 @@ from lexigraph.storage.vector.opensearch_ids import DynamoIds
 from tests.contract.registry_fixtures import aws, aws_server  # noqa: F401  fixtures
 from tests.contract.vector_fixtures import DIMENSION, LABEL, random_units, unit
 from tests.contract.vector_waiting import WaitingVectorStore
+from tests.laptop import laptop, open_laptop, write_pages
+from tests.models import WordEmbedder
+from tests.server import Api, LaptopService, serving
 from tests.standins.aws_server import ENVIRONMENT, REGION, AwsServer
 from tests.standins.opensearch import MOST_BYTES, Fault, OpenSearchServer
 
@@ -160,19 +167,55 @@ def test_a_write_is_visible_when_searches_show_it_in_its_last_form(collection: O
 
     def asked_until_visible() -> int:
         for times in range(1, 20):
-            if store.visible(A, "chunk", ["a"]):
+            if store.visible(A, {"chunk": ["a"]}):
                 return times
         raise AssertionError("never visible")
 
     store.upsert(A, {"chunk": [record("a", "old text")]})
-    assert not store.visible(A, "chunk", ["a"])
+    assert not store.visible(A, {"chunk": ["a"]})
     assert asked_until_visible() > 1
     assert texts(store) == {"a": "old text"}
     store.upsert(A, {"chunk": [record("a", "new text")]})
-    assert texts(store) == {"a": "old text"} and not store.visible(A, "chunk", ["a"])
+    assert texts(store) == {"a": "old text"} and not store.visible(A, {"chunk": ["a"]})
     assert asked_until_visible() >= 1
     assert texts(store) == {"a": "new text"}
-    assert opened(collection).visible(A, "chunk", ["a"])
+    assert opened(collection).visible(A, {"chunk": ["a"]})
+
+
+def test_a_version_is_shown_when_searches_see_all_that_it_wrote(collection: OpenSearchServer, tmp_path: Path) -> None:
+    collection.slower = {"lexigraph-statement": 5, "lexigraph-topic": 3, "lexigraph-relation": 7, "lexigraph-tag": 9}
+    vectors = OpenSearchVectorStore(collection.connection, label=WordEmbedder.label, dimension=WordEmbedder.dimension)
+    stores = replace(open_laptop(tmp_path / "data"), vectors=vectors)
+    pages = write_pages(tmp_path / "pages", {"Tidewater": "Tidewater runs on Granite.\n\nMira Holm built Tidewater."})
+    laptop(tmp_path / "data", stores).ingest([pages])
+
+    found, there = vectors.stats(Tenant()), stores.graph.stats(Tenant())
+    assert found["statement"] == there["statements"] == 2
+    assert found["chunk"] == found["relation"] == there["chunks"]
+    assert found["topic"] == there["topics"]
+    vectors.close()
+
+
+def test_a_question_to_a_collection_that_does_not_answer_is_told_so_within_the_deadline(
+    collection: OpenSearchServer, tmp_path: Path
+) -> None:
+    collection.faults.extend([Fault(status=503)] * 1_000)
+    made = Settings(
+        data=tmp_path,
+        vector_store=collection.connection,
+        embedding_model="words",
+        embedding_dimension=WordEmbedder.dimension,
+        api_deadline=1.5,
+    )
+    service = LaptopService(made, embedder=WordEmbedder())
+    with serving(create_app(made, service)) as url:
+        api = Api(url, service.stores)
+        reply = api.client().post("/retrieve/traversal", json={"question": "Who built Tidewater?"})
+        api.close()
+    assert (reply.status_code, reply.json()["error"]) == (503, "store_unavailable"), reply.text
+    assert int(reply.headers["retry-after"]) > 0
+    assert len(collection.requests) > 1
+    service.close()
 
 
 def test_records_that_nobody_sees_yet_are_tagged_too(collection: OpenSearchServer, opened: Opener) -> None:
@@ -182,7 +225,7 @@ def test_records_that_nobody_sees_yet_are_tagged_too(collection: OpenSearchServe
     store.upsert(A, {"chunk": [record("a"), record("b", source="other")]})
     store.tag(A, [Source("s", "file:///s.md", "default", "S", {"year": 2020}, 2)])
     store.untag(A, ["s"], keep={"s": 2})
-    while not store.visible(A, "chunk", ["a", "b"]):
+    while not store.visible(A, {"chunk": ["a", "b"]}):
         assert len(collection.requests) < 100
     found = store.search_many(
         A, [SearchRequest("chunk", vector=EAST, filters=parse_expression(f"year == {y}")) for y in (1990, 2020)]
@@ -337,7 +380,7 @@ def test_the_factory_opens_a_collection_with_its_registry(
     store = VectorStoreFactory.for_vector_store(f"{classic.connection}&registry=ids")
     vector = np.eye(1, store.dimension, dtype=np.float32)[0]
     store.upsert(A, {"chunk": [record("a", vector=vector)]})
-    assert store.visible(A, "chunk", ["a"])
+    assert store.visible(A, {"chunk": ["a"]})
     store.close()
 
 
@@ -373,7 +416,7 @@ def test_a_document_that_the_registry_missed_is_read_once_and_taken_over(
     assert len(live) == 1
     store.upsert(A, {"chunk": [record("a", "second text")]})
     assert len(live) == 2  # searches did not show the first one yet
-    while not store.visible(A, "chunk", ["a"]):
+    while not store.visible(A, {"chunk": ["a"]}):
         assert len(classic.requests) < 100
     assert texts(store) == {"a": "second text"}
     assert store.ids(A, "chunk") == ["a"] and [r[3] for r in store.dump(A)["chunk"]] == ["second text"]

@@ -220,7 +220,7 @@ def test_the_phase_and_its_weights_follow_the_number_of_recalls(stores: Stores, 
 
 def test_only_results_are_noted_as_seen_and_only_after_they_were_scored(stores: Stores, session: str) -> None:
     found = recall(stores, "JWT authentication decisions", session, max_results=3)
-    seen = stores.registry.session(DEFAULT_TENANT, session).seen
+    seen = stores.registry.session(DEFAULT_TENANT, session, since=0.0).seen
     assert found.context
     assert set(seen) == {n.key for n in found.nodes}
 
@@ -330,7 +330,7 @@ def test_what_is_out_of_range_is_refused_by_name(
 ) -> None:
     with pytest.raises(InvalidInput, match=complaint):
         recall(stores, query, **{"session": args.pop("session_id", session), **args})
-    assert stores.registry.session(DEFAULT_TENANT, session).recalls == 0
+    assert stores.registry.session(DEFAULT_TENANT, session, since=0.0).recalls == 0
 
 
 HARD = [
@@ -463,7 +463,7 @@ def test_a_lost_store_is_an_error(tmp_path: Path, session: str) -> None:
             connection.execute("DROP TABLE said_in")
         with pytest.raises(StoreUnavailable):
             recall(stores, "JWT", session)
-        assert stores.registry.session(DEFAULT_TENANT, session).recalls == 0
+        assert stores.registry.session(DEFAULT_TENANT, session, since=0.0).recalls == 0
 
 
 async def _twice(ask: RecallRetriever, session: str) -> Mapping[str, Any]:
@@ -494,9 +494,9 @@ def test_what_recall_finds_can_be_answered_from(stores: Stores) -> None:
 
 
 def test_a_search_touches_no_session(stores: Stores) -> None:
-    before = stores.registry.session(DEFAULT_TENANT, "default")
+    before = stores.registry.session(DEFAULT_TENANT, "default", since=0.0)
     make_retriever("recall", stores.graph, stores.vectors, embedder=WordEmbedder()).retrieve(DEFAULT_TENANT, Question("JWT"))
-    assert stores.registry.session(DEFAULT_TENANT, "default") == before
+    assert stores.registry.session(DEFAULT_TENANT, "default", since=0.0) == before
 
 
 @pytest.mark.parametrize("order", [list(PAGES), list(reversed(PAGES))])

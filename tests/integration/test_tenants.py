@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def calls(index: LexicalGraphIndex) -> dict[str, Callable[[], Any]]:
         "graph.derive": lambda: s.graph.derive(THEIRS),
         "vectors.search_many": lambda: [hit for hits in s.vectors.search_many(THEIRS, searches) for hit in hits],
         "vectors.fetch": lambda: s.vectors.fetch(THEIRS, "chunk", chunks),
-        "vectors.visible": lambda: s.vectors.visible(THEIRS, "chunk", chunks),
+        "vectors.visible": lambda: s.vectors.visible(THEIRS, {"chunk": chunks}),
         "vectors.ids": lambda: s.vectors.ids(THEIRS, "chunk"),
         "vectors.stats": lambda: any(s.vectors.stats(THEIRS).values()),
         "vectors.dump": lambda: any(s.vectors.dump(THEIRS).values()),
@@ -92,10 +93,11 @@ def calls(index: LexicalGraphIndex) -> dict[str, Callable[[], Any]]:
         "registry.events": lambda: s.registry.events(THEIRS, job),
         "registry.records": lambda: s.registry.records(THEIRS, [document.source_id]),
         "registry.revision": lambda: s.registry.revision(THEIRS),
+        "registry.freshness": lambda: any(asdict(s.registry.freshness(THEIRS)).values()),
         "registry.keys": lambda: s.registry.keys(THEIRS),
         "registry.revoke_key": lambda: s.registry.revoke_key(THEIRS, OUR_KEY.id),
         "registry.claimed": lambda: s.registry.claimed(THEIRS, "file:///claimed"),
-        "registry.session": lambda: s.registry.session(THEIRS, "session").seen,
+        "registry.session": lambda: s.registry.session(THEIRS, "session", since=0.0).seen,
         "registry.stats": lambda: any(s.registry.stats(THEIRS).values()),
         "cache.get_many": lambda: any(s.cache.get_many(THEIRS, k, _keys(index)) for k in kinds),
         "cache.stats": lambda: any(s.cache.stats(THEIRS).values()),
@@ -138,7 +140,7 @@ def test_every_reading_call_of_the_protocols_is_tried(index: LexicalGraphIndex) 
     writes = {
         *("write", "publish", "withdraw", "set_synonyms", "collect", "settle", "upsert", "tag", "untag", "delete", "put"),
         *("save", "forget", "lease", "start_job", "add_events", "finish_job", "put_many", "own", "disown", "close"),
-        *("relate", "add_key", "touch", "ordinals", "claim", "drop"),
+        *("relate", "add_key", "touch", "ordinals", "claim", "clear", "drop"),
         # whose it is stands in the answer: who asks is not known yet, or is the server itself
         *("key", "unfinished"),
     }

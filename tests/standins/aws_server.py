@@ -17,8 +17,10 @@ from urllib.parse import parse_qs, urlsplit
 
 from lexigraph.storage.registry.dynamodb_table import create_table_request, time_to_live_request
 from tests.standins.loopback import LoopbackServer, hang_up, send
+from tests.standins.script import Script
 
 REGION = "eu-west-1"
+ACCOUNT = "123456789012"
 ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}  # of clients that tests start
 _JSON = "application/x-amz-json-1.0"
 
@@ -27,15 +29,25 @@ _JSON = "application/x-amz-json-1.0"
 class Fault:
     """What happens to the next ``times`` requests of an operation.
 
-    ``cut`` carries a request out and closes the connection without a reply; ``unprocessed`` carries out the first item of a
-    batch only; ``conflict`` cancels a transaction because of another. Any other word is the code of an error, with
-    ``status``, and nothing is carried out.
+    ``cut`` carries a request out and closes the connection without a reply, ``drop`` does not carry it out; ``unprocessed``
+    carries out the first item of a batch only; ``conflict`` cancels a transaction because of another. Any other word is the
+    code of an error, with ``status``, and nothing is carried out.
     """
 
     operation: str
     kind: str
     times: int
     status: int
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a table and a bucket held."""
+
+    table: str
+    bucket: str
+    items: Any
+    objects: dict[str, bytes]
 
 
 class _CopyOnce:
@@ -56,7 +68,10 @@ class _CopyOnce:
 
 
 class AwsServer(LoopbackServer):
-    """moto's DynamoDB and S3 at ``url``. ``calls`` counts requests: DynamoDB's operations, ``S3 PUT``, ``S3 GET list``."""
+    """moto's DynamoDB and S3 at ``url``. ``calls`` counts requests: DynamoDB's operations, ``S3 PUT``, ``S3 GET list``.
+
+    What a ``script`` says of a request goes before the faults announced to :meth:`failing`.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,6 +79,7 @@ class AwsServer(LoopbackServer):
         from moto.dynamodb import models
 
         self.calls: Counter[str] = Counter()
+        self.script: Script | None = None
         self._faults: list[Fault] = []
         self._made: set[str] = set()
         self._moto, self._one_at_a_time = BotocoreStubber(), Lock()
@@ -101,6 +117,29 @@ class AwsServer(LoopbackServer):
         pages = self.client("dynamodb").get_paginator("scan").paginate(TableName=table)
         return [item for page in pages for item in page["Items"]]
 
+    def saved(self, table: str, bucket: str) -> "Saved":
+        """Return all that a table and a bucket hold."""
+        s3 = self.client("s3")
+        listed = s3.list_objects_v2(Bucket=bucket).get("Contents", ())
+        objects = {o["Key"]: s3.get_object(Bucket=bucket, Key=o["Key"])["Body"].read() for o in listed}
+        return Saved(table, bucket, copy.deepcopy(self._table(table).items), objects)
+
+    def restore(self, saved: "Saved") -> None:
+        """Hold again what was saved."""
+        s3 = self.client("s3")
+        for there in s3.list_objects_v2(Bucket=saved.bucket).get("Contents", ()):
+            if there["Key"] not in saved.objects:
+                s3.delete_object(Bucket=saved.bucket, Key=there["Key"])
+        for key, data in saved.objects.items():
+            s3.put_object(Bucket=saved.bucket, Key=key, Body=data)
+        with self._one_at_a_time:
+            self._table(saved.table).items = copy.deepcopy(saved.items)
+
+    def _table(self, name: str) -> Any:
+        from moto.dynamodb.models import dynamodb_backends
+
+        return dynamodb_backends[ACCOUNT][REGION].tables[name]
+
     @contextmanager
     def failing(self, operation: str, kind: str, times: int = 1, status: int = 400) -> Iterator[Fault]:
         """Let requests of an operation fail; all that were announced must have happened at the end."""
@@ -114,15 +153,19 @@ class AwsServer(LoopbackServer):
 
     def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
         operation = _operation(request)
+        fault = self.scripted(operation)
         with self._one_at_a_time:
             self.calls[operation] += 1
-            fault = next((f for f in self._faults if f.operation == operation and f.times > 0), None)
+            if fault is None:
+                fault = next((f for f in self._faults if f.operation == operation and f.times > 0), None)
             if fault:
                 fault.times -= 1
         if fault is None:
             self._reply(request, *self._carry_out(request, body))
         elif fault.kind == "cut":
             self._carry_out(request, body)
+            hang_up(request)
+        elif fault.kind == "drop":
             hang_up(request)
         elif fault.kind == "unprocessed":
             self._reply(request, *self._first_of_batch(request, body))
@@ -135,6 +178,21 @@ class AwsServer(LoopbackServer):
             reasons = {"CancellationReasons": [{"Code": "None"}, {"Code": "TransactionConflict"}]} if cancelled else {}
             told = json.dumps({"__type": f"com.amazonaws.dynamodb#{kind}", "message": "as the test wants", **reasons})
             send(request, fault.status, told.encode(), _JSON)
+
+    def scripted(self, operation: str) -> Fault | None:
+        """Return what the script has for a request; the busy take turns with the ways there are to be busy."""
+        word = self.script.next(operation) if self.script else ""
+        of_s3, odd = operation.startswith("S3"), self.calls[operation] % 2
+        kinds = {
+            "denied": ("AccessDenied", 403) if of_s3 else ("AccessDeniedException", 400),
+            "busy": ("SlowDown", 503) if of_s3 else ("ProvisionedThroughputExceededException", 400),
+        }
+        kind, status = kinds.get(word, (word, 400))
+        if word == "busy" and odd and operation.startswith("Batch"):
+            kind = "unprocessed"
+        if word == "busy" and odd and operation.startswith("Transact"):
+            kind = "conflict"
+        return Fault(operation, kind, 1, status) if word else None
 
     def _carry_out(self, request: BaseHTTPRequestHandler, body: bytes) -> tuple[int, dict[str, Any], bytes]:
         from botocore.awsrequest import AWSPreparedRequest
@@ -158,7 +216,9 @@ class AwsServer(LoopbackServer):
         for name, value in headers.items():
             if name.lower() not in ("content-length", "server", "date", "connection"):
                 request.send_header(name, str(value))
-        request.send_header("Content-Length", str(len(body)))
+        # to HEAD the length of what is not sent
+        length = {name.lower(): value for name, value in headers.items()}.get("content-length", len(body))
+        request.send_header("Content-Length", str(length if request.command == "HEAD" else len(body)))
         request.end_headers()
         request.wfile.write(body)
 

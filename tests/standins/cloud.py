@@ -12,11 +12,10 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import unquote
 
-from tests.standins.aws_server import REGION, AwsServer
-from tests.standins.loopback import send
+from tests.standins.aws_server import ACCOUNT, REGION, AwsServer
+from tests.standins.loopback import hang_up, send
 
 Handler = Callable[[dict[str, Any]], Any]
-ACCOUNT = "123456789012"
 _INVOKE = "/2015-03-31/functions/"
 
 
@@ -50,6 +49,13 @@ class Cloud(AwsServer):
             default_user_config["stepfunctions"]["execute_state_machine"] = False
             os.environ.pop("MOTO_PORT", None)
 
+    def forget_executions(self) -> None:
+        """Let there be no execution, so that one of the same name may begin again."""
+        from moto.stepfunctions.models import stepfunctions_backends
+
+        for machine in stepfunctions_backends[ACCOUNT][REGION].state_machines:
+            machine.executions.clear()
+
     def ended(self, execution: str, seconds: float = 60.0) -> dict[str, Any]:
         """Return an execution when it is over."""
         states, deadline = self.client("stepfunctions"), time.monotonic() + seconds
@@ -62,7 +68,7 @@ class Cloud(AwsServer):
         if request.path.startswith(_INVOKE):
             self._invoke(request, unquote(request.path.removeprefix(_INVOKE).partition("/")[0]), body)
         elif request.headers.get("X-Amz-Target", "").startswith("AWSStepFunctions"):
-            self._reply(request, *self._step_functions(request, body))
+            self._start(request, body)
         else:
             super().answer(request, body)
 
@@ -75,6 +81,16 @@ class Cloud(AwsServer):
         except Exception as error:  # noqa: BLE001  # what a function raises is its reply
             told = {"errorType": type(error).__name__, "errorMessage": str(error)}
             send(request, 200, json.dumps(told).encode(), "application/json", X_Amz_Function_Error="Unhandled")
+
+    def _start(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
+        """Answer a request to Step Functions, or let it fail as the script says."""
+        fault = self.scripted(f"States {request.headers['X-Amz-Target'].rpartition('.')[2]}")
+        if fault and fault.kind not in ("cut", "drop"):
+            told = {"__type": fault.kind if fault.kind.startswith("Access") else "ThrottlingException", "message": ""}
+            return send(request, 400, json.dumps(told).encode(), "application/x-amz-json-1.0")
+        if fault is None or fault.kind == "cut":
+            answer = self._step_functions(request, body)
+        return hang_up(request) if fault else self._reply(request, *answer)
 
     def _step_functions(self, request: BaseHTTPRequestHandler, body: bytes) -> tuple[int, dict[str, Any], bytes]:
         from botocore.awsrequest import AWSPreparedRequest

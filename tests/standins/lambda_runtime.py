@@ -53,7 +53,7 @@ class LambdaRuntime(LoopbackServer):
             "LAMBDA_TASK_ROOT": str(ROOT),
             "_HANDLER": handler,
             "POWERTOOLS_TRACE_DISABLED": "true",
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": os.pathsep.join(filter(None, (self._environment.get("PYTHONPATH"), str(ROOT)))),
         }
         self._process = subprocess.Popen(
             [sys.executable, "-m", "awslambdaric", handler], env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True
@@ -72,15 +72,18 @@ class LambdaRuntime(LoopbackServer):
         self._events.put(json.dumps(event))
         return self._until(self._answers, seconds)
 
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
     def processor_seconds(self) -> float:
         """The processor time that the process has taken."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return processor_seconds(self.pid)
 
     def memory_mb(self) -> float:
         """The most memory that the process has held."""
-        status = Path(f"/proc/{self._process.pid}/status").read_text()
-        return int(status.partition("VmHWM:")[2].split()[0]) / 1_024
+        return memory_mb(self.pid)
 
     def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
         if request.path == f"{_INVOCATION}next":
@@ -109,3 +112,15 @@ class LambdaRuntime(LoopbackServer):
                 output = self._process.stdout.read() if ended and self._process.stdout else ""
                 assert not ended, f"{self._name} ended: {output[-2_000:]}"
                 assert time.monotonic() < deadline, f"{self._name} does not answer"
+
+
+def processor_seconds(pid: int) -> float:
+    """Return the processor time that a process has taken."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def memory_mb(pid: int) -> float:
+    """Return the most memory that a process has held."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1_024

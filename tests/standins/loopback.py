@@ -28,7 +28,11 @@ class LoopbackServer:
                     super().handle()
 
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                length = int(self.headers.get("Content-Length") or 0)
+                body = self.rfile.read(length)
+                if len(body) < length:  # the client died while it sent
+                    self.close_connection = True
+                    return
                 try:
                     server.answer(self, body)
                 except (BrokenPipeError, ConnectionResetError):

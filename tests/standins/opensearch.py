@@ -1,9 +1,12 @@
 """A collection of OpenSearch Serverless: the part of its REST API that the store uses, refusing what the service refuses.
 
-Nothing is shown to searches at once when ``delay`` says so: a write is seen after that many more searches. A collection of
-the ``classic`` generation makes document ids itself, ``nextgen`` takes ours. Faults are given one request each.
+Nothing is shown to searches at once when ``delay`` says so: a write is seen after that many more searches, in an index
+named in ``slower`` after as many as it says. A collection of
+the ``classic`` generation makes document ids itself, ``nextgen`` takes ours. Faults are given one request each, or come
+from a script.
 """
 
+import copy
 import hashlib
 import json
 import re
@@ -21,6 +24,7 @@ from botocore.credentials import Credentials
 from tests.standins.aws_server import ENVIRONMENT, REGION
 from tests.standins.loopback import LoopbackServer, hang_up, send
 from tests.standins.opensearch_index import Index, Json, Refusal, invalid
+from tests.standins.script import Script
 
 KEY, SECRET = ENVIRONMENT.values()
 MOST_BYTES = 10 * 2**20
@@ -51,7 +55,9 @@ class OpenSearchServer(LoopbackServer):
         super().__init__()
         self.generation, self.delay = generation, delay
         self.indexes: dict[str, Index] = {}
+        self.slower: dict[str, int] = {}  # by the beginning of an index's name
         self.faults: deque[Fault] = deque()
+        self.script: Script | None = None
         self._coming: deque[tuple[int, Index, str, Json | None]] = deque()
         self._searches, self._ids = 0, count(1)
 
@@ -67,9 +73,9 @@ class OpenSearchServer(LoopbackServer):
     def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
         lines = [json.loads(line) for line in body.split(b"\n") if line]
         self.record(request, {"method": request.command, "path": request.path, "lines": lines, "bytes": len(body)})
-        fault = None
+        fault = self._scripted(request.path)
         with self._lock:
-            if self.faults and request.path.endswith(self.faults[0].path):
+            if fault is None and self.faults and request.path.endswith(self.faults[0].path):
                 fault = self.faults.popleft()
             try:
                 self._check_signature(request, body)
@@ -91,6 +97,18 @@ class OpenSearchServer(LoopbackServer):
         return send(request, status, content, "application/json")
 
     # ------------------------------------------------------------ requests
+
+    def _scripted(self, path: str) -> Fault | None:
+        """Return what the script has for a request; the busy take turns with the ways there are to be busy."""
+        word = self.script.next(f"OpenSearch {path.rpartition('/')[2]}") if self.script else ""
+        several, turn = path in ("/_bulk", "/_msearch"), len(self.requests) % 3
+        faults = {
+            "drop": Fault(lost=True),
+            "cut": Fault(cut=True),
+            "busy": Fault(status=429, item=0) if several and turn else Fault(status=(429, 503, 409)[turn]),
+            "denied": Fault(status=400),
+        }
+        return faults[word] if word else None
 
     def _check_signature(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
         """Refuse what is not signed for ``aoss`` with our key, down to the last byte of the body."""
@@ -154,7 +172,8 @@ class OpenSearchServer(LoopbackServer):
         return {"_index": name, "_id": made, "result": "created"}
 
     def _write(self, index: Index, id_: str, source: Json | None) -> None:
-        self._coming.append((self._searches + self.delay, index, id_, source))
+        delay = next((d for begin, d in self.slower.items() if index.name.startswith(begin)), self.delay)
+        self._coming.append((self._searches + delay, index, id_, source))
 
     def _bulk(self, lines: deque[Json], fault: Fault | None) -> Json:
         items: list[Json] = []
@@ -193,9 +212,7 @@ class OpenSearchServer(LoopbackServer):
 
     def _msearch(self, lines: list[Json], fault: Fault | None) -> Json:
         self._searches += 1
-        while self._coming and self._coming[0][0] < self._searches:
-            _, index, id_, source = self._coming.popleft()
-            index.show(id_, source)
+        self._show(self._searches)
         responses: list[Json] = []
         for header, body in zip(lines[::2], lines[1::2], strict=True):
             try:
@@ -209,6 +226,30 @@ class OpenSearchServer(LoopbackServer):
             except Refusal as error:
                 responses.append({"error": error.error, "status": error.status})
         return {"responses": responses}
+
+    def _show(self, until: float) -> None:
+        coming, self._coming = self._coming, deque()
+        for due, index, id_, source in coming:
+            if due < until:
+                index.show(id_, source)
+            else:
+                self._coming.append((due, index, id_, source))
+
+    def show_all(self) -> None:
+        """Let searches see all that was written."""
+        with self._lock:
+            self._show(float("inf"))
+
+    def saved(self) -> dict[str, Index]:
+        """Return what the collection holds, all of it shown."""
+        self.show_all()
+        return copy.deepcopy(self.indexes)
+
+    def restore(self, saved: dict[str, Index]) -> None:
+        """Hold again what was saved."""
+        with self._lock:
+            self._coming.clear()
+            self.indexes = copy.deepcopy(saved)
 
     def _expanded(self, names: str) -> list[Index]:
         return [

@@ -491,7 +491,7 @@ def test_as_a_retriever_it_returns_the_statements_of_the_same_sections(stores: S
     sections = {s["section_id"]: s["relevance_score"] for s in context(stores, **args)["sections"]}
     assert {s.chunk_id for s in found.statements} == set(sections)
     assert max(s.score for s in found.statements) == max(sections.values())
-    assert found.calls == {"vector": 1, "graph": 2}
+    assert found.calls == {"vector": 1, "graph": 1}
 
 
 def test_as_a_retriever_it_goes_by_words_when_the_embedding_fails(stores: Stores) -> None:

@@ -52,12 +52,16 @@ class Settings(BaseSettings):
 
     # where things are kept; empty connection strings follow from `data`
     data: Path = Field(Path(".lexigraph"), description="folder of the embedded stores")
-    graph_store: str = Field("", description="neptune-db://HOST[:PORT] or sqlite:///PATH")
-    vector_store: str = Field("", description="aoss://https://HOST or sqlite:///PATH")
-    document_store: str = Field("", description="s3://BUCKET/PREFIX[?region=REGION&endpoint=URL] or file:///PATH")
-    registry: str = Field("", description="dynamodb://TABLE[?region=REGION&endpoint=URL] or sqlite:///PATH")
-    artefact_store: str = Field("", description="s3://BUCKET/PREFIX or file:///PATH: what steps of an ingest hand on")
-    cache: str = Field("", description="dynamodb://TABLE[?...], sqlite:///PATH, or none; may be shared by several databases")
+    graph_store: str = Field("", description="neptune-db://HOST[:PORT][?OPTIONS] or sqlite:///PATH")
+    vector_store: str = Field("", description="aoss://https://HOST[?OPTIONS] or sqlite:///PATH")
+    document_store: str = Field("", description="s3://BUCKET/PREFIX[?OPTIONS] or file:///PATH")
+    registry: str = Field("", description="dynamodb://TABLE[?OPTIONS] or sqlite:///PATH")
+    artefact_store: str = Field(
+        "", description="s3://BUCKET/PREFIX[?OPTIONS] or file:///PATH: what steps of an ingest hand on"
+    )
+    cache: str = Field(
+        "", description="dynamodb://TABLE[?OPTIONS], sqlite:///PATH, or none; may be shared by several databases"
+    )
     tenant: str = Field("default", description="who owns what is read and written")
 
     # models
@@ -110,7 +114,9 @@ class Settings(BaseSettings):
     ingest_roots: list[Path] = Field([Path()], description="folders whose files /ingest may take in (JSON list)")
 
     # on AWS
-    inbox: str = Field("", description="s3://BUCKET[/PREFIX] where files to take in are put, as TENANT/NAMESPACE/NAME")
+    inbox: str = Field(
+        "", description="s3://BUCKET[/PREFIX][?OPTIONS] where files to take in are put, as TENANT/NAMESPACE/NAME"
+    )
     workflow: str = Field("", description="ARN of the state machine that takes files in; empty: this process does")
     usage_keys: dict[str, str] = Field(
         default_factory=dict, description="key of the gateway's usage plan by tenant, '*' for all others (JSON)"

@@ -1,5 +1,6 @@
 """What a process remembers: vectors of questions and whole answers, by tenant, bounded and short-lived."""
 
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -68,11 +69,42 @@ class Remembered(Generic[T]):
             self._kept = OrderedDict((key, kept) for key, kept in self._kept.items() if key[0] != tenant)
 
 
-class RememberingEmbedder:
-    """An embedder for one tenant that does not embed the same question twice."""
+class Clearings:
+    """How often each tenant had been cleared when the registry was last asked, which all processes ask.
 
-    def __init__(self, embedder: Embedder, tenant: str, known: Memory[FloatArray]) -> None:
-        self._embedder, self._tenant, self._known = embedder, tenant, known
+    What it said holds for ``seconds``. ``alone``: nobody else knows what this process remembers. Safe between threads.
+    """
+
+    def __init__(self, seconds: float, *, alone: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._seconds, self._alone, self._clock = seconds, alone, clock
+        self._known: dict[str, tuple[float, int | None]] = {}
+        self._lock = Lock()
+
+    def note(self, tenant: str, cleared: int) -> bool:
+        """Note what the registry said; tell whether what was remembered before is to be forgotten."""
+        with self._lock:
+            _, before = self._known.get(tenant, (0.0, None))
+            self._known[tenant] = self._clock() + self._seconds, cleared
+            return self._alone if before is None else before != cleared
+
+    def due(self, tenant: str) -> bool:
+        """Whether the registry has to be asked again: True once, then not for as many seconds."""
+        with self._lock:
+            until, before = self._known.get(tenant, (-math.inf, None))
+            if self._clock() < until:
+                return False
+            self._known[tenant] = self._clock() + self._seconds, before
+            return True
+
+
+class RememberingEmbedder:
+    """An embedder for one tenant that does not embed the same question twice.
+
+    ``cleared`` is asked before a vector is used again: True when it was to be forgotten.
+    """
+
+    def __init__(self, embedder: Embedder, tenant: str, known: Memory[FloatArray], cleared: Callable[[], bool]) -> None:
+        self._embedder, self._tenant, self._known, self._cleared = embedder, tenant, known, cleared
         self.label, self.dimension = embedder.label, embedder.dimension
 
     def embed_passages(self, texts: Sequence[str]) -> FloatArray:
@@ -82,6 +114,8 @@ class RememberingEmbedder:
     def embed_questions(self, texts: Sequence[str]) -> FloatArray:
         """Return the vectors of questions."""
         found: dict[str, Any] = {text: self._known.get((self._tenant, self.label, text)) for text in texts}
+        if any(vector is not None for vector in found.values()) and self._cleared():
+            found = dict.fromkeys(found)
         if new := [text for text, vector in found.items() if vector is None]:
             with in_general_words():
                 vectors = self._embedder.embed_questions(new)

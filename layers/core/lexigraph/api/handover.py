@@ -1,17 +1,24 @@
 """Handing over what is to be taken in or removed to whoever does it elsewhere; without that a server does it itself."""
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any, BinaryIO, Protocol
-from urllib.parse import urlsplit
 
 from lexigraph.ingestion.file_run import begin
-from lexigraph.ingestion.jobs import KIND, file_type
-from lexigraph.ingestion.workflow import Inbox, Offer, Workflow
+from lexigraph.ingestion.jobs import KIND, RELATE, file_type
+from lexigraph.ingestion.load import FileItem
+from lexigraph.ingestion.relations import NewChunks
+from lexigraph.ingestion.workflow import OFFERED_SECONDS, Inbox, Located, Offer, Workflow
 from lexigraph.model.errors import InvalidInput, LexigraphError, NotFound, in_general
 from lexigraph.model.ids import source_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import JobRecord, Registry
 
 NO_CLAIM = "0" * 32
+MAX_FETCHED_BYTES = 10_000_000
 
 
 class Handover(Protocol):
@@ -26,6 +33,12 @@ class Handover(Protocol):
     def ingest(self, tenant: Tenant, namespace: str, path: str, *, incremental: bool, relations: bool) -> JobRecord:
         """Have a file taken in that lies there already. Raise ``InvalidInput`` for another place, ``NotFound``."""
 
+    def relate(self, tenant: Tenant, path: str, what: NewChunks) -> JobRecord:
+        """Have the new chunks of the document taken in from ``path`` related to others. Raise as :meth:`ingest`."""
+
+    def fetch(self, tenant: Tenant, path: str, folder: Path) -> FileItem:
+        """Read a file that lies there into a folder. Raise as :meth:`ingest`."""
+
     def remove(self, tenant: Tenant, document_id: str) -> JobRecord:
         """Have a document removed. Raise ``NotFound``."""
 
@@ -39,26 +52,19 @@ class WorkflowHandover:
     def send(self, tenant: Tenant, namespace: str, name: str, file: BinaryIO) -> JobRecord:
         """Put a file into the inbox."""
         job, key = self._awaited(tenant, namespace, name)
-        try:
+        with self._or_failed(tenant, job):
             self._inbox.put(key, file, job.id)
-        except LexigraphError as error:
-            self._registry.finish_job(tenant, job.id, "FAILED", {}, in_general(error))
-            raise
         return job
 
     def offer(self, tenant: Tenant, namespace: str, name: str) -> tuple[JobRecord, Offer]:
         """Let a client put a file into the inbox."""
         file_type(name)
-        job, key = self._awaited(tenant, namespace, name)
+        job, key = self._awaited(tenant, namespace, name, seconds=OFFERED_SECONDS)
         return job, self._inbox.offer(key, job.id)
 
     def ingest(self, tenant: Tenant, namespace: str, path: str, *, incremental: bool, relations: bool) -> JobRecord:
         """Run the workflow over a file of the inbox: ``s3://BUCKET/[PREFIX/]TENANT/NAMESPACE/NAME``."""
-        parts = urlsplit(path)
-        key = path.removeprefix(f"s3://{parts.netloc}/")
-        at = self._inbox.located(parts.netloc, key) if parts.scheme == "s3" else None
-        if at is None or at.tenant != tenant:
-            raise InvalidInput(f"path: name a file of the inbox, s3://{self._inbox.place.name}/{tenant}/NAMESPACE/NAME")
+        at, key = self._named(tenant, path)
         if namespace not in ("default", at.namespace):
             raise InvalidInput("namespace: a file of the inbox has that of its path; leave it out")
         if (found := self._inbox.found(key)) is None:
@@ -70,8 +76,36 @@ class WorkflowHandover:
         order = (claim.order if claim else NO_CLAIM) + "~"
         run = begin(self._registry, tenant, at.namespace, at.uri, file_type(at.name), order, kind=KIND, job_id=job.id)
         if run and run.job_id == job.id:
-            self._workflow.ingest(run, found)
+            with self._or_failed(tenant, job):
+                self._workflow.ingest(run, found)
         return self._registry.job(tenant, job.id)
+
+    def relate(self, tenant: Tenant, path: str, what: NewChunks) -> JobRecord:
+        """Run the workflow over a document that a file of the inbox is, whether it still lies there or not."""
+        at, _ = self._named(tenant, path)
+        document = source_id(tenant, at.namespace, at.uri)
+        if self._registry.document(tenant, document) is None:
+            raise NotFound("path: no document was taken in from there")
+        asked = {"namespace": at.namespace, "resumable": True, RELATE: {"name": at.uri, "what": asdict(what)}}
+        job = self._registry.start_job(tenant, KIND, asked)
+        with self._or_failed(tenant, job):
+            self._workflow.relate(tenant, job.id, document, asdict(what))
+        return job
+
+    def fetch(self, tenant: Tenant, path: str, folder: Path) -> FileItem:
+        """Read a file of the inbox into a folder. Raise ``InvalidInput`` also for one that is too large to be read here."""
+        at, key = self._named(tenant, path)
+        type_ = file_type(at.name)
+        if (found := self._inbox.found(key)) is None:
+            raise NotFound("path: no such file")
+        if found.size > MAX_FETCHED_BYTES:
+            raise InvalidInput(
+                f"path: {found.size:,} bytes; at most {MAX_FETCHED_BYTES:,} are read while you wait: send a part as text, "
+                "or ask a server on your own machine"
+            )
+        file = folder / at.name[-60:]
+        self._inbox.fetch(found, file)
+        return FileItem(file, at.uri, type_)
 
     def remove(self, tenant: Tenant, document_id: str) -> JobRecord:
         """Remove a document, and its file from the inbox, lest it be taken in once more."""
@@ -79,16 +113,37 @@ class WorkflowHandover:
         if record is None:
             raise NotFound(f"no document {document_id!r}")
         job = self._registry.start_job(tenant, "remove", {"source_ids": [document_id], "resumable": True})
-        if key := self._inbox.key_of(record.uri):
-            self._inbox.delete(key)
-        self._workflow.remove_documents(tenant, job.id, [document_id])
+        with self._or_failed(tenant, job):
+            if key := self._inbox.key_of(record.uri):
+                self._inbox.delete(key)
+            self._workflow.remove_documents(tenant, job.id, [document_id])
         return job
 
-    def _awaited(self, tenant: Tenant, namespace: str, name: str) -> tuple[JobRecord, str]:
-        """Start the job that waits for a file; return where that belongs."""
+    def _named(self, tenant: Tenant, path: str) -> tuple[Located, str]:
+        """Return what lies at a path of the inbox, and its key. Raise ``InvalidInput`` for another place."""
+        bucket, _, key = path.removeprefix("s3://").partition("/")
+        at = None
+        with suppress(InvalidInput):
+            at = self._inbox.located(bucket, key) if path.startswith("s3://") else None
+        if at is None or at.tenant != tenant:
+            raise InvalidInput(f"path: name a file of the inbox, s3://{self._inbox.place.name}/{tenant}/NAMESPACE/NAME")
+        return at, key
+
+    @contextmanager
+    def _or_failed(self, tenant: Tenant, job: JobRecord) -> Iterator[None]:
+        """Let a job that cannot be begun say so: nobody else will."""
+        try:
+            yield
+        except LexigraphError as error:
+            self._registry.finish_job(tenant, job.id, "FAILED", {"error": error.code}, in_general(error))
+            raise
+
+    def _awaited(self, tenant: Tenant, namespace: str, name: str, *, seconds: int = 0) -> tuple[JobRecord, str]:
+        """Start the job that waits for a file, one to be sent within so many seconds; return where that belongs."""
         key = self._inbox.key(tenant, namespace, name)
         uri = self._inbox.located(self._inbox.place.name, key).uri
-        request = {**_request(uri, namespace), "incremental": True, "upload": {"path": "", "uri": uri}}
+        waits = {"until": time.time() + seconds, "seconds": seconds} if seconds else {}
+        request = {**_request(uri, namespace), "incremental": True, "upload": {"path": "", "uri": uri, **waits}}
         return self._registry.start_job(tenant, KIND, request), key
 
 

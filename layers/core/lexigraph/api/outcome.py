@@ -1,14 +1,33 @@
-"""What is answered of a job that is over and did not do what was asked for."""
+"""What is answered of a job: how it stands, and when it is over and did not do what was asked for."""
 
+import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import PurePath
 
 from lexigraph.api.errors import RETRY_SECONDS, ApiError
-from lexigraph.model.errors import ModelUnavailable, StoreUnavailable
+from lexigraph.model.errors import ModelUnavailable, NotFound, StoreUnavailable
 from lexigraph.storage.protocols import JobRecord
 
 _PASSING = frozenset({StoreUnavailable.code, ModelUnavailable.code})
 _SHOWN = 3
+UPLOAD_GRACE_SECONDS = 900.0  # for a file that was begun to be sent at the last moment, and for the news of it
+
+
+def standing(job: JobRecord, now: float | None = None) -> JobRecord:
+    """Return a job as it stands at a time (seconds since the epoch; default now).
+
+    One that waits for a file has failed when that did not come while its address was good, with a grace. Nothing is
+    written: a file that comes all the same is taken in, and the job goes on.
+    """
+    until = (job.request.get("upload") or {}).get("until")
+    if until is None or job.status != "RUNNING" or job.seq:
+        return job
+    if (time.time() if now is None else now) < until + UPLOAD_GRACE_SECONDS:
+        return job
+    within = round((job.request["upload"]["seconds"] + UPLOAD_GRACE_SECONDS) / 60)
+    reason = f"the upload did not arrive within {within} minutes: ask for another address and send it there"
+    return replace(job, status="FAILED", result={"error": NotFound.code}, reason=reason)
 
 
 def check_over(job: JobRecord) -> None:

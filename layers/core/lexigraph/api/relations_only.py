@@ -8,12 +8,11 @@ from fastapi import Depends, Query
 from lexigraph.api.errors import ApiError
 from lexigraph.api.limits import FLAG, NUMBER, TEXT, WHOLE
 from lexigraph.api.service import Service
-from lexigraph.ingestion.jobs import inside
-from lexigraph.ingestion.relations import NewChunks
+from lexigraph.ingestion.jobs import RELATE, inside
+from lexigraph.ingestion.relations import NO_MODEL, NewChunks
+from lexigraph.model.errors import InvalidInput
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import JobRecord
-
-RELATE = "relate"
 
 
 def _asked(
@@ -61,7 +60,10 @@ def begin_relate(service: Service, tenant: Tenant, path: str, what: NewChunks) -
     Raise ``InvalidInput`` for a boundary that is none, or without a language model, ``NotFound`` for no such document.
     """
     if service.handover:
-        raise ApiError(422, "inc_rel_only: is not offered where files are handed over; ingest the file anew")
+        if service.settings.llm == "none":  # a job done elsewhere would say so much later
+            raise InvalidInput(NO_MODEL)
+        what.checked(service.settings)
+        return service.handover.relate(tenant, path, what)
     name = inside(path, service.settings).as_uri()
     service.index.document(name, tenant=tenant)
     what.checked(service.settings)

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
 from threading import Lock
@@ -13,19 +14,20 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, Request
 
 from lexigraph.answering.query_engine import LexicalGraphQueryEngine
-from lexigraph.api.caches import Memory, Remembered, RememberingEmbedder
+from lexigraph.api.caches import Clearings, Memory, Remembered, RememberingEmbedder
 from lexigraph.api.errors import too_late
 from lexigraph.api.watch import WatchedModel
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.protocols import Embedder, FloatArray, LanguageModel
+from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.relations import RelationCounts
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.catalogue import Retriever, make_retriever
 from lexigraph.retrieval.retrievers.recall import RecallRetriever
 from lexigraph.settings import Settings
 from lexigraph.storage.factory import open_stores
-from lexigraph.storage.protocols import Stores
+from lexigraph.storage.protocols import Freshness, Stores
 
 if TYPE_CHECKING:
     from lexigraph.api.handover import Handover
@@ -41,6 +43,8 @@ _WAITING = 40  # of those that wait for a job
 _ENGINES = 256
 _EMBEDDINGS, _EMBEDDING_SECONDS = 2_048, 3_600.0
 _ANSWERS, _ANSWER_SECONDS = 512, 900.0
+_STORE_SHARE = 0.8  # of the deadline, after which a store that does not answer is told of instead of waited for
+_CLEARED_SECONDS = 60.0  # for which vectors are used without asking whether somebody else has cleared them
 
 
 class Service:
@@ -61,7 +65,7 @@ class Service:
     ) -> None:
         self.settings, self.shared = settings, shared
         self._owns_stores = stores is None
-        self._stores = Lazy(lambda: stores or open_stores(settings))
+        self._stores = Lazy(lambda: stores or open_stores(settings, seconds=_STORE_SHARE * settings.api_deadline))
         self._embedder = Lazy(lambda: embedder or make_embedder(_in_time(settings)))
         self._llm = Lazy(lambda: _watched(llm or make_llm(_in_time(settings))))
         self._index = Lazy(self._make_index)
@@ -72,6 +76,7 @@ class Service:
         self.embeddings: Memory[FloatArray] = (shared.embeddings if shared else Remembered)(_EMBEDDINGS, _EMBEDDING_SECONDS)
         self.counts: Remembered[RelationCounts] = Remembered(_ENGINES, float("inf"))
         self.answers: Memory[Any] = (shared.answers if shared else Remembered)(_ANSWERS, _ANSWER_SECONDS)
+        self._clearings = Clearings(_CLEARED_SECONDS, alone=shared is None)
         computes = llm is None and settings.llm == "none" and settings.embedding_model == "minilm"
         cores = max(1, (os.cpu_count() or 1) // processes)
         self._threads = _THREADS_A_CORE * cores if computes else _THREADS
@@ -109,7 +114,7 @@ class Service:
 
     def embedder(self, tenant: Tenant) -> Embedder:
         """Return the embedder, which remembers the tenant's questions."""
-        return RememberingEmbedder(self._embedder(), tenant, self.embeddings)
+        return RememberingEmbedder(self._embedder(), tenant, self.embeddings, lambda: self._cleared_meanwhile(tenant))
 
     def retriever(self, tenant: Tenant, name: str, args: Mapping[str, Any]) -> Retriever:
         """Return a retriever by name. Raise ``InvalidInput`` for a parameter it does not have or allow."""
@@ -142,10 +147,25 @@ class Service:
         )
 
     def answer_key(self, tenant: Tenant, kind: str, asked: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return under what an answer is remembered: tenant, all that was asked, the models, and the documents' revision."""
+        """Return under what an answer is remembered: tenant, all that was asked, the models, and :meth:`freshness`."""
         models = (self.settings.llm, self._embedder().label)
         digest = blake2b(json.dumps([kind, asked, models], sort_keys=True, default=str).encode()).hexdigest()
-        return tenant, str(self.stores.registry.revision(tenant)), digest
+        now = self.freshness(tenant)
+        return tenant, f"{now.revision}.{now.cleared}", digest
+
+    def freshness(self, tenant: Tenant) -> Freshness:
+        """Return of when something has to be to hold still; what another process has cleared is forgotten here, too."""
+        found = self.stores.registry.freshness(tenant)
+        self._noted(tenant, found.cleared)
+        return found
+
+    def forget(self, tenant: Tenant) -> None:
+        """Forget what is remembered for a tenant, here and in every process that works with the same registry.
+
+        Answers are gone at once, as whoever looks for one asks the registry; vectors within a minute.
+        """
+        self._clearings.note(tenant, self.stores.registry.clear(tenant))
+        self._drop(tenant)
 
     async def run(self, work: Callable[[], T], *, waits: bool = False) -> T:
         """Run ``work`` in a thread and return its value; ``ApiError`` 503 when it takes longer than the deadline.
@@ -166,6 +186,22 @@ class Service:
             self._stores().close()
         if self.shared:
             self.shared.close()
+
+    def _noted(self, tenant: Tenant, cleared: int) -> bool:
+        if anew := self._clearings.note(tenant, cleared):
+            self._drop(tenant)
+        return anew
+
+    def _drop(self, tenant: Tenant) -> None:
+        self.embeddings.clear(tenant)
+        self.answers.clear(tenant)
+
+    def _cleared_meanwhile(self, tenant: Tenant) -> bool:
+        """Ask the registry, once a minute at most, whether another process has cleared what this one remembers."""
+        if self._clearings.due(tenant):
+            with suppress(StoreUnavailable):  # a vector is what it was
+                return self._noted(tenant, self.stores.registry.freshness(tenant).cleared)
+        return False
 
     def _make_jobs(self) -> "Jobs":
         from lexigraph.api.jobs import Jobs, ProcessWorker, ThreadWorker

@@ -44,7 +44,19 @@ class Tell:
 
     def __init__(self, send: Callable[[ServerEvent], None]) -> None:
         self._send = send
+        self._when_left: Callable[[], None] = lambda: None
         self.heard = True
+
+    def when_left(self, act: Callable[[], None]) -> None:
+        """Let something be done when the client goes away, at once when it has. It may be done twice."""
+        self._when_left = act
+        if not self.heard:
+            act()
+
+    def leave(self) -> None:
+        """Note that nobody hears any more."""
+        self.heard = False
+        self._when_left()
 
     def __call__(self, event: ServerEvent) -> None:
         """Send an event, if anybody hears it."""
@@ -103,7 +115,7 @@ def stream(
                 yield event.encode()
             await running
         finally:
-            tell.heard = False
+            tell.leave()
 
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return _Events(events(), on_error, headers=headers)

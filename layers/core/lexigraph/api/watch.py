@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from lexigraph.inference.line import hung_up
 from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt
 from lexigraph.model.errors import ModelUnavailable, in_general
 
@@ -22,6 +23,8 @@ def in_general_words() -> Iterator[None]:
     except MalformedReply:  # tells of no more than the model's name
         raise
     except ModelUnavailable as error:
+        if hung_up():  # whatever it then says
+            raise
         log.warning("%s", error)
         raise ModelUnavailable(in_general(error)) from error
 
@@ -55,6 +58,6 @@ class WatchedModel:
             with in_general_words():
                 yield
         except ModelUnavailable:
-            self.answers = False
+            self.answers = self.answers and hung_up()
             raise
         self.answers = True

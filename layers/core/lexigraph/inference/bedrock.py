@@ -13,6 +13,7 @@ import numpy as np
 
 from lexigraph.inference.bedrock_client import BedrockClient, Refused
 from lexigraph.inference.chat import parse_json, turns, with_schema
+from lexigraph.inference.line import read_over, still_wanted
 from lexigraph.inference.protocols import FloatArray, MalformedReply, Prompt
 from lexigraph.inference.vectors import unit_rows
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
@@ -53,6 +54,7 @@ class BedrockLLM:
         """Yield the reply in pieces. What has begun to stream is not asked for again when the connection breaks."""
 
         def opened() -> tuple[str | None, Generator[str, None, None]]:
+            still_wanted()
             pieces = _pieces(self._call("converse_stream", prompt, {})["stream"])
             return next(pieces, None), pieces
 
@@ -128,8 +130,9 @@ def _text(reply: Mapping[str, Any]) -> str:
 
 def _pieces(events: Any) -> Generator[str, None, None]:
     stopped = False
-    with closing(events):
+    with closing(events), read_over(lambda: events._raw_stream.fileno()):
         for event in events:
+            still_wanted()
             if piece := event.get("contentBlockDelta", {}).get("delta", {}).get("text"):
                 yield piece
             stopped = stopped or "messageStop" in event

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeVar
 
 from lexigraph.inference.lazy import Lazy
@@ -155,8 +156,19 @@ class BedrockClient:
 def _session(region: str | None) -> Any:
     _exceptions()
     import boto3  # type: ignore[import-untyped]  # boto3 carries no types
+    import botocore.session
 
-    return boto3.session.Session(region_name=region)
+    core = botocore.session.Session()
+    core.register_component("data_loader", _loader())
+    return boto3.session.Session(botocore_session=core, region_name=region)
+
+
+@cache
+def _loader() -> Any:
+    """Return what reads the descriptions of services: read once, they serve the clients of all models."""
+    from botocore.loaders import create_loader
+
+    return create_loader()
 
 
 def _exceptions() -> Any:

@@ -1,12 +1,13 @@
 """Any language or embedding model of LlamaIndex, by its class or as an object, behind our protocols."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 from lexigraph.inference.chat import parse_json, turns, with_schema
 from lexigraph.inference.lazy import Lazy
+from lexigraph.inference.line import still_wanted
 from lexigraph.inference.protocols import FloatArray, Prompt
 from lexigraph.inference.retry import Retry
 from lexigraph.inference.vectors import unit_rows
@@ -47,9 +48,9 @@ class LlamaIndexLLM:
         """Yield the reply in pieces. What has begun to stream is not asked for again."""
 
         def opened() -> tuple[str | None, Iterator[str]]:
+            still_wanted()
             llm, extra = self._configured(prompt)
-            deltas = (piece.delta or "" for piece in llm.stream_chat(_messages(prompt), **extra))
-            pieces = filter(None, deltas)
+            pieces = filter(None, _deltas(llm.stream_chat(_messages(prompt), **extra)))
             return next(pieces, None), pieces
 
         with _errors(self.name):
@@ -121,6 +122,12 @@ class LlamaIndexEmbedder:
         if len(vectors) != len(place):
             raise ModelUnavailable(f"{self.label} returned {len(vectors)} vectors for {len(place)} texts")
         return vectors[[place[text] for text in texts]]
+
+
+def _deltas(replies: Iterable[Any]) -> Iterator[str]:
+    for reply in replies:
+        still_wanted()
+        yield reply.delta or ""
 
 
 def _messages(prompt: Prompt) -> list[Any]:

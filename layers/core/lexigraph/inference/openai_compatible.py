@@ -9,13 +9,22 @@ import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, Final
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
+from urllib.request import (
+    HTTPHandler,
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    ProxyHandler,
+    Request,
+    build_opener,
+)
 
 from lexigraph.inference.chat import parse_json, turns, with_schema
+from lexigraph.inference.line import connected, still_wanted
 from lexigraph.inference.protocols import Prompt
 from lexigraph.inference.retry import Retry
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
@@ -163,6 +172,7 @@ class OpenAICompatible:
         ended = False
         with response:
             for line in response:
+                still_wanted()
                 if not line.startswith(b"data:"):
                     continue
                 data = line[5:].strip()
@@ -246,10 +256,38 @@ class _NoRedirect(HTTPRedirectHandler):
         return None
 
 
+class _Connection(HTTPConnection):
+    """Can be hung up, from the first moment on."""
+
+    def connect(self) -> None:
+        still_wanted()
+        super().connect()
+        connected(self.sock)
+
+
+class _SecureConnection(HTTPSConnection):
+    """Can be hung up, from the first moment on."""
+
+    def connect(self) -> None:
+        still_wanted()
+        super().connect()
+        connected(self.sock)
+
+
+class _Handler(HTTPHandler):
+    def http_open(self, req: Request) -> HTTPResponse:
+        return self.do_open(_Connection, req)
+
+
+class _SecureHandler(HTTPSHandler):
+    def https_open(self, req: Request) -> HTTPResponse:
+        return self.do_open(_SecureConnection, req, context=self._context)  # type: ignore[attr-defined]  # as its base class does
+
+
 def _opener(host: str) -> OpenerDirector:
     # a proxy set for the internet does not know this machine's own ports
     local = host in ("localhost", "127.0.0.1", "::1")
-    return build_opener(_NoRedirect, *([ProxyHandler({})] if local else []))
+    return build_opener(_NoRedirect, _Handler, _SecureHandler, *([ProxyHandler({})] if local else []))
 
 
 def _wait(error: Exception) -> float | None:

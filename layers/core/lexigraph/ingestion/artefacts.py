@@ -140,7 +140,7 @@ def read_written(raw: Iterable[Mapping[str, Any]]) -> list[Written]:
     return [
         Written(
             Source(**w["source"]),
-            tuple(w["new"]),
+            {index: tuple(ids) for index, ids in w["new"].items()},
             DocumentRecord(**{**w["ready"], "intended": tuple(w["ready"]["intended"])}),
         )
         for w in raw

@@ -58,54 +58,100 @@ def estimate(
 
     The prices of the language model are the caller's to give. What cannot be read is noted and left out.
     """
-    documents = characters = chunks = tokens = pairs = 0
-    notes: list[str] = []
-    for item in items:
-        for found in load(item, settings):
-            if isinstance(found, Rejected):
-                notes.append(f"{Path(found.path).name}: {found.reason}")
-                continue
-            cut = chunk(found, max_tokens=settings.chunk_tokens, overlap=settings.chunk_overlap)
-            documents += 1
-            characters += len(found.text)
-            chunks += len(cut)
-            pairs += sum(max(0, len(cut) - apart) for apart in range(1, settings.relation_window + 1))
-            tokens += sum(count_tokens(c.indexed) for c in cut)
-    by_llm = settings.extraction == "llm"
-    calls = chunks * (2 if settings.propositions else 1) if by_llm else 0
-    asked = calls * count_tokens(EXTRACT + str(REPLY)) + (tokens * (2 if settings.propositions else 1) if by_llm else 0)
-    answered = round(tokens * _REPLY_SHARE) if by_llm else 0
-    if settings.relations and settings.llm != "none":
-        calls += pairs
-        asked += pairs * (count_tokens(RELATE + str(RELATIONS)) + 2 * settings.relation_truncate // _CHARS_A_TOKEN)
-        answered += pairs * _RELATION_TOKENS
-    embedded = round(tokens * (1 + _STATEMENT_SHARE))
-    usd = 0.0
-    known = True
-    if calls and settings.llm not in FREE and not settings.llm.startswith("ollama:"):
-        if usd_per_million_input is None or usd_per_million_output is None:
-            known = False
-            notes.append(f"the price of {settings.llm} is not known here: give usd_per_million_input and _output")
-        else:
-            usd += (asked * usd_per_million_input + answered * usd_per_million_output) / 1e6
-    if settings.embedding_model not in FREE:
-        if settings.embedding_model in EMBEDDING_PRICES:
-            usd += embedded * EMBEDDING_PRICES[settings.embedding_model] / 1e6
-        else:
-            known = False
-            notes.append(f"the price of {settings.embedding_model} is not known here")
-    seconds = calls * _LLM_SECONDS_A_CHUNK / settings.extract_concurrency
-    seconds += chunks / _LOCAL_CHUNKS_A_SECOND
+    read = _read(items, settings)
+    asked = _asked(read, settings)
+    embedded = round(read.tokens * (1 + _STATEMENT_SHARE))
+    notes = list(read.notes)
+    parts = (
+        _price_of_replies(asked, settings, usd_per_million_input, usd_per_million_output, notes),
+        _price_of_embedding(embedded, settings, notes),
+    )
+    known = [part for part in parts if part is not None]
+    seconds = asked.calls * _LLM_SECONDS_A_CHUNK / settings.extract_concurrency + read.chunks / _LOCAL_CHUNKS_A_SECOND
     return Estimate(
         files=len(items),
-        documents=documents,
-        characters=characters,
-        chunks=chunks,
-        model_calls=calls,
-        input_tokens=asked,
-        output_tokens=answered,
+        documents=read.documents,
+        characters=read.characters,
+        chunks=read.chunks,
+        model_calls=asked.calls,
+        input_tokens=asked.input_tokens,
+        output_tokens=asked.output_tokens,
         embedding_tokens=embedded,
-        usd=round(usd, 4) if known else None,
+        usd=round(sum(known), 4) if len(known) == len(parts) else None,
         minutes=round(seconds / 60, 2),
         notes=tuple(notes),
     )
+
+
+@dataclass(slots=True)
+class _Read:
+    """What is in the files: ``tokens`` are those of all chunks, ``pairs`` those of neighbouring chunks."""
+
+    documents: int = 0
+    characters: int = 0
+    chunks: int = 0
+    tokens: int = 0
+    pairs: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a language model would be asked."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+
+
+def _read(items: Sequence[FileItem], settings: Settings) -> _Read:
+    total = _Read()
+    for found in (document for item in items for document in load(item, settings)):
+        if isinstance(found, Rejected):
+            total.notes.append(f"{Path(found.path).name}: {found.reason}")
+            continue
+        cut = chunk(found, max_tokens=settings.chunk_tokens, overlap=settings.chunk_overlap)
+        total.documents += 1
+        total.characters += len(found.text)
+        total.chunks += len(cut)
+        total.tokens += sum(count_tokens(c.indexed) for c in cut)
+        total.pairs += sum(max(0, len(cut) - apart) for apart in range(1, settings.relation_window + 1))
+    return total
+
+
+def _asked(read: _Read, settings: Settings) -> _Asked:
+    calls = asked = answered = 0
+    if settings.extraction == "llm":
+        passes = 2 if settings.propositions else 1
+        calls = read.chunks * passes
+        asked = calls * count_tokens(EXTRACT + str(REPLY)) + read.tokens * passes
+        answered = round(read.tokens * _REPLY_SHARE)
+    if settings.relations and settings.llm != "none":
+        shown = count_tokens(RELATE + str(RELATIONS)) + 2 * settings.relation_truncate // _CHARS_A_TOKEN
+        calls += read.pairs
+        asked += read.pairs * shown
+        answered += read.pairs * _RELATION_TOKENS
+    return _Asked(calls, asked, answered)
+
+
+def _price_of_replies(
+    asked: _Asked, settings: Settings, per_input: float | None, per_output: float | None, notes: list[str]
+) -> float | None:
+    """Return dollars, None with a note when the price is not known. The arguments are for a million tokens."""
+    if not asked.calls or settings.llm in FREE or settings.llm.startswith("ollama:"):
+        return 0.0
+    if per_input is None or per_output is None:
+        notes.append(f"the price of {settings.llm} is not known here: give usd_per_million_input and _output")
+        return None
+    return (asked.input_tokens * per_input + asked.output_tokens * per_output) / 1e6
+
+
+def _price_of_embedding(tokens: int, settings: Settings, notes: list[str]) -> float | None:
+    """Return dollars, None with a note when the price is not known."""
+    if settings.embedding_model in FREE:
+        return 0.0
+    price = EMBEDDING_PRICES.get(settings.embedding_model)
+    if price is None:
+        notes.append(f"the price of {settings.embedding_model} is not known here")
+        return None
+    return tokens * price / 1e6

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from lexigraph.model.errors import LexigraphError, NotFound
-from lexigraph.model.ids import source_id
+from lexigraph.model.ids import content_hash, source_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import JobRecord, Registry
 
@@ -67,9 +67,9 @@ def begin(
     else:
         job = _job(registry, tenant, job_id)
         if job is None or job.status != "RUNNING":
-            # resumable: no process that ends leaves it behind
+            # resumable: no process that ends leaves it behind; killed before it has claimed, it finds the same job again
             asked = {"paths": [uri], "namespace": namespace, "incremental": True, "resumable": True}
-            job = registry.start_job(tenant, kind, asked)
+            job = registry.start_job(tenant, kind, asked, job_id=content_hash(key, order)[:32])
         claim = registry.claim(tenant, key, order, job.id)
         if claim.holder != job.id:  # somebody was faster
             registry.finish_job(tenant, job.id, "FAILED", {"superseded_by": claim.holder}, f"job {claim.holder} does it")

@@ -24,6 +24,7 @@ from lexigraph.storage.protocols import JobRecord
 _LOG = logging.getLogger(__name__)
 
 KIND = "ingest"
+RELATE = "relate"  # in a request: relate the new chunks of a document, and do nothing else
 OUTSIDE = "lies outside the folders that may be taken in (ingest_roots)"
 
 
@@ -42,7 +43,7 @@ def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed
     """
     request = job.request
     try:
-        if related := request.get("relate"):
+        if related := request.get(RELATE):
             index.relate(related["name"], NewChunks(**related["what"]), tenant=tenant, job=job)
             return
         items, outside = _items(index, request)

@@ -195,7 +195,7 @@ class _Reembedding:
         """Embed and write the records that the new indexes lack; return those that the old ones lack as well."""
         missing: dict[IndexName, set[str]] = {index: set() for index in wanted}
         for index, part in _pages(wanted):
-            if self._new.visible(self._tenant, index, part):
+            if self._new.visible(self._tenant, {index: part}):
                 continue
             there = self._new.fetch(self._tenant, index, part)
             lacking = [i for i in part if i not in there]
@@ -227,7 +227,7 @@ class _Reembedding:
 
     def _visible(self, wanted: Ids, *, but: Missing | None = None) -> bool:
         parts = ((index, [i for i in part if i not in (but or {}).get(index, ())]) for index, part in _pages(wanted))
-        return all(self._new.visible(self._tenant, index, part) for index, part in parts)
+        return all(self._new.visible(self._tenant, {index: part}) for index, part in parts)
 
     def _remove_strays(self, index: IndexName) -> None:
         """Take away records of the new index whose documents went while they were written."""

@@ -14,7 +14,7 @@ from lexigraph.inference.protocols import LanguageModel
 from lexigraph.ingestion.events import Event, IngestReport, Listener, recording
 from lexigraph.ingestion.extract.relations import Pair, RelationExtractor
 from lexigraph.ingestion.versions import Plan, text_name
-from lexigraph.model.errors import Conflict, InvalidInput, in_general
+from lexigraph.model.errors import Conflict, InvalidInput, NotFound, in_general
 from lexigraph.model.graph import Placement
 from lexigraph.model.relations import PairObservation, count_together
 from lexigraph.model.tenant import Tenant
@@ -212,18 +212,33 @@ def relate_document(
     """Relate the new chunks of a document to each other and to the last old ones; return the result (E-27), end the job.
 
     Nothing is deleted; a relation of the same ends and type is passed over; a pair asked about before in the same way is
-    not asked about again (E-28 to E-30).
+    not asked about again (E-28 to E-30). Of what fails the job tells.
     """
-    tell = recording(stores, tenant, job_id, on_event)
     try:
-        with stores.registry.lease(tenant, [record.source_id]) as mine:
-            if not mine:
-                raise Conflict(f"{record.uri}: another process is working on it; try again when it is done")
-            result = _relate_new(stores, tenant, record, extractor, what, tell)
+        return relate_once(stores, tenant, record, extractor, what, job_id, on_event)
     except BaseException as error:
-        reason = in_general(error)
-        stores.registry.finish_job(tenant, job_id, "FAILED", {}, reason)
+        stores.registry.finish_job(tenant, job_id, "FAILED", {}, in_general(error))
         raise
+
+
+def relate_once(
+    stores: Stores,
+    tenant: Tenant,
+    record: DocumentRecord,
+    extractor: RelationExtractor,
+    what: NewChunks,
+    job_id: str,
+    on_event: Listener,
+) -> dict[str, Any]:
+    """Do :func:`relate_document`; of what fails the job does not tell, as somebody tries again."""
+    tell = recording(stores, tenant, job_id, on_event)
+    with stores.registry.lease(tenant, [record.source_id]) as mine:
+        if not mine:
+            raise Conflict(f"{record.uri}: another process is working on it; try again when it is done")
+        now = stores.registry.document(tenant, record.source_id)  # it may have changed before the lease was taken
+        if now is None:
+            raise NotFound("the document is gone: take it in again")
+        result = _relate_new(stores, tenant, now, extractor, what, tell)
     tell(Event("result", result))
     tell(Event("done"))
     stores.registry.finish_job(tenant, job_id, "SUCCEEDED", result)

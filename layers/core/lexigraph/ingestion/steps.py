@@ -38,7 +38,7 @@ from lexigraph.ingestion.run import made_with, read, source_of
 from lexigraph.ingestion.synonyms import read_synonyms
 from lexigraph.ingestion.workbench import Workbench, unheard
 from lexigraph.model.document import ChunkText, LoadedDocument
-from lexigraph.model.errors import Conflict, LexigraphError, in_general
+from lexigraph.model.errors import Conflict, LexigraphError, NotFound, in_general
 from lexigraph.model.ids import source_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import VECTOR_INDEXES, DocumentRecord
@@ -213,6 +213,20 @@ class Steps(Workbench):
         self.registry.finish_job(tenant, job_id, "SUCCEEDED", result)
         return result
 
+    def relate(self, tenant: Tenant, job_id: str, id_: str, what: relations.NewChunks) -> dict[str, Any]:
+        """Relate the new chunks of a document to others, and end the job. Pairs that were asked about stay done.
+
+        Raise ``Conflict`` while others work on the document, ``NotFound`` when it is gone, ``InvalidInput`` without a model.
+        """
+        job, record = self.registry.job(tenant, job_id), self.registry.document(tenant, id_)
+        if job.status == "SUCCEEDED":
+            return dict(job.result)
+        if record is None:
+            raise NotFound("the document is gone: take it in again")
+        checked = what.checked(self.settings)
+        extractor = relations.for_new_chunks(self.settings, self._llm(), checked)
+        return relations.relate_once(self.stores, tenant, record, extractor, checked, job_id, unheard)
+
     def note(self, run: FileRun, step: str, error: BaseException) -> None:
         """Let the job tell why a step did not get through; whatever becomes of it, it may be tried again."""
         with suppress(LexigraphError):
@@ -242,7 +256,7 @@ class Steps(Workbench):
         return True
 
     def fail_job(self, tenant: Tenant, job_id: str, reason: str) -> bool:
-        """Record that a removal of documents failed; of one that had failed open the job again, and return False."""
+        """Record that a job about documents failed; of one that had failed open the job again, and return False."""
         failed = self.registry.job(tenant, job_id).status == "FAILED"
         self.registry.finish_job(tenant, job_id, "RUNNING" if failed else "FAILED", {}, "" if failed else reason)
         return not failed

@@ -61,10 +61,12 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A version that stands in all stores and is not shown yet: its source, its new chunks, and its record to be."""
+    """A version that stands in all stores and is not shown yet: its source, what is new in the indexes (ids of records), and
+    its record to be.
+    """
 
     source: Source
-    new: tuple[str, ...]
+    new: Mapping[IndexName, tuple[str, ...]]
     ready: DocumentRecord
 
 
@@ -248,13 +250,21 @@ def finish(plans: Sequence[Plan], stores: Stores, tenant: Tenant) -> None:
 
 def written(plans: Sequence[Plan]) -> list[Written]:
     """Return what it takes to show versions that were written."""
-    return [Written(p.source, tuple(c.id for c in p.new), _record(p, "READY")) for p in plans]
+    return [Written(p.source, _new_records(p), _record(p, "READY")) for p in plans]
+
+
+def _new_records(p: Plan) -> dict[IndexName, tuple[str, ...]]:
+    found: dict[IndexName, dict[str, None]] = {}
+    for c, graph in zip(p.new, p.graphs, strict=True):
+        for index, rows in records(p.source.id, c, graph).items():
+            found.setdefault(index, {}).update(dict.fromkeys(row.id for row in rows))
+    return {index: tuple(ids) for index, ids in found.items()}
 
 
 def show(versions: Sequence[Written], stores: Stores, tenant: Tenant) -> None:
     """Show the versions to readers, then take away what they no longer hold: vectors first, the graph last."""
     ids = [w.source.id for w in versions]
-    _wait_visible([chunk for w in versions for chunk in w.new], stores, tenant)
+    _wait_visible(versions, stores, tenant)
     stores.graph.publish(tenant, [w.source for w in versions])
     collect(stores, tenant, ids)
     stores.vectors.untag(tenant, ids, keep={w.source.id: w.source.version for w in versions})
@@ -278,12 +288,19 @@ def collect(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> None:
     stores.graph.collect(tenant, source_ids)
 
 
-def _wait_visible(new: Sequence[str], stores: Stores, tenant: Tenant) -> None:
+def _wait_visible(versions: Sequence[Written], stores: Stores, tenant: Tenant) -> None:
+    """Wait until searches see what the versions wrote, in every index; a collection shows one index before another."""
+    new: dict[IndexName, list[str]] = {}
+    for w in versions:
+        for index, ids in w.new.items():
+            new.setdefault(index, []).extend(ids)
+    tagged = {w.source.id: w.source.version for w in versions}
     deadline, pause = time.monotonic() + _VISIBLE_SECONDS, 0.05
-    while new and not stores.vectors.visible(tenant, "chunk", new):
+    while not stores.vectors.visible(tenant, new, tagged=tagged):
         if time.monotonic() > deadline:
+            count = sum(map(len, new.values()))
             raise StoreUnavailable(
-                f"the vector store does not show {len(new)} new chunks after {_VISIBLE_SECONDS:.0f} s; run again"
+                f"the vector store does not show all of {count} new records after {_VISIBLE_SECONDS:.0f} s; run again"
             )
         time.sleep(pause)
         pause = min(2 * pause, 5.0)

@@ -20,17 +20,21 @@ JOB = "lexigraph-job"  # metadata of an object that a job waits for
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _MISSING = ("404", "NoSuchKey", "NoSuchVersion", "NotFound")
 _LONGEST_KEY = 1_024
-_OFFERED_SECONDS = 900
+OFFERED_SECONDS = 900
 
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """A version of an object in the inbox; without versions ``version_id`` is empty. ``job_id`` is the one that waits."""
+    """A version of an object in the inbox; without versions ``version_id`` is empty. ``job_id`` is the one that waits.
+
+    ``size`` is in bytes, as far as it is known.
+    """
 
     bucket: str
     key: str
     version_id: str = ""
     job_id: str = ""
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class Offer:
 
     url: str
     headers: dict[str, str]
-    seconds: int = _OFFERED_SECONDS
+    seconds: int = OFFERED_SECONDS
 
 
 class Inbox:
@@ -89,7 +93,8 @@ class Inbox:
             if error.code in _MISSING:
                 return None
             raise
-        return Object(self.place.name, key, told.get("VersionId", version_id) or "", told.get("Metadata", {}).get(JOB, ""))
+        waits = told.get("Metadata", {}).get(JOB, "")
+        return Object(self.place.name, key, told.get("VersionId", version_id) or "", waits, told.get("ContentLength", 0))
 
     def fetch(self, found: Object, path: Path) -> None:
         """Read a version into a file. Raise ``NotFound`` when it is gone."""
@@ -115,9 +120,7 @@ class Inbox:
     def offer(self, key: str, job_id: str) -> Offer:
         """Return where a client may put a file, however large, that a job waits for."""
         asked = {"Bucket": self.place.name, "Key": key, "Metadata": {JOB: job_id}}
-        url = self._client.call(
-            "generate_presigned_url", ClientMethod="put_object", Params=asked, ExpiresIn=_OFFERED_SECONDS
-        )
+        url = self._client.call("generate_presigned_url", ClientMethod="put_object", Params=asked, ExpiresIn=OFFERED_SECONDS)
         return Offer(str(url), {f"x-amz-meta-{JOB}": job_id})
 
     def delete(self, key: str) -> None:
@@ -147,6 +150,11 @@ class Workflow:
         """Start taking documents out."""
         removal = {"tenant": str(tenant), "job_id": job_id, "source_ids": source_ids}
         self._start(job_id, {"action": "remove", "removal": removal})
+
+    def relate(self, tenant: Tenant, job_id: str, source_id: str, what: dict[str, Any]) -> None:
+        """Start relating the new chunks of a document to others; ``what`` are the fields of ``NewChunks``."""
+        relation = {"tenant": str(tenant), "job_id": job_id, "source_id": source_id, "what": what}
+        self._start(job_id, {"action": "relate", "relation": relation})
 
     def _start(self, name: str, asked: dict[str, Any]) -> None:
         try:

@@ -15,7 +15,7 @@ from lexigraph.retrieval.args import check_number
 from lexigraph.retrieval.passages import heading, passage
 from lexigraph.retrieval.reranking import scored
 from lexigraph.retrieval.trace import BoundStores
-from lexigraph.storage.protocols import SearchRequest
+from lexigraph.storage.protocols import Hit, SearchRequest
 
 # W-19: num_docs, max_sections, min_relevance
 PRESETS: Mapping[str, tuple[int, int, float]] = {
@@ -101,6 +101,24 @@ class Article:
         return {**page, "relevance": self.relevance, **more}
 
 
+def find_sections(
+    stores: BoundStores, question: str, vector: FloatArray | None, args: MultidocArgs
+) -> list[tuple[Hit, float]]:
+    """Return the chunks that are relevant enough with their relevance, best first, live or not: one vector call.
+
+    Without a vector the words decide.
+    """
+    query = SearchRequest("chunk", vector=vector, text="" if vector is not None else question, k=args.width)
+    hits = stores.search("search", [query])[0]
+    best = max((hit.score for hit in hits), default=0.0)
+    found = []
+    for hit in hits:
+        relevance = (1 + hit.score) / 2 if vector is not None else hit.score / best if best > 0 else 0.0
+        if math.isfinite(relevance) and relevance >= args.min_relevance:
+            found.append((hit, round(relevance, 6)))
+    return found
+
+
 def find_articles(
     stores: BoundStores, question: str, vector: FloatArray | None, args: MultidocArgs, reranker: Reranker | None = None
 ) -> list[Article]:
@@ -108,28 +126,22 @@ def find_articles(
 
     A ``reranker`` puts the articles found into its own order before they are cut; when it fails there is a warning.
     """
-    query = SearchRequest("chunk", vector=vector, text="" if vector is not None else question, k=args.width)
-    hits = stores.search("search", [query])[0]
-    best = max((hit.score for hit in hits), default=0.0)
-    around = stores.adjacent("sections", [hit.id for hit in hits])
+    found = find_sections(stores, question, vector, args)
+    around = stores.adjacent("sections", [hit.id for hit, _ in found])
     titles = distinct_titles(around.sources.values())
     sections: list[Section] = []
-    for hit in hits:
+    for hit, relevance in found:
         place = around.places.get(hit.id)  # a chunk that readers no longer see has none
-        relevance = (1 + hit.score) / 2 if vector is not None else hit.score / best if best > 0 else 0.0
-        if place is None or not math.isfinite(relevance) or relevance < args.min_relevance:
+        if place is None:
             continue
         source = around.sources[place.source_id]
         section = {"section_id": hit.id, "title": heading(place, source), "content": passage(hit.text, place.placement)}
         where = {"source_id": source.id, "uri": source.uri, "start": place.placement.start, "end": place.placement.end}
-        sections.append({**section, "article_title": titles[source.id], "score": round(relevance, 6), **where})
+        sections.append({**section, "article_title": titles[source.id], "score": relevance, **where})
     grouped = group_by_article(sections)
     ranked = _reranked(question, grouped, rank_articles(grouped), reranker, stores)
-    articles = []
-    for title, relevance in ranked[: args.num_docs]:
-        kept = sorted(grouped[title], key=lambda s: (-s["score"], s["section_id"]))[: args.max_sections]
-        articles.append(Article(title, around.sources[kept[0]["source_id"]], relevance, tuple(kept)))
-    return articles
+    relevances, kept = dict(ranked), best_sections(grouped, ranked, args)
+    return [Article(t, around.sources[of[0]["source_id"]], relevances[t], tuple(of)) for t, of in kept.items()]
 
 
 def distinct_titles(sources: Iterable[Source]) -> dict[str, str]:
@@ -151,6 +163,16 @@ def rank_articles(grouped: Mapping[str, Sequence[Section]]) -> list[tuple[str, f
     """Return (title, sum of the ``score`` of its sections), highest first, ties by title (W-14)."""
     totals = [(title, round(math.fsum(s["score"] for s in sections), 6)) for title, sections in grouped.items()]
     return sorted(totals, key=lambda pair: (-pair[1], pair[0]))
+
+
+def best_sections(
+    grouped: Mapping[str, Sequence[Section]], ranked: Sequence[tuple[str, float]], args: MultidocArgs
+) -> dict[str, list[Section]]:
+    """Return the best sections of the first ``num_docs`` articles by title, best first, ties by id."""
+    best = {
+        title: sorted(grouped[title], key=lambda s: (-s["score"], s["section_id"])) for title, _ in ranked[: args.num_docs]
+    }
+    return {title: sections[: args.max_sections] for title, sections in best.items()}
 
 
 def extract_facts(sections: Sequence[Mapping[str, Any]], min_chars: int) -> dict[str, int]:

@@ -249,7 +249,6 @@ def _client(service: str, place: Place) -> Any:
         import boto3  # type: ignore[import-untyped]  # boto3 carries no types
     except ImportError as error:
         raise Misconfigured(f'{place.scheme} connections need boto3; run: pip install "lexigraph[aws]"') from error
-    import botocore.session
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError
 
@@ -261,13 +260,20 @@ def _client(service: str, place: Place) -> Any:
         s3={"addressing_style": "path" if place.local else "auto"},
     )
     try:
-        core = botocore.session.Session()
-        core.register_component("data_loader", _loader())
-        session = boto3.session.Session(botocore_session=core, region_name=place.region or None)
+        session = boto3.session.Session(botocore_session=core_session(), region_name=place.region or None)
         return session.client(service, config=config, endpoint_url=place.endpoint or None)
     except BotoCoreError as error:
         kind = type(error).__name__
         raise Misconfigured(f"{place.scheme}://{place.name}: {kind}{_remedy_of(kind)}") from error
+
+
+def core_session() -> Any:
+    """Return a new session of botocore, under a new one of boto3, which reads no description of a service twice."""
+    import botocore.session
+
+    core = botocore.session.Session()
+    core.register_component("data_loader", _loader())
+    return core
 
 
 @cache

@@ -31,6 +31,7 @@ CACHES = {
     "dynamodb": "lexigraph.storage.cache.dynamodb:DynamoDBContentCache",
     "none": "lexigraph.storage.cache:NoCache",
 }
+_PATIENCE = {"neptune-db": "read_seconds", "aoss": "patience"}  # what the option is called
 
 
 class GraphStoreFactory:
@@ -53,18 +54,22 @@ class VectorStoreFactory:
 
     @staticmethod
     def for_vector_store(
-        connection: str | VectorStore | None = None, *, embedding: EmbeddingModel | None = None, beside: bool = False
+        connection: str | VectorStore | None = None,
+        *,
+        embedding: EmbeddingModel | None = None,
+        beside: bool = False,
+        **options: Any,
     ) -> VectorStore:
         """Return the vector store of ``aoss://https://HOST`` or ``sqlite:///FOLDER`` for an embedding.
 
-        ``beside``: it may be written although it holds vectors of other embeddings only.
-        Each of them is that of the settings when None. A store is returned as it is. Raise as
+        ``beside``: it may be written although it holds vectors of other embeddings only. ``options`` are further arguments
+        of the back end. Each of the others is that of the settings when None. A store is returned as it is. Raise as
         :meth:`GraphStoreFactory.for_graph_store`.
         """
         if isinstance(connection, VectorStore):
             return connection
         model = embedding or load_settings().embedding
-        options = {"label": model.label, "dimension": model.dimension, **({"beside": True} if beside else {})}
+        options |= {"label": model.label, "dimension": model.dimension, **({"beside": True} if beside else {})}
         return cast(VectorStore, _open("vector", VECTOR_STORES, connection, options))
 
 
@@ -104,6 +109,12 @@ class CacheFactory:
         return cast(ContentCache, _open("cache", CACHES, connection, {}))
 
 
+def _patience(connection: str, seconds: float | None) -> dict[str, Any]:
+    """Return the option with which a back end is told how long it may take to answer."""
+    name = _PATIENCE.get(connection.partition(":")[0])
+    return {name: seconds} if name and seconds is not None else {}
+
+
 def _open(store: str, homes: dict[str, str], connection: str | None, options: dict[str, Any]) -> Any:
     """Make the store of a kind; ``store`` is its name in :attr:`Settings.connections`."""
     given = load_settings().connections[store] if connection is None else connection
@@ -121,13 +132,20 @@ def _open(store: str, homes: dict[str, str], connection: str | None, options: di
     return back_end(given, **options)
 
 
-def open_stores(settings: Settings | None = None) -> Stores:
-    """Open the five stores that the settings name. Raise as :meth:`GraphStoreFactory.for_graph_store`."""
+def open_stores(settings: Settings | None = None, *, seconds: float | None = None) -> Stores:
+    """Open the five stores that the settings name. Raise as :meth:`GraphStoreFactory.for_graph_store`.
+
+    ``seconds``: when a search elsewhere that is not answered is given up, for who has to answer in time himself; by default
+    as the store thinks right, which waits for a collection that wakes.
+    """
     settings = settings or load_settings()
     at = settings.connections
     with ExitStack() as opened:
-        graph = opened.enter_context(closing(GraphStoreFactory.for_graph_store(at["graph"])))
-        vectors = VectorStoreFactory.for_vector_store(at["vector"], embedding=settings.embedding)
+        graph = GraphStoreFactory.for_graph_store(at["graph"], **_patience(at["graph"], seconds))
+        opened.enter_context(closing(graph))
+        vectors = VectorStoreFactory.for_vector_store(
+            at["vector"], embedding=settings.embedding, **_patience(at["vector"], seconds)
+        )
         opened.enter_context(closing(vectors))
         registry = opened.enter_context(closing(RegistryFactory.for_registry(at["registry"])))
         cache = opened.enter_context(closing(CacheFactory.for_cache(at["cache"])))

@@ -13,7 +13,12 @@ router = APIRouter(prefix="/cache", tags=["service"])
 @router.get("/stats", operation_id="cache_stats", summary="Show what is remembered", responses=errors())
 async def cache_stats(who: Reader, service: TheService) -> CacheStats:
     """Return the questions whose vectors, and those whose answers, are remembered: the tenant's own."""
-    embeddings, answers = service.embeddings.names(who.tenant), service.answers.names(who.tenant)
+
+    def work() -> tuple[list[str], list[str]]:
+        service.freshness(who.tenant)  # what was cleared elsewhere counts no more
+        return service.embeddings.names(who.tenant), service.answers.names(who.tenant)
+
+    embeddings, answers = await service.run(work)
     return CacheStats(
         embedding_cache_size=len(embeddings),
         answer_cache_size=len(answers),
@@ -24,7 +29,6 @@ async def cache_stats(who: Reader, service: TheService) -> CacheStats:
 
 @router.post("/clear", operation_id="clear_cache", summary="Forget what is remembered", responses=errors())
 async def clear_cache(who: Admin, service: TheService) -> Cleared:
-    """Forget the tenant's vectors of questions and answers."""
-    service.embeddings.clear(who.tenant)
-    service.answers.clear(who.tenant)
+    """Forget the tenant's answers and vectors of questions, in every process that serves the same stores."""
+    await service.run(lambda: service.forget(who.tenant))
     return Cleared()

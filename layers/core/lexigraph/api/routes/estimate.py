@@ -1,28 +1,54 @@
 """Tokens, money and minutes before an ingest."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 from fastapi import APIRouter
 
 from lexigraph.api.auth import Writer
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.estimate import EstimateReply, EstimateRequest
-from lexigraph.api.service import TheService
+from lexigraph.api.service import Service, TheService
+from lexigraph.api.uploads import file_name
 from lexigraph.ingestion.estimate import Estimate, estimate
-from lexigraph.ingestion.jobs import files_inside
+from lexigraph.ingestion.jobs import file_type, files_inside
+from lexigraph.ingestion.load import FileItem
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.embedded import translated
 
 router = APIRouter(tags=["ingest"])
 
 
 @router.post("/estimate", operation_id="estimate", summary="Tell what an ingest would take", responses=errors(404))
-async def estimate_ingest(who: Writer, service: TheService, body: EstimateRequest) -> EstimateReply:  # noqa: ARG001
-    """Read and cut the documents, without any model, and tell what taking them in anew would need."""
+async def estimate_ingest(who: Writer, service: TheService, body: EstimateRequest) -> EstimateReply:
+    """Read and cut documents, without any model, and tell what taking them in anew would need. Nothing is kept of them."""
 
     def work() -> Estimate:
-        items, _ = files_inside([body.path], service.settings)
-        return estimate(
-            items,
-            service.settings,
-            usd_per_million_input=body.usd_per_million_input,
-            usd_per_million_output=body.usd_per_million_output,
-        )
+        with _files(service, who.tenant, body) as items:
+            return estimate(
+                items,
+                service.settings,
+                usd_per_million_input=body.usd_per_million_input,
+                usd_per_million_output=body.usd_per_million_output,
+            )
 
     return EstimateReply.model_validate((await service.run(work)).to_dict())
+
+
+@contextmanager
+def _files(service: Service, tenant: Tenant, body: EstimateRequest) -> Iterator[list[FileItem]]:
+    """Give the files that are meant, as long as the block lasts."""
+    if body.path is not None and service.handover is None:
+        yield files_inside([body.path], service.settings)[0]
+        return
+    with TemporaryDirectory() as folder:
+        if body.path is not None and service.handover:
+            yield [service.handover.fetch(tenant, body.path, Path(folder))]
+        else:
+            file = Path(folder) / file_name(body.name)
+            type_ = file_type(file.name)
+            with translated(file):
+                file.write_text(body.text or "", encoding="utf-8")
+            yield [FileItem(file, file.as_uri(), type_)]

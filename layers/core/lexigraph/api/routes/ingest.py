@@ -12,10 +12,10 @@ from lexigraph.api.auth import Writer
 from lexigraph.api.limits import FLAG, NUMBER, TEXT
 from lexigraph.api.openapi import errors, events
 from lexigraph.api.outcome import check_any_taken, check_over
-from lexigraph.api.relations_only import RELATE, RelationsOnly, begin_relate
+from lexigraph.api.relations_only import RelationsOnly, begin_relate
 from lexigraph.api.schemas.ingest import IngestReply, IngestRequest
 from lexigraph.api.service import Service, TheService
-from lexigraph.ingestion.jobs import ingest_request, inside
+from lexigraph.ingestion.jobs import RELATE, ingest_request, inside
 from lexigraph.model.errors import NotFound
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import JobRecord

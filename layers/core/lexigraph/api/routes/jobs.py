@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Query
 from lexigraph.api.auth import ReaderOrWriter
 from lexigraph.api.limits import WHOLE
 from lexigraph.api.openapi import errors
+from lexigraph.api.outcome import standing
 from lexigraph.api.schemas.ingest import EventList, EventReply, JobList, JobReply
 from lexigraph.api.service import TheService
 
@@ -31,13 +32,13 @@ async def list_jobs(
 ) -> JobList:
     """Return the latest jobs, newest first."""
     found = await service.run(lambda: service.stores.registry.jobs(who.tenant, limit=limit))
-    return JobList(jobs=[JobReply.of(job) for job in found])
+    return JobList(jobs=[JobReply.of(standing(job)) for job in found])
 
 
 @router.get("/{job_id}", operation_id="get_job", summary="Tell how a job stands", responses=errors(404))
 async def get_job(who: ReaderOrWriter, service: TheService, job_id: JobId) -> JobReply:
     """Return a job with its result."""
-    return JobReply.of(await service.run(lambda: service.stores.registry.job(who.tenant, job_id)))
+    return JobReply.of(standing(await service.run(lambda: service.stores.registry.job(who.tenant, job_id))))
 
 
 @router.get("/{job_id}/events", operation_id="job_events", summary="List what a job did", responses=errors(404))

@@ -13,6 +13,7 @@ from lexigraph.api.auth import Reader
 from lexigraph.api.openapi import errors, events
 from lexigraph.api.schemas.query import PreviewReply, PreviewRequest, QueryReply, QueryRequest
 from lexigraph.api.service import TheService
+from lexigraph.inference.line import Line, asking_over
 from lexigraph.retrieval.hybrid_results import HybridResults
 
 router = APIRouter(tags=["query"])
@@ -49,11 +50,14 @@ async def query(who: Reader, service: TheService, body: QueryRequest) -> Respons
     answers, pieces = await service.run(begin)
 
     def work(tell: sse.Tell) -> None:
-        for piece in pieces:
-            if not tell.heard:
-                pieces.close()  # and with it the reply of the model, which costs
-                return
-            tell(sse.ServerEvent({"text": piece}, name="token"))
+        line = Line()
+        tell.when_left(line.hang_up)  # a reply that nobody reads costs, also before its first word
+        with asking_over(line):
+            for piece in pieces:
+                if not tell.heard:
+                    pieces.close()
+                    return
+                tell(sse.ServerEvent({"text": piece}, name="token"))
         reply = answers.finish(pieces)
         tell(sse.ServerEvent(reply.pop("sources"), name="sources"))
         tell(sse.ServerEvent(reply, name="done"))

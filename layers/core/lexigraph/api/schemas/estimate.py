@@ -1,17 +1,30 @@
 """What an ingest would take."""
 
-from pydantic import Field
+from typing import Annotated
+
+from pydantic import Field, model_validator
 
 from lexigraph.api.limits import Body, Reply
 from lexigraph.api.schemas.ingest import Path
 
+_Text = Annotated[str, Field(min_length=1, max_length=900_000)]
+_Name = Annotated[str, Field(min_length=1, max_length=200)]
+
 
 class EstimateRequest(Body):
-    """What would be taken in. The prices of the language model are the caller's to give."""
+    """What would be taken in: what lies at ``path``, or a ``text``. The language model's prices are the caller's to give."""
 
-    path: Path
+    path: Path | None = Field(None, description="what lies on the server, as for an ingest", examples=["corpus/flow.md"])
+    text: _Text | None = Field(None, description="a document, instead of path", examples=["# Flow\n\nMira Holm signs."])
+    name: _Name = Field("text.md", description="of the text: its end says the type", examples=["flow.md"])
     usd_per_million_input: float | None = Field(None, ge=0, le=10_000, description="dollars", examples=[1.0])
     usd_per_million_output: float | None = Field(None, ge=0, le=10_000, description="dollars", examples=[5.0])
+
+    @model_validator(mode="after")
+    def _is_one(self) -> "EstimateRequest":
+        if (self.path is None) == (self.text is None):
+            raise ValueError("give either path, a file or folder of the server, or text")
+        return self
 
 
 class EstimateReply(Reply):

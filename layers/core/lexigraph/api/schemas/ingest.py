@@ -8,7 +8,13 @@ from lexigraph.api.limits import Body, Reply
 from lexigraph.storage.protocols import JobEvent, JobRecord
 
 Path = Annotated[
-    str, Field(min_length=1, max_length=4_096, description="a file or folder of the server", examples=["corpus/flow.md"])
+    str,
+    Field(
+        min_length=1,
+        max_length=4_096,
+        description="a file or folder of the server; in a deployment s3://BUCKET/TENANT/NAMESPACE/NAME",
+        examples=["corpus/flow.md"],
+    ),
 ]
 Namespace = Annotated[
     str, Field(min_length=1, max_length=128, description="what the documents are filed under", examples=["default"])

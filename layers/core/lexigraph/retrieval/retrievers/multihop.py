@@ -1,34 +1,27 @@
 """Multi-hop search: hop by hop through a namespace, by likeness and by the edges between chunks."""
 
-import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
-from lexigraph.inference.protocols import Embedder
 from lexigraph.model.errors import NotFound
 from lexigraph.model.filters import MetadataFilter, MetadataFilters
 from lexigraph.model.multihop import Hop, MultihopResult, MultihopResults, SymbolicEdge
 from lexigraph.model.question import Question
-from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.args import Known
-from lexigraph.retrieval.chunk_statements import SHAPING, read_on, shape
+from lexigraph.retrieval.chunk_statements import read_on
 from lexigraph.retrieval.hops import Cell, MultihopArgs, Walk
-from lexigraph.retrieval.models import Models
 from lexigraph.retrieval.passages import passage
-from lexigraph.retrieval.results import assemble
+from lexigraph.retrieval.retrievers.statement_retriever import Ranked, StatementRetriever
 from lexigraph.retrieval.trace import BoundStores, Trace
-from lexigraph.settings import Settings
-from lexigraph.storage.protocols import EvidenceRequest, GraphStore, Registry, VectorRecord, VectorStore
+from lexigraph.storage.protocols import EvidenceRequest, Registry, VectorRecord
 
 ROWS = 1_000_000  # row ids that one document of a namespace takes
 _SHOWN, _SNIPPET = 3, 200  # texts of a hop, and their characters
-_HOPPING = tuple(f.name for f in fields(MultihopArgs))
 
 
-class MultihopRetriever:
+class MultihopRetriever(StatementRetriever):
     """Starts from the ``top_k_per_hop`` chunks most like the question and walks on, ``num_hops`` hops in all: each from the
     best of the one before, along symbolic edges (next and previous chunk, same headings, a rare entity or a topic in
     common) and to the chunks nearest to the mean of question and seeds; of what is new the most like the question are kept.
@@ -37,30 +30,16 @@ class MultihopRetriever:
     :meth:`query` gives chunks with row ids, :meth:`retrieve` their statements. Calls at most: a hop one of the vector store
     and one of the graph; then one for the texts (or the statements) of what is shown, and two of the registry for
     :meth:`query`. A failing symbolic step is skipped with a warning; without an embedding the search goes by words and
-    symbolic edges. ``args`` are those of :class:`~lexigraph.retrieval.hops.MultihopArgs` and, for :meth:`retrieve`,
-    ``max_search_results``, ``max_statements_per_topic`` and ``include_facts`` of
-    :class:`~lexigraph.retrieval.args.TraversalArgs`. Raise ``InvalidInput`` for one that is unknown or out of range.
+    symbolic edges. ``args`` are those of :class:`~lexigraph.retrieval.hops.MultihopArgs` and, for :meth:`retrieve`, those of
+    every :class:`~lexigraph.retrieval.retrievers.statement_retriever.StatementRetriever`.
     """
 
-    def __init__(
-        self,
-        graph_store: GraphStore,
-        vector_store: VectorStore,
-        *,
-        embedder: Embedder | None = None,
-        settings: Settings | None = None,
-        **args: Any,
-    ) -> None:
-        self.graph_store, self.vector_store = graph_store, vector_store
-        self.models = Models(embedder, settings)
-        self.parameters().check(args)
-        self.args = MultihopArgs.of({name: value for name, value in args.items() if name in _HOPPING})
-        self.shape = shape(args)
+    OWN = tuple(f.name for f in fields(MultihopArgs))
 
-    @staticmethod
-    def parameters() -> Known:
-        """Return the parameters that can be set."""
-        return Known((*_HOPPING, *SHAPING), {})
+    def _configure(self, args: Mapping[str, Any]) -> None:
+        super()._configure(args)
+        own = {name: args[name] for name in self.OWN if name in args}
+        self.args = MultihopArgs.of(own)
 
     def query(self, tenant: Tenant, question: Question, namespace: str, registry: Registry) -> MultihopResults:
         """Return hops and final ranking within a namespace (H).
@@ -74,7 +53,7 @@ class MultihopRetriever:
             raise NotFound(f"namespace {namespace[:80]!r} does not exist: upload a document into it first")
         within = MetadataFilter("namespace", "==", namespace)
         filters = MetadataFilters((within, question.filters)) if question.filters else within
-        walk = self._walk(tenant, replace(question, filters=filters), trace)
+        walk = self._walk(BoundStores(self.graph_store, self.vector_store, tenant, filters, trace), question.text)
         sources = list(dict.fromkeys(walk.places[c.id].source_id for c in walk.cells))
         with trace.step("row_ids", "registry"):
             ordinals = registry.ordinals(tenant, namespace, sources)
@@ -100,25 +79,15 @@ class MultihopRetriever:
             calls=trace.calls,
         )
 
-    def retrieve(self, tenant: Tenant, question: Question) -> SearchResults:
-        """Return the statements of the chunks of the final ranking. Raise ``StoreUnavailable`` when a store is lost."""
-        began, trace = time.perf_counter(), Trace()
-        walk = self._walk(tenant, question, trace)
+    def _rank(self, stores: BoundStores, text: str) -> tuple[Ranked, Sequence[str]]:
+        walk = self._walk(stores, text)
         ranked = sorted(walk.cells, key=lambda c: (-walk.score(c), c.id))[: self.args.final_top_k]
         request = EvidenceRequest(chunks=tuple(c.id for c in ranked), neighbours=False, facts=self.shape.include_facts)
-        rows = walk.stores.evidence("evidence", request)
-        statements = read_on(rows, {c.id: walk.parts(c) for c in ranked}, {c.id: c.reason for c in ranked})
-        results = assemble(statements, self.shape)
-        timings = {**trace.timings, "total": _since(began)}
-        return SearchResults(question.text, results, warnings=tuple(trace.warnings), timings=timings, calls=trace.calls)
+        rows = stores.evidence("evidence", request)
+        return read_on(rows, {c.id: walk.parts(c) for c in ranked}, {c.id: c.reason for c in ranked}), ()
 
-    async def aretrieve(self, tenant: Tenant, question: Question) -> SearchResults:
-        """Return the same without blocking the event loop."""
-        return await asyncio.to_thread(self.retrieve, tenant, question)
-
-    def _walk(self, tenant: Tenant, question: Question, trace: Trace) -> Walk:
-        stores = BoundStores(self.graph_store, self.vector_store, tenant, question.filters, trace)
-        walk = Walk(stores, question.text, self.models.vectors([question.text], trace)[0], self.args)
+    def _walk(self, stores: BoundStores, text: str) -> Walk:
+        walk = Walk(stores, text, self.models.vectors([text], stores.trace)[0], self.args)
         walk.run()
         return walk
 

@@ -64,7 +64,7 @@ class RecallRetriever:
         trace = Trace(calls={"vector": 0, "graph": 0, "registry": 0})
         stores = BoundStores(self.graph_store, self.vector_store, tenant, question.filters, trace)
         with trace.step("session", "registry"):
-            session = self.registry.session(tenant, args.session_id)
+            session = self.registry.session(tenant, args.session_id, since=now - KEEP)
         recency = session_scores(session, now)
         hot, phase = hot_nodes(recency), phase_of(session.recalls)
         weights = self.weights.at(phase, hot)

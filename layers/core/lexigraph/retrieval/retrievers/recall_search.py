@@ -1,80 +1,40 @@
 """Recall as one retriever among others: without a session, its nodes turned into the statements behind them."""
 
-import time
-from typing import Any
+from collections.abc import Sequence
 
-from lexigraph.inference.protocols import Embedder
 from lexigraph.model.graph import StatementRow
-from lexigraph.model.question import Question
-from lexigraph.model.results import ScoredStatement, SearchResults
-from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.args import Known, TraversalArgs
-from lexigraph.retrieval.models import Models
+from lexigraph.model.results import ScoredStatement
 from lexigraph.retrieval.recall_candidates import gather
 from lexigraph.retrieval.recall_strategies import fuse
-from lexigraph.retrieval.results import assemble
-from lexigraph.retrieval.trace import BoundStores, Trace
-from lexigraph.settings import Settings
-from lexigraph.storage.protocols import EvidenceRequest, GraphNode, GraphStore, VectorStore
+from lexigraph.retrieval.retrievers.statement_retriever import Ranked, StatementRetriever
+from lexigraph.retrieval.trace import BoundStores
+from lexigraph.storage.protocols import EvidenceRequest, GraphNode
 
-_PARAMETERS = ("max_search_results", "max_statements_per_topic", "include_facts")
 _NODES = 50  # best nodes whose statements are taken
 _BEHIND = 0.5  # what a statement counts that was not found itself but stands behind an entity or topic
 _PER_NODE = 10
 
 
-class RecallSearch:
+class RecallSearch(StatementRetriever):
     """Ranks the statements that the strategies of recall find, and those behind the entities and topics that they find.
 
     So ``/query`` can answer over what recall finds; sessions belong to :class:`RecallRetriever` alone. A statement has the
     score of its own node, or half of that of the best entity that it names or of its topic. At most four calls to the
-    vector store and three to the graph. ``args`` are ``max_search_results``, ``max_statements_per_topic`` and
-    ``include_facts`` of :class:`~lexigraph.retrieval.args.TraversalArgs`.
+    vector store and three to the graph.
     """
 
-    def __init__(
-        self,
-        graph_store: GraphStore,
-        vector_store: VectorStore,
-        *,
-        embedder: Embedder | None = None,
-        settings: Settings | None = None,
-        **args: Any,
-    ) -> None:
-        self.graph_store, self.vector_store = graph_store, vector_store
-        self.models = Models(embedder, settings)
-        self.parameters().check(args)
-        self.args = TraversalArgs.of({**args, "reranker": None})
-
-    @staticmethod
-    def parameters() -> Known:
-        """Return the parameters that have an effect."""
-        return Known(_PARAMETERS, {})
-
-    def retrieve(self, tenant: Tenant, question: Question) -> SearchResults:
-        """Return ranked statements. Raise ``StoreUnavailable`` when a store is lost."""
-        began, trace = time.perf_counter(), Trace()
-        stores = BoundStores(self.graph_store, self.vector_store, tenant, question.filters, trace)
-        candidates = gather(stores, self.models, question.text, force_regex=False)
+    def _rank(self, stores: BoundStores, text: str) -> tuple[Ranked, Sequence[str]]:
+        candidates = gather(stores, self.models, text, force_regex=False)
         live: dict[str, GraphNode] = {}
         if candidates.ids:
-            with trace.step("nodes", "graph"):
-                live = stores.graph.nodes(tenant, candidates.ids, filters=question.filters)
+            with stores.trace.step("nodes", "graph"):
+                live = stores.graph.nodes(stores.tenant, candidates.ids, filters=stores.filters)
         general = fuse(candidates.found(live).values())
         best = sorted(general, key=lambda i: (-round(general[i], 6), i))[:_NODES]
-        rows = stores.evidence("evidence", _request(best, live, self.args.include_facts))
+        rows = stores.evidence("evidence", _request(best, live, self.shape.include_facts))
         scored = [(_scored(row, {i: general[i] for i in best}, live), row) for row in rows]
         ranked = sorted(scored, key=lambda pair: (-pair[0].score, pair[0].id))
-        results = assemble(ranked, self.args)
-        trace.timings["total"] = round((time.perf_counter() - began) * 1000, 3)
-        return SearchResults(
-            question.text,
-            results,
-            entities=tuple(live[i].value for i in best if live[i].kind == "entity"),
-            warnings=tuple(trace.warnings),
-            timings=trace.timings,
-            calls=trace.calls,
-        )
+        return ranked, [live[i].value for i in best if live[i].kind == "entity"]
 
 
 def _request(best: list[str], live: dict[str, GraphNode], facts: bool) -> EvidenceRequest:

@@ -15,9 +15,9 @@ t#TENANT#owners#SHARD          OWNER                 what an owner uses
 
 :meth:`~DynamoDBContentCache.own` and :meth:`~DynamoDBContentCache.disown` touch more items than a transaction holds. They
 go in an order that keeps entries too long rather than leaking them: an owner's item names all it used and will use before
-anything else is written, and is shortened last. An interruption leaves owners with too many uses; repeating the call, or the
-owner's next, takes these away. Between the look whether an entry is used and its deletion another may begin to use it: then
-it is gone, and made anew when it is next asked for.
+anything else is written, and is shortened last. An interruption leaves owners with too many uses or with uses not noted yet;
+repeating the call, or the owner's next, puts that right. Between the look whether an entry is used and its deletion another
+may begin to use it: then it is gone, and made anew when it is next asked for.
 
 A use of an entry that does not exist is noted; it counts when the entry is put later. Compressed entries of more than
 380 KB are not kept: an item may have 400 KB, and no model's reply has so much.
@@ -83,8 +83,9 @@ class DynamoDBContentCache:
         before = self._owned(tenant, wanted)
         both = {owner: pairs | before.get(owner, set()) for owner, pairs in wanted.items()}
         self._table.write_many(_owner_item(tenant, owner, pairs) for owner, pairs in both.items() if pairs)
-        new = [_use(tenant, pair, owner) for owner, pairs in wanted.items() for pair in pairs - before.get(owner, set())]
-        self._table.write_many({"pk": pk, "sk": sk} for pk, sk in new)
+        # all of them: what an owner's item names may lack its use, where an earlier call was interrupted here
+        all_uses = [_use(tenant, pair, owner) for owner, pairs in wanted.items() for pair in pairs]
+        self._table.write_many({"pk": pk, "sk": sk} for pk, sk in all_uses)
         released = {owner: pairs - wanted[owner] for owner, pairs in before.items()}
         self._release(tenant, released)
         shortened = {owner: wanted[owner] for owner, pairs in released.items() if pairs}

@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any
 
 from lexigraph.model.errors import Conflict, LexigraphError, Misconfigured, StoreUnavailable
+from lexigraph.storage.aws import core_session
 from lexigraph.storage.graph.neptune_address import NeptuneAddress
 
 logger = logging.getLogger(__name__)
@@ -254,7 +255,7 @@ def signing_session(region: str | None) -> Any:
     except ImportError as error:
         raise Misconfigured('neptune-db needs boto3; run: pip install "lexigraph[aws]"') from error
     try:
-        session = boto3.session.Session(region_name=region)
+        session = boto3.session.Session(botocore_session=core_session(), region_name=region)
     except BotoCoreError as error:
         raise meaning_of(error, 0) from error
     if session.region_name is None:

@@ -2,7 +2,8 @@
 
 Whoever changes an edge sets ``touched``. A computation puts its number on the entities that it takes (``claim``) before it
 reads their edges; a touch takes the number off. So what is stored and settled was computed after the last touch, though
-reading, storing and settling are queries of their own.
+reading, storing and settling are queries of their own. A process that was stopped in between, until another computed anew,
+leaves them touched when it goes on.
 """
 
 import secrets
@@ -63,10 +64,12 @@ OPTIONAL MATCH (e)-[edge]-()
 WITH e, count(edge) AS edges WHERE edges = 0
 DELETE e
 """
+# Null takes a property off. Who lost its claim has told the index of names what is not the last word: it is due again.
 _SETTLE = """
 UNWIND $rows AS row
-MATCH (e:Entity {`~id`: row.id}) WHERE e.tenant = $tenant AND e.claim = $stamp
-REMOVE e.touched, e.claim
+MATCH (e:Entity {`~id`: row.id}) WHERE e.tenant = $tenant
+SET e.touched = CASE WHEN e.claim = $stamp THEN null ELSE $tenant END,
+    e.claim = CASE WHEN e.claim = $stamp THEN null ELSE 0 END
 """
 
 

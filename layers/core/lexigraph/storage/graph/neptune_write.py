@@ -3,6 +3,8 @@
 A write is several queries, each a transaction that may be repeated, and may end between any two of them. That harms nobody:
 readers see a place only when its version is live; a chunk is complete when it has its ``statements``, which come last; and
 the next attempt finds the places of this one by their version. A node comes in one query with an edge that supports it.
+Places of a version change only while it is not live: a writer that was stopped until another took its turn changes nothing
+that readers see.
 """
 
 import json
@@ -39,7 +41,7 @@ ON CREATE SET s.tenant = $tenant, s.uri = row.uri, s.namespace = row.namespace, 
 """
 _OPEN_PLACES = """
 UNWIND $rows AS row
-MATCH (s:Source {`~id`: row.source})
+MATCH (s:Source {`~id`: row.source}) WHERE s.live < row.version
 MERGE (c:Chunk {`~id`: row.chunk})
 ON CREATE SET c.tenant = $tenant, c.source = row.source, c.aliases = row.aliases
 MERGE (c)-[p:EXTRACTED_FROM {`~id`: row.id}]->(s)
@@ -48,12 +50,12 @@ SET p.since = row.since, p.until = row.until, p.seq = row.seq, p.`start` = row.`
 """
 _END_PLACES = """
 UNWIND $rows AS row
-MATCH (c:Chunk {`~id`: row.chunk})-[p:EXTRACTED_FROM {`~id`: row.id}]->(s:Source)
+MATCH (c:Chunk {`~id`: row.chunk})-[p:EXTRACTED_FROM {`~id`: row.id}]->(s:Source) WHERE s.live < row.version
 SET p.until = row.until
 """
 _DROP_PLACES = """
 UNWIND $rows AS row
-MATCH (c:Chunk {`~id`: row.chunk})-[p:EXTRACTED_FROM {`~id`: row.id}]->(s:Source)
+MATCH (c:Chunk {`~id`: row.chunk})-[p:EXTRACTED_FROM {`~id`: row.id}]->(s:Source) WHERE s.live < row.version
 DELETE p
 """
 _TOPICS = """
@@ -196,7 +198,7 @@ def _place(plan: _Plan, v: SourceVersion, places: Sequence[Row], given: Mapping[
         aliases = given[chunk].aliases if chunk in given else ()
         plan.opened.append(
             {
-                **_end(chunk, version, OPEN),
+                **_end(chunk, version, OPEN, version),
                 "source": v.source.id,
                 "since": version,
                 "aliases": json.dumps([(a.alias, a.target) for a in aliases]),
@@ -207,18 +209,18 @@ def _place(plan: _Plan, v: SourceVersion, places: Sequence[Row], given: Mapping[
         chunk, since = p["chunk"], p["since"]
         if kept.get(chunk) == since:
             if p["until"] != OPEN:
-                plan.ended.append(_end(chunk, since, OPEN))
+                plan.ended.append(_end(chunk, since, OPEN, version))
         elif since != version:
             if p["until"] != version:
-                plan.ended.append(_end(chunk, since, version))
+                plan.ended.append(_end(chunk, since, version, version))
         elif chunk not in opened:
             # a leftover of an earlier attempt; a chunk's last place stays, since it is found by it when it is collected
             last = sum(other["chunk"] == chunk for other in places) == 1
-            (plan.ended if last else plan.dropped).append(_end(chunk, since, 0))
+            (plan.ended if last else plan.dropped).append(_end(chunk, since, 0, version))
 
 
-def _end(chunk: str, since: int, until: int) -> Row:
-    return {"id": edge_id("EXTRACTED_FROM", chunk, since), "chunk": chunk, "until": until}
+def _end(chunk: str, since: int, until: int, version: int) -> Row:
+    return {"id": edge_id("EXTRACTED_FROM", chunk, since), "chunk": chunk, "until": until, "version": version}
 
 
 # ---------------------------------------------------------------- contributions, each a row an edge

@@ -53,7 +53,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """A run: what was asked for, how it stands, and its result when it is over."""
+    """A run: what was asked for, how it stands, and its result when it is over. ``seq`` is the number of its last event."""
 
     id: str
     kind: str
@@ -63,6 +63,7 @@ class JobRecord:
     request: Mapping[str, Any] = field(default_factory=dict)
     result: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
+    seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,17 @@ class ApiKey:
     rate: int = 0
     created_at: str = ""
     revoked_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """Of when something has to be to hold still for a tenant.
+
+    ``revision`` grows with every change of its documents, ``cleared`` each time servers are to forget what they remember.
+    """
+
+    revision: int = 0
+    cleared: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +157,8 @@ class Registry(Protocol):
     def claimed(self, tenant: Tenant, key: str) -> Claim | None:
         """Return the claim that is noted."""
 
-    def start_job(self, tenant: Tenant, kind: str, request: Mapping[str, Any]) -> JobRecord:
-        """Create a running job."""
+    def start_job(self, tenant: Tenant, kind: str, request: Mapping[str, Any], *, job_id: str = "") -> JobRecord:
+        """Create a running job. With a ``job_id`` of the caller's: return the job of that id when it was created before."""
 
     def job(self, tenant: Tenant, job_id: str) -> JobRecord:
         """Return a job. Raise ``NotFound``."""
@@ -171,6 +183,12 @@ class Registry(Protocol):
     def revision(self, tenant: Tenant) -> int:
         """Return a number that grows with every change of the tenant's documents: what was answered before is stale."""
 
+    def freshness(self, tenant: Tenant) -> Freshness:
+        """Return the revision, and how often :meth:`clear` was called: one read, as for the revision alone."""
+
+    def clear(self, tenant: Tenant) -> int:
+        """Let every server forget what it remembers for a tenant, when it asks next; return the new ``cleared``."""
+
     def ordinals(self, tenant: Tenant, namespace: str, source_ids: Sequence[str]) -> dict[str, int]:
         """Return the place of each source in its namespace, from 0; given once, in the order asked, and kept. Atomic."""
 
@@ -186,13 +204,13 @@ class Registry(Protocol):
     def revoke_key(self, tenant: Tenant, key_id: str) -> ApiKey:
         """Revoke a key; at once for whoever asks the registry. Raise ``NotFound``."""
 
-    def session(self, tenant: Tenant, session_id: str) -> Session:
-        """Return what a session has touched; an empty one when nobody has heard of it, or it was forgotten."""
+    def session(self, tenant: Tenant, session_id: str, *, since: float) -> Session:
+        """Return what a session has touched since a time; an empty one when it asked nothing since then."""
 
     def touch(self, tenant: Tenant, session_id: str, nodes: Sequence[str], at: float, *, keep_seconds: float) -> None:
         """Note one more recall, at this time, that returned these nodes. Atomic.
 
-        What the tenant's sessions last saw more than ``keep_seconds`` before is forgotten.
+        What was last seen more than ``keep_seconds`` before is forgotten: a session not heard of since then begins anew.
         """
 
     def stats(self, tenant: Tenant) -> dict[str, int]:

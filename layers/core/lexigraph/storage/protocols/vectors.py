@@ -99,8 +99,12 @@ class VectorStore(Protocol):
     def fetch(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> dict[str, VectorRecord]:
         """Return the records that exist, with their vectors."""
 
-    def visible(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> bool:
-        """Tell whether searches see all of these records yet."""
+    def visible(
+        self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]], *, tagged: Mapping[str, int] | None = None
+    ) -> bool:
+        """Tell, in one round trip, whether searches see all of these records yet, and the tags of sources ``tagged`` in
+        these versions.
+        """
 
     def ids(self, tenant: Tenant, index: IndexName, source_id: str | None = None) -> list[str]:
         """Return the ids in an index, of one source or of all, sorted."""

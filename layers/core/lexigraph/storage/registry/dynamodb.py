@@ -3,7 +3,7 @@
 =============================  =======================  ==========================================================
 pk                             sk                       what
 =============================  =======================  ==========================================================
-t#TENANT#meta                  meta                     revision, number of documents by state, number of jobs
+t#TENANT#meta                  meta                     revision, number of documents by state and of jobs, cleared
 t#TENANT#doc#SOURCE            head                     a document: what queries ask for, and a short body
 t#TENANT#doc#SOURCE            part#STAMP#N             the rest of a long body, of the version that the head names
 t#TENANT#uris                  URI 0 0 SOURCE           the tenant's documents in order
@@ -19,7 +19,6 @@ system#key#DIGEST              key                      an API key
 system#keyid#KEY               key                      whose it is, and its digest
 t#TENANT#session#SESSION       session                  number of recalls; expires
 t#TENANT#session#SESSION       recall#CHANCE            what one recall returned; expires
-t#TENANT#sessions              horizon                  what was seen before is forgotten
 t#TENANT#ordinals#NAMESPACE    count, source#SOURCE     places in a namespace
 t#TENANT#entry#..., and more   ...                      :mod:`lexigraph.storage.cache.dynamodb`
 =============================  =======================  ==========================================================

@@ -1,7 +1,7 @@
 """The part of the DynamoDB registry beside documents and jobs: keys, sessions, places, claims, and the revision.
 
-A recall is one small item, whatever the session has seen before; a session is read as the query of its partition. What was
-last seen before the tenant's horizon counts as forgotten at once, and is deleted by time to live.
+A recall is one small item, whatever the session has seen before: it is written with the session's count in one transaction,
+and a session is read by one query of its partition. What is old is deleted by time to live.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 
 from lexigraph.model.errors import Conflict, NotFound
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import ApiKey, Claim, Session
+from lexigraph.storage.protocols import ApiKey, Claim, Freshness, Session
 from lexigraph.storage.registry.dynamodb_bodies import stamp
 from lexigraph.storage.registry.dynamodb_items import (
     TRANSACTION_ITEMS,
@@ -22,7 +22,6 @@ from lexigraph.storage.registry.dynamodb_items import (
     Key,
     Outdated,
     Table,
-    at_once,
     bounded,
     now_text,
     pack,
@@ -41,8 +40,14 @@ class DynamoAccess:
     _table: Table
 
     def revision(self, tenant: Tenant) -> int:
-        found = self._table.get((f"t#{tenant}#meta", "meta"))
-        return int(found.get("revision", 0)) if found else 0
+        return self.freshness(tenant).revision
+
+    def freshness(self, tenant: Tenant) -> Freshness:
+        found = self._table.get(_meta_key(tenant)) or {}
+        return Freshness(int(found.get("revision", 0)), int(found.get("cleared", 0)))
+
+    def clear(self, tenant: Tenant) -> int:
+        return int(self._table.update(_meta_key(tenant), "ADD #cleared :one", one=1)["cleared"])
 
     # -- places in namespaces
 
@@ -127,12 +132,10 @@ class DynamoAccess:
 
     # -- sessions
 
-    def session(self, tenant: Tenant, session_id: str) -> Session:
-        pk = _session_pk(tenant, session_id)
-        horizon, items = at_once(lambda: self._horizon(tenant), lambda: list(self._table.query(pk)))
+    def session(self, tenant: Tenant, session_id: str, *, since: float) -> Session:
         recalls, seen = 0, dict[str, float]()
-        for item in items:
-            if item["at"] < horizon:
+        for item in self._table.query(_session_pk(tenant, session_id)):
+            if item["at"] < since:
                 continue
             if item["sk"] == _SESSION:
                 recalls = int(item["recalls"])
@@ -148,14 +151,14 @@ class DynamoAccess:
         recall: Key = (pk, f"{_RECALL}{secrets.token_hex(16)}")
         told = {"at": at, "expires": expires, "body": pack(list(nodes), "nodes of a recall")}
         noted = put(_at(recall) | told, "attribute_not_exists(pk)")
-        if at_once(lambda: self._forget_before(tenant, since), lambda: self._gone_on(head, noted, at, since, expires))[1]:
+        if self._gone_on(head, noted, at, since, expires):
             return
         for _ in self._table.pauses():
-            found, horizon = self._table.get_many([head, recall]), self._horizon(tenant)
+            found = self._table.get_many([head, recall])
             if recall in found:
                 return  # an earlier try had been carried out, and its reply was lost
             before = found.get(head)
-            goes_on = before is not None and before["at"] >= horizon
+            goes_on = before is not None and before["at"] >= since
             values = {
                 "recalls": 1 + (int(before["recalls"]) if before and goes_on else 0),
                 "at": max(at, float(before["at"]) if before and goes_on else at),
@@ -181,17 +184,13 @@ class DynamoAccess:
             return False
         return True
 
-    def _horizon(self, tenant: Tenant) -> float:
-        found = self._table.get(_horizon_key(tenant))
-        return float(found["at"]) if found else -math.inf
-
-    def _forget_before(self, tenant: Tenant, at: float) -> None:
-        with suppress(Outdated):  # another recall has moved it further
-            self._table.update(_horizon_key(tenant), "SET #at = :at", "attribute_not_exists(#at) OR #at < :at", at=at)
-
 
 def _at(key: Key) -> Item:
     return {"pk": key[0], "sk": key[1]}
+
+
+def _meta_key(tenant: Tenant) -> Key:
+    return f"t#{tenant}#meta", "meta"
 
 
 def _digest_key(digest: str) -> Key:
@@ -204,10 +203,6 @@ def _id_key(key_id: str) -> Key:
 
 def _session_pk(tenant: Tenant, session_id: str) -> str:
     return f"t#{tenant}#session#{bounded(session_id)}"
-
-
-def _horizon_key(tenant: Tenant) -> Key:
-    return f"t#{tenant}#sessions", "horizon"
 
 
 def _claim_key(tenant: Tenant, key: str) -> Key:

@@ -201,14 +201,6 @@ def in_parallel(work: Callable[[T], U], parts: Iterable[T]) -> list[U]:
         return list(pool.map(work, todo))
 
 
-def at_once(one: Callable[[], T], other: Callable[[], U]) -> tuple[T, U]:
-    """Do two pieces of work at the same time, in one round trip; both are over when either has failed."""
-    with ThreadPoolExecutor(1) as pool:
-        begun = pool.submit(one)
-        done = other()
-        return begun.result(), done
-
-
 def now_text() -> str:
     """Return the time in UTC as ISO 8601 with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

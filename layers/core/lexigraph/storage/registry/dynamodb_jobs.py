@@ -40,8 +40,8 @@ class DynamoJobs:
 
     _table: Table
 
-    def start_job(self, tenant: Tenant, kind: str, request: Mapping[str, Any]) -> JobRecord:
-        now, job_id = now_text(), secrets.token_hex(16)
+    def start_job(self, tenant: Tenant, kind: str, request: Mapping[str, Any], *, job_id: str = "") -> JobRecord:
+        now, job_id = now_text(), job_id or secrets.token_hex(16)
         order = f"{time.time_ns():020d}#{job_id}"
         record = JobRecord(job_id, kind, "RUNNING", now, now)
         body = {"request": request, "result": {}, "reason": ""}
@@ -50,7 +50,7 @@ class DynamoJobs:
         head, parts = with_body(plain, pack(body, "request of a job"))
         self._table.write_many(parts)
         listed = {"sk": order, "id": job_id}
-        # outdated, with an id of our own: an earlier try had been carried out, and its reply was lost
+        # outdated: an earlier try had been carried out, and its reply was lost, or the caller has created it before
         with suppress(Outdated):
             self._table.transact(
                 [
@@ -172,7 +172,7 @@ def _told(job: JobRecord) -> Item:
 
 def _job(head: Item, body: bytes) -> JobRecord:
     told = {name: head[name] for name in ("id", "kind", "status", "created_at", "updated_at")}
-    return JobRecord(**told, **unpack(body))
+    return JobRecord(**told, **unpack(body), seq=int(head["seq"]))
 
 
 def _job_key(tenant: Tenant, job_id: str) -> Key:

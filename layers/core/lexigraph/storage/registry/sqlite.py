@@ -17,9 +17,18 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.embedded import Database, embedded_path
 from lexigraph.storage.protocols import DocumentRecord, DocumentState, JobEvent, JobRecord, JobStatus
 from lexigraph.storage.registry.holders import Holder
-from lexigraph.storage.registry.sqlite_access import CLAIMS, TABLES, SqliteAccess, add_claims, add_tables, bump
+from lexigraph.storage.registry.sqlite_access import (
+    CLAIMS,
+    CLEARED,
+    TABLES,
+    SqliteAccess,
+    add_claims,
+    add_cleared,
+    add_tables,
+    bump,
+)
 
-VERSION = 3
+VERSION = 4
 
 # `record` holds, as JSON, the fields of a document that no query asks for
 SCHEMA = (
@@ -49,8 +58,10 @@ CREATE INDEX leases_holder ON leases (holder);
 """
     + TABLES
     + CLAIMS
+    + f";\n{CLEARED};\n"
 )
 
+_MIGRATIONS = {1: add_tables, 2: add_claims, 3: add_cleared}
 _COLUMNS = ("source_id", "uri", "namespace", "state", "fingerprint", "updated_at")
 _REST = tuple(f.name for f in fields(DocumentRecord) if f.name not in _COLUMNS)
 
@@ -66,13 +77,18 @@ SELECT source_id, state, fingerprint FROM documents WHERE tenant = ? AND source_
 """
 _RECORDS = f"{_DOCUMENT} AND source_id IN (SELECT value FROM json_each(:ids))"
 _FORGET = "DELETE FROM documents WHERE tenant = ? AND source_id IN (SELECT value FROM json_each(?))"
-_JOB = "SELECT id, kind, status, created_at, updated_at, request, result, reason FROM jobs WHERE tenant = ?"
-_UNFINISHED = """
-SELECT tenant, id, kind, status, created_at, updated_at, request, result, reason FROM jobs
+_OF_JOB = """
+id, kind, status, created_at, updated_at, request, result, reason,
+(SELECT coalesce(max(seq), 0) FROM events WHERE job = jobs.k)
+"""
+_JOB = f"SELECT {_OF_JOB} FROM jobs WHERE tenant = ?"
+_UNFINISHED = f"""
+SELECT tenant, {_OF_JOB} FROM jobs
 WHERE status = 'RUNNING' ORDER BY k
 """
 _START_JOB = """
 INSERT INTO jobs (tenant, id, kind, status, created_at, updated_at, request) VALUES (?, ?, ?, 'RUNNING', ?, ?, ?)
+ON CONFLICT (id) DO NOTHING
 """
 _FINISH_JOB = "UPDATE jobs SET status = ?, result = ?, reason = ?, updated_at = ? WHERE tenant = ? AND id = ?"
 _EVENTS = """
@@ -95,7 +111,7 @@ class SqliteRegistry(SqliteAccess):
     def __init__(self, connection: str) -> None:
         """Open the registry. Raise ``InvalidInput`` for a connection or file that is refused."""
         self.path = embedded_path(connection, "registry.sqlite")
-        self._database = Database(self.path, SCHEMA, version=VERSION, migrations={1: add_tables, 2: add_claims})
+        self._database = Database(self.path, SCHEMA, version=VERSION, migrations=_MIGRATIONS)
 
     # -- documents
 
@@ -171,11 +187,11 @@ class SqliteRegistry(SqliteAccess):
 
     # -- jobs
 
-    def start_job(self, tenant: Tenant, kind: str, request: Mapping[str, Any]) -> JobRecord:
-        now, job_id, asked = _now(), secrets.token_hex(16), _json(request, "request of a job")
+    def start_job(self, tenant: Tenant, kind: str, request: Mapping[str, Any], *, job_id: str = "") -> JobRecord:
+        now, job_id, asked = _now(), job_id or secrets.token_hex(16), _json(request, "request of a job")
         with self._database.write() as c:
             c.execute(_START_JOB, (tenant, job_id, kind, now, now, asked))
-        return _job((job_id, kind, "RUNNING", now, now, asked, "{}", ""))
+        return self.job(tenant, job_id)
 
     def job(self, tenant: Tenant, job_id: str) -> JobRecord:
         with self._database.read() as c:
@@ -235,8 +251,8 @@ def _document(row: tuple[Any, ...]) -> DocumentRecord:
 
 
 def _job(row: Sequence[Any]) -> JobRecord:
-    job_id, kind, status, created_at, updated_at, request, result, reason = row
-    return JobRecord(job_id, kind, status, created_at, updated_at, json.loads(request), json.loads(result), reason)
+    job_id, kind, status, created_at, updated_at, request, result, reason, seq = row
+    return JobRecord(job_id, kind, status, created_at, updated_at, json.loads(request), json.loads(result), reason, seq)
 
 
 def _json(value: Mapping[str, Any], what: str) -> str:

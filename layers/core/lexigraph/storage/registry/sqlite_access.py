@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from lexigraph.model.errors import Conflict, NotFound
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.embedded import Database
-from lexigraph.storage.protocols import ApiKey, Claim, Session
+from lexigraph.storage.protocols import ApiKey, Claim, Freshness, Session
 
 TABLES = """
 CREATE TABLE keys (
@@ -36,6 +36,8 @@ CREATE TABLE IF NOT EXISTS claims (
     tenant TEXT NOT NULL, key TEXT NOT NULL, "order" TEXT NOT NULL, holder TEXT NOT NULL, PRIMARY KEY (tenant, key)
 ) WITHOUT ROWID
 """
+# servers forget what they remember for a tenant when this has grown
+CLEARED = "ALTER TABLE revisions ADD COLUMN cleared INTEGER NOT NULL DEFAULT 0"
 
 _KEY = "SELECT id, digest, tenant, scopes, name, databases, rate, created_at, revoked_at FROM keys"
 _ADD_KEY = """
@@ -64,6 +66,10 @@ ON CONFLICT (tenant, key) DO UPDATE SET "order" = excluded."order", holder = exc
 WHERE excluded."order" > "order"
 """
 _CLAIMED = 'SELECT "order", holder FROM claims WHERE tenant = ? AND key = ?'
+_CLEAR = """
+INSERT INTO revisions (tenant, number, cleared) VALUES (?, 0, 1)
+ON CONFLICT (tenant) DO UPDATE SET cleared = cleared + 1 RETURNING cleared
+"""
 _BUMP = """
 INSERT INTO revisions (tenant, number) VALUES (?, 1) ON CONFLICT (tenant) DO UPDATE SET number = number + 1
 """
@@ -75,9 +81,17 @@ class SqliteAccess:
     _database: Database
 
     def revision(self, tenant: Tenant) -> int:
+        return self.freshness(tenant).revision
+
+    def freshness(self, tenant: Tenant) -> Freshness:
         with self._database.read() as c:
-            found = c.execute("SELECT number FROM revisions WHERE tenant = ?", (tenant,)).fetchone()
-        return found[0] if found else 0
+            found = c.execute("SELECT number, cleared FROM revisions WHERE tenant = ?", (tenant,)).fetchone()
+        return Freshness(*found) if found else Freshness()
+
+    def clear(self, tenant: Tenant) -> int:
+        with self._database.write() as c:
+            (cleared,) = c.execute(_CLEAR, (tenant,)).fetchone()
+        return int(cleared)
 
     def ordinals(self, tenant: Tenant, namespace: str, source_ids: Sequence[str]) -> dict[str, int]:
         wanted = (tenant, namespace, json.dumps(list(source_ids)))
@@ -126,10 +140,11 @@ class SqliteAccess:
             raise NotFound(f"key {key_id[:80]!r} does not exist; `lexigraph keys list` shows all")
         return _api_key(row)
 
-    def session(self, tenant: Tenant, session_id: str) -> Session:
+    def session(self, tenant: Tenant, session_id: str, *, since: float) -> Session:
+        wanted = (tenant, session_id, since)
         with self._database.read() as c:
-            found = c.execute("SELECT recalls FROM sessions WHERE tenant = ? AND id = ?", (tenant, session_id)).fetchone()
-            seen = dict(c.execute("SELECT node, at FROM seen WHERE tenant = ? AND session = ?", (tenant, session_id)))
+            found = c.execute("SELECT recalls FROM sessions WHERE tenant = ? AND id = ? AND at >= ?", wanted).fetchone()
+            seen = dict(c.execute("SELECT node, at FROM seen WHERE tenant = ? AND session = ? AND at >= ?", wanted))
         return Session(found[0] if found else 0, seen)
 
     def touch(self, tenant: Tenant, session_id: str, nodes: Sequence[str], at: float, *, keep_seconds: float) -> None:
@@ -154,6 +169,11 @@ def add_tables(connection: sqlite3.Connection) -> None:
 def add_claims(connection: sqlite3.Connection) -> None:
     """Bring a registry of format 2 to format 3."""
     connection.execute(CLAIMS)
+
+
+def add_cleared(connection: sqlite3.Connection) -> None:
+    """Bring a registry of format 3 to format 4."""
+    connection.execute(CLEARED)
 
 
 def _api_key(row: tuple[str, str, str, str, str, str, int, str, str]) -> ApiKey:

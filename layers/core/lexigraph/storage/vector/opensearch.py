@@ -7,7 +7,7 @@ seconds to a minute: ``visible`` asks them, and what this process wrote itself i
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -198,8 +198,8 @@ class OpenSearchVectorStore:
     def drop(self, tenant: Tenant) -> None:
         """Delete all records that have vectors of this embedding, those that searches show."""
         for index in VECTOR_INDEXES:
-            name, keys = self._names[index], iter(self.ids(tenant, index))
-            while part := list(islice(keys, _AT_ONCE)):
+            name = self._names[index]
+            for part in _parts(self.ids(tenant, index)):
                 self._documents.remove(name, name, tenant, part)
                 for key in part:
                     self._unseen.note(name, tenant, key, Write(0))
@@ -241,15 +241,33 @@ class OpenSearchVectorStore:
         check_index(index)
         return {key: record_of(row["_source"]) for key, row in self._rows(tenant, index, ids, _RECORD).items()}
 
-    def visible(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> bool:
-        """Tell whether searches find all of these records, as this process wrote them last."""
-        check_index(index)
-        found = self._rows(tenant, index, ids, ("doc_key", "edition"))
-        for key in ids:
-            write = self._unseen.last(self._names[index], tenant, key)
-            if key not in found or (write is not None and found[key]["_source"]["edition"] < write.edition):
-                return False
-        return True
+    def visible(
+        self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]], *, tagged: Mapping[str, int] | None = None
+    ) -> bool:
+        """Tell whether searches find all of these, as this process wrote them last; one multi-search."""
+        for index in ids:
+            check_index(index)
+        wanted = {self._names[index]: list(dict.fromkeys(keys)) for index, keys in ids.items() if keys}
+        if tagged:
+            wanted[TAGS] = list(tagged)
+        searches = [
+            (
+                name,
+                _of_keys(name, tenant, part, ("doc_key", "edition", "payload") if name == TAGS else ("doc_key", "edition")),
+            )
+            for name, keys in wanted.items()
+            for part in _parts(keys)
+        ]
+        found: dict[str, list[Json]] = {name: [] for name in wanted}
+        for (name, _), answer in zip(searches, self._collection.search([search for _, search in searches]), strict=True):
+            found[name] += answer["hits"]
+        rows = {name: newest_of(hits_) for name, hits_ in found.items()}
+        for name, keys in wanted.items():
+            for key in keys:
+                write = self._unseen.last(name, tenant, key)
+                if key not in rows[name] or (write is not None and rows[name][key]["_source"]["edition"] < write.edition):
+                    return False
+        return all(version in _tagged(rows[TAGS][source]) for source, version in (tagged or {}).items())
 
     def ids(self, tenant: Tenant, index: IndexName, source_id: str | None = None) -> list[str]:
         """Return the ids in an index, sorted."""
@@ -284,26 +302,18 @@ class OpenSearchVectorStore:
 
     def _rows(self, tenant: Tenant, index: IndexName, ids: Iterable[str], fields: Sequence[str]) -> dict[str, Json]:
         """Return the newest document of each record that is found."""
-        keys, searches = iter(dict.fromkeys(ids)), []
-        while part := list(islice(keys, _AT_ONCE)):
-            query = of_tenant(tenant, doc_key=part)
-            body = {"query": query, "size": 2 * len(part), "_source": [*dict.fromkeys([*fields, "edition"])]}
-            searches.append(Search(self._names[index], body))
+        asked = [*dict.fromkeys([*fields, "edition"])]
+        searches = [_of_keys(self._names[index], tenant, part, asked) for part in _parts(dict.fromkeys(ids))]
         found = self._collection.search(searches) if searches else []
         return newest_of(row for f in found for row in f["hits"])
 
     def _versions(self, tenant: Tenant, sources: set[str]) -> dict[str, Versions]:
         """Return the tags of sources by version: those that we wrote just now, else those that searches find."""
         lately = {s: w.versions for s in sources if (w := self._unseen.last(TAGS, tenant, s)) and w.versions is not None}
-        keys = iter(sorted(sources - lately.keys() - {""}))
         known: dict[str, Versions] = {}
-        while part := list(islice(keys, _AT_ONCE)):
-            query = of_tenant(tenant, doc_key=part)
-            (found,) = self._collection.search(
-                [Search(TAGS, {"query": query, "size": 2 * len(part), "_source": ["doc_key", "edition", "payload"]})]
-            )
-            for key, row in newest_of(found["hits"]).items():
-                known[key] = {int(v): metadata for v, metadata in json.loads(row["_source"]["payload"])}
+        for part in _parts(sorted(sources - lately.keys() - {""})):
+            (found,) = self._collection.search([_of_keys(TAGS, tenant, part, ("doc_key", "edition", "payload"))])
+            known |= {key: _tagged(row) for key, row in newest_of(found["hits"]).items()}
         return known | {source: versions for source, versions in lately.items() if versions}
 
     def _refuse_other_embedding(self, tenant: Tenant) -> None:
@@ -324,6 +334,21 @@ class OpenSearchVectorStore:
                 f"{self.label}: set LEXIGRAPH_EMBEDDING_MODEL to the model they were made with, run `lexigraph reembed`, "
                 "or ingest into a new collection"
             )
+
+
+def _parts(keys: Iterable[str]) -> Iterator[list[str]]:
+    left = iter(keys)
+    while part := list(islice(left, _AT_ONCE)):
+        yield part
+
+
+def _of_keys(name: str, tenant: Tenant, keys: Sequence[str], fields: Sequence[str]) -> Search:
+    """Return the search for the documents of records; a crash may have doubled one."""
+    return Search(name, {"query": of_tenant(tenant, doc_key=list(keys)), "size": 2 * len(keys), "_source": list(fields)})
+
+
+def _tagged(row: Json) -> Versions:
+    return {int(v): metadata for v, metadata in json.loads(row["_source"]["payload"])}
 
 
 def _different(versions: Versions) -> list[Metadata]:

@@ -19,6 +19,7 @@ from typing import Any, Literal, cast, get_args
 from urllib.parse import parse_qsl, urlsplit
 
 from lexigraph.model.errors import InvalidInput, Misconfigured, StoreUnavailable
+from lexigraph.storage.aws import core_session
 
 IdMode = Literal["client", "server"]
 Json = dict[str, Any]
@@ -135,7 +136,7 @@ class Collection:
             import opensearchpy
         except ImportError as error:
             raise Misconfigured("OpenSearch Serverless needs the extra 'aws': pip install 'lexigraph[aws]'") from error
-        credentials = boto3.Session().get_credentials()
+        credentials = boto3.session.Session(botocore_session=core_session()).get_credentials()
         if credentials is None:
             raise Misconfigured("OpenSearch Serverless: no AWS credentials were found; set AWS_PROFILE or a role")
         # what they say below errors holds whole requests

@@ -117,10 +117,15 @@ class SqliteVectorStore:
             rows = self._rows(connection, tenant, index, "id, text, source, chunk, vector", ids)
             return {row[0]: _record(*row) for row in rows}
 
-    def visible(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> bool:
-        """Tell whether all of these records exist: what exists is seen."""
+    def visible(
+        self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]], *, tagged: Mapping[str, int] | None = None
+    ) -> bool:
+        """Tell whether all of these exist: what exists is seen."""
         with self._database.read() as connection:
-            return len(list(self._rows(connection, tenant, index, "id", ids))) == len(set(ids))
+            versions = "SELECT 1 FROM tags WHERE tenant = ? AND source = ? AND version = ?"
+            return all(
+                len(list(self._rows(connection, tenant, index, "id", keys))) == len(set(keys)) for index, keys in ids.items()
+            ) and all(connection.execute(versions, (tenant, *tag)).fetchone() for tag in (tagged or {}).items())
 
     def ids(self, tenant: Tenant, index: IndexName, source_id: str | None = None) -> list[str]:
         """Return the ids in an index, sorted."""

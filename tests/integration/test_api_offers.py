@@ -1,0 +1,78 @@
+"""A file that a client is to put into the inbox itself, and does not."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lexigraph.api.outcome import UPLOAD_GRACE_SECONDS, standing
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import Registry
+from lexigraph.storage.registry.dynamodb import DynamoDBRegistry
+from lexigraph.storage.registry.sqlite import SqliteRegistry
+from tests.server import Api, laptop_api
+from tests.standins.aws_server import ENVIRONMENT, REGION, AwsServer
+
+TENANT = Tenant("default")
+WORKFLOW = f"arn:aws:states:{REGION}:123456789012:stateMachine:lexigraph"
+
+
+@pytest.fixture
+def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
+    """A server that hands files over; an address in S3 is made without asking S3."""
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    inbox = f"s3://lexigraph-inbox?region={REGION}&endpoint=http://127.0.0.1:9"
+    with laptop_api(tmp_path, workflow=WORKFLOW, inbox=inbox) as served:
+        yield served
+
+
+def check_a_job_whose_file_does_not_come(api: Api, registry: Registry) -> None:
+    client = api.client()
+    told = client.post("/documents/upload-url", json={"name": "flow.md"}).json()
+    assert client.get(told["status_url"]).json()["status"] == "RUNNING"
+    offered = api.stores.registry.job(TENANT, told["job_id"])
+    upload = offered.request["upload"]
+    assert upload["until"] == pytest.approx(time.time() + told["expires_sec"], abs=30)
+    assert standing(offered, upload["until"] + UPLOAD_GRACE_SECONDS - 1).status == "RUNNING"
+
+    late = {**offered.request, "upload": {**upload, "until": time.time() - UPLOAD_GRACE_SECONDS - 1}}
+    job = registry.start_job(TENANT, "ingest", late)
+
+    over = standing(registry.job(TENANT, job.id))
+    assert (over.status, over.reason.split(":")[0]) == ("FAILED", "the upload did not arrive within 30 minutes")
+    assert [standing(j).status for j in registry.jobs(TENANT) if j.id == job.id] == ["FAILED"]
+    assert registry.job(TENANT, job.id).status == "RUNNING", "who reads writes nothing"
+    registry.add_events(TENANT, job.id, [("scan_input", {"files": 1})])
+    assert standing(registry.job(TENANT, job.id)).status == "RUNNING", "it came all the same"
+    registry.finish_job(TENANT, job.id, "SUCCEEDED", {"documents_new": 1})
+    assert standing(registry.job(TENANT, job.id)).result == {"documents_new": 1}
+
+
+def test_the_job_of_an_upload_that_never_comes_fails_when_its_address_is_no_longer_good(api: Api, tmp_path: Path) -> None:
+    registry = SqliteRegistry(f"sqlite:///{tmp_path / 'data'}")
+    check_a_job_whose_file_does_not_come(api, registry)
+    registry.close()
+
+
+@pytest.mark.slow
+def test_it_fails_in_a_table_too(api: Api) -> None:
+    with AwsServer() as aws:
+        registry = DynamoDBRegistry(aws.dynamodb(f"lexigraph-{aws.port}"))
+        check_a_job_whose_file_does_not_come(api, registry)
+        registry.close()
+
+
+def test_the_api_tells_of_it(api: Api) -> None:
+    client = api.client()
+    told = client.post("/documents/upload-url", json={"name": "flow.md", "namespace": "court"}).json()
+    asked = api.stores.registry.job(TENANT, told["job_id"]).request
+    gone = {**asked, "upload": {**asked["upload"], "until": time.time() - 2 * UPLOAD_GRACE_SECONDS}}
+    job = api.stores.registry.start_job(TENANT, "ingest", gone)
+
+    one = client.get(f"/jobs/{job.id}").json()
+    assert (one["status"], one["result"], one["namespace"]) == ("FAILED", {"error": "not_found"}, "court")
+    assert "did not arrive" in one["reason"]
+    listed = {j["id"]: j["status"] for j in client.get("/jobs").json()["jobs"]}
+    assert listed == {job.id: "FAILED", told["job_id"]: "RUNNING"}
