@@ -25,6 +25,8 @@ _WILDCARDS = {
     "*": "X-Ray, network interfaces of functions in a VPC, the delivery of workflow logs and reranking have no resources of "
     "their own",
     "{name}-data:ExportsOutputFnGetAttArtefactsC012E42AArnBAB43CB7/*": "the objects of our own bucket",
+    "{name}-data:ExportsOutputFnGetAttArtefactsC012E42AArnBAB43CB7/bulk/*": "the batches of lexigraph bulk",
+    "arn:<AWS::Partition>:bedrock:<AWS::Region>:<AWS::AccountId>:model-invocation-job/*": "a job has no id before it starts",
     "{name}-data:ExportsOutputFnGetAttDocuments7E5B2978Arn159F38C5/*": "the objects of our own bucket",
     "arn:<AWS::Partition>:neptune-db:<AWS::Region>:<AWS::AccountId>:{name}-graph:"
     "ExportsOutputFnGetAttClusterClusterResourceId7342BE98/*": "the data of a cluster has no finer resources",

@@ -59,7 +59,15 @@ def build(app: App) -> Profile:
         inside=inside,
     )
     api = ApiStack(
-        app, f"{name}-api", profile=profile, stores=stores, ingestion=ingestion, code=_code(staged), core=core, inside=inside
+        app,
+        f"{name}-api",
+        profile=profile,
+        stores=stores,
+        ingestion=ingestion,
+        code=_code(staged),
+        core=core,
+        parsers=parsers,
+        inside=inside,
     )
     ObservabilityStack(
         app,

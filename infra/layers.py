@@ -2,9 +2,13 @@
 
 ``core`` holds the package and all that a question needs, ``parsers`` what only reading and cutting files needs. A layer is
 built once for what goes into it: locked versions, what is pruned, and our sources.
+
+Functions cannot keep what they compile, and compiling is most of a cold start. So the core layer brings compiled modules,
+where this machine has the Python of the functions: any processor's will do.
 """
 
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -22,12 +26,14 @@ PLATFORM = "aarch64-manylinux_2_28"  # Lambda's Amazon Linux 2023 has glibc 2.34
 MAX_CORE_MB = 120
 MAX_FUNCTION_MB = 250  # Lambda's own limit for a function with its layers, unzipped
 
+_OF_PEOPLE = ("cli", "evaluation")  # parts of the package that no function loads
 # services that the functions call; botocore brings the descriptions of four hundred
 _SERVICES = (
     "bedrock-agent-runtime bedrock-runtime bedrock cloudwatch dynamodb events kms neptunedata opensearchserverless s3 "
     "secretsmanager sqs ssm sso sso-oidc stepfunctions sts xray"
 ).split()
-# what no function loads: gRPC transport of opensearch-py, tests, type stubs, sources and notes of compiled packages
+# what no function loads: gRPC transport of opensearch-py, random numbers, tests, pages for browsers, type stubs, sources and
+# notes of compiled packages
 _PACKAGES = (
     "grpc",
     "grpcio-*",
@@ -37,17 +43,42 @@ _PACKAGES = (
     "opensearch_protobufs*",
     "bin",
     "setuptools*",
+    "numpy/random",
+    "numpy/f2py",
+    "aenum/test*.py",
+    "aws_lambda_powertools/event_handler/openapi/swagger_ui",
 )
 _FOLDERS = ("tests", "test", "__pycache__", "testing", "benchmarks")
+# what is loaded later than a first answer, if ever, and stays as it is: MCP, and parts of large packages
+_NOT_COMPILED = (
+    "mcp*",
+    "httpx2",
+    "httpcore2",
+    "cryptography",
+    "cffi",
+    "pycparser",
+    "jwt",
+    "jsonschema*",
+    "referencing",
+    "opensearchpy/_async/client",
+    "opensearchpy/_async/plugins",
+    "numpy/ma",
+    "numpy/polynomial",
+    "aws_lambda_powertools/event_handler",
+    "aws_lambda_powertools/utilities/auth_alpha",
+    "aws_lambda_powertools/utilities/data_classes",
+)
+_AT = "/opt/python"  # where Lambda puts a layer, as tracebacks have it
 _FILES = (".pyi", ".pxd", ".pyx", ".c", ".h", ".a", ".pyc", ".md", ".rst")
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer as built: the folder that holds ``python/``, and its size."""
+    """A layer as built: the folder that holds ``python/``, its size, and the Python that compiled it, if any."""
 
     name: str
     folder: Path
+    compiled: str = ""
 
     @property
     def megabytes(self) -> float:
@@ -69,44 +100,84 @@ def layers(profile: Profile) -> dict[str, Layer]:
     return {"core": _build("core", version, core), "parsers": _build("parsers", version, parsers)}
 
 
-def core_of_host() -> Layer:
+def core_of_host(built: Path = BUILT) -> Layer:
     """Return the core layer for the Python and the processor of this machine, to try what is left after pruning.
 
-    The packages are those of the core layer, in the versions that the project is developed with. Raise as :func:`layers`.
+    The packages are those of the core layer, in the versions that the project is developed with. ``built`` is where layers
+    are kept. Raise as :func:`layers`.
     """
     wanted = _pins(ROOT / "requirements" / "layer-core.lock")
     locked = {**_pins(ROOT / "requirements" / "laptop.lock"), **_pins(ROOT / "requirements" / "aws.lock")}
     pins = {name: locked[name] for name in wanted if name in locked}
-    return _build("core", f"{sys.version_info.major}.{sys.version_info.minor}", pins, platform="")
+    return _build("core", f"{sys.version_info.major}.{sys.version_info.minor}", pins, platform="", built=built)
 
 
-def _build(name: str, version: str, pins: dict[str, str] | None, platform: str = PLATFORM) -> Layer:
+def _build(name: str, version: str, pins: dict[str, str] | None, *, platform: str = PLATFORM, built: Path = BUILT) -> Layer:
     requirements = "".join(pins.values()) if pins else ""
     sources = [f for f in _sources() if name == "core"]
-    folder = BUILT / f"{name}-{version}-{_digest(requirements, sources)}"
+    python, compiled = _interpreter(version) if pins and name == "core" else ("", "")
+    folder = built / f"{name}-{version}-{_digest(requirements, sources, compiled)}"
     if not folder.exists():
         partial = folder.with_name(f"{folder.name}.partial")
         shutil.rmtree(partial, ignore_errors=True)
-        target = partial / "python"
-        target.mkdir(parents=True)
-        if requirements:
-            _install(requirements, target, version, platform)
-            _prune(target)
-        for source in sources:
-            to = target / "lexigraph" / source.relative_to(PACKAGE)
-            to.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, to)
+        _fill(partial / "python", requirements, sources, version, platform)
+        if compiled:
+            _compile(partial / "python", python)
         partial.rename(folder)  # a build that was interrupted is not taken for whole
-    return Layer(name, folder)
+    return Layer(name, folder, compiled)
+
+
+def _fill(target: Path, requirements: str, sources: list[Path], version: str, platform: str) -> None:
+    target.mkdir(parents=True)
+    if requirements:
+        _install(requirements, target, version, platform)
+        _prune(target)
+    for source in sources:
+        to = target / "lexigraph" / source.relative_to(PACKAGE)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, to)
+
+
+def _interpreter(version: str) -> tuple[str, str]:
+    """Return a Python of the version on this machine, and its whole version; empty where there is none."""
+    tells = "import platform, sys; print(platform.python_version(), sys.executable)"
+    for found in filter(None, (sys.executable, shutil.which(f"python{version}"))):
+        chosen = {**os.environ, "PYENV_VERSION": version}  # what stands for all Pythons of pyenv runs this one
+        done = subprocess.run([found, "-c", tells], capture_output=True, text=True, check=False, env=chosen)
+        exact, _, path = done.stdout.strip().partition(" ")
+        if exact.startswith(f"{version}."):
+            return path, exact
+    return "", ""
+
+
+def _compile(target: Path, python: str) -> None:
+    """Compile what a function loads until its first answer. Python takes it unseen: times of files change on the way.
+
+    The same sources give the same bytes: one process, in order of names, without random hashes.
+    """
+    modes = ["--invalidation-mode", "unchecked-hash", "-s", str(target), "-p", _AT, "-qq"]
+    command = [python, "-P", "-S", "-m", "compileall", *modes, str(target)]
+    same = {**os.environ, "PYTHONHASHSEED": "0"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=same)
+    # 1 is for modules that are no Python 3, which nobody loads
+    if done.returncode > 1:
+        raise RuntimeError(f"layer: cannot be compiled: {done.stderr.strip()}")
+    for pattern in _NOT_COMPILED:
+        for later in target.glob(pattern):
+            for compiled in later.rglob("*.pyc"):
+                compiled.unlink()
 
 
 def _sources() -> Iterator[Path]:
-    yield from (f for f in sorted(PACKAGE.rglob("*")) if f.is_file() and "__pycache__" not in f.parts)
+    for file in sorted(PACKAGE.rglob("*")):
+        parts = file.relative_to(PACKAGE).parts
+        if file.is_file() and "__pycache__" not in parts and parts[0] not in _OF_PEOPLE:
+            yield file
 
 
-def _digest(requirements: str, sources: list[Path]) -> str:
+def _digest(requirements: str, sources: list[Path], compiled: str) -> str:
     digest = hashlib.sha256(requirements.encode())
-    digest.update(repr((_SERVICES, _PACKAGES, _FOLDERS, _FILES)).encode())
+    digest.update(repr((_SERVICES, _PACKAGES, _FOLDERS, _FILES, compiled, compiled and _NOT_COMPILED)).encode())
     for source in sources:
         digest.update(source.relative_to(PACKAGE).as_posix().encode() + b"\0" + source.read_bytes())
     return digest.hexdigest()[:16]
@@ -159,10 +230,14 @@ def main() -> int:
     for name in ("dev", "prod"):
         built = layers(PROFILES[name])
         sizes = {layer.name: layer.megabytes for layer in built.values()}
-        for layer, size in sizes.items():
-            print(f"{name:5} {layer:8} {size:6.1f} MB")  # noqa: T201  what the command is for
+        for layer in built.values():
+            how = f", compiled by Python {layer.compiled}" if layer.compiled else ""
+            print(f"{name:5} {layer.name:8} {layer.megabytes:6.1f} MB{how}")  # noqa: T201  what the command is for
         total = sum(sizes.values())
         print(f"{name:5} {'all':8} {total:6.1f} MB (core at most {MAX_CORE_MB}, all at most {MAX_FUNCTION_MB})")  # noqa: T201
+        if not built["core"].compiled:
+            without = f"no Python {PROFILES[name].python} here compiles it: functions without a snapshot start 2 s later"
+            print(f"{name:5} {'core':8} {without}")  # noqa: T201
         failed |= sizes["core"] > MAX_CORE_MB or total > MAX_FUNCTION_MB
     return int(failed)
 

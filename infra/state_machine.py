@@ -2,6 +2,7 @@
 
     Which -> Parse -> Chunk -> Extract (a Distributed Map over batches of chunks) -> Parts (Build, Finish) -> Close
           -> Remove
+          -> Relate (new chunks of a document to others)
 
 What fails is tried again; in the end ``Failed`` records the reason and fails the execution. A redrive starts there: the
 function then opens the job again and the workflow goes on, where finished steps cost nothing. An older run of a file that
@@ -52,7 +53,10 @@ def definition(arns: Mapping[str, str], *, concurrency: int = 10) -> State:
         "States": {
             "Which": {
                 "Type": "Choice",
-                "Choices": [{"Variable": "$.action", "StringEquals": "remove", "Next": "Remove"}],
+                "Choices": [
+                    {"Variable": "$.action", "StringEquals": "remove", "Next": "Remove"},
+                    {"Variable": "$.action", "StringEquals": "relate", "Next": "Relate"},
+                ],
                 "Default": "Parse",
             },
             "Parse": _task(arns["parse"], result="$.parsed", next_="Chunk"),
@@ -67,6 +71,7 @@ def definition(arns: Mapping[str, str], *, concurrency: int = 10) -> State:
             "Parts": _parts(arns["build"], arns["finish"]),
             "Close": _task(arns["finish"], {"run.$": "$.run"}),
             "Remove": _task(arns["remove"]),
+            "Relate": _task(arns["build"]),
             # tells the job and the documents why, and fails with that reason; driven on again, it returns
             "Failed": {**_task(arns["finish"], next_="Which"), "Retry": RETRY[:], "Catch": [_SUPERSEDED]},
             "Superseded": {"Type": "Succeed"},

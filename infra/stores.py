@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from aws_cdk import Aws
 from aws_cdk import aws_iam as iam
 
 from infra.constructs.function import Function
+from infra.models import model_arns
+from infra.registry_rights import rights
 from infra.settings import Profile
 from infra.stacks.data import DOCUMENTS, WORK, DataStack
 from infra.stacks.graph import GraphStack
@@ -14,11 +15,6 @@ from infra.stacks.vector import VectorStack
 from lexigraph.settings import DEFAULT_RERANK_MODEL
 
 Rights = Literal["read", "write", ""]
-RegistryRights = Literal["keys", "read", "write"]
-# what a reader may write: what sessions of recall have touched
-READERS_WRITE = ("t#*#session#*", "t#*#sessions")
-# what the authorizer may read: API keys by their digests
-KEYS = ("system#key#*",)
 
 
 @dataclass(frozen=True)
@@ -50,31 +46,17 @@ class Stores:
             found["LEXIGRAPH_VECTOR_STORE"] = self.vectors.connection
         return found
 
-    def grant(
-        self,
-        function: Function,
-        *,
-        graph: Rights = "",
-        registry: RegistryRights = "read",
-        artefacts: Rights = "",
-        models: bool = False,
-    ) -> None:
-        """Give a function the rights that it needs and no other.
+    def grant(self, function: Function, *, graph: Rights = "", artefacts: Rights = "", models: bool = False) -> None:
+        """Give a function the rights that it needs and no other; those on the registry are in :mod:`infra.registry_rights`.
 
-        ``graph`` is that on graph and vectors. Of the registry, ``keys`` reads API keys alone; who reads the graph may also
-        note what a session has seen, and with ``models`` rerank.
+        ``graph`` is that on graph and vectors; who reads the graph may with ``models`` also rerank.
         """
         role = function.own_role
         if graph and self.graph:
             self.graph.grant(role, write=graph == "write")
         if graph and self.vectors:
             self.vectors.grant(role, write=graph == "write", name=function.job)
-        self.data.grant_registry(
-            role,
-            write=registry == "write",
-            only=KEYS if registry == "keys" else (),
-            notes=READERS_WRITE if graph == "read" else (),
-        )
+        self.data.grant_registry(role, rights(function.job))
         if artefacts:
             self.data.grant_objects(role, self.data.artefacts, write=artefacts == "write")
         if models and self.profile.aws:
@@ -83,19 +65,10 @@ class Stores:
                 role.add_to_principal_policy(iam.PolicyStatement(actions=["bedrock:Rerank"], resources=["*"]))
 
     def _models(self, *, reranks: bool) -> iam.PolicyStatement:
-        """Return the right to ask the models of the profile. A profile of several regions asks them in any of these."""
-        resources = []
+        """Return the right to ask the models of the profile."""
         reranker = (f"bedrock:{DEFAULT_RERANK_MODEL}",) if reranks else ()
-        for spec in (self.profile.embedding_model, self.profile.llm, *reranker):
-            kind, _, model = spec.partition(":")
-            if kind != "bedrock":
-                continue
-            first, _, rest = model.partition(".")
-            if first in ("us", "eu", "apac", "jp", "au", "global"):
-                where = f"arn:{Aws.PARTITION}:bedrock:{Aws.REGION}:{Aws.ACCOUNT_ID}:inference-profile/{model}"
-                resources += [where, f"arn:{Aws.PARTITION}:bedrock:*::foundation-model/{rest}"]
-            else:
-                resources.append(f"arn:{Aws.PARTITION}:bedrock:{Aws.REGION}::foundation-model/{model}")
+        specs = (self.profile.embedding_model, self.profile.llm, *reranker)
+        resources = [arn for spec in specs for arn in model_arns(spec)]
         return iam.PolicyStatement(
             actions=["bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"], resources=resources
         )

@@ -1,7 +1,7 @@
 """Api: one REST API under one kind of key; `query` reads, `manage` writes, `stream` reads and streams."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Stack
@@ -75,6 +75,7 @@ class ApiStack(Stack):
         ingestion: IngestionStack,
         code: lambda_.Code,
         core: lambda_.ILayerVersion,
+        parsers: lambda_.ILayerVersion | None,
         inside: Place | None,
         **options: Any,
     ) -> None:
@@ -86,40 +87,12 @@ class ApiStack(Stack):
             "LEXIGRAPH_USAGE_KEYS": json.dumps({"*": usage_key}),
             "LEXIGRAPH_INGEST_ROOTS": "[]",  # files come by the bucket, none from the function's own disk
         }
-        behind = {"LEXIGRAPH_API_AUTH": "gateway"}
         made: dict[str, Any] = {"profile": profile, "code": code}
-        self.authorize = Function(
-            self, "authorize", **made, layers=[core], environment=environment, memory=512, seconds=10, snap_start=True
-        )
-        self.query = Function(
-            self,
-            "query",
-            **made,
-            layers=[core],
-            environment={**environment, **behind},
-            memory=2_048,
-            seconds=_SECONDS,
-            inside=inside,
-            snap_start=True,
-        )
-        self.manage = Function(
-            self,
-            "manage",
-            **made,
-            layers=[core],
-            environment={**environment, **behind},
-            memory=1_024,
-            seconds=_SECONDS,
-            snap_start=True,
-        )
-        self.functions = {"authorize": self.authorize, "query": self.query, "manage": self.manage}
-        stores.grant(self.authorize, registry="keys")
-        stores.grant(self.query, graph="read", models=True)
-        self._grant_ingest(stores, ingestion, self.manage)
+        reading = [layer for layer in (core, parsers) if layer]
+        self.functions = self._asked(made, core, reading, environment, inside)
         if profile.aws:
-            self._streaming(made, core, environment, inside)
-            stores.grant(self.functions["stream"], graph="read", models=True)
-            self._grant_ingest(stores, ingestion, self.functions["follow"])
+            self.functions |= self._streaming(made, core, environment, inside)
+        self._grant(stores, ingestion)
         self.api = self._api(profile)
         self._metered = profile.aws  # the emulator takes the caller's key for that of the usage plan
         self._routes()
@@ -128,20 +101,44 @@ class ApiStack(Stack):
             self._firewall(profile)
         CfnOutput(self, "Url", value=self.api.url)
 
-    def _grant_ingest(self, stores: Stores, ingestion: IngestionStack, function: Function) -> None:
-        """Let a function take documents in and out: by the bucket, the state machine and the registry alone."""
-        stores.grant(function, registry="write")
-        stores.data.grant_objects(function.own_role, stores.data.documents, write=True)
-        ingestion.machine.grant_start_execution(function)
+    def _asked(
+        self,
+        made: Mapping[str, Any],
+        core: lambda_.ILayerVersion,
+        reading: Sequence[lambda_.ILayerVersion],
+        environment: Mapping[str, str],
+        inside: Place | None,
+    ) -> dict[str, Function]:
+        """Make the functions that answer whole. `manage` reads files, to tell what taking them in would cost."""
+        shared: dict[str, Any] = {**made, "snap_start": True}
+        # who waits hears of it from the application, before the gateway gives up
+        of_gateway = {"LEXIGRAPH_API_AUTH": "gateway", "LEXIGRAPH_API_DEADLINE": str(_SECONDS - 3)}
+        behind = {**shared, "environment": {**environment, **of_gateway}, "seconds": _SECONDS}
+        return {
+            "authorize": Function(
+                self, "authorize", **shared, layers=[core], environment=environment, memory=512, seconds=10
+            ),
+            "query": Function(self, "query", **behind, layers=[core], memory=2_048, inside=inside),
+            "manage": Function(self, "manage", **behind, layers=reading, memory=1_024),
+        }
+
+    def _grant(self, stores: Stores, ingestion: IngestionStack) -> None:
+        """Give each function its rights: readers the stores, those that take documents in and out the ways there."""
+        for job, function in self.functions.items():
+            reads = job in ("query", "stream")
+            stores.grant(function, graph="read" if reads else "", models=reads)
+            if job in ("manage", "follow"):  # by the bucket, the state machine and the registry alone
+                stores.data.grant_objects(function.own_role, stores.data.documents, write=True)
+                ingestion.machine.grant_start_execution(function)
 
     def _streaming(
-        self, made: dict[str, Any], core: lambda_.ILayerVersion, environment: Mapping[str, str], inside: Place | None
-    ) -> None:
+        self, made: Mapping[str, Any], core: lambda_.ILayerVersion, environment: Mapping[str, str], inside: Place | None
+    ) -> dict[str, Function]:
         """Make the functions that stream: the same application as a web server behind Lambda Web Adapter."""
         arn = f"arn:{Aws.PARTITION}:lambda:{Aws.REGION}:{_ADAPTER_ACCOUNT}:layer:LambdaAdapterLayerArm64"
         adapter = lambda_.LayerVersion.from_layer_version_arn(self, "Adapter", f"{arn}:{_ADAPTER_VERSION}")
-        for job, place in (("stream", inside), ("follow", None)):
-            self.functions[job] = Function(
+        return {
+            job: Function(
                 self,
                 job,
                 **made,
@@ -154,13 +151,34 @@ class ApiStack(Stack):
                     "AWS_LWA_INVOKE_MODE": "response_stream",
                     "AWS_LWA_READINESS_CHECK_PATH": "/health",
                 },
-                memory=2_048 if job == "stream" else 1_024,
+                memory=memory,
                 seconds=_STREAM_SECONDS,
                 inside=place,
                 handler="functions/stream/run.sh",
             )
+            for job, memory, place in (("stream", 2_048, inside), ("follow", 1_024, None))
+        }
 
     def _api(self, profile: Profile) -> apigateway.RestApi:
+        api = apigateway.RestApi(
+            self,
+            "Api",
+            rest_api_name=f"lexigraph-{profile.name}",
+            description="GraphRAG over the documents of a team",
+            endpoint_types=[apigateway.EndpointType.REGIONAL],
+            api_key_source_type=apigateway.ApiKeySourceType.AUTHORIZER,
+            binary_media_types=["multipart/form-data"],
+            cloud_watch_role=profile.aws,
+            cloud_watch_role_removal_policy=RemovalPolicy.DESTROY if profile.aws else None,
+            deploy_options=self._stage(profile),
+        )
+        for name, (type_, status, code, message) in _ERRORS.items():
+            body = json.dumps({"error": code, "message": message, "request_id": "$context.requestId"})
+            api.add_gateway_response(name, type=type_, status_code=status or None, templates={"application/json": body})
+        return api
+
+    def _stage(self, profile: Profile) -> apigateway.StageOptions:
+        """Return how the stage limits and logs: who asked for which route, never what."""
         group = logs.LogGroup(
             self, "AccessLogs", retention=retention(profile.log_days), removal_policy=RemovalPolicy.DESTROY
         )
@@ -174,38 +192,23 @@ class ApiStack(Stack):
             "key": "$context.authorizer.key_id",
             "tenant": "$context.authorizer.tenant",
         }
-        api = apigateway.RestApi(
-            self,
-            "Api",
-            rest_api_name=f"lexigraph-{profile.name}",
-            description="GraphRAG over the documents of a team",
-            endpoint_types=[apigateway.EndpointType.REGIONAL],
-            api_key_source_type=apigateway.ApiKeySourceType.AUTHORIZER,
-            binary_media_types=["multipart/form-data"],
-            cloud_watch_role=profile.aws,
-            cloud_watch_role_removal_policy=RemovalPolicy.DESTROY if profile.aws else None,
-            deploy_options=apigateway.StageOptions(
-                stage_name=STAGE,
-                access_log_destination=apigateway.LogGroupLogDestination(group) if profile.aws else None,
-                access_log_format=apigateway.AccessLogFormat.custom(json.dumps(access)) if profile.aws else None,
-                logging_level=apigateway.MethodLoggingLevel.ERROR if profile.aws else None,
-                data_trace_enabled=False,  # it would log questions and answers
-                tracing_enabled=profile.aws,
-                metrics_enabled=profile.aws,
-                throttling_rate_limit=200,
-                throttling_burst_limit=400,
-            ),
+        return apigateway.StageOptions(
+            stage_name=STAGE,
+            access_log_destination=apigateway.LogGroupLogDestination(group) if profile.aws else None,
+            access_log_format=apigateway.AccessLogFormat.custom(json.dumps(access)) if profile.aws else None,
+            logging_level=apigateway.MethodLoggingLevel.ERROR if profile.aws else None,
+            data_trace_enabled=False,  # it would log questions and answers
+            tracing_enabled=profile.aws,
+            metrics_enabled=profile.aws,
+            throttling_rate_limit=200,
+            throttling_burst_limit=400,
         )
-        for name, (type_, status, code, message) in _ERRORS.items():
-            body = json.dumps({"error": code, "message": message, "request_id": "$context.requestId"})
-            api.add_gateway_response(name, type=type_, status_code=status or None, templates={"application/json": body})
-        return api
 
     def _routes(self) -> None:
         self._authorizer = apigateway.RequestAuthorizer(
             self,
             "Authorizer",
-            handler=self.authorize.target,
+            handler=self.functions["authorize"].target,
             identity_sources=[apigateway.IdentitySource.header("X-API-Key")],
             results_cache_ttl=Duration.seconds(_KEY_CACHE_SECONDS),
         )
@@ -248,16 +251,6 @@ class ApiStack(Stack):
         plan.add_api_key(self.api.add_api_key("UsageKey", value=value, description="Meters; opens nothing"))
 
     def _firewall(self, profile: Profile) -> None:
-        def rule(name: str, priority: int, statement: Any, *, managed: bool) -> waf.CfnWebACL.RuleProperty:
-            return waf.CfnWebACL.RuleProperty(
-                name=name,
-                priority=priority,
-                statement=statement,
-                action=None if managed else waf.CfnWebACL.RuleActionProperty(block={}),
-                override_action=waf.CfnWebACL.OverrideActionProperty(none={}) if managed else None,
-                visibility_config=_visible(name),
-            )
-
         groups = ("AWSManagedRulesAmazonIpReputationList", "AWSManagedRulesKnownBadInputsRuleSet")
         acl = waf.CfnWebACL(
             self,
@@ -265,31 +258,32 @@ class ApiStack(Stack):
             scope="REGIONAL",
             default_action=waf.CfnWebACL.DefaultActionProperty(allow={}),
             visibility_config=_visible(f"lexigraph-{profile.name}"),
-            rules=[
-                rule(
-                    "rate",
-                    0,
-                    waf.CfnWebACL.StatementProperty(
-                        rate_based_statement=waf.CfnWebACL.RateBasedStatementProperty(limit=6_000, aggregate_key_type="IP")
-                    ),
-                    managed=False,
-                ),
-                *(
-                    rule(
-                        name,
-                        priority,
-                        waf.CfnWebACL.StatementProperty(
-                            managed_rule_group_statement=waf.CfnWebACL.ManagedRuleGroupStatementProperty(
-                                name=name, vendor_name="AWS"
-                            )
-                        ),
-                        managed=True,
-                    )
-                    for priority, name in enumerate(groups, 1)
-                ),
-            ],
+            rules=[_rate_rule(), *(_group_rule(name, priority) for priority, name in enumerate(groups, 1))],
         )
         waf.CfnWebACLAssociation(self, "Guarded", resource_arn=self.api.deployment_stage.stage_arn, web_acl_arn=acl.attr_arn)
+
+
+def _rate_rule() -> waf.CfnWebACL.RuleProperty:
+    """Return the rule that blocks an address with more than 6,000 requests in five minutes."""
+    rate = waf.CfnWebACL.RateBasedStatementProperty(limit=6_000, aggregate_key_type="IP")
+    return waf.CfnWebACL.RuleProperty(
+        name="rate",
+        priority=0,
+        statement=waf.CfnWebACL.StatementProperty(rate_based_statement=rate),
+        action=waf.CfnWebACL.RuleActionProperty(block={}),
+        visibility_config=_visible("rate"),
+    )
+
+
+def _group_rule(name: str, priority: int) -> waf.CfnWebACL.RuleProperty:
+    group = waf.CfnWebACL.ManagedRuleGroupStatementProperty(name=name, vendor_name="AWS")
+    return waf.CfnWebACL.RuleProperty(
+        name=name,
+        priority=priority,
+        statement=waf.CfnWebACL.StatementProperty(managed_rule_group_statement=group),
+        override_action=waf.CfnWebACL.OverrideActionProperty(none={}),
+        visibility_config=_visible(name),
+    )
 
 
 def _visible(name: str) -> waf.CfnWebACL.VisibilityConfigProperty:

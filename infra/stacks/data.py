@@ -1,22 +1,20 @@
 """Data: the bucket that documents are dropped into, the bucket of what is made of them, the registry, and the key."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from aws_cdk import CfnOutput, Duration, RemovalPolicy, Stack
+from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from infra.registry_rights import RegistryRight
 from infra.settings import Profile
 from lexigraph.storage.registry import dynamodb_table as layout
 
-READ_ITEMS = ("GetItem", "BatchGetItem", "Query")
-WRITE_ITEMS = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "ConditionCheckItem")
-NOTE_ITEMS = ("PutItem", "UpdateItem")
-DOCUMENTS, WORK = "documents", "work"  # in the bucket of artefacts: texts and tables to keep, and what steps hand on
+# in the bucket of artefacts: texts and tables to keep, what steps hand on, and batches for Bedrock
+DOCUMENTS, WORK, BULK = "documents", "work", "bulk"
 WORK_DAYS = 14
 
 
@@ -25,8 +23,7 @@ class DataStack(Stack):
 
     def __init__(self, scope: Construct, id_: str, *, profile: Profile, **options: object) -> None:
         super().__init__(scope, id_, **options)  # type: ignore[arg-type]  # options of a Stack
-        kept = profile.keep_data
-        self.removal = RemovalPolicy.RETAIN if kept else RemovalPolicy.DESTROY
+        self.removal = RemovalPolicy.RETAIN if profile.keep_data else RemovalPolicy.DESTROY
         self.key: kms.IKey | None = None
         if profile.customer_key:
             self.key = kms.Key(
@@ -39,36 +36,44 @@ class DataStack(Stack):
         self.access_logs = self._bucket("AccessLogs", profile, logged=False, days=profile.log_days)
         self.documents = self._bucket("Documents", profile, event_bridge=True, old_days=30)
         self.artefacts = self._bucket("Artefacts", profile, old_days=7)
-        self.artefacts.add_lifecycle_rule(prefix=f"{WORK}/", expiration=Duration.days(WORK_DAYS))
-        self.table = dynamodb.Table(
+        for prefix in (WORK, BULK):
+            self.artefacts.add_lifecycle_rule(prefix=f"{prefix}/", expiration=Duration.days(WORK_DAYS))
+        self.table, self.started = self._registry(profile), self._begun(profile)
+        CfnOutput(self, "DocumentsBucket", value=self.documents.bucket_name)
+        CfnOutput(self, "RegistryTable", value=self.table.table_name)
+        CfnOutput(self, "BulkPlace", value=f"s3://{self.artefacts.bucket_name}/{BULK}?region={Aws.REGION}")
+
+    def _registry(self, profile: Profile) -> dynamodb.Table:
+        return dynamodb.Table(
             self,
             "Registry",
             partition_key=_attribute(layout.PARTITION_KEY),
             sort_key=_attribute(layout.SORT_KEY),
             time_to_live_attribute=layout.TTL_ATTRIBUTE,
             billing_mode=dynamodb.BillingMode(layout.BILLING_MODE),
-            encryption=(dynamodb.TableEncryption.CUSTOMER_MANAGED if self.key else dynamodb.TableEncryption.AWS_MANAGED),
+            encryption=dynamodb.TableEncryption.CUSTOMER_MANAGED if self.key else dynamodb.TableEncryption.AWS_MANAGED,
             encryption_key=self.key,
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=True
             ),
-            deletion_protection=kept,
+            deletion_protection=profile.keep_data,
             removal_policy=self.removal,
         )
-        self.started = dynamodb.Table(
+
+    def _begun(self, profile: Profile) -> dynamodb.Table:
+        """Make the table of events that were begun: digests, for a day."""
+        return dynamodb.Table(
             self,
             "Started",
             partition_key=_attribute("id"),
             time_to_live_attribute="expiration",
             billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
-            encryption=dynamodb.TableEncryption.AWS_MANAGED,  # holds digests of events for a day
+            encryption=dynamodb.TableEncryption.AWS_MANAGED,
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=profile.aws
             ),
             removal_policy=RemovalPolicy.DESTROY,
         )
-        CfnOutput(self, "DocumentsBucket", value=self.documents.bucket_name)
-        CfnOutput(self, "RegistryTable", value=self.table.table_name)
 
     def _bucket(
         self,
@@ -106,17 +111,18 @@ class DataStack(Stack):
             removal_policy=self.removal,
         )
 
-    def grant_registry(self, role: iam.IRole, *, write: bool, only: Sequence[str] = (), notes: Sequence[str] = ()) -> None:
-        """Let a role read the registry, or also write it.
+    def registry_statement(self, right: RegistryRight) -> iam.PolicyStatement:
+        """Return the statement that lets somebody do something with items of the registry."""
+        return iam.PolicyStatement(
+            actions=[f"dynamodb:{action}" for action in right.actions],
+            resources=[self.table.table_arn],
+            conditions={"ForAllValues:StringLike": {"dynamodb:LeadingKeys": list(right.keys)}},
+        )
 
-        ``only``: no other items than those of these patterns of keys. ``notes``: who reads may write items of these.
-        """
-        table = [self.table.table_arn]
-        self._allow(role, "dynamodb", READ_ITEMS, table, _leading(only))
-        if write:
-            self._allow(role, "dynamodb", WRITE_ITEMS, table, _leading(only))
-        elif notes:
-            self._allow(role, "dynamodb", NOTE_ITEMS, table, _leading(notes))
+    def grant_registry(self, role: iam.IRole, rights: Sequence[RegistryRight]) -> None:
+        """Let a role do something with items of the registry."""
+        for right in rights:
+            role.add_to_principal_policy(self.registry_statement(right))
         self._allow_key(role)
 
     def grant_started(self, role: iam.IRole) -> None:
@@ -134,25 +140,13 @@ class DataStack(Stack):
         self._allow(role, "s3", actions, [bucket.arn_for_objects("*")])
         self._allow_key(role)
 
-    def _allow(
-        self,
-        role: iam.IRole,
-        service: str,
-        actions: Sequence[str],
-        resources: list[str],
-        conditions: Mapping[str, Any] | None = None,
-    ) -> None:
+    def _allow(self, role: iam.IRole, service: str, actions: Sequence[str], resources: list[str]) -> None:
         named = [f"{service}:{action}" for action in actions]
-        statement = iam.PolicyStatement(actions=named, resources=resources, conditions=conditions)
-        role.add_to_principal_policy(statement)
+        role.add_to_principal_policy(iam.PolicyStatement(actions=named, resources=resources))
 
     def _allow_key(self, role: iam.IRole) -> None:
         if self.key:
             self._allow(role, "kms", ("Decrypt", "GenerateDataKey"), [self.key.key_arn])
-
-
-def _leading(keys: Sequence[str]) -> Mapping[str, Any] | None:
-    return {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": list(keys)}} if keys else None
 
 
 def _attribute(name: str) -> dynamodb.Attribute:

@@ -32,51 +32,8 @@ class GraphStack(Stack):
         **options: object,
     ) -> None:
         super().__init__(scope, id_, **options)  # type: ignore[arg-type]  # options of a Stack
-        subnets = neptune.CfnDBSubnetGroup(
-            self,
-            "Subnets",
-            db_subnet_group_description="Lexigraph",
-            subnet_ids=network.vpc.select_subnets(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED).subnet_ids,
-        )
-        family = f"neptune{'.'.join(profile.neptune_version.split('.')[:2])}"
-        parameters = neptune.CfnDBClusterParameterGroup(
-            self,
-            "Parameters",
-            description="Lexigraph",
-            family=family,
-            parameters={"neptune_enable_audit_log": 1, "neptune_query_timeout": QUERY_TIMEOUT_MS},
-        )
-        self.cluster = neptune.CfnDBCluster(
-            self,
-            "Cluster",
-            engine_version=profile.neptune_version,
-            db_subnet_group_name=subnets.ref,
-            db_cluster_parameter_group_name=parameters.ref,
-            vpc_security_group_ids=[network.graph.security_group_id],
-            db_port=PORT,
-            iam_auth_enabled=True,
-            storage_encrypted=True,
-            kms_key_id=key.key_arn,
-            backup_retention_period=profile.backup_days,
-            copy_tags_to_snapshot=True,
-            deletion_protection=profile.keep_data,
-            enable_cloudwatch_logs_exports=["audit"],
-            serverless_scaling_configuration=neptune.CfnDBCluster.ServerlessScalingConfigurationProperty(
-                min_capacity=profile.neptune_min, max_capacity=profile.neptune_max
-            ),
-            tags=[CfnTag(key="lexigraph", value=profile.name)],
-        )
-        self.cluster.apply_removal_policy(RemovalPolicy.SNAPSHOT if profile.keep_data else RemovalPolicy.DESTROY)
-        for number in range(1 + profile.neptune_readers):
-            instance = neptune.CfnDBInstance(
-                self,
-                "Writer" if number == 0 else f"Reader{number}",
-                db_instance_class="db.serverless",
-                db_cluster_identifier=self.cluster.ref,
-                auto_minor_version_upgrade=True,
-                publicly_accessible=False,
-            )
-            instance.apply_removal_policy(RemovalPolicy.DESTROY)  # holds no data: the cluster does
+        self.cluster = self._cluster(profile, network, key)
+        self._instances(1 + profile.neptune_readers)
         # Neptune writes its audit log into a group of this name, and would keep it for ever
         logs.LogGroup(
             self,
@@ -97,6 +54,56 @@ class GraphStack(Stack):
         grantee.grant_principal.add_to_principal_policy(
             iam.PolicyStatement(actions=list(WRITE if write else READ), resources=[self.arn])
         )
+
+    def _cluster(self, profile: Profile, network: NetworkStack, key: kms.IKey) -> neptune.CfnDBCluster:
+        subnets = neptune.CfnDBSubnetGroup(
+            self,
+            "Subnets",
+            db_subnet_group_description="Lexigraph",
+            subnet_ids=network.vpc.select_subnets(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED).subnet_ids,
+        )
+        parameters = neptune.CfnDBClusterParameterGroup(
+            self,
+            "Parameters",
+            description="Lexigraph",
+            family=f"neptune{'.'.join(profile.neptune_version.split('.')[:2])}",
+            parameters={"neptune_enable_audit_log": 1, "neptune_query_timeout": QUERY_TIMEOUT_MS},
+        )
+        cluster = neptune.CfnDBCluster(
+            self,
+            "Cluster",
+            engine_version=profile.neptune_version,
+            db_subnet_group_name=subnets.ref,
+            db_cluster_parameter_group_name=parameters.ref,
+            vpc_security_group_ids=[network.graph.security_group_id],
+            db_port=PORT,
+            iam_auth_enabled=True,
+            storage_encrypted=True,
+            kms_key_id=key.key_arn,
+            backup_retention_period=profile.backup_days,
+            copy_tags_to_snapshot=True,
+            deletion_protection=profile.keep_data,
+            enable_cloudwatch_logs_exports=["audit"],
+            serverless_scaling_configuration=neptune.CfnDBCluster.ServerlessScalingConfigurationProperty(
+                min_capacity=profile.neptune_min, max_capacity=profile.neptune_max
+            ),
+            tags=[CfnTag(key="lexigraph", value=profile.name)],
+        )
+        cluster.apply_removal_policy(RemovalPolicy.SNAPSHOT if profile.keep_data else RemovalPolicy.DESTROY)
+        return cluster
+
+    def _instances(self, count: int) -> None:
+        """Make the writer, and readers beside it."""
+        for number in range(count):
+            instance = neptune.CfnDBInstance(
+                self,
+                "Writer" if number == 0 else f"Reader{number}",
+                db_instance_class="db.serverless",
+                db_cluster_identifier=self.cluster.ref,
+                auto_minor_version_upgrade=True,
+                publicly_accessible=False,
+            )
+            instance.apply_removal_policy(RemovalPolicy.DESTROY)  # holds no data: the cluster does
 
     def _stop_at_night(self, when: str) -> None:
         """Stop the cluster at this time each day: AWS starts a stopped one again after seven days."""

@@ -15,10 +15,12 @@ from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
+from infra.constructs.batch_inference import BatchInference
 from infra.constructs.function import Function, Place, retention
+from infra.models import model_arns
 from infra.settings import Profile
 from infra.state_machine import FUNCTIONS, definition
-from infra.stores import Stores
+from infra.stores import Rights, Stores
 
 START_SECONDS = 60
 ATTEMPTS = 5  # of a message, before it lies in the dead-letter queue
@@ -44,8 +46,22 @@ class IngestionStack(Stack):
     ) -> None:
         super().__init__(scope, id_, **options)
         self._shared: dict[str, Any] = {"profile": profile, "code": code, "environment": stores.environment}
+        self.steps = self._steps(stores, core, parsers, inside)
+        self.machine = self._machine(profile, stores)
+        self.queue, self.dead = self._queues(stores)
+        self._note_changes(profile, stores)
+        self.start = self._start(profile, stores, core)
+        self._note_ended(profile)
+        if profile.aws and model_arns(profile.llm):
+            BatchInference(self, "Bulk", model=profile.llm, data=stores.data)
+        CfnOutput(self, "StateMachine", value=self.machine.state_machine_arn)
+
+    def _steps(
+        self, stores: Stores, core: lambda_.ILayerVersion, parsers: lambda_.ILayerVersion | None, inside: Place | None
+    ) -> dict[str, Function]:
+        """Make the functions of the state machine, with what each of them needs."""
         reading = [layer for layer in (core, parsers) if layer]
-        self.steps = {
+        steps = {
             job: Function(
                 self,
                 job,
@@ -58,19 +74,11 @@ class IngestionStack(Stack):
             )
             for job in FUNCTIONS
         }
-        for job, step in self.steps.items():
-            stores.grant(
-                step,
-                graph="write" if job in _INSIDE else "",
-                registry="write",
-                artefacts="write",
-                models=job in ("extract", "build"),
-            )
-        stores.data.grant_objects(self.steps["parse"].own_role, stores.data.documents, write=False)
-        self.machine = self._machine(profile, stores)
-        self.start = self._start(profile, stores, core)
-        self._note_ended(profile)
-        CfnOutput(self, "StateMachine", value=self.machine.state_machine_arn)
+        for job, step in steps.items():
+            graph: Rights = "write" if job in _INSIDE else ""
+            stores.grant(step, graph=graph, artefacts="write", models=job in ("extract", "build"))
+        stores.data.grant_objects(steps["parse"].own_role, stores.data.documents, write=False)
+        return steps
 
     def _machine(self, profile: Profile, stores: Stores) -> sfn.StateMachine:
         arns = {job: step.function_arn for job, step in self.steps.items()}
@@ -107,29 +115,27 @@ class IngestionStack(Stack):
         )
         return machine
 
-    def _start(self, profile: Profile, stores: Stores, core: lambda_.ILayerVersion) -> Function:
-        """Make the queue of changes and the function that begins a run for each."""
+    def _queues(self, stores: Stores) -> tuple[sqs.Queue, sqs.Queue]:
+        """Make the queue of changes, and that of what could not be done."""
         key = stores.data.key
-        encryption = sqs.QueueEncryption.KMS if key else sqs.QueueEncryption.SQS_MANAGED
-        self.dead = sqs.Queue(
-            self,
-            "DeadLetters",
-            retention_period=Duration.days(14),
-            encryption=encryption,
-            encryption_master_key=key,
-            enforce_ssl=True,
-        )
-        self.queue = sqs.Queue(
+        encrypted: dict[str, Any] = {
+            "encryption": sqs.QueueEncryption.KMS if key else sqs.QueueEncryption.SQS_MANAGED,
+            "encryption_master_key": key,
+            "enforce_ssl": True,
+        }
+        dead = sqs.Queue(self, "DeadLetters", retention_period=Duration.days(14), **encrypted)
+        changes = sqs.Queue(
             self,
             "Changes",
             visibility_timeout=Duration.seconds(6 * START_SECONDS),
             retention_period=Duration.days(4),
-            dead_letter_queue=sqs.DeadLetterQueue(queue=self.dead, max_receive_count=ATTEMPTS),
-            encryption=encryption,
-            encryption_master_key=key,
-            enforce_ssl=True,
+            dead_letter_queue=sqs.DeadLetterQueue(queue=dead, max_receive_count=ATTEMPTS),
+            **encrypted,
         )
-        bucket = stores.data.documents
+        return changes, dead
+
+    def _note_changes(self, profile: Profile, stores: Stores) -> None:
+        """Send what changes in the bucket of documents to the queue."""
         events.Rule(
             self,
             "Changed",
@@ -137,25 +143,20 @@ class IngestionStack(Stack):
             event_pattern=events.EventPattern(
                 source=["aws.s3"],
                 detail_type=["Object Created", "Object Deleted"],
-                detail={"bucket": {"name": [bucket.bucket_name]}},
+                detail={"bucket": {"name": [stores.data.documents.bucket_name]}},
             ),
             targets=[targets.SqsQueue(self.queue, dead_letter_queue=self.dead if profile.aws else None)],
         )
-        start = Function(
-            self,
-            "start",
-            **{
-                **self._shared,
-                "environment": {
-                    **stores.environment,
-                    "LEXIGRAPH_WORKFLOW": self.machine.state_machine_arn,
-                    "LEXIGRAPH_IDEMPOTENCY_TABLE": stores.data.started.table_name,
-                },
-            },
-            layers=[core],
-            memory=512,
-            seconds=START_SECONDS,
-        )
+
+    def _start(self, profile: Profile, stores: Stores, core: lambda_.ILayerVersion) -> Function:
+        """Make the function that begins a run for each change in the queue."""
+        environment = {
+            **stores.environment,
+            "LEXIGRAPH_WORKFLOW": self.machine.state_machine_arn,
+            "LEXIGRAPH_IDEMPOTENCY_TABLE": stores.data.started.table_name,
+        }
+        shared = {**self._shared, "environment": environment}
+        start = Function(self, "start", **shared, layers=[core], memory=512, seconds=START_SECONDS)
         start.add_event_source(
             sources.SqsEventSource(
                 self.queue,
@@ -164,8 +165,8 @@ class IngestionStack(Stack):
                 max_concurrency=5 if profile.aws else None,
             )
         )
-        stores.grant(start, registry="write")
-        stores.data.grant_objects(start.own_role, bucket, write=False)
+        stores.grant(start)
+        stores.data.grant_objects(start.own_role, stores.data.documents, write=False)
         stores.data.grant_started(start.own_role)
         self.machine.grant_start_execution(start)
         return start

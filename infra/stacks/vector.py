@@ -29,51 +29,17 @@ class VectorStack(Stack):
     ) -> None:
         super().__init__(scope, id_, **options)  # type: ignore[arg-type]  # options of a Stack
         self.name = f"lexigraph-{profile.name}"
-        endpoint = aoss.CfnVpcEndpoint(
-            self,
-            "Endpoint",
-            name=self.name,
-            vpc_id=network.vpc.vpc_id,
-            subnet_ids=network.vpc.select_subnets(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED).subnet_ids,
-            security_group_ids=[network.endpoints.security_group_id],
-        )
-        collection = f"collection/{self.name}"
-        rule = {"ResourceType": "collection", "Resource": [collection]}
-        encryption = aoss.CfnSecurityPolicy(
-            self,
-            "Encryption",
-            name=self.name,
-            type="encryption",
-            policy=self.to_json_string({"Rules": [rule], "AWSOwnedKey": False, "KmsARN": key.key_arn}),
-        )
-        access = aoss.CfnSecurityPolicy(
-            self,
-            "Access",
-            name=self.name,
-            type="network",
-            policy=self.to_json_string([{"Rules": [rule], "AllowFromPublic": False, "SourceVPCEs": [endpoint.ref]}]),
-        )
-        standby = "ENABLED" if profile.standby else "DISABLED"
-        group = aoss.CfnCollectionGroup(
-            self,
-            "Group",
-            name=self.name,
-            generation="NEXTGEN",
-            standby_replicas=standby,
-            capacity_limits=aoss.CfnCollectionGroup.CapacityLimitsProperty(
-                max_indexing_capacity_in_ocu=profile.vector_units, max_search_capacity_in_ocu=profile.vector_units
-            ),
-        )
+        group = self._group(profile)
         self.collection = aoss.CfnCollection(
             self,
             "Collection",
             name=self.name,
             type="VECTORSEARCH",
             collection_group_name=group.name,
-            standby_replicas=standby,
+            standby_replicas=group.standby_replicas,
             description="Vectors and full text of Lexigraph",
         )
-        for needed in (encryption, access, group):
+        for needed in (*self._locks(network, key), group):
             self.collection.add_resource_dependency(needed)
         self.collection.apply_removal_policy(RemovalPolicy.RETAIN if profile.keep_data else RemovalPolicy.DESTROY)
         self.connection = f"aoss://{self.collection.attr_collection_endpoint}?region={Aws.REGION}"
@@ -94,4 +60,35 @@ class VectorStack(Stack):
         stack = Stack.of(grantee)
         aoss.CfnAccessPolicy(
             stack, f"Vectors{name.title()}", name=f"{self.name}-{name}", type="data", policy=stack.to_json_string(policy)
+        )
+
+    def _locks(self, network: NetworkStack, key: kms.IKey) -> list[aoss.CfnSecurityPolicy]:
+        """Return the policies that a collection needs before it is made: whose key it has, from where it is reached."""
+        endpoint = aoss.CfnVpcEndpoint(
+            self,
+            "Endpoint",
+            name=self.name,
+            vpc_id=network.vpc.vpc_id,
+            subnet_ids=network.vpc.select_subnets(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED).subnet_ids,
+            security_group_ids=[network.endpoints.security_group_id],
+        )
+        rule = {"ResourceType": "collection", "Resource": [f"collection/{self.name}"]}
+        encryption = {"Rules": [rule], "AWSOwnedKey": False, "KmsARN": key.key_arn}
+        access = [{"Rules": [rule], "AllowFromPublic": False, "SourceVPCEs": [endpoint.ref]}]
+        return [
+            aoss.CfnSecurityPolicy(self, id_, name=self.name, type=type_, policy=self.to_json_string(policy))
+            for id_, type_, policy in (("Encryption", "encryption", encryption), ("Access", "network", access))
+        ]
+
+    def _group(self, profile: Profile) -> aoss.CfnCollectionGroup:
+        """Make the group, by which a collection is of the next generation, with what it may use at most."""
+        return aoss.CfnCollectionGroup(
+            self,
+            "Group",
+            name=self.name,
+            generation="NEXTGEN",
+            standby_replicas="ENABLED" if profile.standby else "DISABLED",
+            capacity_limits=aoss.CfnCollectionGroup.CapacityLimitsProperty(
+                max_indexing_capacity_in_ocu=profile.vector_units, max_search_capacity_in_ocu=profile.vector_units
+            ),
         )

@@ -113,6 +113,8 @@ class Templates:
             if r.kind == "AWS::IAM::Policy":
                 roles = [f"<{r.stack}/{_HASH.sub('', role.split('/')[-1].rstrip('>'))}>" for role in r.properties["Roles"]]
                 found += self._allowed(r.properties["PolicyDocument"], [of_role.get(x, _role(x)) for x in roles])
+            elif r.kind == "AWS::IAM::ManagedPolicy":  # of people, who are given it by its name
+                found += self._allowed(r.properties["PolicyDocument"], [r.name])
             elif r.kind == "AWS::IAM::Role":
                 me = f"<{r.stack}/{r.name}>"
                 for policy in r.properties.get("Policies", ()):

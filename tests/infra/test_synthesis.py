@@ -23,21 +23,23 @@ def test_templates_are_clean_by_the_rules_of_cfn_lint_and_cdk_nag(synthesized: C
     assert lint(out) == ""
 
 
-def test_a_second_synthesis_is_identical(synthesized: Callable[[str], Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_a_second_synthesis_is_identical(synthesized: Callable[[str], Path], tmp_path: Path, profile: str) -> None:
     from infra.synth import synthesize
 
-    first = synthesized("dev")
-    second = synthesize("dev", tmp_path / "again")
+    first = synthesized(profile)
+    second = synthesize(profile, tmp_path / "again")
     began = (first / "manifest.json").stat().st_mtime - 60
     sources = [
         f for name in ("infra", "functions", "layers") for f in (ROOT / name).rglob("*.*") if "__pycache__" not in f.parts
     ]
     if any(f.stat().st_mtime > began for f in sources):
         pytest.skip("somebody changed the sources meanwhile")
-    names = sorted(path.name for path in first.glob("*.template.json"))
-    assert names == sorted(path.name for path in second.glob("*.template.json"))
-    for name in names:
-        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+    for kind in ("*.template.json", "*.assets.json"):
+        names = sorted(path.name for path in first.glob(kind))
+        assert names == sorted(path.name for path in second.glob(kind))
+        for name in names:
+            assert (first / name).read_bytes() == (second / name).read_bytes(), name
 
 
 @pytest.mark.parametrize("profile", PROFILE_NAMES)

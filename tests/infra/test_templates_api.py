@@ -190,4 +190,5 @@ def test_the_application_takes_its_principal_from_the_gateway_and_no_file_from_i
         environment = found.functions[job]["Environment"]["Variables"]
         assert environment["LEXIGRAPH_API_AUTH"] == "gateway"
         assert environment["LEXIGRAPH_INGEST_ROOTS"] == "[]"
+        assert float(environment["LEXIGRAPH_API_DEADLINE"]) < found.functions[job]["Timeout"]  # says so before it is cut off
     assert PROFILES[profile].aws == ("stream" in found.functions)

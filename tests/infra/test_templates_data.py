@@ -71,7 +71,7 @@ def test_old_versions_and_what_steps_hand_on_go_after_days(templates: OF, profil
     for name, of_bucket in rules.items():
         assert any(rule.get("NoncurrentVersionExpiration") for rule in of_bucket), name
         assert any(rule.get("AbortIncompleteMultipartUpload") for rule in of_bucket), name
-    assert [rule["Prefix"] for rule in rules["Artefacts"] if "ExpirationInDays" in rule] == ["work/"]
+    assert [rule["Prefix"] for rule in rules["Artefacts"] if "ExpirationInDays" in rule] == ["work/", "bulk/"]
     assert not [rule for rule in rules["Documents"] if "ExpirationInDays" in rule]
 
 

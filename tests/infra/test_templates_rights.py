@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from infra.registry_rights import rights
 from tests.infra.conftest import ON_AWS, PROFILE_NAMES
 from tests.infra.templates import Templates
 
@@ -18,10 +19,11 @@ OF = Callable[[str], Templates]
 STEPS = ("parse", "chunk", "extract", "build", "finish", "remove")
 READERS = ("query", "stream")
 WRITE_WORDS = ("Write", "Delete", "Put", "Update", "Create", "Cancel", "Abort", "Start")
-SESSIONS = json.dumps(
-    {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["t#*#session#*", "t#*#sessions"]}}, sort_keys=True
-)
-KEYS = json.dumps({"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["system#key#*"]}}, sort_keys=True)
+
+
+def leading(keys: Sequence[str]) -> str:
+    """Return the condition on the partition keys of a table."""
+    return json.dumps({"ForAllValues:StringLike": {"dynamodb:LeadingKeys": list(keys)}}, sort_keys=True)
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def test_managed_policies_are_given_to_nothing_that_we_run(templates: OF, profil
 
 @pytest.mark.parametrize("profile", ON_AWS)
 @pytest.mark.parametrize("job", [*READERS, "authorize"])
-def test_who_reads_can_write_nothing_but_what_sessions_have_seen(templates: OF, profile: str, job: str) -> None:
+def test_who_reads_can_write_nothing_but_what_was_shown(templates: OF, profile: str, job: str) -> None:
     found = templates(profile)
     writes = {
         action: s.conditions
@@ -105,8 +107,8 @@ def test_who_reads_can_write_nothing_but_what_sessions_have_seen(templates: OF, 
         for action in s.actions
         if action.split(":")[1].startswith(WRITE_WORDS) and not action.startswith(("logs:", "xray:Put", "ec2:"))
     }
-    wanted = {} if job == "authorize" else {"dynamodb:PutItem": SESSIONS, "dynamodb:UpdateItem": SESSIONS}
-    assert writes == wanted
+    seen = leading(["t#*#session#*", "t#*#ordinals#*"])
+    assert writes == ({} if job == "authorize" else {"dynamodb:PutItem": seen, "dynamodb:UpdateItem": seen})
     may = found.may(job)
     assert not [action for action in may if action.startswith(("s3:", "states:", "sqs:", "lambda:"))]
     for _, permissions in _vector_rights(found, job):
@@ -116,9 +118,27 @@ def test_who_reads_can_write_nothing_but_what_sessions_have_seen(templates: OF, 
 @pytest.mark.parametrize("profile", PROFILE_NAMES)
 def test_the_authorizer_reads_api_keys_and_nothing_else(templates: OF, profile: str) -> None:
     registry = [s for s in templates(profile).statements if s.role == "authorize" and "dynamodb:GetItem" in s.actions]
-    assert [s.conditions for s in registry] == [KEYS]
+    assert [s.conditions for s in registry] == [leading(["system#key#*"])]
     services = {action.split(":")[0] for action in templates(profile).may("authorize")}
     assert services <= {"logs", "xray", "dynamodb", "kms"}
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_of_the_registry_every_function_has_the_items_that_it_works_with_and_none_has_keys_to_write(
+    templates: OF, profile: str
+) -> None:
+    found = templates(profile)
+    given: dict[str, set[tuple[str, str]]] = {}
+    for s in found.statements:
+        if "<data/Registry>" in s.resources and s.role in found.functions:
+            given.setdefault(s.role, set()).update((action, s.conditions) for action in s.actions)
+    wanted = {
+        job: {(f"dynamodb:{action}", leading(right.keys)) for right in rights(job) for action in right.actions}
+        for job in found.functions
+    }
+    assert given == wanted
+    changed = {key for job in found.functions for right in rights(job)[1:] for key in right.keys}
+    assert not [key for key in changed if key.startswith("system#key") or key in ("*", "t#*", "t#*#*", "t#*#keys")]
 
 
 @pytest.mark.parametrize("profile", ON_AWS)
@@ -182,6 +202,51 @@ def test_the_workflow_may_call_its_own_functions_and_no_other(templates: OF, pro
     may = templates(profile).may("WorkflowRole")
     assert may["lambda:InvokeFunction"] == {f"<ingestion/{job.title()}>" for job in STEPS}
     assert may["states:StartExecution"] == {f"arn:aws:states:REGION:ACCOUNT:stateMachine:lexigraph-{profile}"}
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_batches_are_read_and_written_by_bedrock_at_their_place_for_jobs_of_this_account_alone(
+    templates: OF, profile: str
+) -> None:
+    found = templates(profile)
+    may = found.may("BulkRole")
+    (trusted,) = found.one("IAM::Role", "BulkRole").properties["AssumeRolePolicyDocument"]["Statement"]
+    jobs = "arn:aws:bedrock:REGION:ACCOUNT:model-invocation-job/*"
+    assert trusted["Principal"] == {"Service": "bedrock.amazonaws.com"}
+    assert trusted["Condition"]["StringEquals"] == {"aws:SourceAccount": "ACCOUNT"}
+    assert trusted["Condition"]["ArnLike"] == {"aws:SourceArn": jobs}
+    objects = {action: at for action, at in may.items() if action.startswith("s3:") and action != "s3:ListBucket"}
+    assert {where for at in objects.values() for where in at} == {"<data/Artefacts>/bulk/*"}
+    assert may["bedrock:InvokeModel"] == found.may("extract")["bedrock:InvokeModel"] - {_embedding(found)}
+    assert {action.split(":")[0] for action in may} == {"s3", "bedrock", "kms"}
+    (rule,) = (
+        rule
+        for rule in found.one("S3::Bucket", "Artefacts").properties["LifecycleConfiguration"]["Rules"]
+        if rule.get("Prefix") == "bulk/"
+    )
+    assert rule["ExpirationInDays"] == 14
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_who_is_given_the_policy_for_batches_may_hand_bedrock_that_role_and_no_other_and_fill_the_cache(
+    templates: OF, profile: str
+) -> None:
+    found = templates(profile)
+    policy = found.one("IAM::ManagedPolicy", "BulkPolicy").properties
+    assert not policy.keys() & {"Roles", "Users", "Groups"}
+    (passes,) = (s for s in found.statements if "iam:PassRole" in s.actions)
+    assert (passes.role, passes.resources) == ("BulkPolicy", ("<ingestion/BulkRole>",))
+    assert json.loads(passes.conditions) == {"StringEquals": {"iam:PassedToService": "bedrock.amazonaws.com"}}
+    of_cache = {s.conditions for s in found.statements if s.role == "BulkPolicy" and "<data/Registry>" in s.resources}
+    assert of_cache == {leading(["t#*#entry#*", "t#*#entries#*", "t#*#waiting#*"])}
+    may = found.may("BulkPolicy")
+    assert may["s3:PutObject"] == may["s3:GetObject"] == {"<data/Artefacts>/bulk/*"}
+    assert not [action for action in may if action.startswith(("states:", "lambda:", "neptune-db:", "aoss:"))]
+
+
+def _embedding(found: Templates) -> str:
+    model = found.functions["build"]["Environment"]["Variables"]["LEXIGRAPH_EMBEDDING_MODEL"].partition(":")[2]
+    return f"arn:aws:bedrock:REGION::foundation-model/{model}"
 
 
 @pytest.mark.parametrize("profile", PROFILE_NAMES)

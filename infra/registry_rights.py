@@ -1,0 +1,54 @@
+"""Which items of the registry's table a function may read and write, by patterns of partition keys: plain data, no CDK.
+
+What lies under which key: :mod:`lexigraph.storage.registry.dynamodb` and :mod:`lexigraph.storage.cache.dynamodb`. API keys
+are `system#key#...`, `system#keyid#...` and `t#TENANT#keys`. No function writes these: `lexigraph keys` does, with the
+credentials of an operator.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+_READ = ("GetItem", "BatchGetItem", "Query")
+_NOTE = ("PutItem", "UpdateItem")
+_WRITE = (*_NOTE, "DeleteItem", "BatchWriteItem", "ConditionCheckItem")
+
+_OF_TENANTS = ("t#*",)  # no name of a tenant has a #, so that a pattern with two more of them never means its list of keys
+_KEYS = ("system#key#*",)
+_SEEN = ("t#*#session#*", "t#*#ordinals#*")  # what recalls have shown, and the places of sources in hop-by-hop answers
+_RUN = ("t#*#job#*", "system#running", "t#*#claim#*")
+_NEW_JOB = (*_RUN, "t#*#jobs", "t#*#meta")
+_RESULTS = ("t#*#entry#*", "t#*#entries#*", "t#*#waiting#*")
+_DOCUMENTS = ("t#*#meta", "t#*#doc#*", "t#*#uris", "t#*#uris-of#*", "t#*#lease#*")
+_ALL_OF_DOCUMENTS = (*_RUN, *_DOCUMENTS, *_RESULTS, "t#*#owners#*")
+_WRITTEN: Mapping[str, tuple[str, ...]] = {
+    "parse": _RUN,
+    "chunk": _RUN,
+    "extract": (*_RUN, *_RESULTS),
+    "build": _ALL_OF_DOCUMENTS,
+    "finish": _ALL_OF_DOCUMENTS,
+    "remove": _ALL_OF_DOCUMENTS,
+    "start": _NEW_JOB,
+    "manage": _NEW_JOB,
+    "follow": _NEW_JOB,
+    "query": _SEEN,
+    "stream": _SEEN,
+    "authorize": (),
+    "bulk": _RESULTS,  # no function: whoever runs `lexigraph bulk`
+}
+_READ_ALONE = {"authorize": _KEYS, "bulk": _RESULTS}  # others read all items of tenants
+
+
+@dataclass(frozen=True)
+class RegistryRight:
+    """Actions of DynamoDB, and the patterns of the partition keys that they may name."""
+
+    actions: Sequence[str]
+    keys: Sequence[str]
+
+
+def rights(job: str) -> list[RegistryRight]:
+    """Return what a function may do with the registry. Raise ``KeyError`` for one that is not known here."""
+    written = _WRITTEN[job]
+    reads = RegistryRight(_READ, _READ_ALONE.get(job, _OF_TENANTS))
+    changes = _NOTE if written == _SEEN else _WRITE
+    return [reads, RegistryRight(changes, written)] if written else [reads]

@@ -1,0 +1,85 @@
+"""The layers: small enough, the same each time, and with compiled modules for what a first answer loads."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from functions.invoke import EVENTS
+from infra.code import function_code
+from infra.layers import MAX_CORE_MB, MAX_FUNCTION_MB, Layer, core_of_host, layers
+from infra.settings import PROFILES
+from tests.infra.conftest import ON_AWS
+from tests.standins.deployment import aws_deployment
+
+pytestmark = pytest.mark.slow
+# a function of the layer alone; it prints the files of the modules that a first call has loaded
+FIRST = """
+import json, sys
+sys.path[:0] = sys.argv[1:3]
+sys.dont_write_bytecode = True
+from importlib import import_module
+name, event = sys.argv[3], json.load(sys.stdin)
+made = import_module(f"functions.{name}.handler")
+if event:
+    from functions.invoke import invoke
+    invoke(name, event)
+else:
+    import asyncio, uvicorn
+    uvicorn.Config(made.create_app(made.settings())).load()
+print(json.dumps([m.__file__ for m in sys.modules.values() if getattr(m, "__file__", None)]))
+"""
+
+
+@pytest.fixture(scope="module")
+def core() -> Layer:
+    return core_of_host()
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_layers_leave_room_for_the_code_of_every_function(profile: str) -> None:
+    sizes = {layer.name: layer.megabytes for layer in layers(PROFILES[profile]).values()}  # type: ignore[index]
+    assert sizes.keys() == {"core", "parsers"}
+    assert sizes["core"] <= MAX_CORE_MB == 120
+    assert sum(sizes.values()) <= MAX_FUNCTION_MB == 250
+
+
+def test_a_second_build_of_a_layer_is_identical(core: Layer, tmp_path: Path) -> None:
+    again = core_of_host(tmp_path)
+    assert again.folder.name == core.folder.name
+    assert _content(again.folder) == _content(core.folder)
+
+
+@pytest.mark.parametrize("name", ["authorize", "query", "stream"])
+def test_what_a_function_loads_until_its_first_answer_is_compiled(core: Layer, name: str) -> None:
+    assert core.compiled.startswith(f"{sys.version_info.major}.{sys.version_info.minor}.")
+    payload = {"authorize": "authorize", "query": "query.query"}.get(name)
+    event = json.loads((EVENTS / f"{payload}.json").read_text()) if payload else None
+    layer = core.folder / "python"
+    command = [sys.executable, "-I", "-S", "-c", FIRST, str(function_code()), str(layer), name]
+    source = {"stream": "adapter"}.get(name, "gateway")
+    with aws_deployment(LEXIGRAPH_API_AUTH=source, POWERTOOLS_LOG_LEVEL="CRITICAL") as environment:
+        done = subprocess.run(
+            command,
+            input=json.dumps(event),
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+            env={**os.environ, **environment, "POWERTOOLS_TRACE_DISABLED": "true"},
+        )
+    assert done.returncode == 0, done.stderr[-3_000:]
+    loaded = [Path(file) for file in json.loads(done.stdout.splitlines()[-1])]
+    modules = [file for file in loaded if file.is_relative_to(layer) and file.suffix == ".py"]
+    assert len(modules) > 300
+    tag = sys.implementation.cache_tag
+    assert [m for m in modules if not (m.parent / "__pycache__" / f"{m.stem}.{tag}.pyc").exists()] == []
+
+
+def _content(folder: Path) -> dict[str, str]:
+    files = (file for file in folder.rglob("*") if file.is_file())
+    return {file.relative_to(folder).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
