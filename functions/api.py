@@ -1,6 +1,5 @@
 """The HTTP API as a function behind the gateway: `query` and `manage` are the same application with other rights."""
 
-import math
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -14,15 +13,13 @@ from lexigraph.api.service import Service
 from lexigraph.model.errors import LexigraphError
 
 
-def proxied(seconds: float = math.inf) -> Callable[[dict[str, Any], Any], Any]:
-    """Return a handler of the events of a proxy integration, which answers after so many seconds at the latest."""
-    given = settings()
-    given = given.model_copy(update={"api_deadline": min(given.api_deadline, seconds)})
-    service = Service(given)
+def proxied() -> Callable[[dict[str, Any], Any], Any]:
+    """Return a handler of the events of a proxy integration."""
+    service = Service(settings())
     # before the first call, or in the snapshot that all start from; what cannot be opened is told to who asks
     with suppress(LexigraphError):
         _ = service.stores
-    adapter = Mangum(create_app(given, service), lifespan="off")
+    adapter = Mangum(create_app(settings(), service), lifespan="off")
 
     @function(AnyEvent)
     def handler(event: AnyEvent) -> Any:

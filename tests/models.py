@@ -6,9 +6,12 @@ from hashlib import blake2b
 
 import numpy as np
 
-from lexigraph.inference.protocols import FloatArray
+from lexigraph.inference.factory import make_llm
+from lexigraph.inference.protocols import FloatArray, LanguageModel
 from lexigraph.model.document import ChunkText
 from lexigraph.model.extraction import ExtractedEntity, ExtractedFact, ExtractedStatement, ExtractedTopic, Extraction
+from lexigraph.settings import Settings
+from tests.standins.llm_server import ScriptedLLMServer
 
 _WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
@@ -68,3 +71,10 @@ class SentenceExtractor:
             statements.append(ExtractedStatement(text, start, start + len(text), (), entities, tuple(facts)))
         topic = chunk.headings[-1] if chunk.headings else chunk.title
         return Extraction((ExtractedTopic(topic, tuple(statements)),) if statements else ())
+
+
+def model(server: ScriptedLLMServer) -> LanguageModel:
+    """Return the client of an OpenAI-compatible server, which asks once."""
+    llm = make_llm(Settings(llm="openai:any", llm_options={"base_url": server.base_url}, model_attempts=1))
+    assert llm is not None
+    return llm

@@ -2,5 +2,4 @@
 
 from functions.api import proxied
 
-# the gateway gives up after 29 seconds, and cannot say that the job goes on
-handler = proxied(seconds=27)
+handler = proxied()

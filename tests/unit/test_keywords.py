@@ -2,21 +2,12 @@
 
 import pytest
 
-from lexigraph.inference.factory import make_llm
-from lexigraph.inference.protocols import LanguageModel
 from lexigraph.retrieval.keywords import model_keywords, question_keywords, subqueries
 from lexigraph.retrieval.trace import Trace
-from lexigraph.settings import Settings
+from tests.models import model
 from tests.standins.llm_server import ScriptedLLMServer, refused, said
 
 LONG = "Which company owns both Tidewater and Silverbirch?"
-
-
-def model(server: ScriptedLLMServer) -> LanguageModel:
-    settings = Settings(llm="openai:any", llm_options={"base_url": server.base_url}, model_attempts=1)
-    llm = make_llm(settings)
-    assert llm is not None
-    return llm
 
 
 @pytest.mark.parametrize(

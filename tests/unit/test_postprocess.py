@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from lexigraph.inference.factory import make_llm
-from lexigraph.inference.protocols import LanguageModel
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.model.graph import Source
 from lexigraph.model.results import ScoredStatement, SearchResult, SearchResults
@@ -22,7 +20,8 @@ from lexigraph.retrieval.postprocess import (
     as_post_processors,
     processed,
 )
-from lexigraph.settings import Settings
+from tests.found import texts
+from tests.models import model
 from tests.standins.llm_server import ScriptedLLMServer, refused, said
 
 HANDBOOK = Source("source:1", "file:///handbook.md", title="Handbook", metadata={"year": 2024, "team": "Heron"})
@@ -42,16 +41,6 @@ def found(*groups: tuple[Source, Sequence[tuple[str, float]]], question: str = "
             statements.append(scored(f"s{number:03}", text, score))
         results.append(SearchResult(source, "Kiln", tuple(statements), statements[0].score))
     return SearchResults(question, tuple(results))
-
-
-def texts(results: SearchResults) -> list[str]:
-    return [s.text for s in results.statements]
-
-
-def model(server: ScriptedLLMServer) -> LanguageModel:
-    llm = make_llm(Settings(llm="openai:any", llm_options={"base_url": server.base_url}, model_attempts=1))
-    assert llm is not None
-    return llm
 
 
 KILN = found(

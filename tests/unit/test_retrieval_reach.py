@@ -15,6 +15,7 @@ from lexigraph.model.tenant import DEFAULT_TENANT
 from lexigraph.retrieval.catalogue import make_retriever
 from lexigraph.retrieval.statements import leads_on
 from lexigraph.settings import Settings
+from tests.found import texts, titles
 from tests.laptop import laptop, open_laptop
 from tests.models import WordEmbedder
 
@@ -47,14 +48,6 @@ def world(tmp_path: Path) -> Callable[..., Ask]:
         return ask
 
     return build
-
-
-def titles(found: SearchResults) -> list[str]:
-    return list(dict.fromkeys(r.source.title for r in found.results))
-
-
-def texts(found: SearchResults) -> list[str]:
-    return [s.text for s in found.statements]
 
 
 @GRAPH

@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from lexigraph.inference.factory import make_llm
-from lexigraph.inference.protocols import FloatArray, LanguageModel
+from lexigraph.inference.protocols import FloatArray
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.question import Question
-from lexigraph.model.results import ScoredStatement, SearchResults
+from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import DEFAULT_TENANT, Tenant
 from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.retrievers import (
@@ -28,8 +27,9 @@ from lexigraph.retrieval.retrievers import (
 from lexigraph.retrieval.retrievers.searches import SEARCHES, TraversalSearch
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Stores
+from tests.found import best, texts, titles
 from tests.laptop import laptop, laptop_with
-from tests.models import WordEmbedder
+from tests.models import WordEmbedder, model
 from tests.standins.llm_server import ScriptedLLMServer, refused, said
 
 CHAIN = "In which city does the team that owns Tidewater work?"
@@ -64,24 +64,6 @@ def retriever(stores: Stores, **options: Any) -> TraversalBasedRetriever:
 
 def ask(stores: Stores, question: str, tenant: str = "default", filters: Any = None, **options: Any) -> SearchResults:
     return retriever(stores, **options).retrieve(Tenant(tenant), Question.of(question, filters))
-
-
-def best(results: SearchResults) -> list[ScoredStatement]:
-    return sorted(results.statements, key=lambda s: (-s.score, s.id))
-
-
-def texts(results: SearchResults) -> list[str]:
-    return [s.text for s in results.statements]
-
-
-def titles(results: SearchResults) -> list[str]:
-    return list(dict.fromkeys(r.source.title for r in results.results))
-
-
-def model(server: ScriptedLLMServer) -> LanguageModel:
-    llm = make_llm(Settings(llm="openai:any", llm_options={"base_url": server.base_url}, model_attempts=1))
-    assert llm is not None
-    return llm
 
 
 # ---------------------------------------------------------------- what it finds
@@ -562,7 +544,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.retrievers import TraversalBasedRetriever
 from lexigraph.settings import EmbeddingModel
 from lexigraph.storage.factory import GraphStoreFactory, VectorStoreFactory
-from tests.models import WordEmbedder
+from tests.models import WordEmbedder, model
 place, WORDS = "sqlite:///" + sys.argv[1], EmbeddingModel("words", WordEmbedder.dimension)
 stores = GraphStoreFactory.for_graph_store(place), VectorStoreFactory.for_vector_store(place, embedding=WORDS)
 TraversalBasedRetriever(*stores)
