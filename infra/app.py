@@ -3,7 +3,6 @@
 import cdk_nag
 from aws_cdk import App, Stack, Tags, Validations
 from aws_cdk import aws_lambda as lambda_
-from constructs import Construct
 
 from infra.acknowledged import acknowledge
 from infra.code import function_code
@@ -38,16 +37,7 @@ def build(app: App) -> Profile:
         vectors = VectorStack(app, f"{name}-vector", profile=profile, network=network, key=data.key)
     stores = Stores(profile, data, graph, vectors)
     staged = str(function_code())
-    built = {layer.name: str(layer.folder) for layer in layers(profile).values()}
-
-    def layer(stack: Construct, which: str) -> lambda_.LayerVersion:
-        return lambda_.LayerVersion(
-            stack, which.title(), code=lambda_.Code.from_asset(built[which]), compatible_runtimes=[runtime(profile)]
-        )
-
-    shared = Stack(app, f"{name}-layers")
-    core = layer(shared, "core")
-    parsers = layer(shared, "parsers") if "parsers" in built else None
+    core, parsers = _layers(app, name, profile)
     ingestion = IngestionStack(
         app,
         f"{name}-ingestion",
@@ -80,6 +70,21 @@ def build(app: App) -> Profile:
         key=data.key,
     )
     return profile
+
+
+def _layers(app: App, name: str, profile: Profile) -> tuple[lambda_.LayerVersion, lambda_.LayerVersion | None]:
+    """Return the layers core and parsers, in a stack that all others share; the emulated profile has no parsers."""
+    shared, built = Stack(app, f"{name}-layers"), layers(profile)
+    made = {
+        which: lambda_.LayerVersion(
+            shared,
+            which.title(),
+            code=lambda_.Code.from_asset(str(layer.folder)),
+            compatible_runtimes=[runtime(profile)],
+        )
+        for which, layer in built.items()
+    }
+    return made["core"], made.get("parsers")
 
 
 def _code(folder: str) -> lambda_.Code:
