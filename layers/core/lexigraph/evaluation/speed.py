@@ -6,6 +6,7 @@ Everything is warm and the embedding of a question is given, so what is measured
 import contextlib
 import json
 import multiprocessing
+import os
 import random
 import resource
 import statistics
@@ -168,7 +169,8 @@ def _built(home: Path, statements: int, seed: int, progress: Callable[[str], Non
 
 
 def _apart(home: Path, statements: int, seed: int, questions: int, label: str, args: Mapping[str, Any]) -> RetrieverFigures:
-    """Ask one retriever in a process of its own, so that its memory is its own."""
+    """Ask one retriever in a process of its own, so that its memory is its own, with as many threads as one of `serve`."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
             return pool.submit(_ask_in_this_process, home, statements, seed, questions, label, args).result()

@@ -184,7 +184,7 @@ def _entities(
         start = followed.get(asked_id)
         if start and entity.id not in asked:
             _offer(followed, AskedEntity(entity, _CONNECTED * start.weight, (start.entity.value, entity.value)))
-    return sorted(followed.values(), key=lambda a: (-round(a.worth, 6), a.entity.id))[: 2 * most]
+    return sorted(followed.values(), key=lambda a: (-round(a.worth, 6), a.entity.id))[:most]
 
 
 def _further_names(anchors: Anchors) -> list[Name]:

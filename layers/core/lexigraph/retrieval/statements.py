@@ -93,7 +93,9 @@ def _fits(expansion: Expansion, ranked: Sequence[Ranked]) -> dict[str, list[Fit]
 
 def leads_on(row: StatementRow, leads: Sequence[tuple[str, str, float]]) -> float:
     """Return the worth of the best link that leaves the chunk through an entity which the statement names."""
-    text = row.value.casefold() if leads else ""
+    if not leads:
+        return 0.0
+    text = row.value.casefold()
     return max((worth for entity, name, worth in leads if entity in row.entities or _holds(text, name)), default=0.0)
 
 
