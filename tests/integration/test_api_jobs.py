@@ -169,6 +169,33 @@ def test_a_job_that_lost_its_store_is_tried_again_when_the_store_is_back(service
     assert service.worker.seen == [str(path)] * 2
 
 
+class Failing(Waiting):
+    """A worker that cannot start the first of its jobs."""
+
+    def run(self, tenant: Tenant, job: JobRecord, *, resumed: bool) -> None:
+        """Fail once."""
+        if not self.seen:
+            self.seen.append("failed")
+            raise OSError("Mira Holm signs.")
+        super().run(tenant, job, resumed=resumed)
+
+
+def test_a_job_that_a_worker_cannot_do_fails_and_the_next_one_is_done(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    registry = open_laptop(tmp_path).registry
+    worker = Failing(registry)
+    worker.go.set()
+    jobs = Jobs(registry, worker, tmp_path / "uploads")
+    begun = [jobs.begin(A, path_request(path)) for path in ("/a0", "/a1")]
+    failed, done = (jobs.wait(A, job.id, SECONDS) for job in begun)
+    assert (failed.status, failed.result, done.status) == ("FAILED", {"error": "internal_error"}, "SUCCEEDED")
+    assert "OSError" in failed.reason
+    assert "OSError" in caplog.text
+    assert "Mira Holm" not in failed.reason + caplog.text
+    jobs.close()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 def test_what_was_sent_lies_where_only_its_owner_reads(service: ServiceOf) -> None:
     _, path = send(service, "a.txt")

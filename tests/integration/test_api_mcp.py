@@ -12,8 +12,13 @@ import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.server.mcpserver.exceptions import ToolError
 
-from lexigraph.api.auth import HEADER
+from lexigraph.api.auth import HEADER, Principal
+from lexigraph.api.mcp import make_server
+from lexigraph.api.service import Service
+from lexigraph.model.tenant import Tenant
+from lexigraph.settings import Settings
 from tests.laptop import write_pages
 from tests.server import Api, laptop_api
 
@@ -32,6 +37,13 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     with laptop_api(folder, ingest_in="thread") as served:
         assert served.client().post("/ingest", json={"path": "corpus"}).status_code == 200
         yield served
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    made = Service(Settings(data=tmp_path_factory.mktemp("refused")))
+    yield made
+    made.close()
 
 
 def over_http(api: Api, key: str, *calls: tuple[str, dict[str, Any]]) -> tuple[set[str], list[Any]]:
@@ -94,6 +106,85 @@ def test_bad_arguments_and_a_missing_scope_are_told_in_a_line(api: Api) -> None:
 def test_without_a_key_there_are_no_tools(api: Api) -> None:
     reply = httpx.post(f"{api.url}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
     assert (reply.status_code, reply.json()["error"]) == (401, "unauthorized")
+
+
+SECRET = "hunter2-is-a-secret"
+WELL = {"key": "year", "operator": "==", "value": 1}
+
+
+def nested(levels: int) -> dict[str, Any]:
+    found: dict[str, Any] = WELL
+    for _ in range(levels - 1):
+        found = {"condition": "and", "filters": [found]}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("traversal", {"question": "Who?", "max_search_results": SECRET}, "max_search_results: Input should be"),
+        ("traversal", {"question": "Who?", "max_reslts": 3}, "max_reslts: Extra inputs are not permitted"),
+        ("traversal", {"question": "Who?", "top_k": 3, "bogus": SECRET}, "top_k: Extra inputs are not permitted"),
+        ("query", {"question": SECRET * 300}, "question: String should have at most 4000 characters"),
+        ("query", {"question": "?"}, "question: must hold a letter or a digit"),
+        ("query", {}, "question: Field required"),
+        ("hm_recall", {"query": "Heron", "filters": SECRET}, "filters: Input should be a valid dictionary"),
+        ("hm_recall", {"query": "Heron", "filters": {**WELL, "operator": SECRET}}, "filters.operator: must be one of =="),
+        ("hm_recall", {"query": "Heron", "filters": {**WELL, "valeu": SECRET}}, "filters.valeu: is unknown"),
+        (
+            "hm_recall",
+            {"query": "Heron", "filters": {**WELL, "key": SECRET * 20}},
+            "filters.key: must be text of at most 200",
+        ),
+        ("hm_recall", {"query": "Heron", "filters": nested(90)}, "nested more than 16 deep"),
+        ("traversal", {"question": "Who?", "filters": nested(90)}, "nested more than 16 deep"),
+        ("hm_recall", {"query": f"({SECRET}", "force_regex": True}, "query is no regular expression of RE2 (missing ))"),
+        ("hm_recall", {"query": "Heron", "session_id": "\ud800"}, "arguments: text holds half"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name_without_what_was_given(
+    service: Service, tool: str, arguments: dict[str, Any], told: str
+) -> None:
+    server = make_server(service, lambda _: Principal(Tenant("default"), frozenset({"read"})))
+    with pytest.raises(ToolError) as refused:
+        anyio.run(server.call_tool, tool, arguments)
+    said = str(refused.value)
+    assert said.startswith("invalid_input: ")
+    assert told in said
+    assert SECRET not in said
+    assert "pydantic" not in said
+
+
+def test_the_tools_say_that_they_take_nothing_else(service: Service) -> None:
+    server = make_server(service, lambda _: Principal(Tenant("default"), frozenset({"read"})))
+    assert all(tool.input_schema["additionalProperties"] is False for tool in anyio.run(server.list_tools))
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
+def test_there_is_no_session_to_listen_to_or_to_end(api: Api, path: str, method: str) -> None:
+    client = api.client()
+    with client.stream(method, path, headers={"accept": "text/event-stream"}, timeout=10) as reply:
+        reply.read()
+    assert (reply.status_code, reply.json()["error"]) == (405, "method_not_allowed")
+    assert reply.headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (json.dumps({"jsonrpc": "2.0", "id": 1, "method": {"a": SECRET}}), "no message of JSON-RPC"),
+        (f'{{"jsonrpc": "{SECRET}', "the body is no JSON"),
+        ('{"id": ' + "1" * 5_000 + "}", "the body: a number has more than 4,300 digits"),
+        ("[" * 100_000, "the body: nested more than 16 deep"),
+    ],
+)
+def test_what_is_no_message_is_refused_without_what_was_sent(api: Api, content: str, told: str) -> None:
+    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    reply = api.client().post("/mcp", content=content, headers=headers)
+    assert (reply.status_code, reply.json()["error"]) == (422, "invalid_input")
+    assert told in reply.json()["message"]
+    assert SECRET not in reply.text
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import json
 import logging
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from lexigraph.retrieval.catalogue import RETRIEVERS
 from lexigraph.settings import Settings
 from tests.integration.test_api_ingest import events
 from tests.laptop import write_pages
-from tests.server import Api, laptop_api
-from tests.standins.llm_server import ScriptedLLMServer
+from tests.server import SECONDS, Api, laptop_api
+from tests.standins.llm_server import ScriptedLLMServer, said
 
 PAGES = {
     "Tidewater": "Tidewater is owned by the Heron Team.\n\nTidewater runs on Neptune since 2019.",
@@ -94,6 +95,24 @@ def test_a_streamed_answer_is_tokens_then_sources_then_done(served: Any) -> None
     assert whole["answer"] == answer == told[-1][1]["answer"]
     assert told[-2][1] == whole["sources"]
     assert whole["cached"] is True
+
+
+@pytest.mark.requirement("E-37", "E-57")
+@pytest.mark.parametrize("first", [False, True], ids=["whole first", "streamed first"])
+def test_a_remembered_answer_is_streamed_without_asking_the_model_again(served: Any, first: bool) -> None:
+    api, server = served("Ines Calloway leads it [S1].")
+    client, body = api.client(), {"question": QUESTION}
+    client.post("/query", json={**body, "stream": first}).raise_for_status()
+    asked = len(server.requests)
+
+    told = events(client.post("/query", json={**body, "stream": True}))
+    whole = client.post("/query", json=body).json()
+    assert [name for name, _ in told] == ["token", "sources", "done"]
+    assert told[0][1] == {"text": whole["answer"]}
+    assert told[1][1] == whole.pop("sources")
+    assert told[2][1] == whole
+    assert whole["cached"] is True
+    assert len(server.requests) == asked
 
 
 def test_what_cannot_be_asked_is_refused_before_a_stream_begins(api: Api) -> None:
@@ -220,6 +239,27 @@ def test_a_bad_field_is_named(api: Api, change: dict[str, Any], field: str) -> N
     reply = api.client().post("/retrieve/traversal", json={"question": QUESTION, **change})
     assert (reply.status_code, reply.json()["error"]) == (422, "invalid_input")
     assert field in reply.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "told"),
+    [
+        ("/query", '{"question": "?"}', "question: must hold a letter or a digit"),
+        ("/api/v1/memory/recall", '{"query": " "}', "query: must hold something other than white space"),
+        ("/query", '{"question": ' + "1" * 5_000 + "}", "the body: a number has more than 4,300 digits"),
+        ("/query", '{"question": ' + "[" * 100_000, "the body: nested more than 16 deep"),
+        ("/query", b'{"question": "\xff"}', "the body: is no UTF-8 from byte 14 on"),
+        (
+            "/query",
+            '{"question": "Who?", "filters": {"key": "year", "operator": "~", "value": 1}}',
+            "filters.operator: must be one of ==, !=, <, <=, >, >=, in, not_in",
+        ),
+    ],
+)
+def test_what_a_body_must_be_is_said_with_the_limit(api: Api, path: str, content: str | bytes, told: str) -> None:
+    reply = api.client().post(path, content=content, headers={"content-type": "application/json"})
+    assert (reply.status_code, reply.json()["error"]) == (422, "invalid_input")
+    assert told in reply.json()["message"]
 
 
 def test_a_model_that_fails_degrades_to_an_extractive_answer(served: Any) -> None:
@@ -443,6 +483,71 @@ def test_new_chunks_of_a_document_are_related_by_a_stream_of_their_own(served: A
     assert result["mode"] == "relations_incremental"
     again = [data for _, data in events(client.get("/ingest/stream", params=asked))][-2]["result"]
     assert again["created"] == 0
+
+
+def test_new_chunks_are_related_in_the_namespace_that_is_named_or_by_the_id(served: Any, tmp_path: Path) -> None:
+    api, _ = served({"relations": [{"type": "CAUSES", "direction": "forward", "confidence": 0.8, "evidence": ""}]})
+    parts = "\n\n".join(f"## Part {n}\n\nThe part about {n} comes here." for n in range(4))
+    (tmp_path / "steps.md").write_text(f"# Steps\n\n{parts}\n")
+    client = api.client()
+    for namespace in ("one", "two"):
+        body = {"path": "steps.md", "namespace": namespace}
+        assert client.post("/ingest", params={"refresh_relations": False}, json=body).status_code == 200
+    boundary = {"inc_rel_only": True, "new_after": "chunk_1"}
+
+    def created(**asked: Any) -> int:
+        last = [data for _, data in events(client.get("/ingest/stream", params={**boundary, **asked}))][-2]
+        return int(last["result"]["created"])
+
+    ids = {d["namespace"]: d["id"] for d in client.get("/documents").json()["documents"]}
+    assert created(path="steps.md", namespace="one") > 0
+    assert created(path="steps.md", namespace="one") == 0
+    assert created(path=ids["two"]) > 0, "the other one was left as it was"
+    missing = client.get("/ingest/stream", params={**boundary, "path": "steps.md"})
+    assert (missing.status_code, "'steps.md'" in missing.json()["message"]) == (404, True)
+    assert str(tmp_path) not in missing.text
+    assert client.get("/ingest/stream", params={**boundary, "path": "source:" + "0" * 32}).status_code == 404
+    anew = client.get("/ingest/stream", params={**boundary, "path": ids["two"], "refresh": True})
+    assert (anew.status_code, anew.json()["message"].partition(":")[0]) == (422, "refresh")
+
+
+def test_what_a_model_s_server_repeats_of_a_prompt_is_not_logged(served: Any, caplog: pytest.LogCaptureFixture) -> None:
+    from tests.standins.llm_server import refused
+
+    api, server = served(lambda body: refused(400, f"cannot read {said(body)}", code="content_filter"))
+    with caplog.at_level(logging.DEBUG, "lexigraph"):
+        api.client().post("/query", json={"question": QUESTION})
+        api.client().post("/query", json={"question": QUESTION, "stream": True})
+    assert server.requests
+    assert "HTTP 400, content_filter" in caplog.text
+    assert QUESTION not in caplog.text
+    assert "Calloway" not in caplog.text
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks into /proc")
+def test_long_estimates_keep_no_question_waiting_and_end_in_time(tmp_path: Path) -> None:
+    def readers() -> list[str]:
+        children = " ".join(f.read_text() for f in Path("/proc/self/task").glob("*/children")).split()
+        found = [Path(f"/proc/{child}/cmdline") for child in children]
+        return [f.read_text() for f in found if f.exists() and "lexigraph.api.estimator" in f.read_text()]
+
+    body = {"text": "*_`[" * 220_000, "name": "a.md"}
+    write_pages(tmp_path / "corpus", PAGES)
+    with laptop_api(tmp_path, ingest_in="thread", api_deadline=4.0) as api, ThreadPoolExecutor(3) as pool:
+        client = api.client()
+        assert client.post("/ingest", json={"path": "corpus"}).status_code == 200
+        asked = [pool.submit(client.post, "/estimate", json=body) for _ in range(3)]
+        deadline = time.monotonic() + SECONDS
+        while not readers():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert len(readers()) == 1
+        assert client.post("/retrieve/traversal", json={"question": QUESTION}).status_code == 200
+        assert not any(estimated.done() for estimated in asked)
+        told = [estimated.result(SECONDS) for estimated in asked]
+        assert [(r.status_code, r.json()["error"]) for r in told] == [(503, "deadline_exceeded")] * 3
+        assert any("could not be read within" in r.json()["message"] for r in told)
+        assert readers() == []
 
 
 @pytest.mark.parametrize(

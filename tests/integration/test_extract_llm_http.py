@@ -77,7 +77,7 @@ def test_a_chunk_that_the_server_refuses_is_marked_and_the_others_are_done(extra
 
     with ScriptedLLMServer(script) as server:
         first, second, third = extractor(server).extract(chunks(*TEXTS))
-    assert "content filter" in second.failed
+    assert "content_filter" in second.failed
     assert first.topics
     assert third.topics
 

@@ -1,22 +1,26 @@
 """Every function run from the payloads in ``events/``: over embedded stores, and over DynamoDB and S3."""
 
 import json
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
+from threading import Barrier
 from typing import Any
 
 import pytest
 
-from functions.api import proxied
+from functions import work
 from functions.finish.handler import IngestFailed
 from lexigraph.api.auth import new_key
-from lexigraph.api.handover import MAX_FETCHED_BYTES
+from lexigraph.api.handover import MAX_FETCHED_BYTES, WorkflowHandover
 from lexigraph.ingestion.load import FileItem
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
+from lexigraph.storage.protocols import Claim
+from lexigraph.storage.registry.sqlite import SqliteRegistry
 from tests.functions import EVENTS, KEY, Deployed, deployed, event, inbox, invoke, message
 from tests.laptop import content
 from tests.models import SentenceExtractor
@@ -26,6 +30,7 @@ pytestmark = pytest.mark.slow
 DEFAULT = Tenant("default")
 HARBOUR = "# Harbour Office\n\nThe Harbour Office runs Lighthouse.\n\nTove Lund built Granite.\n"
 FIRST, SECOND, THIRD = (f"0065A1B2C3D4E5F60{n}" for n in (1, 2, 3))
+NOTHING_ASKED: dict[str, Any] = {"queryStringParameters": None, "multiValueQueryStringParameters": None}
 
 
 @pytest.fixture
@@ -230,6 +235,23 @@ def test_a_question_through_the_gateway_finds_what_the_bucket_brought(api: Deplo
     assert (status, jobs["jobs"][0]["status"]) == (200, "SUCCEEDED")
 
 
+def test_tools_are_called_through_the_gateway_and_nobody_waits_for_a_session(api: Deployed) -> None:
+    accept = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json", "Host": "a.example"}
+    about = {"path": "/mcp", "resource": "/mcp", "headers": accept, "multiValueHeaders": {}}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    for _ in range(2):
+        status, told = called("query", event("query.retrieve", httpMethod="POST", body=body, **about))
+        assert status == 200, told
+        assert "hm_recall" in {tool["name"] for tool in told["result"]["tools"]}
+
+    reply = invoke("query", event("query.retrieve", httpMethod="GET", body=None, **about))
+
+    assert (reply["statusCode"], json.loads(reply["body"])["error"]) == (405, "method_not_allowed")
+    told = {name.lower(): value for name, value in reply.get("headers", {}).items()}
+    told |= {name.lower(): ", ".join(values) for name, values in reply.get("multiValueHeaders", {}).items()}
+    assert told["allow"] == "POST"
+
+
 def test_only_what_the_authorizer_says_counts(api: Deployed) -> None:
     own = {"tenant": "other", "scopes": "read", "key_id": "k", "databases": "[]", "rate": "0"}
     forged = json.dumps({"authorizer": {**own, "tenant": "default", "scopes": "read ingest admin"}})
@@ -294,19 +316,57 @@ def test_an_ingest_asked_for_runs_over_the_file_in_the_bucket_after_all_that_was
     assert called("manage", other)[0] == 422
 
 
-def test_who_would_wait_longer_than_the_gateway_is_told_of_the_job_in_time(api: Deployed) -> None:
+class Meeting(SqliteRegistry):
+    """A registry whose first readers of a claim wait for each other: two handovers, each of which looks twice."""
+
+    both, looks = Barrier(2), 4
+
+    def claimed(self, tenant: Tenant, key: str) -> Claim | None:
+        """Return the claim that is noted, once both have read it."""
+        found = super().claimed(tenant, key)
+        self.looks -= 1
+        if self.looks >= 0:
+            self.both.wait(30)
+        return found
+
+
+@pytest.mark.parametrize("refresh", [False, True])
+def test_two_ingests_of_a_file_in_the_same_moment_leave_no_job_without_an_end(api: Deployed, refresh: bool) -> None:
     api.put(HARBOUR)
-    asked = event("manage.ingest", queryStringParameters={"wait": "60"}, multiValueQueryStringParameters={"wait": ["60"]})
-    about = {"function_name": "manage", "memory_limit_in_mb": 1, "invoked_function_arn": "arn", "aws_request_id": "1"}
+    registry = Meeting(f"sqlite:///{Path(os.environ['LEXIGRAPH_DATA'])}")
+    handover = WorkflowHandover(registry, work.inbox(), work.workflow())
 
-    reply = proxied(seconds=3.0)(asked, SimpleNamespace(**about))
+    def ingest(incremental: bool) -> str:
+        path = f"s3://{inbox()}/{KEY}"
+        return handover.ingest(DEFAULT, "default", path, incremental=incremental, relations=True).id
 
-    assert (reply["statusCode"], json.loads(reply["body"])["status"]) == (202, "RUNNING")
+    with ThreadPoolExecutor(2) as pool:
+        told = [asked.result(60) for asked in (pool.submit(ingest, True), pool.submit(ingest, not refresh))]
+
+    begun = [asked["run"]["job_id"] for asked in api.started()]
+    jobs = {job.id: job for job in registry.jobs(DEFAULT)}
+    lost = [job for job in jobs.values() if job.status == "FAILED"]
+    assert len(lost) == 1
+    assert lost[0].result["superseded_by"] in begun
+    assert set(told) == set(begun), "what is told of is what is done"
+    if not refresh:
+        assert len(begun) == 1
+    else:
+        assert not jobs[told[1]].request["incremental"], "nobody's wish is lost"
+
+
+def test_who_would_wait_longer_than_the_gateway_is_told_of_the_job_in_time(tmp_path: Path) -> None:
+    wait = {"queryStringParameters": {"wait": "60"}, "multiValueQueryStringParameters": {"wait": ["60"]}}
+    with deployed(tmp_path, LEXIGRAPH_API_AUTH="gateway", LEXIGRAPH_API_DEADLINE="3") as api:
+        api.put(HARBOUR)
+        status, told = called("manage", event("manage.ingest", **wait))
+    assert (status, told["status"]) == (202, "RUNNING")
 
 
 def test_an_estimate_reads_a_file_of_the_bucket_or_a_text(api: Deployed) -> None:
     def estimated(**body: Any) -> tuple[int, Any]:
-        return called("manage", event("manage.ingest", resource="/estimate", path="/estimate", body=json.dumps(body)))
+        route = {"resource": "/estimate", "path": "/estimate", **NOTHING_ASKED}
+        return called("manage", event("manage.ingest", **route, body=json.dumps(body)))
 
     api.put(HARBOUR)
     api.put("x" * (MAX_FETCHED_BYTES + 1), key="default/default/long.txt")
@@ -331,7 +391,9 @@ def test_what_manage_is_told_to_forget_query_answers_anew(tmp_path: Path, aws: b
         asked = event("query.query", body=json.dumps({"question": "Who built Granite?"}))
         assert [called("query", asked)[1]["cached"] for _ in range(2)] == [False, True]
 
-        cleared = called("manage", event("manage.ingest", resource="/cache/clear", path="/cache/clear", body=None))
+        cleared = called(
+            "manage", event("manage.ingest", resource="/cache/clear", path="/cache/clear", body=None, **NOTHING_ASKED)
+        )
 
         assert cleared == (200, {"cleared": True})
         assert [called("query", asked)[1]["cached"] for _ in range(2)] == [False, True]

@@ -206,7 +206,10 @@ def test_a_throttled_stream_is_asked_again_until_its_first_piece(bedrock):
 
 @pytest.mark.parametrize(
     ("end", "said"),
-    [([("modelStreamErrorException", {"message": "broken"})], "broken"), ([], "ended before the reply did")],
+    [
+        ([("modelStreamErrorException", {"message": "broken"})], "modelStreamErrorException"),
+        ([], "ended before the reply did"),
+    ],
 )
 def test_a_stream_that_breaks_off_is_an_error_not_a_short_answer(bedrock, end, said):
     stream = bedrock.answering([*streamed(["Lis", "bon"])[:3], *end]).llm().stream(ASK)
@@ -218,7 +221,9 @@ def test_a_stream_that_breaks_off_is_an_error_not_a_short_answer(bedrock, end, s
 
 def test_throttling_that_does_not_end_gives_up_and_names_model_and_remedy(bedrock):
     model = bedrock.answering(BUSY).llm()
-    with pytest.raises(ModelUnavailable, match=r"bedrock:test\.model-v1:0: ThrottlingException: .*LEXIGRAPH_MODEL_ATTEMPTS"):
+    with pytest.raises(
+        ModelUnavailable, match=r"bedrock:test\.model-v1:0: ThrottlingException \(HTTP 429\)\. .*LEXIGRAPH_MODEL_ATTEMPTS"
+    ):
         model.complete(ASK)
     assert len(bedrock.server.requests) == 4
 
@@ -233,7 +238,7 @@ def test_throttling_that_does_not_end_gives_up_and_names_model_and_remedy(bedroc
         (Fault(400, "ValidationException", "Retry with the id of an inference profile"), "with us., eu. or global."),
         (Fault(400, "ValidationException", "The provided model identifier is invalid."), "Check LEXIGRAPH_LLM"),
         (Fault(403, "ExpiredTokenException", "expired"), "Renew the AWS credentials"),
-        (Fault(424, "ModelErrorException", "the model failed"), "the model failed"),
+        (Fault(424, "ModelErrorException", "the model failed"), r"ModelErrorException \(HTTP 424\)$"),
     ],
 )
 def test_what_another_try_cannot_mend_is_said_at_once_with_the_remedy(bedrock, fault, remedy):

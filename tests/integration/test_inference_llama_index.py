@@ -136,12 +136,14 @@ def test_a_busy_model_is_asked_again(busy):
     assert (len(llm.seen), slept) == (3, [0.5, 1.0])
 
 
-@pytest.mark.parametrize("error", [HttpError(401), ValueError("no such model")])
-def test_what_an_integration_raises_becomes_one_error_with_its_words(error):
+@pytest.mark.parametrize(
+    ("error", "told"), [(HttpError(401), r"HttpError \(HTTP 401\)"), (ValueError("Where? Brief."), "ValueError")]
+)
+def test_what_an_integration_raises_becomes_one_error_without_its_words(error, told):
     slept: list[float] = []
     for ask in (lambda model: model.complete(ASK), lambda model: list(model.stream(ASK))):
         _, model = scripted(error, slept=slept)
-        with pytest.raises(ModelUnavailable, match=f"llama-index:Scripted: {type(error).__name__}: {error}"):
+        with pytest.raises(ModelUnavailable, match=f"llama-index:Scripted: {told}$"):
             ask(model)
     assert slept == []
 
@@ -200,7 +202,7 @@ def test_an_embedding_of_another_size_is_refused_with_the_remedy():
         model.embed_passages(["a"])
 
 
-def test_an_embedding_that_fails_is_one_error_with_its_words():
+def test_an_embedding_that_fails_is_one_error_without_its_words():
     model = LlamaIndexEmbedder(Letters(), label="letters-3", dimension=3)
-    with pytest.raises(ModelUnavailable, match="letters-3: ValueError: bad text"):
+    with pytest.raises(ModelUnavailable, match=r"letters-3: ValueError$"):
         model.embed_passages(["a", "bad"])

@@ -12,16 +12,18 @@ from hypothesis import strategies as st
 
 from lexigraph.inference.factory import make_llm
 from lexigraph.inference.protocols import LanguageModel
+from lexigraph.model.errors import InvalidInput
 from lexigraph.model.question import Question
 from lexigraph.model.relations import ChunkRelation, PairObservation
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import DEFAULT_TENANT, Tenant
 from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.catalogue import RETRIEVERS, make_retriever, parameters
-from lexigraph.retrieval.retrievers import TraversalBasedRetriever
+from lexigraph.retrieval.retrievers import RerankingBeamGraphSearch, SemanticGuidedRetriever, TraversalBasedRetriever
 from lexigraph.retrieval.semantic_args import SemanticArgs
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Stores
+from tests.effective import effective
 from tests.laptop import laptop, open_laptop
 from tests.models import WordEmbedder
 from tests.orders import QUESTIONS, WORLD, write
@@ -155,17 +157,20 @@ def test_every_parameter_takes_part() -> None:
 def test_traversal_gives_sound_results(stores: Stores, text: str, args: dict[str, Any], searches: list[str] | None) -> None:
     known = TraversalBasedRetriever.parameters(searches).names
     args = {name: value for name, value in args.items() if name in known}
-    retriever = TraversalBasedRetriever(
-        stores.graph, stores.vectors, embedder=WordEmbedder(), settings=Settings(), retrievers=searches, **args
-    )
 
+    def made(those: Mapping[str, Any]) -> TraversalBasedRetriever:
+        models = {"embedder": WordEmbedder(), "settings": Settings(), "retrievers": searches}
+        return TraversalBasedRetriever(stores.graph, stores.vectors, **{**models, **those})
+
+    retriever, args = effective(made, args)
     check(retriever.retrieve(Tenant("default"), Question.of(text)), args, TraversalArgs(), graph_calls=4)
 
 
 @EXAMPLES
 @given(text=st.sampled_from(TEXTS), args=st.fixed_dictionaries({}, optional=SEMANTIC))
 def test_semantic_guided_search_gives_sound_results(stores: Stores, text: str, args: dict[str, Any]) -> None:
-    check(ask(stores, "semantic-guided", text, args), args, SemanticArgs(), graph_calls=3)
+    found, args = effective(lambda those: ask(stores, "semantic-guided", text, those), args)
+    check(found, args, SemanticArgs(), graph_calls=3)
 
 
 @EXAMPLES
@@ -206,6 +211,26 @@ class Slow:
 
 
 PARTS = {"several_entities": True, "subqueries": [q.question for q in QUESTIONS[1:3]], "keywords": ["Zxqv"]}
+# parameter: the value that switches others off, and what must be set for it to do so
+SWITCHES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "derive_subqueries": (False, {}),
+    "expand_entities": (False, {}),
+    "vss_diversity_factor": (0, {}),
+    "reranker": ("none", {}),
+    "link_rounds": (0, {}),
+    "topic_beam_width": (0, {}),
+    "topic_beam_max_depth": (0, {}),
+    "max_depth": (0, {}),
+    "beam_width": (0, {}),
+    "vector": (False, {}),
+    "bm25": (False, {}),
+    "expand_hops": (0, {"subgraph_depth": 0}),
+    "subgraph_depth": (0, {"expand_hops": 1}),
+    "relation_bonus": (False, {}),
+    "graph_rank": ("none", {}),
+}
+# without effect where another is off, and yet taken: flags, and what the reference pages take
+TAKEN = {("reranker", "max_statements"), ("expand_hops", "relation_bonus"), ("expand_hops", "graph_rank")}
 # parameter: two values that must give different results to some question, and what else must be set for it to matter
 FLIPS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "max_search_results": (2, 3, {}),
@@ -286,6 +311,78 @@ def test_every_parameter_of_every_retriever_changes_what_is_found(
         for value in (low, high)
     )
     asked = [Question.of(q.question) for q in QUESTIONS[::5]]
+    assert any(a.retrieve(DEFAULT_TENANT, q).results != b.retrieve(DEFAULT_TENANT, q).results for q in asked)
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "refused", "partner"),
+    [
+        ("traversal", {"max_subqueries": 2}, "max_subqueries", "derive_subqueries=False"),
+        ("traversal", {"link_rounds": 0, "link_seeds": 5}, "link_seeds", "link_rounds=0"),
+        ("traversal", {"link_rounds": 0, "max_links_per_entity": 7}, "max_links_per_entity", "link_rounds=0"),
+        ("topic", {"topic_beam_width": 20, "topic_beam_max_depth": 0}, "topic_beam_width", "topic_beam_max_depth=0"),
+        ("semantic-guided", {"max_depth": 0, "beam_width": 5}, "beam_width", "max_depth=0"),
+        ("semantic-guided", {"beam_width": 0, "max_link_df": 15}, "max_link_df", "beam_width=0"),
+        ("hybrid", {"graph_rank": "none", "graph_rank_weight": 5.0}, "graph_rank_weight", "graph_rank='none'"),
+        ("hybrid", {"reranker": "none", "rerank_alpha": 0.1}, "rerank_alpha", "reranker='none'"),
+        ("hybrid", {"reranker": None, "rerank_timeout": 1.0}, "rerank_timeout", "reranker=None"),
+        ("hybrid", {"bm25": False, "bm25_weight": 1.0}, "bm25_weight", "bm25=False"),
+        (
+            "hybrid",
+            {"expand_hops": 1, "subgraph_depth": 0, "min_rel_confidence": 0.1},
+            "min_rel_confidence",
+            "expand_hops=1 and subgraph_depth=0",
+        ),
+    ],
+)
+def test_what_is_given_without_effect_is_refused_with_what_switches_it_off(
+    stores: Stores, name: str, args: dict[str, Any], refused: str, partner: str
+) -> None:
+    with pytest.raises(InvalidInput, match=f"^{refused} has no effect with {partner}: leave it out"):
+        ask(stores, name, "Zxqv", args)
+    ask(stores, name, "Zxqv", {k: v for k, v in args.items() if k != refused})
+
+
+def test_where_one_of_two_partners_is_on_a_parameter_is_taken(stores: Stores) -> None:
+    ask(stores, "topic", "Zxqv", {"link_rounds": 0, "max_links_per_entity": 7})
+    ask(stores, "hybrid", "Zxqv", {"expand_hops": 0, "subgraph_depth": 1, "min_rel_confidence": 0.1})
+    # the reference page has it so
+    ask(stores, "traversal", "Zxqv", {"reranker": "none", "max_statements": 3})
+    # a beam's reranker scores as many chunks when there is no hop
+    models = {"embedder": WordEmbedder(), "settings": Settings()}
+    beam = RerankingBeamGraphSearch(reranker="tfidf", max_depth=0, beam_width=5)
+    SemanticGuidedRetriever(stores.graph, stores.vectors, retrievers=[beam], **models)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "switch", "parameter"),
+    [
+        (name, switch, parameter)
+        for name in RETRIEVERS
+        for switch in parameters(name)
+        if switch in SWITCHES
+        for parameter in parameters(name)
+        if switch != parameter and (switch, parameter) not in TAKEN
+    ],
+)
+def test_what_a_switch_leaves_without_effect_is_refused_with_both_names(
+    stores: Stores, model: LanguageModel, name: str, switch: str, parameter: str
+) -> None:
+    off, besides = SWITCHES[switch]
+    low, high, others = FLIPS[parameter]
+    args = {**{k: v for k, v in others.items() if k != switch}, **besides, switch: off}
+    models = {"embedder": WordEmbedder(), "llm": model if "subqueries" in parameter else None, "settings": Settings()}
+    try:
+        a, b = (
+            make_retriever(name, stores.graph, stores.vectors, **models, **{**args, parameter: value})  # type: ignore[arg-type]
+            for value in (low, high)
+        )
+    except InvalidInput as error:
+        assert parameter in str(error)
+        assert switch in str(error)
+        return
+    asked = [Question.of(q.question) for q in QUESTIONS]
     assert any(a.retrieve(DEFAULT_TENANT, q).results != b.retrieve(DEFAULT_TENANT, q).results for q in asked)
 
 

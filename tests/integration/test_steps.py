@@ -94,6 +94,20 @@ def test_a_run_that_is_overtaken_stops_before_it_writes_and_says_so(tmp_path: Pa
     assert content(steps.stores)["graph"] == content(whole.stores)["graph"]
 
 
+def test_a_job_that_waits_for_a_file_of_which_a_newer_state_was_claimed_ends_and_says_so(tmp_path: Path) -> None:
+    registry = open_laptop(tmp_path).registry
+    first, second = (registry.start_job(DEFAULT, "ingest", {"paths": ["s3://a/b.md"]}) for _ in range(2))
+    newer = begin(registry, DEFAULT, "default", "s3://a/b.md", "md", "2", kind="ingest", job_id=second.id)
+    assert newer is not None
+
+    assert begin(registry, DEFAULT, "default", "s3://a/b.md", "md", "1", kind="ingest", job_id=first.id) is None
+    assert begin(registry, DEFAULT, "default", "s3://a/b.md", "md", "2", kind="ingest", job_id=second.id) == newer
+
+    over = registry.job(DEFAULT, first.id)
+    assert (over.status, over.result) == ("FAILED", {"superseded_by": second.id})
+    assert registry.job(DEFAULT, second.id).status == "RUNNING"
+
+
 @pytest.mark.parametrize("built", [False, True])
 def test_a_newer_run_takes_over_from_one_that_was_overtaken_between_build_and_finish(
     tmp_path: Path, files: Path, built: bool

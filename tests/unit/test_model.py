@@ -1,5 +1,7 @@
 """Ids, names, filters, questions: the values that everything else stands on."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -180,6 +182,40 @@ def test_filters_combine() -> None:
 def test_a_malformed_filter_is_refused_with_a_reason(raw: object) -> None:
     with pytest.raises(InvalidInput, match="filter"):
         parse_filter(raw)
+
+
+def nested(levels: int) -> tuple[Any, Any]:
+    """A filter of so many levels, as plain data and as an object."""
+    raw: Any = {"key": "year", "value": 1}
+    made: Any = MetadataFilter("year", "==", 1)
+    for _ in range(levels - 1):
+        raw, made = {"filters": [raw]}, MetadataFilters((made,))
+    return raw, made
+
+
+def test_filters_may_be_sixteen_levels_deep() -> None:
+    raw, made = nested(16)
+    assert parse_filter(raw) == parse_filter(made) == made
+    for deeper in (*nested(17), *nested(90)):
+        with pytest.raises(InvalidInput, match="filters: nested more than 16 levels deep"):
+            parse_filter(deeper)
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        ({"key": "a", "value": 1, "valeu": "hunter2"}, "filters.valeu: is unknown here; known are key, operator, value"),
+        ({"filters": [{"key": "a", "value": 1}], "conditoin": "or"}, "filters.conditoin: .* known are condition, filters"),
+        ({"filters": [{"key": "a", "value": 1, "filter": []}]}, "filters.filter: is unknown"),
+        ({"key": "hunter2" * 40, "value": 1}, "filters.key: must be text of at most 200 characters"),
+        ({"key": "a", "operator": "hunter2", "value": 1}, "filters.operator: must be one of ==, .*, in, not_in"),
+        ({"filters": [{"key": "a", "value": 1}], "condition": "hunter2"}, "filters.condition: must be one of and, or, not"),
+    ],
+)
+def test_what_is_wrong_in_a_filter_is_named_with_the_limit(raw: object, told: str) -> None:
+    with pytest.raises(InvalidInput, match=told) as refused:
+        parse_filter(raw)
+    assert "hunter2" not in str(refused.value)
 
 
 def test_a_title_names_what_a_document_is_about() -> None:

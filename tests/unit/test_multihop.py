@@ -243,11 +243,11 @@ def test_chunks_of_the_role_looked_for_count_more_and_are_symbolic_at_hop_0(stor
         return {r.row_id: r.score for r in ask(stores, num_hops=1, final_top_k=100, **args).final_results}
 
     plain, default, lists = scores(use_symbolic=False), scores(), scores(role="list")
-    assert default == scores(role="paragraph")
+    assert default == scores(role="paragraph") == scores(role="sentence")
     assert default[3] == pytest.approx(0.95 * plain[3], abs=2e-6), "the list"
     assert lists[3] == pytest.approx(0.95 * plain[3] + 0.05, abs=2e-6)
     assert [e.doc_idx for e in ask(stores, num_hops=1, role="list").symbolic_edges] == [3]
-    assert ask(stores, num_hops=1, role="no such role").symbolic_edges == ()
+    assert ask(stores, num_hops=1, role="table").symbolic_edges == ()
     assert ask(stores, use_symbolic=False).symbolic_edges == ()
 
 
@@ -387,7 +387,7 @@ def test_without_an_embedding_the_search_goes_by_words_and_symbolic_edges(stores
         ("hop_decay", [0, 0.0, 1.01, -1, math.nan, "1", None]),
         ("context_expansion_ratio", [0, 1.5, -0.1]),
         ("use_symbolic", [None, 1, "true"]),
-        ("role", ["", " ", "x" * 65, 3]),
+        ("role", ["", " ", "nope", "x" * 65, 3]),
     ],
 )
 def test_a_value_out_of_range_is_refused_with_the_name_of_the_field(name: str, values: list[Any]) -> None:

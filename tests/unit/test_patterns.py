@@ -158,3 +158,21 @@ def test_no_pattern_takes_long(pattern: str) -> None:
         assert "repeat less" in str(error)
     # ten times of what it takes at most: backtracking would take hours
     assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("(hunter2", "missing )"),
+        ("hunter2)", "unexpected )"),
+        ("[hunter2", "missing ]"),
+        ("x(?<hunter2)", "invalid named capture group"),
+        ("x{2}**hunter2", "bad repetition operator"),
+    ],
+)
+def test_a_wrong_pattern_is_refused_with_the_reason_and_without_its_text(pattern: str, reason: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        compile_pattern(pattern)
+    assert f"({reason})" in str(refused.value)
+    assert "hunter2" not in str(refused.value)
+    assert "**" not in str(refused.value)

@@ -28,10 +28,12 @@ class Answers:
 
     def whole(self) -> dict[str, Any]:
         """Return the reply, remembered or new."""
+        return self.known() or self.finish(self.begin())
+
+    def known(self) -> dict[str, Any] | None:
+        """Return the reply when it is remembered, whether it was asked for whole or in pieces."""
         known = self._service.answers.get(self._key)
-        if known is not None:
-            return {**known, "cached": True}
-        return self.finish(self.begin())
+        return None if known is None else {**known, "cached": True}
 
     def begin(self) -> StreamingQueryResponse:
         """Retrieve, and return the answer to come in pieces. Raises like the query engine."""

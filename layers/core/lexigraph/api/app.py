@@ -4,10 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
 from lexigraph import __version__
 from lexigraph.api.auth import Principals
+from lexigraph.api.declared import only_declared
 from lexigraph.api.errors import handle_errors
 from lexigraph.api.limits import Requests
 from lexigraph.api.openapi import describe
@@ -54,10 +55,8 @@ def create_app(settings: Settings | None = None, service: Service | None = None,
     app = FastAPI(title="Lexigraph", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.service = service
     handle_errors(app)
-    for name in ROUTES:
-        app.include_router(import_module(f"lexigraph.api.routes.{name}").router)
-    if settings.workflow:
-        app.include_router(import_module("lexigraph.api.routes.offers").router)
+    for name in (*ROUTES, "offers") if settings.workflow else ROUTES:
+        app.include_router(import_module(f"lexigraph.api.routes.{name}").router, dependencies=[Depends(only_declared)])
     describe(app)
     tools = add_mcp(app, service)
     app.add_middleware(

@@ -4,7 +4,9 @@ A message names the field, the limit and the remedy. Nothing of a stack trace, a
 question leaves: what the caller cannot mend is logged under the request id and answered in general words.
 """
 
+import json
 import logging
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -27,7 +29,11 @@ from lexigraph.model.errors import (
 
 log = logging.getLogger(__name__)
 
+MAX_DEPTH = 16  # of JSON
 RETRY_SECONDS = 5
+_NAME_CHARS = 80  # of what was sent, in a message
+# what a pattern of a field asks for, in words
+_PATTERNS = {r"[^\W_]": "must hold a letter or a digit", r"\S": "must hold something other than white space"}
 # parts of a place that the framework adds: which of several types was tried
 _NO_NAMES = frozenset(
     "bool int float str none constrained-str constrained-int comparison membership combination ContextText".split()
@@ -127,6 +133,8 @@ def handle_errors(app: FastAPI) -> None:
 
     def of_framework(request: Request, error: Exception) -> JSONResponse:
         error = cast(HTTPException, error)
+        if error.status_code == 400 and error.__cause__ and (unread := unread_body(error.__cause__)):
+            return respond(request, unread)
         code, headers = CODES.get(error.status_code, "error"), dict(error.headers or {})
         if error.status_code == 405:
             headers["Allow"] = ", ".join(_methods(request))
@@ -166,15 +174,30 @@ def _other_type(request: Request, error: RequestValidationError) -> str:
     return "" if right or (empty and not sent) else wanted
 
 
+def unread_body(error: BaseException) -> ApiError | None:
+    """Return what is told of a body that is no JSON, or none that is read; None when the error says something else."""
+    if isinstance(error, RecursionError):
+        return ApiError(422, f"the body: nested more than {MAX_DEPTH} deep: send flatter JSON")
+    if isinstance(error, UnicodeDecodeError):
+        return ApiError(422, f"the body: is no UTF-8 from byte {error.start:,} on: send JSON in UTF-8")
+    if isinstance(error, json.JSONDecodeError):
+        return ApiError(422, f"the body is no JSON: {error.msg}")
+    if isinstance(error, ValueError) and "digits" in str(error):
+        return ApiError(422, f"the body: a number has more than {sys.get_int_max_str_digits():,} digits: send a shorter one")
+    return None
+
+
 def first_problem(problems: Sequence[Mapping[str, Any]]) -> str:
     """Return what is wrong with the first field that is, without what was given for it."""
     # of a value that may be this or that, the limit of its own type says more than that it is not of the others
     first = next((p for p in problems if not p["type"].endswith("_type")), problems[0])
-    place = ".".join(str(part) for part in first["loc"][1:] if part not in _NO_NAMES)
+    place = ".".join(str(part)[:_NAME_CHARS] for part in first["loc"][1:] if part not in _NO_NAMES)
     said = str(first["msg"]).removeprefix("Value error, ")
     types = [str(p["loc"][-1]).removeprefix("constrained-") for p in problems if p["loc"][:-1] == first["loc"][:-1]]
     if first["type"].endswith("_type") and len(types) > 1 and set(types) <= _NO_NAMES:
         return f"{place}: must be one of {', '.join(types)}"
+    if first["type"] == "string_pattern_mismatch":
+        said = _PATTERNS.get(first["ctx"]["pattern"], said)
     if first["type"] == "json_invalid":
         return f"the body is no JSON: {(first.get('ctx') or {}).get('error', said)}"
     # an error of the core names its field itself

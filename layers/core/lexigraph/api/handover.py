@@ -1,7 +1,7 @@
 """Handing over what is to be taken in or removed to whoever does it elsewhere; without that a server does it itself."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +11,7 @@ from lexigraph.ingestion.file_run import begin
 from lexigraph.ingestion.jobs import KIND, RELATE, file_type
 from lexigraph.ingestion.load import FileItem
 from lexigraph.ingestion.relations import NewChunks
-from lexigraph.ingestion.workflow import OFFERED_SECONDS, Inbox, Located, Offer, Workflow
+from lexigraph.ingestion.workflow import OFFERED_SECONDS, Inbox, Located, Object, Offer, Workflow
 from lexigraph.model.errors import InvalidInput, LexigraphError, NotFound, in_general
 from lexigraph.model.ids import source_id
 from lexigraph.model.tenant import Tenant
@@ -33,8 +33,11 @@ class Handover(Protocol):
     def ingest(self, tenant: Tenant, namespace: str, path: str, *, incremental: bool, relations: bool) -> JobRecord:
         """Have a file taken in that lies there already. Raise ``InvalidInput`` for another place, ``NotFound``."""
 
-    def relate(self, tenant: Tenant, path: str, what: NewChunks) -> JobRecord:
-        """Have the new chunks of the document taken in from ``path`` related to others. Raise as :meth:`ingest`."""
+    def relate(self, tenant: Tenant, namespace: str, path: str, what: NewChunks) -> JobRecord:
+        """Have the new chunks of the document taken in from ``path``, or of that id, related to others.
+
+        Raise as :meth:`ingest`.
+        """
 
     def fetch(self, tenant: Tenant, path: str, folder: Path) -> FileItem:
         """Read a file that lies there into a folder. Raise as :meth:`ingest`."""
@@ -65,28 +68,30 @@ class WorkflowHandover:
     def ingest(self, tenant: Tenant, namespace: str, path: str, *, incremental: bool, relations: bool) -> JobRecord:
         """Run the workflow over a file of the inbox: ``s3://BUCKET/[PREFIX/]TENANT/NAMESPACE/NAME``."""
         at, key = self._named(tenant, path)
-        if namespace not in ("default", at.namespace):
-            raise InvalidInput("namespace: a file of the inbox has that of its path; leave it out")
-        if (found := self._inbox.found(key)) is None:
-            raise NotFound("path: no such file")
+        _check_namespace(namespace, at)
         asked = {**_request(at.uri, at.namespace), "incremental": incremental, "relations": relations}
-        job = self._registry.start_job(tenant, KIND, asked)
-        # as new as the newest claim, and after it; a change that S3 tells of later is newer
-        claim = self._registry.claimed(tenant, source_id(tenant, at.namespace, at.uri))
-        order = (claim.order if claim else NO_CLAIM) + "~"
-        run = begin(self._registry, tenant, at.namespace, at.uri, file_type(at.name), order, kind=KIND, job_id=job.id)
-        if run and run.job_id == job.id:
-            with self._or_failed(tenant, job):
-                self._workflow.ingest(run, found)
-        return self._registry.job(tenant, job.id)
+        while True:
+            if (found := self._inbox.found(key)) is None:
+                raise NotFound("path: no such file")
+            job = self._begun(tenant, at, asked, found)
+            if not (holder := job.result.get("superseded_by")):
+                return job
+            # somebody was faster, in the same moment: perhaps with what is asked for here
+            other = self._registry.job(tenant, holder)
+            if other.kind == KIND and _effect(other.request) == _effect(asked):
+                return other
 
-    def relate(self, tenant: Tenant, path: str, what: NewChunks) -> JobRecord:
+    def relate(self, tenant: Tenant, namespace: str, path: str, what: NewChunks) -> JobRecord:
         """Run the workflow over a document that a file of the inbox is, whether it still lies there or not."""
-        at, _ = self._named(tenant, path)
-        document = source_id(tenant, at.namespace, at.uri)
-        if self._registry.document(tenant, document) is None:
+        document = path
+        if not is_id(path):
+            at, _ = self._named(tenant, path)
+            _check_namespace(namespace, at)
+            document = source_id(tenant, at.namespace, at.uri)
+        record = self._registry.document(tenant, document)
+        if record is None:
             raise NotFound("path: no document was taken in from there")
-        asked = {"namespace": at.namespace, "resumable": True, RELATE: {"name": at.uri, "what": asdict(what)}}
+        asked = {"namespace": record.namespace, "resumable": True, RELATE: {"name": record.uri, "what": asdict(what)}}
         job = self._registry.start_job(tenant, KIND, asked)
         with self._or_failed(tenant, job):
             self._workflow.relate(tenant, job.id, document, asdict(what))
@@ -119,6 +124,18 @@ class WorkflowHandover:
             self._workflow.remove_documents(tenant, job.id, [document_id])
         return job
 
+    def _begun(self, tenant: Tenant, at: Located, asked: dict[str, Any], found: Object) -> JobRecord:
+        """Start a job over a file; ``superseded_by`` in its result when another one was claimed meanwhile."""
+        job = self._registry.start_job(tenant, KIND, asked)
+        # as new as the newest claim, and after it; a change that S3 tells of later is newer
+        claim = self._registry.claimed(tenant, source_id(tenant, at.namespace, at.uri))
+        order = (claim.order if claim else NO_CLAIM) + "~"
+        run = begin(self._registry, tenant, at.namespace, at.uri, file_type(at.name), order, kind=KIND, job_id=job.id)
+        if run and run.job_id == job.id:
+            with self._or_failed(tenant, job):
+                self._workflow.ingest(run, found)
+        return self._registry.job(tenant, job.id)
+
     def _named(self, tenant: Tenant, path: str) -> tuple[Located, str]:
         """Return what lies at a path of the inbox, and its key. Raise ``InvalidInput`` for another place."""
         bucket, _, key = path.removeprefix("s3://").partition("/")
@@ -145,6 +162,22 @@ class WorkflowHandover:
         waits = {"until": time.time() + seconds, "seconds": seconds} if seconds else {}
         request = {**_request(uri, namespace), "incremental": True, "upload": {"path": "", "uri": uri, **waits}}
         return self._registry.start_job(tenant, KIND, request), key
+
+
+def is_id(path: str) -> bool:
+    """Whether a document is named by its id instead of where it was taken in from."""
+    return path.startswith("source:")
+
+
+def _check_namespace(namespace: str, at: Located) -> None:
+    if namespace not in ("default", at.namespace):
+        raise InvalidInput("namespace: a file of the inbox has that of its path; leave it out")
+
+
+def _effect(request: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Return what a request does to a file; relations are looked at anew only with all the rest."""
+    incremental = bool(request.get("incremental", True))
+    return incremental, incremental or bool(request.get("relations", True))
 
 
 def _request(uri: str, namespace: str) -> dict[str, Any]:

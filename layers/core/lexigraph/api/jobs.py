@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lexigraph.ingestion.jobs import KIND, run_job
 from lexigraph.ingestion.load import unchanged_since
 from lexigraph.ingestion.pipeline import job_lease
-from lexigraph.model.errors import StoreUnavailable
+from lexigraph.model.errors import StoreUnavailable, code_of, in_general
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import JobEvent, JobRecord, Registry
@@ -80,7 +80,7 @@ class ProcessWorker:
         if process is None or process.stdin is None or process.stdout is None:
             return
         answer = ""
-        with suppress(BrokenPipeError):
+        with suppress(OSError):  # its end is broken
             process.stdin.write(json.dumps({"tenant": tenant, "job": job.id, "resumed": resumed}) + "\n")
             process.stdin.flush()
             answer = process.stdout.readline()  # nothing when the process has died
@@ -241,32 +241,46 @@ class Jobs:
         """Do the job whose turn it is; those whose tenants are busy are looked at again when these are not."""
         if (found := self._turns.next()) is None:
             return
-        again = self._do(*found)
-        self._turns.over(*found)
-        if again:
-            self._turns.add(*found)
-        with suppress(RuntimeError):
-            self._pool.submit(self._next)
+        again = False
+        try:
+            again = self._do(*found)
+        finally:
+            self._turns.over(*found)
+            if again:
+                self._turns.add(*found)
+            with suppress(RuntimeError):
+                self._pool.submit(self._next)
 
     def _do(self, tenant: Tenant, job: JobRecord) -> bool:
         """Do a job, unless another server on the same stores does it or has done it. Return whether to try it again."""
         try:
             # a lease is an open file: only what is worked on has one, not all that waits
             with self._registry.lease(tenant, [job_lease(job.id)]) as held:
-                if not held or self._registry.job(tenant, job.id).status != "RUNNING":
-                    return False
-                resumed = bool(self._registry.events(tenant, job.id))
-                if resumed:
-                    self._registry.add_events(tenant, job.id, [("resumed", {})])
-                self._worker.run(tenant, job, resumed=resumed)
-                if self._closing.is_set():
-                    return False
-                if self._registry.job(tenant, job.id).status == "RUNNING":
-                    reason = "the process that took the documents in has died; ask again, it goes on from there"
-                    self._registry.finish_job(tenant, job.id, "FAILED", {}, reason)
-                if upload := job.request.get("upload"):
-                    rmtree(Path(upload["path"]).parent, ignore_errors=True)
+                if held and self._registry.job(tenant, job.id).status == "RUNNING":
+                    self._work(tenant, job)
                 return False
         except StoreUnavailable as error:
             log.warning("job %s was interrupted and is tried again: %s", job.id, error)
             return not self._closing.wait(_AGAIN_SECONDS)
+
+    def _work(self, tenant: Tenant, job: JobRecord) -> None:
+        """Do a job whose lease is held; whatever happens, it is over then. Raise ``StoreUnavailable`` to try again."""
+        reason = "the process that took the documents in has died; ask again, it goes on from there"
+        result: dict[str, str] = {}
+        try:
+            resumed = bool(self._registry.events(tenant, job.id))
+            if resumed:
+                self._registry.add_events(tenant, job.id, [("resumed", {})])
+            self._worker.run(tenant, job, resumed=resumed)
+        except StoreUnavailable:
+            raise
+        except Exception as error:  # noqa: BLE001  # a job must not stay open for ever; its text may be that of a document
+            log.error("job %s: %s", job.id, type(error).__name__)  # no traceback: it holds that text
+            reason = f"the work could not be done here ({in_general(error)}); ask again, it goes on from there"
+            result = {"error": code_of(error)}
+        if self._closing.is_set():
+            return
+        if self._registry.job(tenant, job.id).status == "RUNNING":
+            self._registry.finish_job(tenant, job.id, "FAILED", result, reason)
+        if upload := job.request.get("upload"):
+            rmtree(Path(upload["path"]).parent, ignore_errors=True)

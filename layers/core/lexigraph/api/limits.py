@@ -10,10 +10,9 @@ from fastapi import Request
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lexigraph.api.errors import ApiError, answer_error, ending
+from lexigraph.api.errors import MAX_DEPTH, ApiError, answer_error, ending
 
 MAX_BODY_BYTES = 1_000_000
-MAX_DEPTH = 16
 MAX_VALUES = 20_000
 _LAST_WORDS_SECONDS = 1.0
 

@@ -5,22 +5,25 @@ runs the command. The SDK is loaded when the first tool is asked for.
 """
 
 import asyncio
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp_types import ToolAnnotations
-from pydantic import Field, ValidationError
+from mcp_types import ToolAnnotations, jsonrpc_message_adapter
+from pydantic import Field, ValidationError, create_model
 from starlette.requests import Request
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from lexigraph import __version__
 from lexigraph.api.answers import Answers
 from lexigraph.api.auth import Principal
-from lexigraph.api.errors import ApiError, as_api_error, first_problem
+from lexigraph.api.errors import ApiError, as_api_error, first_problem, unread_body
+from lexigraph.api.limits import checked
 from lexigraph.api.schemas.query import QueryRequest
 from lexigraph.api.service import Service
 from lexigraph.model.errors import InvalidInput
@@ -47,16 +50,43 @@ WhoAsks = Callable[[Context[Any, Any]], Principal]
 
 def make_server(service: Service, who: WhoAsks) -> MCPServer[Any]:
     """Return an MCP server with the tools; ``who`` tells the principal of a call."""
-    server: MCPServer[Any] = MCPServer("lexigraph", version=__version__, instructions=_ABOUT, log_level="WARNING")
-    for name, about in _TOOLS.items():
-        _add(server, _search(service, who, name), name.replace("-", "_"), about)
-    _add(server, _query(service, who), "query", "Answer a question from the documents, with citations.")
-    _add(server, _recall(service, who), "hm_recall", "Recall entities, statements and topics for words or a pattern.")
-    return server
+    tools = [_tool(_search(service, who, name), name.replace("-", "_"), about) for name, about in _TOOLS.items()]
+    tools.append(_tool(_query(service, who), "query", "Answer a question from the documents, with citations."))
+    recall = "Recall entities, statements and topics for words or a pattern."
+    tools.append(_tool(_recall(service, who), "hm_recall", recall))
+    return MCPServer("lexigraph", version=__version__, instructions=_ABOUT, log_level="WARNING", tools=tools)
 
 
-def _add(server: MCPServer[Any], tool: Callable[..., Any], name: str, about: str) -> None:
-    server.add_tool(tool, name=name, description=about, annotations=ToolAnnotations(read_only_hint=True))
+class _Tool(Tool):
+    """A tool that refuses arguments as the HTTP API refuses a body: by name, and without what was given."""
+
+    async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:
+        """Return what the function returns. Raise ``ToolError`` with a code and the field."""
+        result = await self.fn(context, **self._read(arguments))
+        return self.fn_metadata.convert_result(result) if convert_result else result
+
+    def _read(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        try:
+            given = checked(self.fn_metadata.pre_parse_json(arguments))
+            return self.fn_metadata.arg_model.model_validate(given).model_dump_one_level()
+        except ValidationError as error:
+            problem = _problem(error)
+        except ValueError as error:
+            problem = f"arguments: {error}"
+        raise ToolError(f"{InvalidInput.code}: {problem}")
+
+
+def _tool(function: Callable[..., Any], name: str, about: str) -> Tool:
+    tool = _Tool.from_function(function, name, description=about, annotations=ToolAnnotations(read_only_hint=True))
+    loose = tool.fn_metadata.arg_model
+    # the SDK drops what it does not know
+    tool.fn_metadata.arg_model = create_model(loose.__name__, __base__=loose, __cls_kwargs__={"extra": "forbid"})
+    tool.parameters["additionalProperties"] = False
+    return tool
+
+
+def _problem(error: ValidationError) -> str:
+    return first_problem([{**problem, "loc": ("arguments", *problem["loc"])} for problem in error.errors()])
 
 
 def _search(service: Service, who: WhoAsks, name: str) -> Callable[..., Any]:
@@ -82,7 +112,7 @@ def _query(service: Service, who: WhoAsks) -> Callable[..., Any]:
             try:
                 body = QueryRequest.model_validate({"question": question, "filters": filters})
             except ValidationError as error:
-                raise InvalidInput(first_problem(error.errors())) from None
+                raise InvalidInput(_problem(error)) from None
             return Answers(service, _reader(who(ctx)).tenant, body).whole()
 
         return await _told(service, work)
@@ -144,9 +174,16 @@ class McpApp:
         self._task = asyncio.ensure_future(self._run())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Answer a request. Raise ``ApiError`` for a body that is no message."""
+        body = await Request(scope, receive).body()
+        _check_message(body)
+        waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def again() -> Message:
+            return waiting.pop() if waiting else await receive()
+
         await self._ready.wait()
-        await self._app({**scope, "path": "/mcp", "root_path": ""}, receive, send)
+        await self._app({**scope, "path": "/mcp", "root_path": ""}, again, send)
 
     async def close(self) -> None:
         """End what is under way."""
@@ -158,6 +195,17 @@ class McpApp:
         async with self._app.router.lifespan_context(self._app):
             self._ready.set()
             await self._stop.wait()
+
+
+def _check_message(body: bytes) -> None:
+    """Refuse what is no message of JSON-RPC; the SDK would repeat what was sent."""
+    try:
+        jsonrpc_message_adapter.validate_python(json.loads(body), by_name=False)
+    except ValidationError:
+        hint = 'send {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, or the like'
+        raise ApiError(422, "the body: is no message of JSON-RPC 2.0", hint=hint) from None
+    except (ValueError, RecursionError) as error:
+        raise unread_body(error) or ApiError(422, "the body is no JSON") from None
 
 
 async def serve_stdio(service: Service, who: Principal) -> None:

@@ -6,11 +6,13 @@ from typing import Annotated, Any
 from fastapi import Depends, Query
 
 from lexigraph.api.errors import ApiError
+from lexigraph.api.handover import is_id
 from lexigraph.api.limits import FLAG, NUMBER, TEXT, WHOLE
 from lexigraph.api.service import Service
 from lexigraph.ingestion.jobs import RELATE, inside
 from lexigraph.ingestion.relations import NO_MODEL, NewChunks
-from lexigraph.model.errors import InvalidInput
+from lexigraph.model.errors import InvalidInput, NotFound
+from lexigraph.model.ids import source_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import JobRecord
 
@@ -54,18 +56,24 @@ def _asked(
 RelationsOnly = Annotated[NewChunks | None, Depends(_asked)]
 
 
-def begin_relate(service: Service, tenant: Tenant, path: str, what: NewChunks) -> JobRecord:
-    """Start a job that relates the new chunks of the document taken in from ``path``.
+def begin_relate(
+    service: Service, tenant: Tenant, path: str, what: NewChunks, *, namespace: str, refresh: bool
+) -> JobRecord:
+    """Start a job that relates the new chunks of the document taken in from ``path`` into a namespace, or of that id.
 
-    Raise ``InvalidInput`` for a boundary that is none, or without a language model, ``NotFound`` for no such document.
+    Raise ``InvalidInput`` for a boundary that is none, without a language model or with ``refresh``, ``NotFound`` for no
+    such document.
     """
+    if refresh:
+        raise InvalidInput("refresh: has no effect with inc_rel_only, which deletes nothing; leave one of them out")
     if service.handover:
         if service.settings.llm == "none":  # a job done elsewhere would say so much later
             raise InvalidInput(NO_MODEL)
         what.checked(service.settings)
-        return service.handover.relate(tenant, path, what)
-    name = inside(path, service.settings).as_uri()
-    service.index.document(name, tenant=tenant)
+        return service.handover.relate(tenant, namespace, path, what)
+    document = path if is_id(path) else source_id(tenant, namespace, inside(path, service.settings).as_uri())
+    if service.stores.registry.document(tenant, document) is None:
+        raise NotFound(f"path: no document was taken in from {path[:80]!r} into the namespace {namespace!r}")
     what.checked(service.settings)
-    request: dict[str, Any] = {"resumable": True, RELATE: {"name": name, "what": asdict(what)}}
+    request: dict[str, Any] = {"resumable": True, RELATE: {"name": document, "what": asdict(what)}}
     return service.jobs.begin(tenant, request)

@@ -80,7 +80,7 @@ class Service:
         computes = llm is None and settings.llm == "none" and settings.embedding_model == "minilm"
         cores = max(1, (os.cpu_count() or 1) // processes)
         self._threads = _THREADS_A_CORE * cores if computes else _THREADS
-        self._limiters: dict[bool, CapacityLimiter] = {}
+        self._limiters: dict[str, CapacityLimiter] = {}
 
     @property
     def stores(self) -> Stores:
@@ -167,15 +167,17 @@ class Service:
         self._clearings.note(tenant, self.stores.registry.clear(tenant))
         self._drop(tenant)
 
-    async def run(self, work: Callable[[], T], *, waits: bool = False) -> T:
+    async def run(self, work: Callable[[], T], *, waits: bool = False, alone: bool = False) -> T:
         """Run ``work`` in a thread and return its value; ``ApiError`` 503 when it takes longer than the deadline.
 
-        Work that ``waits`` for a job keeps no turn from the others.
+        Work that ``waits`` for a job keeps no turn from the others, nor does what is done ``alone``, one at a time.
         """
         if not self._limiters:
-            self._limiters = {False: CapacityLimiter(self._threads), True: CapacityLimiter(_WAITING)}
+            sizes = {"all": self._threads, "waits": _WAITING, "alone": 1}
+            self._limiters = {name: CapacityLimiter(size) for name, size in sizes.items()}
+        turn = "alone" if alone else "waits" if waits else "all"
         with anyio.move_on_after(self.settings.api_deadline):
-            return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiters[waits])
+            return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiters[turn])
         raise too_late(self.settings.api_deadline)
 
     def close(self) -> None:

@@ -24,6 +24,7 @@ _BUSY = {
     "badgatewayexception",
     "dependencyfailedexception",
 }
+_QUOTING = {"ParamValidationError", "ResponseParserError", "ResponseStreamingError"}  # parts of a request or reply
 _DENIED = {"accessdeniedexception", "accessdenied", "unauthorizedexception"}
 _CREDENTIALS = {
     "expiredtokenexception",
@@ -125,7 +126,10 @@ class BedrockClient:
     def _refused(self, error: Any) -> Refused:
         detail = error.response.get("Error", {})
         code, said = detail.get("Code", ""), " ".join(str(detail.get("Message", "")).split())[:300]
-        return Refused(f"bedrock:{self._model}: {code}: {said}{self._remedy(code.lower(), said.lower())}", code, said)
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", "")
+        # the service's own words may repeat the prompt, and what is raised is logged
+        told = f"{code} (HTTP {status})" if status else code
+        return Refused(f"bedrock:{self._model}: {told}{self._remedy(code.lower(), said.lower())}", code, said)
 
     def _remedy(self, code: str, said: str) -> str:
         if "legacy" in said or "end of its life" in said:
@@ -195,4 +199,6 @@ def _code(error: Any) -> str:
 
 
 def _short(error: Exception) -> str:
+    if type(error).__name__ in _QUOTING:
+        return type(error).__name__
     return " ".join(str(error).split())[:300] or type(error).__name__

@@ -1,5 +1,6 @@
 """Any language or embedding model of LlamaIndex, by its class or as an object, behind our protocols."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -12,6 +13,8 @@ from lexigraph.inference.protocols import FloatArray, Prompt
 from lexigraph.inference.retry import Retry
 from lexigraph.inference.vectors import unit_rows
 from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailable
+
+_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
 
 class LlamaIndexLLM:
@@ -170,18 +173,32 @@ def _errors(name: str) -> Iterator[None]:
     except ImportError as error:
         raise ModelUnavailable(f'{name}: {error}; run: pip install "lexigraph[llama-index]"') from error
     except Exception as error:
-        raise ModelUnavailable(f"{name}: {_brief(error)}") from error
+        # its words may repeat the prompt, and what is raised is logged
+        raise ModelUnavailable(f"{name}: {_kind(error)}") from error
 
 
 def _wait(error: Exception) -> float | None:
     if isinstance(error, LexigraphError):
         return None
+    status = _status(error)
+    busy = status is not None and (status in (408, 429) or status >= 500)
+    return 0.0 if busy or isinstance(error, (ConnectionError, TimeoutError)) else None
+
+
+def _status(error: Exception) -> int | None:
     response = getattr(error, "response", None)
     status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
     if status is None and isinstance(response, dict):  # botocore's
         status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-    busy = isinstance(status, int) and (status in (408, 429) or status >= 500)
-    return 0.0 if busy or isinstance(error, (ConnectionError, TimeoutError)) else None
+    return status if isinstance(status, int) else None
+
+
+def _kind(error: Exception) -> str:
+    status, code = _status(error), getattr(error, "code", None)
+    told = [f"HTTP {status}"] * (status is not None)
+    if isinstance(code, str) and _CODE.fullmatch(code):
+        told.append(code)
+    return type(error).__name__ + (f" ({', '.join(told)})" if told else "")
 
 
 def _brief(error: Exception) -> str:

@@ -4,6 +4,7 @@ The standard library's HTTP client is all it takes: two kinds of request, one of
 """
 
 import json
+import re
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
@@ -115,7 +116,7 @@ class OpenAICompatible:
         except (KeyError, IndexError, TypeError, AttributeError):
             raise ModelUnavailable(f"{self.name}: reply of {self.server.base_url} is no chat completion") from None
         if refusal:
-            raise ModelUnavailable(f"{self.name} refused to answer: {str(refusal)[:200]}")
+            raise ModelUnavailable(f"{self.name} refused to answer")
         return text, finish
 
     def _try(self, action: Any) -> Any:
@@ -198,29 +199,31 @@ class OpenAICompatible:
         cause = error.reason if isinstance(error, URLError) and isinstance(error.reason, Exception) else error
         if isinstance(error, _Refused):
             if error.status in (401, 403):
-                return ModelUnavailable(
-                    f"{where}: access refused ({error.message}): set {self.server.key_name} to a valid key"
-                )
+                return ModelUnavailable(f"{where}: access refused ({error}): set {self.server.key_name} to a valid key")
             if error.status == 404:
-                return ModelUnavailable(
-                    f"{where}: not found ({error.message}): {self.server.start}, and check the model's name"
-                )
+                return ModelUnavailable(f"{where}: not found ({error}): {self.server.start}, and check the model's name")
             return ModelUnavailable(f"{where}: {error}")
         if isinstance(cause, TimeoutError):
             return ModelUnavailable(f"{where}: no reply within {self.timeout:g} s: raise LEXIGRAPH_MODEL_TIMEOUT")
-        return ModelUnavailable(f"{where}: connection failed ({cause or type(cause).__name__}): {self.server.start}")
+        # what HTTP finds wrong it quotes
+        why = type(cause).__name__ if isinstance(cause, HTTPException) else cause or type(cause).__name__
+        return ModelUnavailable(f"{where}: connection failed ({why}): {self.server.start}")
 
 
 _NO_TEMPERATURE: Final = "no temperature"
 _NEW_MAX_TOKENS: Final = "max_completion_tokens"
 _NO_SCHEMA: Final = "no schema"
+_CODE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
 
 class _Refused(Exception):
-    """An answer of the server that is an error."""
+    """An answer of the server that is an error. Its text tells the status and the code.
+
+    The server's own ``message`` is for decisions here: it may repeat the prompt, and what is raised is logged.
+    """
 
     def __init__(self, status: int, message: str, code: str, retry_after: float) -> None:
-        super().__init__(f"HTTP {status}: {message}")
+        super().__init__(f"HTTP {status}, {code}" if _CODE.fullmatch(code) else f"HTTP {status}")
         self.status, self.message, self.code, self.retry_after = status, message, code, retry_after
 
     @classmethod
@@ -229,7 +232,11 @@ class _Refused(Exception):
         text, code = body.decode(errors="replace"), ""
         try:
             error = json.loads(text)["error"]
-            text, code = (error["message"], str(error.get("code"))) if isinstance(error, dict) else (str(error), "")
+            text, code = (
+                (str(error["message"]), str(error.get("code") or error.get("type") or ""))
+                if isinstance(error, dict)
+                else (str(error), "")
+            )
         except (ValueError, KeyError, TypeError):
             pass
         try:
@@ -305,7 +312,7 @@ def _json(data: bytes) -> Any:
     try:
         return json.loads(data)
     except ValueError:
-        raise _Refused(502, "the reply is no JSON", "", 0.0) from None
+        raise _Refused(502, "", "no_json", 0.0) from None
 
 
 def _is_strict(schema: Any) -> bool:

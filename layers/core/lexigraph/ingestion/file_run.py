@@ -58,26 +58,33 @@ def begin(
 ) -> FileRun | None:
     """Claim a file for a run, under a job that waits for it or a new one; None when a newer state is claimed.
 
+    A job that waits and is not the one that brings the file in ends, and says which one does (``superseded_by``).
     Told of the same state again, return the same run: whoever was told first may have died before it began.
     """
     key = source_id(tenant, namespace, uri)
     before = registry.claimed(tenant, key)
+    job = _job(registry, tenant, job_id)
     if before and before.order >= order:
+        _give_up(registry, tenant, job, before.holder)
         job = _job(registry, tenant, before.holder) if before.order == order else None
     else:
-        job = _job(registry, tenant, job_id)
         if job is None or job.status != "RUNNING":
             # resumable: no process that ends leaves it behind; killed before it has claimed, it finds the same job again
             asked = {"paths": [uri], "namespace": namespace, "incremental": True, "resumable": True}
             job = registry.start_job(tenant, kind, asked, job_id=content_hash(key, order)[:32])
         claim = registry.claim(tenant, key, order, job.id)
         if claim.holder != job.id:  # somebody was faster
-            registry.finish_job(tenant, job.id, "FAILED", {"superseded_by": claim.holder}, f"job {claim.holder} does it")
+            _give_up(registry, tenant, job, claim.holder)
             job = _job(registry, tenant, claim.holder) if claim.order == order else None
     if job is None:
         return None
     fresh, related = not job.request.get("incremental", True), bool(job.request.get("relations", True))
     return FileRun(tenant, namespace, uri, type_, job.id, order, fresh, related)
+
+
+def _give_up(registry: Registry, tenant: Tenant, job: JobRecord | None, holder: str) -> None:
+    if job and job.id != holder and job.status == "RUNNING":
+        registry.finish_job(tenant, job.id, "FAILED", {"superseded_by": holder}, f"job {holder} does it")
 
 
 def _job(registry: Registry, tenant: Tenant, job_id: str) -> JobRecord | None:

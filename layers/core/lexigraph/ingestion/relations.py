@@ -234,7 +234,7 @@ def relate_once(
     tell = recording(stores, tenant, job_id, on_event)
     with stores.registry.lease(tenant, [record.source_id]) as mine:
         if not mine:
-            raise Conflict(f"{record.uri}: another process is working on it; try again when it is done")
+            raise Conflict(f"{record.source_id}: another process is working on it; try again when it is done")
         now = stores.registry.document(tenant, record.source_id)  # it may have changed before the lease was taken
         if now is None:
             raise NotFound("the document is gone: take it in again")
@@ -274,7 +274,7 @@ def _relate_new(
         "created": 0,
         "skipped": sum(known[p.first, p.second] for p in done),
     }
-    _relate_rest(stores, tenant, extractor, [p for p in pairs if p not in done], places, so_far, tell)
+    _relate_rest(stores, tenant, extractor, [p for p in pairs if (p.first, p.second) not in known], places, so_far, tell)
     made = {"created": so_far["created"], "skipped": so_far["skipped"]}
     tell(Event("relation_incremental_done", {**made, **counts}))
     if made["created"]:

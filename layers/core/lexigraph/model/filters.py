@@ -18,8 +18,11 @@ from lexigraph.model.graph import Metadata, Scalar
 
 Operator = Literal["==", "!=", "<", "<=", ">", ">=", "in", "not_in"]
 Condition = Literal["and", "or", "not"]
+MAX_KEY_CHARS = 200
 _MAX_NODES = 100
+_MAX_LEVELS = 16
 _MAX_VALUES = 1_000
+_NAME_CHARS = 80  # of what was sent, in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,9 @@ class MetadataFilter:
 
     def __post_init__(self) -> None:
         if self.operator not in get_args(Operator):
-            raise InvalidInput(f"filter operator {self.operator!r} is unknown: use one of {', '.join(get_args(Operator))}")
+            raise InvalidInput(f"filters.operator: must be one of {', '.join(get_args(Operator))}")
+        if not isinstance(self.key, str) or len(self.key) > MAX_KEY_CHARS:
+            raise InvalidInput(f"filters.key: must be text of at most {MAX_KEY_CHARS} characters")
         many = self.operator in ("in", "not_in")
         if many != isinstance(self.value, tuple):
             raise InvalidInput(f"filter {self.key!r} {self.operator} takes {'a list' if many else 'one value'}")
@@ -67,7 +72,7 @@ class MetadataFilters:
 
     def __post_init__(self) -> None:
         if self.condition not in get_args(Condition):
-            raise InvalidInput(f"filter condition {self.condition!r} is unknown: use and, or, not")
+            raise InvalidInput(f"filters.condition: must be one of {', '.join(get_args(Condition))}")
         if not self.filters:
             raise InvalidInput(f"filter condition {self.condition!r} needs at least one filter")
 
@@ -114,29 +119,40 @@ def _ordered(have: Any, operator: str, value: Any) -> bool:
 def parse_filter(raw: Any) -> Filter | None:
     """Read a filter from plain data: ``{"key", "operator", "value"}`` or ``{"condition", "filters"}``; None stays None.
 
-    Raise ``InvalidInput`` for another shape, or for more than 100 conditions.
+    Raise ``InvalidInput`` for another shape, for more than 100 conditions, or for more than 16 of them inside each other.
     """
-    if raw is None or isinstance(raw, (MetadataFilter, MetadataFilters)):
-        return raw
-    budget = [_MAX_NODES]
-    return _parse(raw, budget)
+    return None if raw is None else _parse(raw, [_MAX_NODES], 1)
 
 
-def _parse(raw: Any, budget: list[int]) -> Filter:
+def _parse(raw: Any, budget: list[int], level: int) -> Filter:
     budget[0] -= 1
     if budget[0] < 0:
         raise InvalidInput(f"filters: at most {_MAX_NODES} conditions are allowed")
+    if level > _MAX_LEVELS:
+        raise InvalidInput(f"filters: nested more than {_MAX_LEVELS} levels deep: send flatter ones")
+    if isinstance(raw, MetadataFilter):
+        return raw
+    if isinstance(raw, MetadataFilters):
+        return MetadataFilters(tuple(_parse(part, budget, level + 1) for part in raw.filters), raw.condition)
     if not isinstance(raw, Mapping):
         raise InvalidInput(f"filters: expected an object with key, operator, value, got {type(raw).__name__}")
     if "filters" in raw:
+        _only(raw, "condition", "filters")
         parts = raw["filters"]
         if not isinstance(parts, list):
             raise InvalidInput("filters: 'filters' must be a list")
-        return MetadataFilters(tuple(_parse(p, budget) for p in parts), raw.get("condition", "and"))
+        return MetadataFilters(tuple(_parse(p, budget, level + 1) for p in parts), raw.get("condition", "and"))
+    _only(raw, "key", "operator", "value")
     if not isinstance(raw.get("key"), str) or "value" not in raw:
         raise InvalidInput("filters: each condition needs 'key' and 'value' (and 'operator', default '==')")
     value = raw["value"]
     return MetadataFilter(raw["key"], raw.get("operator", "=="), tuple(value) if isinstance(value, list) else value)
+
+
+def _only(raw: Mapping[Any, Any], *known: str) -> None:
+    for name in raw:
+        if name not in known:
+            raise InvalidInput(f"filters.{str(name)[:_NAME_CHARS]}: is unknown here; known are {', '.join(known)}")
 
 
 _EXPRESSION = re.compile(r"\s*([\w.:-]+)\s*(==|!=|<=|>=|<|>|=|\bnot_in\b|\bin\b)\s*(.+?)\s*", re.DOTALL)

@@ -1,20 +1,23 @@
 """Parameters of traversal-based search: one frozen dataclass, checked in one place."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from lexigraph.model.errors import InvalidInput
 
 RERANKERS = ("tfidf", "bedrock", "model", "none")
+NO_RERANKER = (None, "none")
+# parameters, and others of which one at least must have another value than these for them to have an effect
+Needs = tuple[tuple[tuple[str, ...], Mapping[str, tuple[Any, ...]]], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TraversalArgs:
     """Parameters of ``TraversalBasedRetriever``, and of its searches used alone.
 
-    What belongs to one search can be given only where that search takes part.
+    What belongs to one search can be given only where that search takes part, what ``NEEDS`` names only where that is on.
 
     | parameter | meaning | default |
     |---|---|---|
@@ -75,6 +78,14 @@ with an entity in common) at most: 0 to 5 | 2 |
     topic_statements: int = 25
     diversity: float = 0.3
 
+    NEEDS: ClassVar[Needs] = (
+        (("max_subqueries",), {"derive_subqueries": (False,)}),
+        (("link_seeds", "max_link_df"), {"link_rounds": (0,)}),
+        (("max_links_per_entity",), {"link_rounds": (0,), "topic_beam_max_depth": (0,)}),
+        (("topic_beam_width",), {"topic_beam_max_depth": (0,)}),
+        (("topic_beam_max_depth",), {"topic_beam_width": (0,)}),
+    )
+
     def __post_init__(self) -> None:
         for name, (low, high, optional) in _LIMITS.items():
             check_number(name, getattr(self, name), low, high, optional)
@@ -87,7 +98,7 @@ with an entity in common) at most: 0 to 5 | 2 |
     @property
     def reranks(self) -> bool:
         """Whether a reranker takes part; ``max_statements`` applies only then (G-32)."""
-        return self.reranker not in (None, "none")
+        return self.reranker not in NO_RERANKER
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
@@ -106,7 +117,7 @@ def check_names(given: Mapping[str, Any], known: Sequence[str]) -> None:
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise InvalidInput(f"unknown parameter {name!r}{hint or '.'} Known: {', '.join(known)}")
+            raise InvalidInput(f"unknown parameter {name!r}{hint or '.'} Known: {', '.join(known) or 'none'}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +133,15 @@ class Known:
             if name in self.elsewhere:
                 raise InvalidInput(f"{name} belongs to {self.elsewhere[name]}, which takes no part: leave it out")
         check_names(given, self.names)
+
+    def check_partners(self, args: Any, given: Iterable[str]) -> None:
+        """Raise ``InvalidInput`` for one of the names ``given`` that has no effect as ``args``, by their ``NEEDS``, are."""
+        for names, partners in args.NEEDS:
+            values = {p: getattr(args, p) for p in partners if p in self.names}
+            if all(value in partners[p] for p, value in values.items()):
+                for name in (n for n in given if n in names):
+                    off = " and ".join(f"{p}={value!r}" for p, value in values.items())
+                    raise InvalidInput(f"{name} has no effect with {off}: leave it out, or change that")
 
 
 # name: least, most, whether None is allowed

@@ -19,6 +19,8 @@ from lexigraph.retrieval.trace import BoundStores
 from lexigraph.storage.protocols import ChunkEdge, ChunkPlace, Hit, SearchRequest
 
 ROLE = "paragraph"  # H-05: the role looked for when none is given
+# H-28: what can be looked for; chunks are no smaller than paragraphs
+_ROLES = {role: role for role in ("paragraph", "list", "table", "code", "row", "heading")} | {"sentence": "paragraph"}
 ROLE_SHARE = 0.05  # of a score with symbolic steps: the chunk has the role looked for; the rest is its likeness
 PER_KIND = 5  # symbolic edges of one kind followed out of one chunk
 _SEMANTIC = "semantic"
@@ -31,8 +33,8 @@ class MultihopArgs:
 
     | parameter | meaning | default |
     |---|---|---|
-    | ``role`` | chunks of this role (paragraph, list, table, code, row) count a little more; only with ``use_symbolic``. \
-None: paragraph | None |
+    | ``role`` | chunks of this role (paragraph, list, table, code, row, heading) count a little more; only with \
+``use_symbolic``. None: paragraph | None |
     | ``use_symbolic`` | follow symbolic edges (reading order, headings, entities, topics) and heed the role | True |
     | ``num_hops`` | hops, the first search being one, 1 to 8 | 3 |
     | ``top_k_per_hop`` | chunks kept at a hop, 1 to 200 | 15 |
@@ -58,8 +60,8 @@ None: paragraph | None |
                 raise InvalidInput(f"{name} must be more than 0 and at most 1, got 0: a small number such as 0.1 is allowed")
         if not isinstance(self.use_symbolic, bool):
             raise InvalidInput(f"use_symbolic must be true or false, got {self.use_symbolic!r}")
-        if self.role is not None and not (isinstance(self.role, str) and 0 < len(self.role.strip()) <= 64):
-            raise InvalidInput("role must be a label of 1 to 64 characters such as paragraph, or null")
+        if self.role is not None and not (isinstance(self.role, str) and self.role.strip() in _ROLES):
+            raise InvalidInput(f"role must be one of {', '.join(_ROLES)}, or null")
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
@@ -95,7 +97,7 @@ class Walk:
         self.sources: dict[str, Source] = {}
         self.failures = 0
         self._question, self._vector = question, vector
-        self._role = (args.role or ROLE).strip()
+        self._role = _ROLES[(args.role or ROLE).strip()]
         self._seen: set[str] = set()
         self._best_bm25 = 0.0
 

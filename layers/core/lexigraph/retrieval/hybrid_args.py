@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from lexigraph.model.errors import InvalidInput
-from lexigraph.retrieval.args import RERANKERS, TraversalArgs, check_names, check_number
+from lexigraph.retrieval.args import NO_RERANKER, RERANKERS, Needs, TraversalArgs, check_names, check_number
 
 GRAPH_RANKS = ("none", "degree", "pagerank")
 _TRAVERSAL = TraversalArgs()  # what both kinds of search know has one default
@@ -14,6 +14,8 @@ _TRAVERSAL = TraversalArgs()  # what both kinds of search know has one default
 @dataclass(frozen=True, slots=True)
 class HybridArgs:
     """Parameters of ``HybridRetriever`` (E-55, E-66, E-70). A weight or a flag that is off leaves its part out.
+
+    What ``NEEDS`` names can be given only where that is on; flags always can.
 
     | parameter | meaning | default |
     |---|---|---|
@@ -65,6 +67,17 @@ class HybridArgs:
     reranker: str | None = _TRAVERSAL.reranker
     rerank_alpha: float = 0.5
     rerank_timeout: float = 15.0
+
+    NEEDS: ClassVar[Needs] = (
+        (("bm25_weight",), {"bm25": (False,)}),
+        (("graph_rank_weight",), {"graph_rank": ("none",)}),
+        (("rerank_alpha", "rerank_timeout"), {"reranker": NO_RERANKER}),
+        (
+            ("path_weight", "max_entities", "max_links_per_entity", "max_link_df", "entity_min_length"),
+            {"expand_hops": (0,), "subgraph_depth": (0,)},
+        ),
+        (("min_rel_confidence", "cooccur_min_count"), {"expand_hops": (0, 1), "subgraph_depth": (0,)}),
+    )
 
     def __post_init__(self) -> None:
         for name, (low, high) in _LIMITS.items():

@@ -70,7 +70,8 @@ def compile_pattern(text: str) -> Pattern:
     try:
         compiled = re2.compile(f"(?m){text}", options)
     except re2.error as error:
-        reason = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else str(error)
+        said = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else str(error)
+        reason = said.partition(": ")[0]  # behind it stands the part of the pattern that is wrong
         raise InvalidInput(
             f"query is no regular expression of RE2 ({reason}): correct it, or leave out force_regex"
         ) from None

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-from lexigraph.retrieval.args import TraversalArgs, check_names, check_number
+from lexigraph.retrieval.args import Needs, TraversalArgs, check_names, check_number
 
 _TRAVERSAL = TraversalArgs()  # what both kinds of search know has one default
+_LINKS = ("link_seeds", "max_links_per_entity", "max_link_df")
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,7 @@ class SemanticArgs:
     """Parameters of ``SemanticGuidedRetriever``.
 
     What belongs to one search can be given only where that search takes part: ``entity_weight`` with the keywords,
-    ``link_seeds`` and all of links with the beam.
+    ``link_seeds`` and all of links with the beam. What ``NEEDS`` names can be given only where that is on.
 
     | parameter | meaning | default |
     |---|---|---|
@@ -54,6 +55,11 @@ entities followed | 10 |
     max_links_per_entity: int = 10
     max_link_df: int = _TRAVERSAL.max_link_df
     diversity: float = _TRAVERSAL.diversity
+
+    NEEDS: ClassVar[Needs] = (
+        (("beam_width", *_LINKS), {"max_depth": (0,)}),
+        (("max_depth", *_LINKS), {"beam_width": (0,)}),
+    )
 
     def __post_init__(self) -> None:
         for name, (low, high) in _LIMITS.items():

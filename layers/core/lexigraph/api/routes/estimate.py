@@ -1,40 +1,41 @@
 """Tokens, money and minutes before an ingest."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from fastapi import APIRouter
 
 from lexigraph.api.auth import Writer
+from lexigraph.api.estimator import Prices, estimate_apart
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.estimate import EstimateReply, EstimateRequest
 from lexigraph.api.service import Service, TheService
 from lexigraph.api.uploads import file_name
-from lexigraph.ingestion.estimate import Estimate, estimate
 from lexigraph.ingestion.jobs import file_type, files_inside
 from lexigraph.ingestion.load import FileItem
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.embedded import translated
 
 router = APIRouter(tags=["ingest"])
+_SHARE = 0.9  # of the deadline
 
 
 @router.post("/estimate", operation_id="estimate", summary="Tell what an ingest would take", responses=errors(404))
 async def estimate_ingest(who: Writer, service: TheService, body: EstimateRequest) -> EstimateReply:
     """Read and cut documents, without any model, and tell what taking them in anew would need. Nothing is kept of them."""
+    # the process ends before the answer is due, so that whoever waits for it can say so
+    until = time.monotonic() + _SHARE * service.settings.api_deadline
+    prices = Prices(body.usd_per_million_input, body.usd_per_million_output)
 
-    def work() -> Estimate:
+    def work() -> dict[str, Any]:
         with _files(service, who.tenant, body) as items:
-            return estimate(
-                items,
-                service.settings,
-                usd_per_million_input=body.usd_per_million_input,
-                usd_per_million_output=body.usd_per_million_output,
-            )
+            return estimate_apart(items, service.settings, prices, until)
 
-    return EstimateReply.model_validate((await service.run(work)).to_dict())
+    return EstimateReply.model_validate(await service.run(work, alone=True))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ router = APIRouter(tags=["service"])
 
 
 @router.get(
-    "/health", operation_id="health", summary="Tell whether the server is alive", responses=only_errors(403, 413, 500)
+    "/health", operation_id="health", summary="Tell whether the server is alive", responses=only_errors(403, 413, 422, 500)
 )
 async def health() -> Health:
     """Answer at once, without a key."""

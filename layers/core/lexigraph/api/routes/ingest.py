@@ -107,7 +107,7 @@ async def ingest_stream(
 
     def work() -> JobRecord:
         if relations_only:
-            return begin_relate(service, who.tenant, path, relations_only)
+            return begin_relate(service, who.tenant, path, relations_only, namespace=namespace, refresh=refresh)
         skip, resume = incremental and not refresh, checkpoint and not refresh
         return begin(service, who.tenant, path, namespace, skip, refresh_relations, checkpoint=resume)
 

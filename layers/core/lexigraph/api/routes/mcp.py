@@ -31,8 +31,8 @@ class LazyMcp:
 
 
 def add_mcp(app: FastAPI, service: Service) -> LazyMcp:
-    """Give the application its ``/mcp``."""
+    """Give the application its ``/mcp``: no session to listen to (GET) or to end (DELETE), since each request is its own."""
     tools = LazyMcp(service)
     for path in ("/mcp", "/mcp/"):
-        app.router.routes.append(Route(path, endpoint=tools, include_in_schema=False))
+        app.router.routes.append(Route(path, endpoint=tools, methods=["POST"], include_in_schema=False))
     return tools

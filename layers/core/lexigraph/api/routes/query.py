@@ -1,6 +1,7 @@
 """Cited answers, whole or as they are written, and the ranking behind them (E-35 to E-47, E-59 to E-64)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -37,32 +38,19 @@ async def query(who: Reader, service: TheService, body: QueryRequest) -> Respons
     """Answer from the documents, and say where each part of the answer stands.
 
     With ``stream`` the reply is server-sent events: ``token`` with a piece of the answer, then ``sources``, then ``done``
-    with the rest; ``error`` when it breaks off.
+    with the rest; ``error`` when it breaks off. An answer that is remembered comes as one ``token``, with ``cached`` true.
     """
     if not body.stream:
         return JSONResponse(await service.run(lambda: Answers(service, who.tenant, body).whole()))
 
-    def begin() -> tuple[Answers, StreamingQueryResponse]:
+    def begin() -> Callable[[sse.Tell], None]:
         answers = Answers(service, who.tenant, body)
-        return answers, answers.begin()
+        if (known := answers.known()) is not None:
+            return partial(_retell, known)
+        return partial(_tell, answers, answers.begin())
 
     # what can be refused is refused before the stream begins
-    answers, pieces = await service.run(begin)
-
-    def work(tell: sse.Tell) -> None:
-        line = Line()
-        tell.when_left(line.hang_up)  # a reply that nobody reads costs, also before its first word
-        with asking_over(line):
-            for piece in pieces:
-                if not tell.heard:
-                    pieces.close()
-                    return
-                tell(sse.ServerEvent({"text": piece}, name="token"))
-        reply = answers.finish(pieces)
-        tell(sse.ServerEvent(reply.pop("sources"), name="sources"))
-        tell(sse.ServerEvent(reply, name="done"))
-
-    return sse.stream(work, _error_event, patience=service.settings.api_deadline)
+    return sse.stream(await service.run(begin), _error_event, patience=service.settings.api_deadline)
 
 
 @router.post(
@@ -81,6 +69,28 @@ async def preview(who: Reader, service: TheService, body: PreviewRequest) -> dic
         return found.preview() if isinstance(found, HybridResults) else {}
 
     return await service.run(work)
+
+
+def _tell(answers: Answers, pieces: StreamingQueryResponse, tell: sse.Tell) -> None:
+    line = Line()
+    tell.when_left(line.hang_up)  # a reply that nobody reads costs, also before its first word
+    with asking_over(line):
+        for piece in pieces:
+            if not tell.heard:
+                pieces.close()
+                return
+            tell(sse.ServerEvent({"text": piece}, name="token"))
+    _tell_rest(answers.finish(pieces), tell)
+
+
+def _retell(known: dict[str, Any], tell: sse.Tell) -> None:
+    tell(sse.ServerEvent({"text": known["answer"]}, name="token"))
+    _tell_rest(known, tell)
+
+
+def _tell_rest(reply: dict[str, Any], tell: sse.Tell) -> None:
+    tell(sse.ServerEvent(reply.pop("sources"), name="sources"))
+    tell(sse.ServerEvent(reply, name="done"))
 
 
 def _error_event(told: Mapping[str, str]) -> sse.ServerEvent:

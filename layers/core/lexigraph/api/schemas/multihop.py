@@ -23,7 +23,7 @@ class MultihopRequest(Filtered):
     db_name: Name = Field(description="label of the database", examples=["fractal_db"])
     namespace: Name = Field(description="as the upload answered it", examples=["document_upload_3f9a1c2e"])
     role: str | None = Field(
-        None, min_length=1, max_length=64, description="paragraph, list, table, code or row", examples=["paragraph"]
+        None, min_length=1, max_length=64, description="paragraph, list, table, code, row or heading", examples=["paragraph"]
     )
     use_symbolic: bool = Field(default=True, description="follow edges, and count the role", examples=[True])
     num_hops: int = Field(3, description="hops", ge=1, le=8, examples=[3])

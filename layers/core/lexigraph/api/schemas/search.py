@@ -1,11 +1,11 @@
 """Questions for statements, and the one envelope of every retriever (G-09, G-20)."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from lexigraph.api.limits import Body, Reply
-from lexigraph.model.filters import Filter, parse_filter
+from lexigraph.model.filters import MAX_KEY_CHARS, Filter, Operator, parse_filter
 
 QuestionText = Annotated[
     str,
@@ -19,7 +19,9 @@ QuestionText = Annotated[
 ]
 Word = Annotated[str, Field(max_length=1_000)]
 Scalar = bool | int | float | Word
-Key = Annotated[str, Field(max_length=200, description="of the metadata; also namespace, uri, title", examples=["year"])]
+Key = Annotated[
+    str, Field(max_length=MAX_KEY_CHARS, description="of the metadata; also namespace, uri, title", examples=["year"])
+]
 Parameters = Annotated[
     dict[
         Annotated[str, Field(max_length=64)],
@@ -29,11 +31,20 @@ Parameters = Annotated[
 ]
 
 
+def _known(operator: Any) -> Any:
+    # its own type names only those that compare with one value
+    if operator not in get_args(Operator):
+        raise ValueError(f"must be one of {', '.join(get_args(Operator))}")
+    return operator
+
+
 class Comparison(Body):
     """A condition on a value of the metadata. Only values of one type compare."""
 
     key: Key = Field(description="id of the node")
-    operator: Literal["==", "!=", "<", "<=", ">", ">="] = Field("==", description="how it compares", examples=[">="])
+    operator: Annotated[Literal["==", "!=", "<", "<=", ">", ">="], BeforeValidator(_known)] = Field(
+        "==", description="how it compares", examples=[">="]
+    )
     value: Scalar = Field(description="what it is compared with", examples=[2020])
 
 

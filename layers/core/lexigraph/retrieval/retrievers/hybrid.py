@@ -59,6 +59,7 @@ class HybridRetriever:
         known = settings or load_settings()
         noise = {"entity_min_length": known.entity_min_length, "cooccur_min_count": known.cooccur_min_count}
         self.args = HybridArgs.of({**noise, **args, "reranker": reranker_name(reranker)})
+        self.parameters().check_partners(self.args, args)
         self._guard = RerankGuard(self.args.rerank_timeout)
 
     @staticmethod

@@ -66,9 +66,13 @@ class SemanticGuidedRetriever:
         self._reranker = reranker
         self.searches = semantic_searches(retrievers)
         self.post_processors = as_post_processors(post_processors)
-        semantic_parameters(self.searches).check(args)
+        known = semantic_parameters(self.searches)
+        known.check(args)
         own = {name: value for s in self.searches for name, value in s.given.items()}
         self.args = SemanticArgs.of({**args, "reranker": reranker_name(reranker), **own})
+        # a beam's reranker scores as many chunks when there is no hop
+        free = {"beam_width"} if self._has(RerankingBeamGraphSearch) else set()
+        known.check_partners(self.args, {*args, *own} - free)
 
     @staticmethod
     def parameters(retrievers: Any = None) -> Known:

@@ -61,9 +61,11 @@ class TraversalBasedRetriever:
         self._reranker, self.weights = reranker, weights
         self.models = Models(embedder, settings)
         self.searches = traversal_searches(retrievers)
-        traversal_parameters(self.searches).check(args)
+        known = traversal_parameters(self.searches)
+        known.check(args)
         own = {name: value for s in self.searches for name, value in s.given.items()}
         self.args = TraversalArgs.of({**args, "reranker": reranker_name(reranker), **own})
+        known.check_partners(self.args, {**args, **own})
 
     @staticmethod
     def parameters(retrievers: Any = None) -> Known:

@@ -1,0 +1,90 @@
+"""What a route does not declare is refused beside JSON too: in the query, and in the form of an upload."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.server import Api, laptop_api
+
+FILE = {"file": ("a.md", b"# Approval\n\nMira Holm signs.")}
+UPLOADS = ["/documents", "/unstructured/upload_document/", "/unstructured/upload_document"]
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    with laptop_api(tmp_path_factory.mktemp("declared")) as served:
+        yield served
+
+
+def refusal(reply: httpx.Response) -> str:
+    """Return the message of a 422 in the one shape."""
+    assert (reply.status_code, reply.json()["error"]) == (422, "invalid_input"), reply.text
+    assert {"error", "message", "request_id"} == reply.json().keys()
+    return str(reply.json()["message"])
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "message"),
+    [
+        ("GET", "/documents?limt=1", "unknown parameter 'limt'; did you mean 'limit'? Known: after, limit, namespace"),
+        ("GET", "/jobs?limit=1&limt=1", "unknown parameter 'limt'; did you mean 'limit'? Known: limit"),
+        ("GET", "/jobs/0f6c?wiat=1", "unknown parameter 'wiat'. Known: none"),
+        ("GET", "/jobs/0f6c/events?affter=1", "unknown parameter 'affter'; did you mean 'after'? Known: after"),
+        ("GET", "/ingest/stream?path=a&bogus=2", "unknown parameter 'bogus'. Known: checkpoint, "),
+        ("GET", "/ingest/stream?path=a&inc_rel_onyl=true", "'inc_rel_onyl'; did you mean 'inc_rel_only'?"),
+        ("GET", "/graph/egonet?id=entity:a&node=entity:a", "unknown parameter 'node'. Known: depth, id, limit"),
+        ("GET", "/health?verbose", "unknown parameter 'verbose'. Known: none"),
+        ("GET", "/jobs?" + "x" * 5_000, "unknown parameter '" + "x" * 80 + "'. Known: limit"),
+        ("GET", "/jobs?%ED%A0%80=1&limit=1", "unknown parameter '"),
+        ("DELETE", "/documents/source:" + "0" * 32 + "?force=true", "unknown parameter 'force'. Known: "),
+        ("POST", "/cache/clear?tenant=other", "unknown parameter 'tenant'. Known: none"),
+    ],
+)
+def test_a_name_of_the_query_that_a_route_does_not_know_is_refused(api: Api, method: str, path: str, message: str) -> None:
+    assert message in refusal(api.client().request(method, path))
+
+
+def test_a_field_of_the_body_is_not_taken_from_the_query(api: Api) -> None:
+    reply = api.client().post("/query?stream=true", json={"question": "Who signs?"})
+    assert refusal(reply) == "unknown parameter 'stream'. Known: none"
+
+
+@pytest.mark.parametrize("path", UPLOADS)
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [("namspace", "unknown parameter 'namspace'"), ("wait", "wait: is of the query"), ("seed", "unknown parameter 'seed'")],
+)
+def test_a_field_of_a_form_that_a_route_does_not_know_is_refused(api: Api, path: str, field: str, told: str) -> None:
+    client = api.client(f"form-{field}")
+    assert refusal(client.post(path, files=FILE, data={field: "court"})).startswith(told)
+    assert client.get("/documents").json()["documents"] == []
+
+
+def test_a_field_of_a_form_is_told_from_one_of_the_query(api: Api) -> None:
+    reply = api.client().post("/documents?namespace=court", files=FILE)
+    assert refusal(reply) == "namespace: is a field of the form, not of the query: send it there"
+
+
+@pytest.mark.parametrize("path", UPLOADS)
+def test_a_misspelt_file_is_told_by_the_nearest_name(api: Api, path: str) -> None:
+    assert "'fiel'; did you mean 'file'?" in refusal(api.client().post(path, files={"fiel": FILE["file"]}))
+
+
+def test_a_wrong_content_type_stays_one(api: Api) -> None:
+    assert api.client().post("/documents", json={"file": "x"}).status_code == 415
+    assert api.client().post("/documents", data={"namspace": "x"}).status_code == 415
+
+
+def test_a_retriever_tells_of_a_parameter_that_another_switches_off(api: Api) -> None:
+    body = {"question": "Who signs?", "parameters": {"graph_rank": "none", "graph_rank_weight": 5.0}}
+    told = "graph_rank_weight has no effect with graph_rank='none': leave it out, or change that"
+    assert refusal(api.client().post("/retrieve/hybrid", json=body)) == told
+
+
+@pytest.mark.requirement("H-05", "H-28")
+def test_a_role_that_no_chunk_can_have_is_refused(api: Api) -> None:
+    body = {"query": "Who signs?", "db_name": "fractal_db", "namespace": "n", "role": "nope"}
+    told = "role must be one of paragraph, list, table, code, row, heading, sentence, or null"
+    assert refusal(api.client().post("/unstructured/multihop_query/", json=body)) == told
+    assert api.client().post("/unstructured/multihop_query/", json={**body, "role": "sentence"}).status_code == 404
