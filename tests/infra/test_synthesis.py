@@ -23,7 +23,9 @@ def test_templates_are_clean_by_the_rules_of_cfn_lint_and_cdk_nag(synthesized: C
     assert lint(out) == ""
 
 
-@pytest.mark.parametrize("profile", PROFILE_NAMES)
+@pytest.mark.parametrize(
+    "profile", [pytest.param(name, marks=[] if name == "prod" else pytest.mark.soak) for name in PROFILE_NAMES]
+)
 def test_a_second_synthesis_is_identical(synthesized: Callable[[str], Path], tmp_path: Path, profile: str) -> None:
     from infra.synth import synthesize
 

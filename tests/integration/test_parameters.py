@@ -354,7 +354,7 @@ def test_where_one_of_two_partners_is_on_a_parameter_is_taken(stores: Stores) ->
     SemanticGuidedRetriever(stores.graph, stores.vectors, retrievers=[beam], **models)  # type: ignore[arg-type]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("name", "switch", "parameter"),
     [
