@@ -1,6 +1,7 @@
 """The OpenAPI document: kept in docs/openapi.json, whole, and with examples throughout."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,6 +62,19 @@ def test_every_parameter_has_a_description_and_an_example(made: dict[str, Any]) 
         if not (p.get("description") and EXAMPLES & (p.keys() | p["schema"].keys()))
     ]
     assert not lacking
+
+
+def test_a_pattern_means_the_same_in_every_dialect(made: dict[str, Any]) -> None:
+    patterns = set(re.findall(r'"pattern": ("(?:[^"\\]|\\.)*")', json.dumps(made)))
+    assert patterns
+    for pattern in map(json.loads, patterns):
+        assert not re.search(r"\\[wWdDsSbBpP]", pattern), f"of ASCII only in JSON Schema: {pattern}"
+
+
+@pytest.mark.parametrize("question", ["Ôü", "½", "日本", "𠀀", "a", "7"])
+def test_the_pattern_of_a_question_takes_every_script(made: dict[str, Any], question: str) -> None:
+    pattern = made["components"]["schemas"]["QueryRequest"]["properties"]["question"]["pattern"]
+    assert re.search(pattern, question, re.ASCII)
 
 
 def test_every_operation_says_what_it_does_who_may_and_how_it_fails(made: dict[str, Any]) -> None:

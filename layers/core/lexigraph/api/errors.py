@@ -32,8 +32,11 @@ log = logging.getLogger(__name__)
 MAX_DEPTH = 16  # of JSON
 RETRY_SECONDS = 5
 _NAME_CHARS = 80  # of what was sent, in a message
+# As JSON Schema and Python read them alike: there \w is of ASCII only, and white space another. The core refuses the rest.
+A_WORD = r"[^\x00-/:-@\[-`{-\xa9]"
+NOT_BLANK = r"[^\x00-\x20]"
 # what a pattern of a field asks for, in words
-_PATTERNS = {r"[^\W_]": "must hold a letter or a digit", r"\S": "must hold something other than white space"}
+_PATTERNS = {A_WORD: "must hold a letter or a digit", NOT_BLANK: "must hold something other than white space"}
 # parts of a place that the framework adds: which of several types was tried
 _NO_NAMES = frozenset(
     "bool int float str none constrained-str constrained-int comparison membership combination ContextText".split()

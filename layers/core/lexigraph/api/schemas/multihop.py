@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from lexigraph.api.errors import A_WORD
 from lexigraph.api.limits import Reply
 from lexigraph.api.schemas.search import Filtered, NoticeReply
 
@@ -17,7 +18,7 @@ class MultihopRequest(Filtered):
         description="in natural language",
         min_length=1,
         max_length=100_000,
-        pattern=r"[^\W_]",
+        pattern=A_WORD,
         examples=["explain the appeals process"],
     )
     db_name: Name = Field(description="label of the database", examples=["fractal_db"])

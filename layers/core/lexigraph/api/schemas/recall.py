@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
+from lexigraph.api.errors import NOT_BLANK
 from lexigraph.api.limits import Reply
 from lexigraph.api.schemas.search import Filtered, NoticeReply
 
@@ -14,7 +15,7 @@ class RecallRequest(Filtered):
     query: str = Field(
         min_length=1,
         max_length=4_000,
-        pattern=r"\S",
+        pattern=NOT_BLANK,
         description="words or a regular expression",
         examples=["JWT authentication decisions"],
     )

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
+from lexigraph.api.errors import A_WORD
 from lexigraph.api.limits import Body, Reply
 from lexigraph.model.filters import MAX_KEY_CHARS, Filter, Operator, parse_filter
 
@@ -12,7 +13,7 @@ QuestionText = Annotated[
     Field(
         min_length=1,
         max_length=100_000,
-        pattern=r"[^\W_]",
+        pattern=A_WORD,
         description="in natural language",
         examples=["Who signs the approval?"],
     ),
