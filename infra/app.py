@@ -1,12 +1,12 @@
 """The application: `cdk synth -c profile=dev`, `prod`, or `emulated`."""
 
 import cdk_nag
-from aws_cdk import App, Stack, Tags, Validations
+from aws_cdk import App, Tags, Validations
 from aws_cdk import aws_lambda as lambda_
 
 from infra.acknowledged import acknowledge
 from infra.code import function_code
-from infra.constructs.function import Place, runtime
+from infra.constructs.function import Place
 from infra.layers import layers
 from infra.settings import CHANGEABLE, Profile, profile_of
 from infra.stacks.api import ApiStack
@@ -36,16 +36,14 @@ def build(app: App) -> Profile:
         graph = GraphStack(app, f"{name}-graph", profile=profile, network=network, key=data.key)
         vectors = VectorStack(app, f"{name}-vector", profile=profile, network=network, key=data.key)
     stores = Stores(profile, data, graph, vectors)
-    staged = str(function_code())
-    core, parsers = _layers(app, name, profile)
+    staged, built = str(function_code()), layers(profile)
     ingestion = IngestionStack(
         app,
         f"{name}-ingestion",
         profile=profile,
         stores=stores,
         code=_code(staged),
-        core=core,
-        parsers=parsers,
+        layers=built,
         inside=inside,
     )
     api = ApiStack(
@@ -55,8 +53,7 @@ def build(app: App) -> Profile:
         stores=stores,
         ingestion=ingestion,
         code=_code(staged),
-        core=core,
-        parsers=parsers,
+        layers=built,
         inside=inside,
     )
     ObservabilityStack(
@@ -70,21 +67,6 @@ def build(app: App) -> Profile:
         key=data.key,
     )
     return profile
-
-
-def _layers(app: App, name: str, profile: Profile) -> tuple[lambda_.LayerVersion, lambda_.LayerVersion | None]:
-    """Return the layers core and parsers, in a stack that all others share; the emulated profile has no parsers."""
-    shared, built = Stack(app, f"{name}-layers"), layers(profile)
-    made = {
-        which: lambda_.LayerVersion(
-            shared,
-            which.title(),
-            code=lambda_.Code.from_asset(str(layer.folder)),
-            compatible_runtimes=[runtime(profile)],
-        )
-        for which, layer in built.items()
-    }
-    return made["core"], made.get("parsers")
 
 
 def _code(folder: str) -> lambda_.Code:

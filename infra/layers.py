@@ -1,7 +1,7 @@
 """Builds the layers of the functions with uv, without Docker: `python -m infra.layers` prints their sizes.
 
 ``core`` holds the package and all that a question needs, ``parsers`` what only reading and cutting files needs. A layer is
-built once for what goes into it: locked versions, what is pruned, and our sources.
+built once for what goes into it: locked versions, what is pruned, and our sources. Those that it replaces are removed.
 
 Functions cannot keep what they compile, and compiling is most of a cold start. So the core layer brings compiled modules,
 where this machine has the Python of the functions: any processor's will do.
@@ -13,7 +13,9 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +26,7 @@ PACKAGE = ROOT / "layers" / "core" / "lexigraph"
 BUILT = ROOT / ".build" / "layers"
 PLATFORM = "aarch64-manylinux_2_28"  # Lambda's Amazon Linux 2023 has glibc 2.34
 MAX_CORE_MB = 120
+_KEPT_SECONDS = 3_600  # after its last use, a layer that is out of date
 MAX_FUNCTION_MB = 250  # Lambda's own limit for a function with its layers, unzipped
 
 _OF_PEOPLE = ("cli", "evaluation")  # parts of the package that no function loads
@@ -117,7 +120,8 @@ def _build(name: str, version: str, pins: dict[str, str] | None, *, platform: st
     requirements = "".join(pins.values()) if pins else ""
     sources = [f for f in _sources() if name == "core"]
     python, compiled = _interpreter(version) if pins and name == "core" else ("", "")
-    folder = built / f"{name}-{version}-{_digest(requirements, sources, compiled)}"
+    kind = f"{name}-{version}" if platform == PLATFORM else f"{name}-here-{version}"
+    folder = built / f"{kind}-{_digest(requirements, sources, compiled)}"
     if not folder.exists():
         partial = folder.with_name(f"{folder.name}.partial")
         shutil.rmtree(partial, ignore_errors=True)
@@ -125,7 +129,17 @@ def _build(name: str, version: str, pins: dict[str, str] | None, *, platform: st
         if compiled:
             _compile(partial / "python", python)
         partial.rename(folder)  # a build that was interrupted is not taken for whole
+    os.utime(folder)  # it is in use
+    _remove_older(folder, kind)
     return Layer(name, folder, compiled)
+
+
+def _remove_older(folder: Path, kind: str) -> None:
+    """Remove layers of a kind that another took the place of, unless somebody may still be reading them."""
+    for older in folder.parent.glob(f"{kind}-*"):
+        with suppress(FileNotFoundError):  # another process may do the same
+            if older != folder and older.stat().st_mtime < time.time() - _KEPT_SECONDS:
+                shutil.rmtree(older, ignore_errors=True)
 
 
 def _fill(target: Path, requirements: str, sources: list[Path], version: str, platform: str) -> None:

@@ -23,13 +23,14 @@ class Profile:
     neptune_readers: int = 0
     neptune_stop: str = "cron(0 19 * * ? *)"  # empty: it runs through
     vector_units: int = 4  # OpenSearch capacity units at most, of indexing and of search each
-    standby: bool = False
     backup_days: int = 7
     keep_data: bool = False  # a deleted stack leaves buckets, table, graph and vectors
     customer_key: bool = True
+    zones: str = ""  # names of two availability zones with a comma between; empty: the first two of the region
     # functions
     snap_start: bool = True
-    concurrency: int = 10  # batches of chunks extracted at the same time
+    concurrency: int = 10  # batches of chunks of a file extracted at the same time
+    reserve: int = 0  # environments of `extract` and of `build`, each, whatever is taken in; 0: as many as Lambda gives
     log_days: int = 14
     # models
     embedding_model: str = "bedrock:amazon.titan-embed-text-v2:0"
@@ -55,10 +56,10 @@ PROFILES: Mapping[ProfileName, Profile] = {
         neptune_readers=1,
         neptune_stop="",
         vector_units=16,
-        standby=True,
         backup_days=14,
         keep_data=True,
         concurrency=25,
+        reserve=50,
         log_days=90,
         web_firewall=True,
         budget=1_500,
@@ -77,6 +78,7 @@ PROFILES: Mapping[ProfileName, Profile] = {
         budget=0,
     ),
 }
+ZONES = 2
 # what ``-c name=value`` may change, with the type of the value
 CHANGEABLE: Mapping[str, type] = {
     "neptune_min": float,
@@ -84,7 +86,9 @@ CHANGEABLE: Mapping[str, type] = {
     "neptune_readers": int,
     "neptune_stop": str,
     "vector_units": int,
+    "zones": str,
     "concurrency": int,
+    "reserve": int,
     "log_days": int,
     "embedding_model": str,
     "llm": str,
@@ -114,4 +118,12 @@ def profile_of(context: Mapping[str, Any]) -> Profile:
         raise ValueError("profile emulated: say where the embedded stores are, with -c data=FOLDER")
     if not 1.0 <= profile.neptune_min <= profile.neptune_max <= 128 or profile.neptune_max < 2.5:
         raise ValueError("neptune_min and neptune_max: Neptune Serverless takes 1 to 128, and a maximum of 2.5 or more")
+    if any(units * 2 % 1 for units in (profile.neptune_min, profile.neptune_max)):
+        raise ValueError("neptune_min and neptune_max: Neptune Serverless takes steps of 0.5")
+    if profile.vector_units not in (2, 4, 8) and (profile.vector_units < 16 or profile.vector_units % 16):
+        raise ValueError(f"vector_units {profile.vector_units}: OpenSearch Serverless takes 2, 4, 8 or a multiple of 16")
+    if profile.zones and len(set(profile.zones.split(","))) != ZONES:
+        raise ValueError(f"zones {profile.zones!r}: name {ZONES} zones of the region, as us-east-1a,us-east-1b")
+    if not 0 <= profile.reserve <= 1_000 or not 1 <= profile.concurrency <= 1_000:
+        raise ValueError("concurrency takes 1 to 1,000 and reserve 0 to 1,000")
     return profile

@@ -23,7 +23,6 @@ _LAMBDA = [
     "Lambda.ServiceException",
     "Lambda.AWSLambdaException",
     "Lambda.SdkClientException",
-    "Lambda.TooManyRequestsException",
     "Lambda.Unknown",
     "Runtime.ExitError",
     "Sandbox.Timedout",
@@ -32,7 +31,10 @@ _LAMBDA = [
 # what the functions raise, by the names of the classes
 _BUSY = {"IntervalSeconds": 2, "BackoffRate": 2.0, "MaxAttempts": 6, "MaxDelaySeconds": 120, "JitterStrategy": "FULL"}
 _HELD = {"IntervalSeconds": 10, "BackoffRate": 1.5, "MaxAttempts": 30, "MaxDelaySeconds": 60, "JitterStrategy": "FULL"}
+# no environment is free: hours when thousands of files come at once
+_CROWDED = {"IntervalSeconds": 2, "BackoffRate": 2.0, "MaxAttempts": 400, "MaxDelaySeconds": 120, "JitterStrategy": "FULL"}
 RETRY = [
+    {"ErrorEquals": ["Lambda.TooManyRequestsException"], **_CROWDED},
     {"ErrorEquals": ["Conflict"], **_HELD},
     {"ErrorEquals": ["StoreUnavailable", "ModelUnavailable", "Refused", *_LAMBDA], **_BUSY},
 ]
@@ -43,8 +45,8 @@ CATCH = [_SUPERSEDED, {"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "
 def definition(arns: Mapping[str, str], *, concurrency: int = 10) -> State:
     """Return the definition. ``arns`` maps each of :data:`FUNCTIONS` to its ARN.
 
-    ``concurrency`` batches are extracted at the same time: with `extract_concurrency` requests each, that is what the
-    language model's quota has to bear.
+    ``concurrency`` batches of a file are extracted at the same time, with `extract_concurrency` requests each; how many
+    of all files is for the function's own limit to say.
     """
     return {
         "Comment": "Brings a file into the lexical graph, or takes it out",

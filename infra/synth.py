@@ -62,6 +62,8 @@ def _violations(out: Path) -> str:
 def main() -> int:
     """Synthesize and check; return 1 when anything is wrong."""
     for profile in sys.argv[1:] or PROFILES:
+        for older in (OUT / profile).glob("*.template.json"):  # of stacks that there may be no more
+            older.unlink()
         out = synthesize(profile, OUT / profile)
         if said := lint(out):
             print(said)  # noqa: T201  # what the command is for

@@ -12,6 +12,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from infra.layers import Layer
 from infra.settings import Profile
 
 _DAYS = {
@@ -48,6 +49,22 @@ def runtime(profile: Profile) -> lambda_.Runtime:
     return found
 
 
+def layer_versions(scope: Construct, profile: Profile, built: Mapping[str, Layer]) -> dict[str, lambda_.ILayerVersion]:
+    """Put layers into the stack whose functions have them, by their names; files are sent once all the same.
+
+    A stack for all would have to export what changes with every release, which CloudFormation refuses while it is imported.
+    """
+    return {
+        name: lambda_.LayerVersion(
+            scope,
+            name.title(),
+            code=lambda_.Code.from_asset(str(layer.folder)),
+            compatible_runtimes=[runtime(profile)],
+        )
+        for name, layer in built.items()
+    }
+
+
 def _of_host(profile: Profile) -> dict[str, str]:
     """Return what a function on the host needs: the packages installed here, which layers hold elsewhere, and no X-Ray."""
     if profile.machine != "host":
@@ -58,7 +75,8 @@ def _of_host(profile: Profile) -> dict[str, str]:
 class Function(lambda_.Function):
     """The function in ``functions/<job>/handler.py``.
 
-    ``inside`` puts it into the VPC. ``snap_start`` asks for snapshots of its initialised environment where the profile has
+    ``inside`` puts it into the VPC. ``most`` is how many environments it may have, and is sure to get; 0: as many as the
+    account gives. ``snap_start`` asks for snapshots of its initialised environment where the profile has
     them; callers then use :attr:`target`.
     """
 
@@ -77,6 +95,7 @@ class Function(lambda_.Function):
         snap_start: bool = False,
         handler: str = "",
         scratch: int = 512,
+        most: int = 0,
     ) -> None:
         role = iam.Role(scope, f"{job.title()}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         group = logs.LogGroup(
@@ -103,6 +122,7 @@ class Function(lambda_.Function):
             environment={"POWERTOOLS_LOG_LEVEL": "INFO", **_of_host(profile), **environment},
             memory_size=memory,
             timeout=Duration.seconds(seconds),
+            reserved_concurrent_executions=most or None,
             ephemeral_storage_size=Size.mebibytes(scratch) if scratch != 512 else None,
             log_group=group,
             tracing=lambda_.Tracing.ACTIVE if profile.aws else lambda_.Tracing.DISABLED,
@@ -111,7 +131,7 @@ class Function(lambda_.Function):
             vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED) if inside else None,
             security_groups=[inside.group] if inside else None,
         )
-        self.job, self.own_role = job, role
+        self.job, self.own_role, self.most = job, role, most
         self.target: lambda_.IFunction = (
             lambda_.Alias(self, "Live", alias_name="live", version=self.current_version) if snaps else self
         )

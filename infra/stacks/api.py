@@ -1,7 +1,7 @@
 """Api: one REST API under one kind of key; `query` reads, `manage` writes, `stream` reads and streams."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Stack
@@ -11,8 +11,8 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_wafv2 as waf
 from constructs import Construct
 
-from infra.constructs.function import Function, Place, retention
-from infra.layers import ROOT
+from infra.constructs.function import Function, Place, layer_versions, retention
+from infra.layers import ROOT, Layer
 from infra.settings import Profile
 from infra.stacks.ingestion import IngestionStack
 from infra.stores import Stores
@@ -23,6 +23,7 @@ _METHODS = ("get", "post", "put", "delete", "patch")
 _ADAPTER_ACCOUNT, _ADAPTER_VERSION = "753240598075", 25
 _SECONDS = 29  # API Gateway waits no longer for what is not streamed
 _STREAM_SECONDS = 300
+_FOLLOW_SECONDS = _STREAM_SECONDS - 15  # of a job, after which the client is told where to go on
 _KEY_CACHE_SECONDS = 60
 # operations by function; all others of the API go to `query`, and so does what the API does not know
 _MANAGED = (
@@ -37,6 +38,7 @@ _MANAGED = (
 _STREAMED = ("POST /query", "GET /jobs/{job_id}/events", "POST /mcp")
 _FOLLOWED = ("GET /ingest/stream",)  # takes in and streams
 _OPEN = ("GET /health",)
+QUESTIONS = "POST /query"  # the one route with figures of its own: CloudWatch takes money for those of every other
 # the gateway's own errors in the shape of all others
 _ERRORS: Mapping[str, tuple[apigateway.ResponseType, str, str, str]] = {
     "Unauthorized": (apigateway.ResponseType.UNAUTHORIZED, "401", "unauthorized", "no API key: send it as X-API-Key"),
@@ -74,8 +76,7 @@ class ApiStack(Stack):
         stores: Stores,
         ingestion: IngestionStack,
         code: lambda_.Code,
-        core: lambda_.ILayerVersion,
-        parsers: lambda_.ILayerVersion | None,
+        layers: Mapping[str, Layer],
         inside: Place | None,
         **options: Any,
     ) -> None:
@@ -88,10 +89,10 @@ class ApiStack(Stack):
             "LEXIGRAPH_INGEST_ROOTS": "[]",  # files come by the bucket, none from the function's own disk
         }
         made: dict[str, Any] = {"profile": profile, "code": code}
-        reading = [layer for layer in (core, parsers) if layer]
-        self.functions = self._asked(made, core, reading, environment, inside)
+        versions = layer_versions(self, profile, layers)
+        self.functions = self._asked(made, versions, environment, inside)
         if profile.aws:
-            self.functions |= self._streaming(made, core, environment, inside)
+            self.functions |= self._streaming(made, versions["core"], environment, inside)
         self._grant(stores, ingestion)
         self.api = self._api(profile)
         self._metered = profile.aws  # the emulator takes the caller's key for that of the usage plan
@@ -104,12 +105,12 @@ class ApiStack(Stack):
     def _asked(
         self,
         made: Mapping[str, Any],
-        core: lambda_.ILayerVersion,
-        reading: Sequence[lambda_.ILayerVersion],
+        layers: Mapping[str, lambda_.ILayerVersion],
         environment: Mapping[str, str],
         inside: Place | None,
     ) -> dict[str, Function]:
         """Make the functions that answer whole. `manage` reads files, to tell what taking them in would cost."""
+        core = layers["core"]
         shared: dict[str, Any] = {**made, "snap_start": True}
         # who waits hears of it from the application, before the gateway gives up
         of_gateway = {"LEXIGRAPH_API_AUTH": "gateway", "LEXIGRAPH_API_DEADLINE": str(_SECONDS - 3)}
@@ -119,7 +120,7 @@ class ApiStack(Stack):
                 self, "authorize", **shared, layers=[core], environment=environment, memory=512, seconds=10
             ),
             "query": Function(self, "query", **behind, layers=[core], memory=2_048, inside=inside),
-            "manage": Function(self, "manage", **behind, layers=reading, memory=1_024),
+            "manage": Function(self, "manage", **behind, layers=list(layers.values()), memory=1_024),
         }
 
     def _grant(self, stores: Stores, ingestion: IngestionStack) -> None:
@@ -150,6 +151,7 @@ class ApiStack(Stack):
                     "AWS_LWA_PORT": "8080",
                     "AWS_LWA_INVOKE_MODE": "response_stream",
                     "AWS_LWA_READINESS_CHECK_PATH": "/health",
+                    **({"LEXIGRAPH_API_FOLLOW": str(_FOLLOW_SECONDS)} if job == "follow" else {}),
                 },
                 memory=memory,
                 seconds=_STREAM_SECONDS,
@@ -169,7 +171,8 @@ class ApiStack(Stack):
             api_key_source_type=apigateway.ApiKeySourceType.AUTHORIZER,
             binary_media_types=["multipart/form-data"],
             cloud_watch_role=profile.aws,
-            cloud_watch_role_removal_policy=RemovalPolicy.DESTROY if profile.aws else None,
+            # a setting of the account and region: other deployments there go on logging by it when this one is gone
+            cloud_watch_role_removal_policy=RemovalPolicy.RETAIN if profile.aws else None,
             deploy_options=self._stage(profile),
         )
         for name, (type_, status, code, message) in _ERRORS.items():
@@ -192,6 +195,14 @@ class ApiStack(Stack):
             "key": "$context.authorizer.key_id",
             "tenant": "$context.authorizer.tenant",
         }
+        method, path = QUESTIONS.split(" ")
+        measured = apigateway.MethodDeploymentOptions(
+            metrics_enabled=True,
+            logging_level=apigateway.MethodLoggingLevel.ERROR,
+            data_trace_enabled=False,
+            throttling_rate_limit=200,
+            throttling_burst_limit=400,
+        )
         return apigateway.StageOptions(
             stage_name=STAGE,
             access_log_destination=apigateway.LogGroupLogDestination(group) if profile.aws else None,
@@ -199,9 +210,10 @@ class ApiStack(Stack):
             logging_level=apigateway.MethodLoggingLevel.ERROR if profile.aws else None,
             data_trace_enabled=False,  # it would log questions and answers
             tracing_enabled=profile.aws,
-            metrics_enabled=profile.aws,
+            metrics_enabled=False,
             throttling_rate_limit=200,
             throttling_burst_limit=400,
+            method_options={f"{path}/{method}": measured} if profile.aws else None,
         )
 
     def _routes(self) -> None:

@@ -1,6 +1,7 @@
 """Ingestion: from a change in the bucket to documents that readers see. Events -> queue -> `start` -> state machine."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Stack
@@ -16,7 +17,8 @@ from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from infra.constructs.batch_inference import BatchInference
-from infra.constructs.function import Function, Place, retention
+from infra.constructs.function import Function, Place, layer_versions, retention
+from infra.layers import Layer
 from infra.models import model_arns
 from infra.settings import Profile
 from infra.state_machine import FUNCTIONS, definition
@@ -26,6 +28,7 @@ START_SECONDS = 60
 ATTEMPTS = 5  # of a message, before it lies in the dead-letter queue
 _MEMORY = {"parse": 2_048, "chunk": 2_048, "extract": 1_024, "build": 2_048, "finish": 1_024, "remove": 1_024}
 _INSIDE = ("build", "finish", "remove")  # who reaches graph and vectors
+_CAPPED = ("extract", "build")  # who asks most of the models, and of the graph
 
 
 class IngestionStack(Stack):
@@ -39,38 +42,38 @@ class IngestionStack(Stack):
         profile: Profile,
         stores: Stores,
         code: lambda_.Code,
-        core: lambda_.ILayerVersion,
-        parsers: lambda_.ILayerVersion | None,
+        layers: Mapping[str, Layer],
         inside: Place | None,
         **options: Any,
     ) -> None:
         super().__init__(scope, id_, **options)
+        made = layer_versions(self, profile, layers)
         self._shared: dict[str, Any] = {"profile": profile, "code": code, "environment": stores.environment}
-        self.steps = self._steps(stores, core, parsers, inside)
+        self.steps = self._steps(stores, made, inside)
         self.machine = self._machine(profile, stores)
         self.queue, self.dead = self._queues(stores)
         self._note_changes(profile, stores)
-        self.start = self._start(profile, stores, core)
+        self.start = self._start(profile, stores, made["core"])
         self._note_ended(profile)
         if profile.aws and model_arns(profile.llm):
             BatchInference(self, "Bulk", model=profile.llm, data=stores.data)
         CfnOutput(self, "StateMachine", value=self.machine.state_machine_arn)
 
     def _steps(
-        self, stores: Stores, core: lambda_.ILayerVersion, parsers: lambda_.ILayerVersion | None, inside: Place | None
+        self, stores: Stores, layers: Mapping[str, lambda_.ILayerVersion], inside: Place | None
     ) -> dict[str, Function]:
         """Make the functions of the state machine, with what each of them needs."""
-        reading = [layer for layer in (core, parsers) if layer]
         steps = {
             job: Function(
                 self,
                 job,
                 **self._shared,
-                layers=reading if job in ("parse", "chunk") else [core],
+                layers=list(layers.values()) if job in ("parse", "chunk") else [layers["core"]],
                 memory=_MEMORY[job],
                 seconds=900,
                 scratch=2_048 if job == "parse" else 512,
                 inside=inside if job in _INSIDE else None,
+                most=self._shared["profile"].reserve if job in _CAPPED else 0,
             )
             for job in FUNCTIONS
         }

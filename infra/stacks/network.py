@@ -6,7 +6,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from infra.settings import Profile
+from infra.settings import ZONES, Profile
 
 
 class NetworkStack(Stack):
@@ -21,7 +21,8 @@ class NetworkStack(Stack):
             self,
             "Vpc",
             ip_addresses=ec2.IpAddresses.cidr("10.42.0.0/20"),
-            max_azs=2,
+            availability_zones=profile.zones.split(",") if profile.zones else None,
+            max_azs=None if profile.zones else ZONES,
             nat_gateways=0,
             restrict_default_security_group=False,  # needs a function of its own; nothing uses that group
             subnet_configuration=[
@@ -50,11 +51,17 @@ class NetworkStack(Stack):
             ("BedrockRuntime", ec2.InterfaceVpcEndpointAwsService.BEDROCK_RUNTIME),
             ("BedrockRerank", ec2.InterfaceVpcEndpointAwsService.BEDROCK_AGENT_RUNTIME),
         ):
-            self.vpc.add_interface_endpoint(
-                name, service=service, security_groups=[self.endpoints], open=False, private_dns_enabled=True
-            )
+            self._interface(name, service)
+        # collections of the next generation are at on.aws, which OpenSearch's own kind of endpoint does not lead to
+        self.collections = self._interface("Collections", ec2.InterfaceVpcEndpointAwsService("aoss-data"))
         self._log_flows(profile)
         CfnOutput(self, "VpcId", value=self.vpc.vpc_id)
+
+    def _interface(self, name: str, service: ec2.IInterfaceVpcEndpointService) -> ec2.InterfaceVpcEndpoint:
+        """Make an endpoint that functions reach by the usual name of the service."""
+        return self.vpc.add_interface_endpoint(
+            name, service=service, security_groups=[self.endpoints], open=False, private_dns_enabled=True
+        )
 
     def _log_flows(self, profile: Profile) -> None:
         group = logs.LogGroup(self, "Flows", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY)

@@ -14,7 +14,7 @@ from constructs import Construct
 
 from infra.constructs.function import Function
 from infra.settings import Profile
-from infra.stacks.api import ApiStack
+from infra.stacks.api import QUESTIONS, ApiStack
 from infra.stacks.graph import GraphStack
 from infra.stacks.ingestion import IngestionStack
 from infra.stacks.vector import VectorStack
@@ -61,7 +61,9 @@ class ObservabilityStack(Stack):
             key.add_to_resource_policy(cloudwatch_may)
         if profile.alarm_email:
             self.topic.add_subscription(subscriptions.EmailSubscription(profile.alarm_email))
-        self._board = cloudwatch.Dashboard(self, "Dashboard", dashboard_name=f"lexigraph-{profile.name}")
+        # dashboards and budgets are the account's, not the region's
+        self._name = f"lexigraph-{profile.name}-{Aws.REGION}"
+        self._board = cloudwatch.Dashboard(self, "Dashboard", dashboard_name=self._name)
         self._ingestion(ingestion)
         self._api(api)
         self._functions([*ingestion.steps.values(), ingestion.start, *api.functions.values()])
@@ -83,16 +85,23 @@ class ObservabilityStack(Stack):
     def _api(self, api: ApiStack) -> None:
         at = {"ApiName": api.api.rest_api_name, "Stage": api.api.deployment_stage.stage_name}
 
-        def metric(name: str, statistic: str) -> cloudwatch.Metric:
+        def metric(name: str, statistic: str, **of: str) -> cloudwatch.Metric:
             return cloudwatch.Metric(
-                namespace="AWS/ApiGateway", metric_name=name, dimensions_map=at, statistic=statistic, period=_FIVE_MINUTES
+                namespace="AWS/ApiGateway",
+                metric_name=name,
+                dimensions_map={**at, **of},
+                statistic=statistic,
+                period=_FIVE_MINUTES,
             )
 
-        p95 = metric("Latency", "p95")
+        # of all requests together, a client that follows a job for minutes would be the slowest
+        method, path = QUESTIONS.split(" ")
+        p95 = metric("Latency", "p95", Method=method, Resource=path)
         self._alarm("SlowAnswers", p95, P95_MILLISECONDS, "one of twenty answers takes more than 5 s", periods=3)
         self._alarm("FailedRequests", metric("5XXError", "Sum"), 5, "the API fails", periods=2)
         self._show("Requests", {"requests": metric("Count", "Sum"), "4xx": metric("4XXError", "Sum")})
-        self._show("Latency, ms", {"p50": metric("Latency", "p50"), "p95": p95})
+        p50 = metric("Latency", "p50", Method=method, Resource=path)
+        self._show(f"Latency of {QUESTIONS}, ms", {"p50": p50, "p95": p95})
 
     def _functions(self, functions: list[Function]) -> None:
         throttled = {f.job: f.metric_throttles(statistic="Sum", period=_FIVE_MINUTES) for f in functions}
@@ -102,7 +111,8 @@ class ObservabilityStack(Stack):
         if not self._profile.aws:
             return  # the emulator knows no alarm over several metrics
         for at, part in enumerate((functions[:9], functions[9:])):  # an alarm adds up ten metrics at most
-            using = {f"m{n}": throttled[f.job] for n, f in enumerate(part)}
+            # a function with a limit of its own is refused whenever there is more to do than that
+            using = {f"m{n}": throttled[f.job] for n, f in enumerate(part) if not f.most}
             total = cloudwatch.MathExpression(expression="SUM(METRICS())", using_metrics=using, period=_FIVE_MINUTES)
             self._alarm(f"Throttled{at + 1}", total, 5, "functions are throttled", periods=2)
 
@@ -179,11 +189,10 @@ class ObservabilityStack(Stack):
             self,
             "Budget",
             budget=budgets.CfnBudget.BudgetDataProperty(
-                budget_name=f"lexigraph-{self._profile.name}",
+                budget_name=self._name,
                 budget_type="COST",
                 time_unit="MONTHLY",
                 budget_limit=budgets.CfnBudget.SpendProperty(amount=self._profile.budget, unit="USD"),
-                filter_expression=None,
                 cost_filters={"TagKeyValue": [f"user:lexigraph${self._profile.name}"]},
             ),
             notifications_with_subscribers=notifications if subscribers else None,

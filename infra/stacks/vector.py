@@ -1,7 +1,6 @@
 """Vector: an OpenSearch Serverless collection of the next generation, which costs nothing while nobody asks."""
 
 from aws_cdk import Aws, CfnOutput, RemovalPolicy, Stack
-from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_opensearchserverless as aoss
@@ -12,6 +11,8 @@ from infra.stacks.network import NetworkStack
 
 READ = ("aoss:DescribeIndex", "aoss:ReadDocument")
 WRITE = (*READ, "aoss:CreateIndex", "aoss:UpdateIndex", "aoss:WriteDocument")
+# of the collection: collections of the next generation ask for it, too, when an index is made
+MAKE = ("aoss:CreateCollectionItems", "aoss:DescribeCollectionItems")
 
 
 class VectorStack(Stack):
@@ -39,9 +40,13 @@ class VectorStack(Stack):
             standby_replicas=group.standby_replicas,
             description="Vectors and full text of Lexigraph",
         )
-        for needed in (*self._locks(network, key), group):
-            self.collection.add_resource_dependency(needed)
-        self.collection.apply_removal_policy(RemovalPolicy.RETAIN if profile.keep_data else RemovalPolicy.DESTROY)
+        needed = (*self._locks(network, key), group)
+        for resource in needed:
+            self.collection.add_resource_dependency(resource)
+        # what a collection needs cannot go while it stays; what a first deployment could not finish is in nobody's way
+        kept = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if profile.keep_data else RemovalPolicy.DESTROY
+        for resource in (self.collection, *needed):
+            resource.apply_removal_policy(kept)
         self.connection = f"aoss://{self.collection.attr_collection_endpoint}?region={Aws.REGION}"
         CfnOutput(self, "CollectionId", value=self.collection.ref)
 
@@ -56,6 +61,9 @@ class VectorStack(Stack):
         rules = [
             {"ResourceType": "index", "Resource": [f"index/{self.name}/*"], "Permission": list(WRITE if write else READ)}
         ]
+        if write:
+            whole = {"ResourceType": "collection", "Resource": [f"collection/{self.name}"], "Permission": list(MAKE)}
+            rules.append(whole)
         policy = [{"Rules": rules, "Principal": [grantee.role_arn]}]
         stack = Stack.of(grantee)
         aoss.CfnAccessPolicy(
@@ -64,17 +72,9 @@ class VectorStack(Stack):
 
     def _locks(self, network: NetworkStack, key: kms.IKey) -> list[aoss.CfnSecurityPolicy]:
         """Return the policies that a collection needs before it is made: whose key it has, from where it is reached."""
-        endpoint = aoss.CfnVpcEndpoint(
-            self,
-            "Endpoint",
-            name=self.name,
-            vpc_id=network.vpc.vpc_id,
-            subnet_ids=network.vpc.select_subnets(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED).subnet_ids,
-            security_group_ids=[network.endpoints.security_group_id],
-        )
         rule = {"ResourceType": "collection", "Resource": [f"collection/{self.name}"]}
         encryption = {"Rules": [rule], "AWSOwnedKey": False, "KmsARN": key.key_arn}
-        access = [{"Rules": [rule], "AllowFromPublic": False, "SourceVPCEs": [endpoint.ref]}]
+        access = [{"Rules": [rule], "AllowFromPublic": False, "SourceVPCEs": [network.collections.vpc_endpoint_id]}]
         return [
             aoss.CfnSecurityPolicy(self, id_, name=self.name, type=type_, policy=self.to_json_string(policy))
             for id_, type_, policy in (("Encryption", "encryption", encryption), ("Access", "network", access))
@@ -87,7 +87,7 @@ class VectorStack(Stack):
             "Group",
             name=self.name,
             generation="NEXTGEN",
-            standby_replicas="ENABLED" if profile.standby else "DISABLED",
+            standby_replicas="ENABLED",  # the next generation knows nothing else
             capacity_limits=aoss.CfnCollectionGroup.CapacityLimitsProperty(
                 max_indexing_capacity_in_ocu=profile.vector_units, max_search_capacity_in_ocu=profile.vector_units
             ),

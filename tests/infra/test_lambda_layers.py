@@ -5,13 +5,14 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from functions.invoke import EVENTS
 from infra.code import function_code
-from infra.layers import MAX_CORE_MB, MAX_FUNCTION_MB, Layer, core_of_host, layers
+from infra.layers import MAX_CORE_MB, MAX_FUNCTION_MB, Layer, _build, core_of_host, layers
 from infra.settings import PROFILES
 from tests.infra.conftest import ON_AWS
 from tests.standins.deployment import aws_deployment
@@ -52,6 +53,18 @@ def test_a_second_build_of_a_layer_is_identical(core: Layer, tmp_path: Path) -> 
     again = core_of_host(tmp_path)
     assert again.folder.name == core.folder.name
     assert _content(again.folder) == _content(core.folder)
+
+
+def test_a_build_removes_what_it_takes_the_place_of_and_nothing_that_somebody_uses(tmp_path: Path) -> None:
+    ages = {"core-host-old": 7_200, "core-host-just-used": 60, "core-3.13-old": 7_200, "parsers-3.13-old": 7_200}
+    for name, age in ages.items():
+        (tmp_path / name / "python").mkdir(parents=True)
+        os.utime(tmp_path / name, (time.time() - age,) * 2)
+
+    made = [_build("core", "host", None, built=tmp_path).folder.name for _ in range(2)]
+
+    assert made[0] == made[1]
+    assert {path.name for path in tmp_path.iterdir()} == {*ages, made[0]} - {"core-host-old"}
 
 
 @pytest.mark.parametrize("name", ["authorize", "query", "stream"])

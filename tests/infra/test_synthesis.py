@@ -1,11 +1,15 @@
 """Synthesis: clean by the rules of cdk-nag and cfn-lint, the same each time, and refusing what makes no sense."""
 
 import json
+import shutil
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from infra.layers import Layer
 from infra.settings import PROFILES
 from infra.state_machine import FUNCTIONS, definition
 from tests.infra.conftest import PROFILE_NAMES
@@ -62,8 +66,52 @@ def test_what_makes_up_a_deployment_lies_at_the_top_and_becomes_one_application(
 ) -> None:
     for name in ("cdk.json", "pyproject.toml", "README.md", "infra", "functions", "layers", "tests", "events"):
         assert (ROOT / name).exists(), name
-    stacks = {"data", "network", "graph", "vector", "layers", "ingestion", "api", "observability"}
+    stacks = {"data", "network", "graph", "vector", "ingestion", "api", "observability"}
     assert templates("dev").raw.keys() == templates("prod").raw.keys() == stacks
     assert templates("emulated").raw.keys() == stacks - {"network", "graph", "vector"}
     code = {p["Code"]["S3Key"] for p in templates("dev").functions.values()}
     assert len(code) == 1
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_no_stack_exports_what_a_release_changes(templates: Callable[[str], Templates], profile: str) -> None:
+    """CloudFormation changes no export that another stack imports: a deployment would stop there."""
+    found = templates(profile)
+    changing = ("AWS::Lambda::LayerVersion", "AWS::Lambda::Version", "AWS::ApiGateway::Deployment")
+    exported = [
+        (stack, output["Value"])
+        for stack, template in found.raw.items()
+        for output in template.get("Outputs", {}).values()
+        if "Export" in output
+    ]
+    assert exported
+    for stack, value in exported:
+        ((_, of),) = value.items()
+        name = of if isinstance(of, str) else of[0]
+        assert found.raw[stack]["Resources"][name]["Type"] not in changing, name
+
+
+def test_a_changed_layer_gives_functions_with_a_snapshot_a_new_version(tmp_path: Path) -> None:
+    if find_spec("aws_cdk") is None or shutil.which("node") is None:
+        pytest.skip("needs the CDK: make synth installs it, and Node has to be there")
+    import aws_cdk as cdk
+    from aws_cdk import aws_lambda as lambda_
+
+    from infra.constructs.function import Function, layer_versions
+
+    def versions(text: str) -> set[str]:
+        built = Layer("core", tmp_path / text)
+        (built.folder / "python").mkdir(parents=True)
+        (built.folder / "python" / "core.py").write_text(text, "utf-8")
+        context = json.loads((ROOT / "cdk.json").read_text("utf-8"))["context"]
+        app = cdk.App(context=context, outdir=str(tmp_path / f"out-{text}"))
+        stack, dev = cdk.Stack(app, "some"), PROFILES["dev"]
+        made = layer_versions(stack, dev, {"core": built})["core"]
+        code: dict[str, Any] = {"code": lambda_.InlineCode("0"), "environment": {}, "memory": 512, "seconds": 1}
+        assert Function(stack, "query", profile=dev, layers=[made], snap_start=True, **code).target
+        template = json.loads((Path(app.synth().directory) / "some.template.json").read_text("utf-8"))
+        return {name for name, r in template["Resources"].items() if r["Type"] == "AWS::Lambda::Version"}
+
+    first, second = versions("one"), versions("two")
+    assert len(first) == len(second) == 1
+    assert first != second

@@ -158,7 +158,9 @@ def test_a_firewall_stands_before_prod(templates: OF) -> None:
 
 @pytest.mark.parametrize("profile", PROFILE_NAMES)
 def test_the_gateways_own_errors_have_the_shape_of_all_others(templates: OF, profile: str) -> None:
-    for r in templates(profile).of("ApiGateway::GatewayResponse"):
+    own = templates(profile).of("ApiGateway::GatewayResponse")
+    assert own
+    for r in own:
         body = json.loads(r.properties["ResponseTemplates"]["application/json"])
         assert body.keys() == {"error", "message", "request_id"}, r.name
         assert body["request_id"] == "$context.requestId"

@@ -52,7 +52,9 @@ def test_buckets_queues_and_topics_refuse_what_comes_without_tls(templates: OF, 
 
 @pytest.mark.parametrize("profile", PROFILE_NAMES)
 def test_no_bucket_is_public_and_buckets_of_documents_keep_versions(templates: OF, profile: str) -> None:
-    for r in templates(profile).of("S3::Bucket"):
+    buckets = templates(profile).of("S3::Bucket")
+    assert {r.name for r in buckets} >= {"Documents", "Artefacts"}
+    for r in buckets:
         assert set(r.properties["PublicAccessBlockConfiguration"].values()) == {True}
         assert len(r.properties["PublicAccessBlockConfiguration"]) == 4
         if r.name != "AccessLogs":
@@ -86,12 +88,14 @@ def test_tables_can_be_restored_to_any_second_and_graphs_from_backups(templates:
 
 def test_prod_keeps_its_data_when_stacks_go_and_dev_does_not(templates: OF) -> None:
     def policies(profile: str) -> dict[str, str]:
-        kinds = ("S3::Bucket", "KMS::Key", "OpenSearchServerless::Collection", "Neptune::DBCluster")
+        vectors = ("Collection", "CollectionGroup", "SecurityPolicy")  # the first stays only where the others do
+        kinds = ("S3::Bucket", "KMS::Key", "Neptune::DBCluster", *(f"OpenSearchServerless::{kind}" for kind in vectors))
         holding = [r for kind in kinds for r in templates(profile).of(kind)]
         holding.append(templates(profile).one("DynamoDB::Table", "Registry"))
         return {f"{r.kind.split('::')[1]} {r.name}": r.deletion for r in holding}
 
-    assert policies("prod") == {name: "Snapshot" if name.startswith("Neptune") else "Retain" for name in policies("prod")}
+    ways = {"Neptune": "Snapshot", "OpenSearchServerless": "RetainExceptOnCreate"}
+    assert policies("prod") == {name: ways.get(name.split()[0], "Retain") for name in policies("prod")}
     assert set(policies("dev").values()) == {"Delete"}
     cluster = templates("prod").one("Neptune::DBCluster", "Cluster").properties
     table = templates("prod").one("DynamoDB::Table", "Registry").properties
@@ -115,7 +119,9 @@ def test_messages_wait_six_times_as_long_as_the_function_may_take_and_then_lie_w
 ) -> None:
     found = templates(profile)
     queues = {f"<{r.stack}/{r.name}>": r for r in found.of("SQS::Queue")}
-    for mapping in found.of("Lambda::EventSourceMapping"):
+    mappings = found.of("Lambda::EventSourceMapping")
+    assert mappings
+    for mapping in mappings:
         queue: Resource = queues[mapping.properties["EventSourceArn"]]
         (job,) = [j for j in found.functions if mapping.properties["FunctionName"].lower().endswith(f"/{j}>")]
         assert queue.properties["VisibilityTimeout"] >= 6 * found.functions[job]["Timeout"]
@@ -135,7 +141,10 @@ def test_messages_wait_six_times_as_long_as_the_function_may_take_and_then_lie_w
 def test_neptune_opensearch_and_s3_are_deployed_and_every_function_knows_where_they_are(templates: OF, profile: str) -> None:
     found = templates(profile)
     assert found.one("Neptune::DBCluster", "Cluster").properties["EngineVersion"] >= "1.4.6.2"  # before, MERGE was wrong
-    assert found.one("OpenSearchServerless::CollectionGroup", "Group").properties["Generation"] == "NEXTGEN"
+    group = found.one("OpenSearchServerless::CollectionGroup", "Group").properties
+    # the service refuses a group of this generation without replicas, and other capacities
+    assert (group["Generation"], group["StandbyReplicas"]) == ("NEXTGEN", "ENABLED")
+    assert set(group["CapacityLimits"].values()) <= {2, 4, 8, 16, 32, 64, 96}
     for job, properties in found.functions.items():
         told = properties["Environment"]["Variables"]
         assert told["LEXIGRAPH_GRAPH_STORE"].startswith("neptune-db://<graph/Cluster.Endpoint>"), job

@@ -30,7 +30,7 @@ def test_no_way_leads_out_of_the_network(templates: OF, profile: str) -> None:
     assert not [kind for kind in WAYS_OUT if found.has(kind)]
     assert not [r.name for r in found.of("EC2::Subnet") if r.properties.get("MapPublicIpOnLaunch")]
     services = {r.properties["ServiceName"].removeprefix("com.amazonaws.REGION.") for r in found.of("EC2::VPCEndpoint")}
-    assert services == {"s3", "dynamodb", "bedrock-runtime", "bedrock-agent-runtime"}
+    assert services == {"s3", "dynamodb", "bedrock-runtime", "bedrock-agent-runtime", "aoss-data"}
 
 
 def test_neptune_is_reached_by_our_functions_on_its_port_and_by_nobody_else(templates: OF, profile: str) -> None:
@@ -46,7 +46,6 @@ def test_neptune_is_reached_by_our_functions_on_its_port_and_by_nobody_else(temp
 def test_endpoints_are_reached_by_our_functions_over_https_and_by_nobody_else(templates: OF, profile: str) -> None:
     found = templates(profile)
     groups = {g for r in found.of("EC2::VPCEndpoint") for g in r.properties.get("SecurityGroupIds", ())}
-    groups |= {g for r in found.of("OpenSearchServerless::VpcEndpoint") for g in r.properties["SecurityGroupIds"]}
     assert groups == {"<network/Endpoints.GroupId>"}
     assert _ingress(found, "<network/Endpoints.GroupId>") == [("<network/Functions.GroupId>", 443, 443)]
     assert _ingress(found, "<network/Functions.GroupId>") == []
@@ -63,7 +62,12 @@ def test_the_collection_is_not_public_and_takes_requests_by_our_endpoint_alone(t
     found = templates(profile)
     (policy,) = json.loads(found.one("OpenSearchServerless::SecurityPolicy", "Access").properties["Policy"])
     assert policy["AllowFromPublic"] is False
-    assert policy["SourceVPCEs"] == ["<vector/Endpoint>"]
+    (source,) = policy["SourceVPCEs"]
+    (endpoint,) = [r for r in found.of("EC2::VPCEndpoint") if f"<{r.stack}/{r.name}>" == source]
+    # that of collections of the next generation, which are at on.aws; OpenSearch's own kind leads to Classic ones alone
+    assert endpoint.properties["ServiceName"] == "com.amazonaws.REGION.aoss-data"
+    assert endpoint.properties["PrivateDnsEnabled"] is True
+    assert not found.has("OpenSearchServerless::VpcEndpoint")
     name = found.one("OpenSearchServerless::Collection", "Collection").properties["Name"]
     assert [rule["Resource"] for rule in policy["Rules"]] == [[f"collection/{name}"]]
     # the policies have to be there before the collection

@@ -66,7 +66,9 @@ def test_what_breaks_silently_has_an_alarm(templates: OF, profile: str) -> None:
         for metric in r.properties.get("Metrics", ())
         for dimension in metric.get("MetricStat", {}).get("Metric", {}).get("Dimensions", ())
     }
-    assert len(throttled) == len(templates(profile).functions)
+    # what has a limit of its own is refused whenever there is more to do
+    free = {job for job, p in templates(profile).functions.items() if "ReservedConcurrentExecutions" not in p}
+    assert {value.rstrip(">").rpartition("/")[2].lower() for value in throttled} == free
 
 
 @pytest.mark.parametrize("profile", ON_AWS)
@@ -87,10 +89,47 @@ def test_the_graph_is_stopped_at_night_in_dev_alone_by_a_role_that_can_do_nothin
     assert found.may("StopRole") == {"rds:StopDBCluster": {"arn:aws:rds:REGION:ACCOUNT:cluster:<graph/Cluster>"}}
 
 
-def test_prod_has_a_second_instance_of_the_graph_and_standby_replicas_of_the_vectors(templates: OF) -> None:
-    found = templates("prod")
-    assert [r.name for r in found.of("Neptune::DBInstance")] == ["Writer", "Reader1"]
-    assert found.one("OpenSearchServerless::CollectionGroup", "Group").properties["StandbyReplicas"] == "ENABLED"
+def test_prod_has_a_second_instance_of_the_graph(templates: OF) -> None:
+    assert [r.name for r in templates("prod").of("Neptune::DBInstance")] == ["Writer", "Reader1"]
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_extraction_and_building_of_all_files_together_are_held_to_what_the_profile_reserves(
+    templates: OF, profile: str
+) -> None:
+    capped = {j: p.get("ReservedConcurrentExecutions") for j, p in templates(profile).functions.items()}
+    most = PROFILES[profile].reserve or None
+    assert {job: n for job, n in capped.items() if n} == ({"extract": most, "build": most} if most else {})
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_slow_answers_are_those_to_questions_and_no_other_route_has_figures_that_cost(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    (stage,) = found.of("ApiGateway::Stage")
+    measured = [m for m in stage.properties["MethodSettings"] if m["MetricsEnabled"]]
+    assert [(m["HttpMethod"], m["ResourcePath"]) for m in measured] == [("POST", "/~1query")]
+    alarm = found.one("CloudWatch::Alarm", "SlowAnswers").properties
+    of = {d["Name"]: d["Value"] for d in alarm["Dimensions"]}
+    assert (of["Method"], of["Resource"], alarm["ExtendedStatistic"]) == ("POST", "/query", "p95")
+    assert (of["ApiName"], of["Stage"]) == (f"lexigraph-{profile}", "<api/ApiDeploymentStagev1>")
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_names_that_hold_for_a_whole_account_name_the_region(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    name = f"lexigraph-{profile}-REGION"
+    assert found.one("CloudWatch::Dashboard", "Dashboard").properties["DashboardName"] == name
+    assert found.one("Budgets::Budget", "Budget").properties["Budget"]["BudgetName"] == name
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_the_gateways_role_for_logs_outlives_a_deployment_that_others_of_the_account_log_by(
+    templates: OF, profile: str
+) -> None:
+    found = templates(profile)
+    kept = [r for r in found.resources if r.kind == "AWS::ApiGateway::Account" or r.name == "ApiCloudWatchRole"]
+    assert len(kept) == 2
+    assert {r.deletion for r in kept} == {"Retain"}
 
 
 @pytest.mark.parametrize("profile", PROFILE_NAMES)
@@ -125,7 +164,7 @@ def test_snapshots_are_taken_of_functions_that_somebody_waits_for(templates: OF,
 def test_what_the_cost_page_counts_is_what_the_templates_have(templates: OF, profile: str) -> None:
     found = templates(profile)
     endpoints = [r for r in found.of("EC2::VPCEndpoint") if r.properties["VpcEndpointType"] == "Interface"]
-    assert len(endpoints) + len(found.of("OpenSearchServerless::VpcEndpoint")) == INTERFACE_ENDPOINTS
+    assert len(endpoints) == INTERFACE_ENDPOINTS
     assert {len(r.properties["SubnetIds"]) for r in endpoints} == {ZONES}
     assert len(found.of("CloudWatch::Alarm")) == ALARMS
     snapshots = sum(p["MemorySize"] for p in found.functions.values() if p.get("SnapStart"))

@@ -159,7 +159,12 @@ def test_who_reaches_the_stores_runs_in_the_network(templates: OF, profile: str,
     assert "neptune-db:ReadDataViaQuery" in may
     assert "aoss:APIAccessAll" in may
     assert ("neptune-db:WriteDataViaQuery" in may) is (job not in READERS)
-    assert [p for _, p in _vector_rights(found, job)]
+    given = {place[0].partition("/")[0]: set(permissions) for place, permissions in _vector_rights(found, job)}
+    assert "aoss:ReadDocument" in given["index"]
+    # a collection of the next generation makes no index for who may not make what lies in it
+    assert given.get("collection", set()) == (
+        set() if job in READERS else {"aoss:CreateCollectionItems", "aoss:DescribeCollectionItems"}
+    )
 
 
 @pytest.mark.parametrize("profile", PROFILE_NAMES)
@@ -262,7 +267,9 @@ def test_no_policy_of_a_resource_lets_anybody_in(templates: OF, profile: str) ->
 
 @pytest.mark.parametrize("profile", ON_AWS)
 def test_functions_are_called_by_services_for_resources_of_ours_only(templates: OF, profile: str) -> None:
-    for r in templates(profile).of("Lambda::Permission"):
+    permissions = templates(profile).of("Lambda::Permission")
+    assert permissions
+    for r in permissions:
         assert r.properties["Principal"].endswith(".amazonaws.com")
         assert r.properties["SourceArn"] or r.properties["SourceAccount"]
 

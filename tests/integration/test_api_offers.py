@@ -3,10 +3,12 @@
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from lexigraph.api.outcome import UPLOAD_GRACE_SECONDS, standing
+from lexigraph.ingestion.workflow import Inbox
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import Registry
 from lexigraph.storage.registry.dynamodb import DynamoDBRegistry
@@ -54,6 +56,26 @@ def test_the_job_of_an_upload_that_never_comes_fails_when_its_address_is_no_long
     registry = SqliteRegistry(f"sqlite:///{tmp_path / 'data'}")
     check_a_job_whose_file_does_not_come(api, registry)
     registry.close()
+
+
+@pytest.mark.parametrize("region", ["us-east-1", "us-west-2", "eu-central-1"])
+def test_an_offer_of_s3_is_made_and_signed_for_the_region_of_the_bucket(
+    monkeypatch: pytest.MonkeyPatch, region: str
+) -> None:
+    for name, value in {**ENVIRONMENT, "AWS_REGION": region, "AWS_DEFAULT_REGION": region}.items():
+        monkeypatch.setenv(name, value)
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"):
+        monkeypatch.delenv(name, raising=False)
+
+    offer = Inbox("s3://lexigraph-inbox").offer("default/default/flow.md", "7")
+
+    address = urlsplit(offer.url)
+    asked = {name: value for name, (value,) in parse_qs(address.query).items()}
+    regional = "" if region == "us-east-1" else f".{region}"
+    assert address.netloc == f"lexigraph-inbox.s3{regional}.amazonaws.com"
+    assert asked["X-Amz-Algorithm"] == "AWS4-HMAC-SHA256"
+    assert f"/{region}/s3/aws4_request" in asked["X-Amz-Credential"]
+    assert set(asked["X-Amz-SignedHeaders"].split(";")) == {"host", *offer.headers}
 
 
 @pytest.mark.slow

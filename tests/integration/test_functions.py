@@ -363,6 +363,49 @@ def test_who_would_wait_longer_than_the_gateway_is_told_of_the_job_in_time(tmp_p
     assert (status, told["status"]) == (202, "RUNNING")
 
 
+def test_an_ingest_asked_for_twice_is_one_job_until_the_file_changes_or_something_else_is_asked_for(api: Deployed) -> None:
+    def asked(**query: str) -> str:
+        given = {"wait": "0", **query}
+        many = {name: [value] for name, value in given.items()}
+        status, told = called(
+            "manage", event("manage.ingest", queryStringParameters=given, multiValueQueryStringParameters=many)
+        )
+        assert (status, told["status"]) == (202, "RUNNING")
+        return str(told["job_id"])
+
+    api.put(HARBOUR)
+    first = asked()
+    assert asked() == first
+    other = asked(incremental="true")
+    api.put(HARBOUR.replace("Granite", "Basalt"))
+    changed = asked(incremental="true")
+
+    assert [run["run"]["job_id"] for run in api.started()] == [first, other, changed]
+    assert len({first, other, changed}) == 3
+    bring_in(api.started()[2])
+    assert asked(incremental="true") != changed, "what is over is begun anew"
+
+
+def test_who_follows_a_job_for_longer_than_the_function_lasts_is_told_where_to_go_on(tmp_path: Path) -> None:
+    route = {"resource": "/ingest/stream", "path": "/ingest/stream", "httpMethod": "GET", "body": None}
+    with deployed(tmp_path, LEXIGRAPH_API_AUTH="gateway", LEXIGRAPH_API_FOLLOW="0.5") as api:
+        api.put(HARBOUR)
+        path = f"s3://{inbox()}/{KEY}"
+        query = {"queryStringParameters": {"path": path}, "multiValueQueryStringParameters": {"path": [path]}}
+        reply = invoke("manage", event("manage.ingest", **route, **query))
+        job = api.started()[0]["run"]["job_id"]
+
+    assert reply["statusCode"] == 200
+    assert {name.lower(): value for name, value in reply["headers"].items()}["x-job-id"] == job
+    last = json.loads(reply["body"].strip().rpartition("data: ")[2])
+    assert last == {
+        "stage": "job_continues",
+        "job_id": job,
+        "status_url": f"/jobs/{job}",
+        "events_url": f"/jobs/{job}/events?after=0",
+    }
+
+
 def test_an_estimate_reads_a_file_of_the_bucket_or_a_text(api: Deployed) -> None:
     def estimated(**body: Any) -> tuple[int, Any]:
         route = {"resource": "/estimate", "path": "/estimate", **NOTHING_ASKED}

@@ -219,7 +219,10 @@ class OpenSearchServer(LoopbackServer):
                 if fault and fault.item == len(responses):
                     raise Refusal(fault.status, "injected_exception", "so says the test")
                 found = [index.search(body) for index in self._expanded(header["index"])]
-                hits = [hit for f in found for hit in f["hits"]][: body.get("size", 10)]
+                hits = [hit for f in found for hit in f["hits"]]
+                if len(found) > 1 and set().union(*(by.values() for by in body.get("sort", ()))) == {"asc"}:
+                    hits.sort(key=lambda hit: hit["sort"])  # indexes are merged by what each is sorted by
+                hits = hits[: body.get("size", 10)]
                 total = sum(f.get("total", {"value": 0})["value"] for f in found)
                 response = {"status": 200, "timed_out": False, "_shards": {"failed": 0}}
                 responses.append({**response, "hits": {"total": {"value": total, "relation": "eq"}, "hits": hits}})

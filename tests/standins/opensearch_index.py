@@ -107,7 +107,10 @@ class Index:
         if mapping["type"] == "knn_vector":
             if not settings.get("index", {}).get("knn"):
                 raise invalid("index.knn is not set", "mapper_parsing_exception")
-            if mapping.get("method", {}).get("engine") != "faiss":
+            engine = mapping.get("method", {}).get("engine")
+            if self.generation == "nextgen" and engine is not None:
+                raise invalid("Field parameter 'engine' is not supported", "illegal_argument_exception")
+            if self.generation == "classic" and engine != "faiss":
                 raise invalid("only faiss filters while it searches", "mapper_parsing_exception")
             if "compression_level" in mapping and self.generation == "classic":
                 reason = f"unknown parameter [compression_level] on mapper [{name}] of type [knn_vector]"

@@ -7,6 +7,7 @@ from lexigraph.storage.vector.opensearch_connection import Place, parse_place
 from lexigraph.storage.vector.opensearch_schema import index_name
 
 HOST = "abc123.eu-west-1.aoss.amazonaws.com"
+NEXT = "abc123.aoss.eu-west-1.on.aws"  # of the next generation
 
 
 @pytest.fixture(autouse=True)
@@ -19,6 +20,7 @@ def no_region(monkeypatch: pytest.MonkeyPatch) -> None:
     ("connection", "place"),
     [
         (f"aoss://https://{HOST}", Place(HOST, 443, True, "eu-west-1")),
+        (f"aoss://https://{NEXT}", Place(NEXT, 443, True, "eu-west-1")),
         (f"aoss://https://{HOST}/?region=us-east-1", Place(HOST, 443, True, "us-east-1")),
         (
             f"aoss://https://{HOST}:8443?mode=server&registry=my.table-1",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.question import MAX_CHARS
@@ -27,6 +27,7 @@ KNOWN_DIMENSIONS = {
 }
 DEFAULT_RERANK_MODEL = "cohere.rerank-v3-5:0"
 DEFAULT_CROSS_ENCODER = "cross-encoder/ms-marco-MiniLM-L6-v2"
+_MAY_HOLD_KEYS = ("llm_options", "embedding_options", "usage_keys")  # no message repeats what they hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,7 @@ class Settings(BaseSettings):
     )
     api_rate: int = Field(600, ge=0, le=1_000_000, description="requests a minute and key; 0 is no limit")
     api_deadline: float = Field(60.0, gt=0, le=900, description="seconds until a request is answered with 503")
+    api_follow: float = Field(0.0, ge=0, le=900, description="seconds that /ingest/stream follows a job; 0: to its end")
     ingest_in: Literal["process", "thread"] = Field("process", description="where the server takes documents in")
     ingest_jobs: int = Field(2, ge=1, le=16, description="tenants whose documents the server takes in at the same time")
     ingest_roots: list[Path] = Field([Path()], description="folders whose files /ingest may take in (JSON list)")
@@ -176,4 +178,7 @@ def load_settings(**overrides: object) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
-        raise InvalidInput(f"setting {name} (LEXIGRAPH_{name.upper()}): {first['msg']}, got {first['input']!r}") from None
+        got = "" if name in _MAY_HOLD_KEYS else f", got {first['input']!r}"
+        raise InvalidInput(f"setting {name} (LEXIGRAPH_{name.upper()}): {first['msg']}{got}") from None
+    except SettingsError as error:  # it names the field and where it was read, and repeats no value
+        raise InvalidInput(f"settings: {error}: must be JSON") from None

@@ -73,6 +73,9 @@ class WorkflowHandover:
         while True:
             if (found := self._inbox.found(key)) is None:
                 raise NotFound("path: no such file")
+            asked["version"] = found.version_id
+            if same := self._under_way(tenant, at, asked):
+                return same
             job = self._begun(tenant, at, asked, found)
             if not (holder := job.result.get("superseded_by")):
                 return job
@@ -123,6 +126,17 @@ class WorkflowHandover:
                 self._inbox.delete(key)
             self._workflow.remove_documents(tenant, job.id, [document_id])
         return job
+
+    def _under_way(self, tenant: Tenant, at: Located, asked: Mapping[str, Any]) -> JobRecord | None:
+        """Return the job that was asked for the same, of the same version of the file, and is not over."""
+        claim = self._registry.claimed(tenant, source_id(tenant, at.namespace, at.uri))
+        if claim is None or not asked["version"]:
+            return None
+        with suppress(NotFound):
+            job = self._registry.job(tenant, claim.holder)
+            alike = job.request.get("version") == asked["version"] and _effect(job.request) == _effect(asked)
+            return job if alike and job.status == "RUNNING" else None
+        return None
 
     def _begun(self, tenant: Tenant, at: Located, asked: dict[str, Any], found: Object) -> JobRecord:
         """Start a job over a file; ``superseded_by`` in its result when another one was claimed meanwhile."""

@@ -257,7 +257,9 @@ def _client(service: str, place: Place) -> Any:
         read_timeout=20,
         max_pool_connections=CONNECTIONS,
         retries={"total_max_attempts": 1, "mode": "standard"},
-        s3={"addressing_style": "path" if place.local else "auto"},
+        # what S3 is offered for is else signed in a way that buckets of today do not take
+        signature_version="s3v4" if service == "s3" else None,
+        s3={"addressing_style": _addressing(place)},
     )
     try:
         session = boto3.session.Session(botocore_session=core_session(), region_name=place.region or None)
@@ -311,3 +313,11 @@ def _forget_inherited() -> None:
 
 
 os.register_at_fork(after_in_child=_forget_inherited)
+
+
+def _addressing(place: Place) -> str:
+    """Return how S3 is to be addressed: at AWS by the name of the bucket in its own region, which holds for offers, too."""
+    if place.local:
+        return "path"
+    elsewhere = place.endpoint or any(os.environ.get(name) for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"))
+    return "auto" if elsewhere or "." in place.name else "virtual"

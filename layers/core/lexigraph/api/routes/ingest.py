@@ -1,6 +1,8 @@
 """Taking in what is on the server: at once, or with its steps as events (E-04 to E-34)."""
 
+import math
 import os
+import time
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -101,7 +103,8 @@ async def ingest_stream(
 ) -> StreamingResponse:
     """Begin a job and replay its events from the first: ``start``, the stages, ``result``, ``done``.
 
-    A client that goes away stops nothing: the job goes on, and ``/jobs/{id}/events`` tells the rest. With
+    A client that goes away stops nothing: the job goes on, and ``/jobs/{id}/events`` tells the rest; the header
+    ``X-Job-Id`` has the id. A server that follows a job for some time only says so by a last stage ``job_continues``. With
     ``inc_rel_only`` the new chunks of a document that was taken in from ``path`` are related to others, nothing else.
     """
 
@@ -112,7 +115,9 @@ async def ingest_stream(
         return begin(service, who.tenant, path, namespace, skip, refresh_relations, checkpoint=resume)
 
     job = await service.run(work)
-    return sse.stream(lambda tell: _tell(service, who.tenant, job, tell), _error_event)
+    stream = sse.stream(lambda tell: _tell(service, who.tenant, job, tell), _error_event)
+    stream.headers["X-Job-Id"] = job.id
+    return stream
 
 
 def begin(
@@ -148,14 +153,22 @@ def _interrupted(service: Service, tenant: Tenant, request: Mapping[str, Any]) -
 
 def _tell(service: Service, tenant: Tenant, job: JobRecord, tell: sse.Tell) -> None:
     tell(sse.ServerEvent({}, name="start"))
+    until, seen = time.monotonic() + (service.settings.api_follow or math.inf), 0
     # what nobody hears keeps no thread; the job goes on
-    for event in service.jobs.events(tenant, job.id, lambda: tell.heard):
+    for event in service.jobs.events(tenant, job.id, lambda: tell.heard and time.monotonic() < until):
+        seen = event.seq
         if event.stage not in ("result", "done"):
             tell(sse.ServerEvent({"stage": event.stage, **event.data}, id=str(event.seq)))
     over = service.stores.registry.job(tenant, job.id)
+    if over.status == "RUNNING":
+        at = f"/jobs/{job.id}"
+        told = {"job_id": job.id, "status_url": at, "events_url": f"{at}/events?after={seen}"}
+        tell(sse.ServerEvent({"stage": "job_continues", **told}))
+        return
     if over.status == "FAILED":
         tell(sse.ServerEvent({"stage": "error", "error": over.reason}))
         return
+    check_any_taken(over)  # what it raises becomes the stage error
     result = dict(over.result) if RELATE in over.request else IngestReply.of(over).model_dump()
     tell(sse.ServerEvent({"stage": "result", "result": result}, name="result"))
     tell(sse.ServerEvent({"stage": "done"}))

@@ -8,7 +8,7 @@ seconds to a minute: ``visible`` asks them, and what this process wrote itself i
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import Any
 
 from lexigraph.model.errors import InvalidInput, Misconfigured
@@ -269,12 +269,29 @@ class OpenSearchVectorStore:
                     return False
         return all(version in _tagged(rows[TAGS][source]) for source, version in (tagged or {}).items())
 
-    def ids(self, tenant: Tenant, index: IndexName, source_id: str | None = None) -> list[str]:
-        """Return the ids in an index, sorted."""
+    def ids(
+        self, tenant: Tenant, index: IndexName, source_id: str | None = None, *, after: str = "", limit: int | None = None
+    ) -> list[str]:
+        """Return the ids in an index that searches find, sorted."""
         check_index(index)
         query = of_tenant(tenant) if source_id is None else of_tenant(tenant, source_id=source_id)
-        pages = self._documents.pages(self._names[index], query, ["doc_key"])
-        return sorted({row["_source"]["doc_key"] for page in pages for row in page})
+        pages = self._documents.pages(self._names[index], query, ["doc_key"], after=after, size=limit)
+        # documents come by key, and a crash may have doubled one
+        keys = (key for key, _ in groupby(row["_source"]["doc_key"] for page in pages for row in page))
+        return list(islice(keys, limit))
+
+    def sources(self, tenant: Tenant, *, after: str = "", limit: int = 1_000) -> list[str]:
+        """Return the next sources that searches find, sorted; one multi-search."""
+        places = [(every_embedding(index), "source_id") for index in INDEXES] + [(TAGS, "doc_key")]
+        body = {"query": of_tenant(tenant), "size": limit, "search_after": [after]}
+        searches = [Search(name, {**body, "sort": [{by: "asc"}], "_source": [by]}) for name, by in places]
+        lists = [
+            [row["_source"][by] for row in found["hits"]]
+            for (_, by), found in zip(places, self._collection.search(searches), strict=True)
+        ]
+        # where a list was cut, others may go on beyond it: what lies there is for the next call
+        end = min((found[-1] for found in lists if len(found) == limit), default=None)
+        return sorted({source for found in lists for source in found if end is None or source <= end})
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
         """Return the number of records by index; one that a crash has doubled counts twice until it is written again."""

@@ -28,7 +28,7 @@ _MOST_BYTES = 8 * 2**20  # of a request; the service takes 10 MiB
 _MOST_ACTIONS = 1_000
 _ONE_TRY = 35.0  # seconds: a collection wakes within 30
 _LONGEST_PAUSE = 5.0
-_HOST_REGION = re.compile(r"[a-z0-9-]+\.([a-z0-9-]+)\.aoss\.amazonaws\.com(?:\.cn)?")
+_HOST_REGION = re.compile(r"[a-z0-9-]+\.(?:([a-z0-9-]+)\.aoss\.amazonaws\.com(?:\.cn)?|aoss\.([a-z0-9-]+)\.on\.aws)")
 _REGION = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d")
 _TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _EXPECTED = "expected aoss://https://HOST[?region=REGION&mode=client|server&registry=TABLE]"
@@ -94,7 +94,7 @@ def _is_loopback(host: str) -> bool:
 
 def _region_of(host: str) -> str:
     match = _HOST_REGION.fullmatch(host)
-    return match[1] if match else os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
+    return match[1] or match[2] if match else os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +273,7 @@ class Collection:
     def _may_pass(self, error: Exception, status: Any, *, unknown_is_busy: bool) -> bool:
         if isinstance(error, self._errors.SSLError):
             return False
-        if status == 403:  # an access policy may not hold yet; once anything went well, it does
+        if status in (401, 403):  # an access policy may not hold yet; once anything went well, it does
             return not self._proven
         return not isinstance(status, int) or _passing(status) or (status == 404 and unknown_is_busy)
 
@@ -298,11 +298,11 @@ def _search_problem(answer: Json) -> str:
 
 def _refused(what: str, status: object, info: object) -> Refused:
     """Make the error for what the service said; its reasons stay inside."""
-    error = info.get("error", info) if isinstance(info, Mapping) else {}
+    error = info.get("error", info) if isinstance(info, Mapping) else info or {}
     kind = str(error.get("type", "")) if isinstance(error, Mapping) else ""
-    advice = "; check the data access policy and aoss:APIAccessAll of the role" if status == 403 else ""
+    advice = "; check the data access policy and aoss:APIAccessAll of the role" if status in (401, 403) else ""
     known = f" ({kind[:80]})" if re.fullmatch(r"[a-z_]+", kind) else ""
-    return Refused(f"OpenSearch: {what}: {status}{known}{advice}", kind, json.dumps(error))
+    return Refused(f"OpenSearch: {what}: {status}{known}{advice}", kind, json.dumps(error, default=str))
 
 
 def _line(data: Json) -> bytes:

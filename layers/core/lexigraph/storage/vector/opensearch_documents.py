@@ -79,14 +79,20 @@ class Documents:
         return mode
 
     def _create(self, name: str, index: IndexName | None) -> None:
-        mode = self._collection.place.mode
-        try:
-            self._collection.create(name, index_body(index, self._label, self._dimension, mode, precise=True))
-        except Refused as error:
-            if "compression_level" not in error.reason:
-                raise
-            # a Classic collection compresses nothing, and does not know the word
-            self._collection.create(name, index_body(index, self._label, self._dimension, mode, precise=False))
+        """Create an index as the collection takes it: a Classic one compresses nothing, a NextGen one chooses the engine."""
+        mode, asked = self._collection.place.mode, {"compression": True, "engine": True}
+        while True:
+            precise, engine = asked["compression"], asked["engine"]
+            body = index_body(index, self._label, self._dimension, mode, precise=precise, engine=engine)
+            try:
+                self._collection.create(name, body)
+            except Refused as error:
+                unknown = [word for word, is_asked in asked.items() if is_asked and word in error.reason]
+                if not unknown:
+                    raise
+                asked[unknown[0]] = False
+            else:
+                return
 
     def _probed(self, name: str) -> IdMode:
         """Write a document of no tenant under an id of ours, and take it away again."""
@@ -162,22 +168,25 @@ class Documents:
         rows = [row for found in self._collection.search(searches) for row in found["hits"]] if searches else []
         return [Found(row["_index"], row["_id"], row["_source"]["doc_key"]) for row in rows]
 
-    def pages(self, name: str, query: Json, fields: Sequence[str]) -> Iterator[list[Json]]:
-        """Yield all that matches, by key, a page at a time."""
-        after: Json = {}
+    def pages(
+        self, name: str, query: Json, fields: Sequence[str], *, after: str = "", size: int | None = None
+    ) -> Iterator[list[Json]]:
+        """Yield all that matches after a key, by key, a page of ``size`` at a time."""
+        most = _PAGE if size is None else min(size, _PAGE)
+        beyond: Json = {"search_after": [after, 0]} if after else {}  # no edition is below 0: they go down
         while True:
             body = {
                 "query": query,
-                "size": _PAGE,
+                "size": most,
                 "_source": list(fields),
                 "sort": [{"doc_key": "asc"}, {"edition": "desc"}],
             }
-            (found,) = self._collection.search([Search(name, {**body, **after})])
+            (found,) = self._collection.search([Search(name, {**body, **beyond})])
             if found["hits"]:
                 yield found["hits"]
-            if len(found["hits"]) < _PAGE:
+            if len(found["hits"]) < most:
                 return
-            after = {"search_after": found["hits"][-1]["sort"]}
+            beyond = {"search_after": found["hits"][-1]["sort"]}
 
     def _registry(self) -> IdRegistry:
         if self._ids is None:

@@ -34,10 +34,13 @@ def document_id(tenant: Tenant, key: str) -> str:
     return blake2b(len(owner).to_bytes(8, "big") + owner + own, digest_size=16).hexdigest()
 
 
-def index_body(index: IndexName | None, label: str, dimension: int, mode: IdMode | None, *, precise: bool) -> Json:
+def index_body(
+    index: IndexName | None, label: str, dimension: int, mode: IdMode | None, *, precise: bool, engine: bool = True
+) -> Json:
     """Return settings and mapping of an index, None being that of the tags.
 
-    ``precise`` asks for vectors at full precision, which a NextGen collection otherwise keeps at 1 bit a number.
+    ``precise`` asks for vectors at full precision, which a NextGen collection otherwise keeps at 1 bit a number; ``engine``
+    names the one that filters while it searches, which a NextGen collection has anyway and lets nobody name.
     Text is split where SQLite's FTS5 splits it and stemmed by the same algorithm; stop words are left out of questions, not
     out of texts, so that a question of stop words alone finds something. Names are not stemmed.
     """
@@ -51,17 +54,18 @@ def index_body(index: IndexName | None, label: str, dimension: int, mode: IdMode
         settings = {"analysis": _ANALYSIS}
     if index in VECTOR_INDEXES:
         properties["packed"] = _STORED_ONLY
-        properties["vector"] = _vector_field(dimension, precise=precise)
+        properties["vector"] = _vector_field(dimension, precise=precise, engine=engine)
         settings["index"] = {"knn": True}
     meta = {"format": FORMAT, "label": label, "dimension": dimension, "document_ids": mode or ""}
     return {"settings": settings, "mappings": {"dynamic": "strict", "_meta": meta, "properties": properties}}
 
 
-def _vector_field(dimension: int, *, precise: bool) -> Json:
-    # vectors are normalised, so that the inner product is the cosine; faiss filters while it searches
-    method = {"name": "hnsw", "engine": "faiss", "space_type": "innerproduct"}
-    parameters = {"m": 16, "ef_construction": 128}
-    field: Json = {"type": "knn_vector", "dimension": dimension, "method": {**method, "parameters": parameters}}
+def _vector_field(dimension: int, *, precise: bool, engine: bool) -> Json:
+    # vectors are normalised, so that the inner product is the cosine
+    method = {"name": "hnsw", "space_type": "innerproduct", "parameters": {"m": 16, "ef_construction": 128}}
+    field: Json = {"type": "knn_vector", "dimension": dimension, "method": method}
+    if engine:
+        method["engine"] = "faiss"
     return field | ({"compression_level": "1x"} if precise else {})
 
 

@@ -35,11 +35,16 @@ def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, d
         ({"neptune_min": "0.5"}, "1 to 128"),
         ({"neptune_min": "8", "neptune_max": "4"}, "1 to 128"),
         ({"neptune_max": "2"}, "2.5 or more"),
+        ({"neptune_max": "4.3"}, "steps of 0.5"),
+        ({"vector_units": "12"}, "2, 4, 8 or a multiple of 16"),
+        ({"vector_units": "1"}, "2, 4, 8 or a multiple of 16"),
+        ({"zones": "us-east-1a"}, "name 2 zones"),
+        ({"concurrency": "0"}, "concurrency takes 1 to 1,000"),
         ({"profile": "emulated"}, "-c data=FOLDER"),
     ],
 )
 def test_a_context_that_makes_no_sense_is_refused_with_what_to_write(context: dict[str, str], said: str) -> None:
-    with pytest.raises(ValueError, match=r"neptune|profile|expected") as refused:
+    with pytest.raises(ValueError, match=r"neptune|profile|expected|vector_units|zones|concurrency") as refused:
         profile_of(context)
     assert said in str(refused.value)
 
@@ -73,6 +78,13 @@ def test_every_task_is_tried_again_has_a_time_limit_and_what_fails_is_caught() -
         assert any("Lambda.TooManyRequestsException" in rule["ErrorEquals"] for rule in task["Retry"]), name
         assert all(rule["JitterStrategy"] == "FULL" and rule["MaxDelaySeconds"] for rule in task["Retry"]), name
         assert caught or name == "Failed", name
+
+
+def test_who_finds_no_free_environment_waits_for_hours_and_not_for_minutes() -> None:
+    for name, task, _ in tasks(definition(ARNS)["States"]):
+        (rule,) = [rule for rule in task["Retry"] if "Lambda.TooManyRequestsException" in rule["ErrorEquals"]]
+        # half of the longest pause on average, by full jitter
+        assert rule["MaxAttempts"] * rule["MaxDelaySeconds"] / 2 >= 4 * 3_600, name
 
 
 def test_what_is_caught_leads_to_the_state_that_records_the_reason_and_fails() -> None:
