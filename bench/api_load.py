@@ -242,7 +242,8 @@ def own_server(home: Path, seed: int, corpus: Path, workers: int) -> Iterator[Ta
     """Serve the index in ``home`` from processes of their own, which take documents in from the folder ``corpus``."""
     settings = Settings(data=home, cache="none", api_auth="key", api_rate=0, ingest_in="process", ingest_roots=[corpus])
     registry = RegistryFactory.for_registry(f"sqlite:///{home}")
-    secrets, keys = zip(new_key(TENANT, ["read"]), new_key(WRITER, ["read", "ingest"]), strict=True)
+    (read_secret, read_key), (write_secret, write_key) = new_key(TENANT, ["read"]), new_key(WRITER, ["read", "ingest"])
+    keys = (read_key, write_key)
     for key in keys:
         registry.add_key(key)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `lexigraph serve` starts its processes
@@ -258,7 +259,7 @@ def own_server(home: Path, seed: int, corpus: Path, workers: int) -> Iterator[Ta
             if not all(ready.acquire(timeout=SECONDS) for _ in processes):
                 raise RuntimeError("the server did not start")
             url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-            yield Target(url, secrets[0], tuple(process.pid or 0 for process in processes), secrets[1])
+            yield Target(url, read_secret, tuple(process.pid or 0 for process in processes), write_secret)
         finally:
             for process in processes:
                 process.terminate()

@@ -3,6 +3,7 @@ evidence each finds, and how many requests a question sends.
 
 python -m bench.stores
 python -m bench.stores --retriever traversal --retriever memory --questions 60
+python -m bench.stores --retriever memory --apart
 
 Neptune, OpenSearch Serverless and DynamoDB are the stand-ins of the tests, on loopback; requests are counted as they arrive
 there. Two corpora are asked: the demo's (examples/), and a made-up world (lexigraph.evaluation.made). Texts are embedded by
@@ -28,6 +29,7 @@ from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval import retrievers
 from lexigraph.retrieval.catalogue import make_retriever
+from lexigraph.retrieval.sessions import KEEP
 from lexigraph.settings import EmbeddingModel, Settings
 from lexigraph.storage.factory import (
     CacheFactory,
@@ -47,6 +49,8 @@ FIRST, LEAST_SAME = 10, 0.95
 # Texts of a hundred that may be missing: words count over all tenants of a collection, so that places change both ways.
 MOST_LOST = 2
 CALL_MS = 10
+BEGAN, A_MINUTE = 1_000_000.0, 60.0  # seconds
+SESSION = 10  # questions
 WORDS = EmbeddingModel("words", WordEmbedder.dimension)
 STORES = ("vector", "graph", "registry")
 # What a question may send at most to each of STORES. Multihop goes three hops; the texts it shows are one more to vectors,
@@ -166,18 +170,31 @@ class Sides:
         tables = sum(self._tables.calls.values())
         return Counter(vector=len(self._collection.requests), graph=len(self._neptune.calls), registry=tables)
 
-    def compare(self, corpus: Corpus, name: str) -> Row:
-        """Ask one retriever all questions, in both."""
-        row = Row(corpus.name, name)
-        for asked in corpus.questions:
-            there, before = ask(name, self.sqlite, corpus.tenant, asked.question), self.requests()
-            here = ask(name, self.aws, corpus.tenant, asked.question)
+    def compare(self, corpus: Corpus, name: str, *, apart: bool = False) -> Row:
+        """Ask one retriever all questions, in both.
+
+        With ``memory`` they come a minute apart, ``SESSION`` a session, and AWS is told first what SQLite has shown there,
+        so that both answer with the same in mind; ``apart``: each goes on from what it showed itself.
+        """
+        row, shown, tenant = Row(corpus.name, name), list[tuple[str, ...]](), corpus.tenant
+        for number, asked in enumerate(corpus.questions):
+            first = number - number % SESSION
+            session, now = f"from {first}", BEGAN + A_MINUTE * number
+            there = ask(self.sqlite, name, tenant, asked.question, session, now)
+            if name == "memory" and not apart:
+                session = f"{session} to {number}"
+                for earlier in range(first, number):
+                    at = BEGAN + A_MINUTE * earlier
+                    self.aws.registry.touch(tenant, session, shown[earlier], at, keep_seconds=KEEP)
+            before = self.requests()
+            here = ask(self.aws, name, tenant, asked.question, session, now)
             row.add(asked, here, there, self.requests() - before)
+            shown.append(there.ids)
         return row
 
 
-def ask(name: str, stores: Stores, tenant: Tenant, text: str, session: str = "default") -> Found:
-    """Ask one question of the retriever called ``name``, one of ``BUDGETS``; only ``memory`` has sessions."""
+def ask(stores: Stores, name: str, tenant: Tenant, text: str, session: str = "default", now: float = BEGAN) -> Found:
+    """Ask one question of the retriever called ``name``, one of ``BUDGETS``; only ``memory`` has a session and a time."""
     models: dict[str, Any] = {"embedder": WordEmbedder(), "settings": Settings()}
     question, graph, vectors = Question.of(text), stores.graph, stores.vectors
     if name == "multihop-query":
@@ -188,7 +205,7 @@ def ask(name: str, stores: Stores, tenant: Tenant, text: str, session: str = "de
         context = articles.find(text, models["embedder"])
         return _found(context, [(s["section_id"], s["content"]) for s in context.sections])
     if name == "memory":
-        memory = retrievers.RecallRetriever(graph, vectors, stores.registry, clock=lambda: 1_000_000.0, **models)
+        memory = retrievers.RecallRetriever(graph, vectors, stores.registry, clock=lambda: now, **models)
         recalled = memory.retrieve(tenant, question, session_id=session)
         return _found(recalled, [(n.key, n.description) for n in recalled.nodes])
     results = make_retriever(name, graph, vectors, **models).retrieve(tenant, question)
@@ -250,6 +267,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=500, help="questions about the made-up world (default 500)")
     parser.add_argument("--documents", type=int, default=200, help="documents of the made-up world (default 200)")
     parser.add_argument("--seed", type=int, default=1, help="the same seed makes the same world (default 1)")
+    parser.add_argument("--apart", action="store_true", help="memory: each side goes on from what it showed itself")
     given = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -257,7 +275,7 @@ def main() -> None:
         with both_sides(Path(folder), corpora) as sides:
             for name in given.retriever or BUDGETS:
                 for corpus in corpora:
-                    rows.append(sides.compare(corpus, name))
+                    rows.append(sides.compare(corpus, name, apart=given.apart))
                     print(rows[-1], file=sys.stderr)
     print(agreement(rows), calls(rows), sep="\n\n")
     sys.exit(not all(row.good for row in rows))

@@ -3,12 +3,12 @@
 import io
 import json
 import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 import pytest
 from rich.console import Console
 
+from lexigraph.api.schemas.documents import DocumentReply
 from lexigraph.cli.checks import without_secrets
 from lexigraph.cli.demo import QUESTIONS
 from lexigraph.cli.doctor import check_variables, setting_rows
@@ -29,10 +30,12 @@ from lexigraph.ingestion.events import Event
 from lexigraph.model import errors
 from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.catalogue import RetrieverName
+from lexigraph.retrieval.semantic_args import SemanticArgs
 from lexigraph.settings import Settings
 from lexigraph.storage.graph.sqlite_schema import VERSION
 from tests.e2e.commandline import Outcome, apart, begin, here
 from tests.standins.llm_server import ScriptedLLMServer
+from tests.waiting import eventually
 from tests.workers import write_corpus
 
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
@@ -87,6 +90,7 @@ def test_the_version_is_that_of_the_package() -> None:
         (["documents", "rm", "a.md", "--all"], "name the documents to remove"),
         (["query", "Why?", "--json", "--stream"], "--stream and --json exclude each other"),
         (["query", "Why?", "--limit", "5", "--max-search-results", "5"], "say the same"),
+        (["query", "Why?", "--retriever", "telepathy"], "Invalid value for '--retriever': 'telepathy' is not one of"),
         (["query", "Why?", "--vss-top-k", "many"], "--vss-top-k: 'many' is not INTEGER"),
         (["retrieve", "Why?", "--filter", "year"], "filter 'year' is not 'KEY OPERATOR VALUE'"),
         (["stats", "--set", "colour=red"], "--set 'colour=red': expected NAME=VALUE"),
@@ -279,8 +283,10 @@ def test_every_exit_code_and_retrieval_parameter_is_in_the_documentation() -> No
     told = DOCS.read_text()
     for code, meaning in MEANINGS.items():
         assert f"| {code.value} | {meaning} |" in told
-    for field in fields(TraversalArgs):
-        assert f"| `--{field.name.replace('_', '-')}` |" in told
+    defaults = dict(re.findall(r"^\| `--([a-z0-9-]+)` \|.*\| (.*) \|$", told, re.MULTILINE))
+    for field in (*fields(TraversalArgs), *fields(SemanticArgs)):
+        shown = {True: "yes", False: "no"}[field.default] if isinstance(field.default, bool) else str(field.default)
+        assert shown in defaults[field.name.replace("_", "-")].replace(",", "").split(), field.name
 
 
 def test_doctor_says_where_a_setting_comes_from_and_masks_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -390,6 +396,16 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return World(folder, apart("--data", "data", "ingest", "files", "--json", "--no-progress", cwd=folder))
 
 
+def alike(one: Any, other: Any) -> bool:
+    """Tell whether two pieces of JSON have the same fields, those that go by the data left out."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        names = one.keys() - {"metadata", "parts", "timings", "calls"}
+        return one.keys() == other.keys() and all(alike(one[name], other[name]) for name in names)
+    if isinstance(one, list) and isinstance(other, list):
+        return not one or not other or alike(one[0], other[0])
+    return type(one) is type(other)
+
+
 @pytest.mark.slow
 class TestDatabase:
     """One ingest, then every command on it; what changes the database does so in a copy."""
@@ -401,6 +417,13 @@ class TestDatabase:
         assert (report["documents_new"], report["documents_unchanged"], report["chunks_failed"]) == (4, 0, 0)
         assert report["failures"] == [{"uri": "files/empty.md", "reason": "is empty"}]
         assert report["statements_created"] >= 6
+
+    def test_the_json_of_the_documentation_has_the_fields_that_are_printed(self, world: World) -> None:
+        shown = re.findall(r"^\$ lexigraph ([^\n]+ --json)\n(\{.+?^\})$", DOCS.read_text(), re.MULTILINE | re.DOTALL)
+        assert {command.split()[0] for command, _ in shown} == {"ingest", "query", "documents"}
+        for command, printed in shown:
+            told = world.run(*shlex.split(command.replace("examples/corpus", "files")))
+            assert alike(json.loads(printed), told.json), command
 
     def test_a_second_ingest_calls_no_model(self, world: World) -> None:
         told = world.run("ingest", "files", "--no-progress")
@@ -529,6 +552,7 @@ class TestDatabase:
         listed = world.run("documents", "list", "--json").json["documents"]
         assert [d["title"] for d in listed] == ["Harbour Office", "Lighthouse Database", "Mira Holm", "Tove Lund"]
         assert {d["state"] for d in listed} == {"READY"}
+        assert {frozenset(d) for d in listed} == {frozenset(DocumentReply.model_fields)}
         assert not world.run("documents", "list", "--json", "--namespace", "other").json["documents"]
 
     @pytest.mark.parametrize("name", ["files/people.jsonl#mira", "mira", "people.jsonl#mira"])
@@ -619,7 +643,7 @@ class TestDatabase:
     def test_an_interrupted_ingest_says_so_and_is_finished_by_the_next(self, tmp_path: Path) -> None:
         write_corpus(tmp_path / "files", 120, "a")
         with begin("--data", "data", "ingest", "files", cwd=tmp_path) as process:
-            wait_until(lambda: (tmp_path / "data" / "graph.sqlite").exists())
+            eventually((tmp_path / "data" / "graph.sqlite").exists)
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=120)
         assert (process.returncode, out) == (ExitCode.INTERRUPTED, "")
@@ -634,13 +658,6 @@ def copied(world: World, folder: Path) -> World:
     shutil.copytree(world.folder / "data", folder / "data")
     (folder / "files").symlink_to(world.folder / "files")
     return World(folder, world.first)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ import pytest
 
 from tests.e2e.commandline import begin, here
 from tests.laptop import write_pages
+from tests.waiting import eventually
 
 SECONDS = 120.0
 NAMES = ("Tove Lund", "Mira Holm", "Ines Calloway", "Agnes Lorwright", "Bruno Velmond")
@@ -40,15 +41,6 @@ class Server:
     def until(self, job_id: str, *statuses: str) -> dict[str, Any]:
         """Return the job when it has one of these statuses."""
         return eventually(lambda: self.client.get(f"/jobs/{job_id}").json(), lambda job: job["status"] in statuses)
-
-
-def eventually(ask: Any, good: Any) -> Any:
-    """Ask again until the answer is good."""
-    deadline = time.monotonic() + SECONDS
-    while not good(answer := ask()):
-        assert time.monotonic() < deadline, answer
-        time.sleep(0.05)
-    return answer
 
 
 @contextmanager

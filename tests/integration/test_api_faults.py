@@ -29,6 +29,7 @@ from tests.models import WordEmbedder
 from tests.server import Api, LaptopService, serving
 from tests.standins.llm_server import Reply, ScriptedLLMServer, refused
 from tests.standins.loopback import LoopbackServer
+from tests.waiting import eventually
 
 PAGES = {
     "Tidewater": "Tidewater is owned by the Heron Team.\n\nTidewater runs on Neptune since 2019.",
@@ -379,9 +380,7 @@ def test_a_store_that_another_process_writes_to_for_long_hinders_writers_only(tm
             assert client.post("/retrieve/traversal", json={"question": QUESTION}).json()["results"]
             assert client.get("/documents").json()["documents"]
             writer.communicate(b"\n", timeout=30)
-        deadline = time.monotonic() + 30
-        while client.post("/ingest", json={"path": "corpus"}).status_code not in (200, 202):
-            assert time.monotonic() < deadline
+        eventually(lambda: client.post("/ingest", json={"path": "corpus"}).status_code, lambda code: code in (200, 202))
 
 
 def test_a_folder_that_cannot_be_written_refuses_uploads_and_goes_on_answering() -> None:

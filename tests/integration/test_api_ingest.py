@@ -1,7 +1,6 @@
 """Taking documents in over HTTP: at once, as events, by upload; and what is there afterwards."""
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 
 from tests.laptop import write_pages
 from tests.server import Api, laptop_api
+from tests.waiting import eventually
 
 FLOW = {
     "Flow": "The approval flow begins at the desk of Tove Lund.\n\nMira Holm signs what Tove Lund approves.",
@@ -89,14 +89,21 @@ def test_a_job_that_fails_ends_the_stream_with_an_error_event(api: Api, tmp_path
     assert [name for name, _ in told].count("result") == 0
 
 
+@pytest.mark.requirement("E-17")
+def test_a_stream_that_can_take_in_nothing_ends_as_the_ingest_does(api: Api, tmp_path: Path) -> None:
+    (tmp_path / "torn.pdf").write_bytes(b"no pdf")
+    client = api.client()
+    told = events(client.get("/ingest/stream", params={"path": "torn.pdf"}))
+    refused = client.post("/ingest", json={"path": "torn.pdf"}).json()["message"]
+    assert told[-1] == ("", {"stage": "error", "error": refused})
+    assert [name for name, _ in told].count("result") == 0
+
+
 def test_a_client_that_goes_away_stops_nothing(api: Api) -> None:
     client = api.client()
     with client.stream("GET", "/ingest/stream", params={"path": "corpus"}) as reply:
         next(reply.iter_raw())
-    deadline = time.monotonic() + 30
-    while client.get("/jobs").json()["jobs"][0]["status"] == "RUNNING":
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    eventually(lambda: client.get("/jobs").json()["jobs"][0]["status"], lambda status: status != "RUNNING")
     assert len(client.get("/documents").json()["documents"]) == 2
 
 
@@ -240,11 +247,8 @@ def test_an_ingest_that_takes_longer_than_one_waits_answers_202_and_a_job(api: A
     assert reply.status_code in (200, 202)
     told = reply.json()
     assert told["status_url"] == f"/jobs/{told['job_id']}"
-    deadline = time.monotonic() + 30
-    while client.get(told["status_url"]).json()["status"] == "RUNNING":
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    assert client.get(told["status_url"]).json()["status"] == "SUCCEEDED"
+    status = eventually(lambda: client.get(told["status_url"]).json()["status"], lambda status: status != "RUNNING")
+    assert status == "SUCCEEDED"
 
 
 def test_taking_in_needs_the_scope_for_it(api: Api) -> None:

@@ -4,7 +4,7 @@ import logging
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from threading import Event
@@ -29,6 +29,7 @@ from tests.laptop import open_laptop
 from tests.models import WordEmbedder
 from tests.server import serving
 from tests.standins.llm_server import ScriptedLLMServer, said
+from tests.waiting import eventually
 
 SECONDS = 30.0
 MINE = Tenant("default")
@@ -76,13 +77,6 @@ def send(service: Service, name: str) -> tuple[JobRecord, Path]:
     return job, Path(job.request["upload"]["path"])
 
 
-def until_gone(path: Path) -> None:
-    deadline = time.monotonic() + SECONDS
-    while path.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def test_two_servers_do_each_job_once_and_leave_each_other_s_files(service: ServiceOf) -> None:
     sent = [send(service, f"{n}.txt") for n in range(3)]
     assert service.jobs.wait(MINE, sent[0][0].id, 0.2).status == "RUNNING"
@@ -101,11 +95,11 @@ def test_two_servers_do_each_job_once_and_leave_each_other_s_files(service: Serv
     helper.go.set()
     for job, path in sent[1:]:
         assert other.wait(MINE, job.id, SECONDS).status == "SUCCEEDED"
-        until_gone(path)
+        eventually(path.exists, lambda there: not there)
     assert sent[0][1].is_file()
     service.worker.go.set()
     assert service.jobs.wait(MINE, sent[0][0].id, SECONDS).status == "SUCCEEDED"
-    until_gone(sent[0][1])
+    eventually(lambda: not sent[0][1].exists())
     assert (service.worker.seen, helper.seen) == ([str(sent[0][1])], [str(path) for _, path in sent[1:]])
     other.close()
     registry.close()
@@ -156,16 +150,18 @@ def test_a_job_that_was_over_before_its_turn_is_not_done_again(service: ServiceO
     assert service.stores.registry.job(MINE, second.id).result == {"by": "another"}
 
 
-def test_a_job_that_lost_its_store_is_tried_again_when_the_store_is_back(service: ServiceOf, tmp_path: Path) -> None:
+def test_a_job_that_lost_its_store_is_tried_again_when_the_store_is_back(
+    service: ServiceOf, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     job, path = send(service, "a.txt")
     assert service.jobs.wait(MINE, job.id, 0.2).status == "RUNNING"
     store, away = tmp_path / "registry.sqlite", tmp_path / "away.sqlite"
     store.rename(away)
     service.worker.go.set()
-    time.sleep(0.3)
+    eventually(lambda: "was interrupted and is tried again" in caplog.text)
     away.rename(store)
     assert service.jobs.wait(MINE, job.id, SECONDS).status == "SUCCEEDED"
-    until_gone(path)
+    eventually(path.exists, lambda there: not there)
     assert service.worker.seen == [str(path)] * 2
 
 
@@ -215,21 +211,14 @@ def path_request(path: str, namespace: str = "default", *, incremental: bool = F
     return ingest_request([path], namespace, incremental=incremental)
 
 
-def until(met: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not met():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def test_a_tenant_with_many_jobs_lets_the_others_go_between(tmp_path: Path) -> None:
     jobs, worker = beginning(tmp_path, at_once=1)
     begun = [jobs.begin(A, path_request("/a0"))]
-    until(lambda: worker.seen == ["/a0"])
+    eventually(lambda: worker.seen == ["/a0"])
     waiting = ((A, "/a1"), (A, "/a2"), (A, "/a3"), (B, "/b0"), (B, "/b1"), (C, "/c0"))
     begun += [jobs.begin(tenant, path_request(path)) for tenant, path in waiting]
     worker.go.set()
-    until(lambda: len(worker.seen) == len(begun))
+    eventually(lambda: len(worker.seen) == len(begun))
     assert worker.seen == ["/a0", "/b0", "/c0", "/a1", "/b1", "/a2", "/a3"]
     jobs.close()
 
@@ -238,11 +227,11 @@ def test_a_long_job_of_a_tenant_holds_up_that_tenant_only(tmp_path: Path) -> Non
     jobs, worker = beginning(tmp_path, at_once=3)
     for tenant, path in ((A, "/a0"), (A, "/a1"), (B, "/b0")):
         jobs.begin(tenant, path_request(path))
-    until(lambda: len(worker.at_work) == 2)
+    eventually(lambda: len(worker.at_work) == 2)
     time.sleep(0.1)
     assert sorted(worker.at_work) == [A, B]
     worker.go.set()
-    until(lambda: len(worker.seen) == 3)
+    eventually(lambda: len(worker.seen) == 3)
     jobs.close()
 
 
@@ -254,15 +243,15 @@ def test_an_ingest_that_is_under_way_is_joined_by_the_same_one(tmp_path: Path) -
     corpus = str(tmp_path / "corpus")
     time.sleep(0.2)  # the clock of files
     first = jobs.begin(A, path_request(corpus))
-    until(lambda: worker.at_work == [A])
+    eventually(lambda: worker.at_work == [A])
     assert jobs.begin(A, path_request(corpus)).id == first.id
     waiting = jobs.begin(A, path_request(corpus, "other"))
     assert jobs.begin(A, path_request(corpus, "other")).id == waiting.id
     others = [jobs.begin(B, path_request(corpus)), jobs.begin(A, path_request(corpus, incremental=True))]
     assert len({first.id, waiting.id, *(job.id for job in others)}) == 4
     worker.go.set()
-    until(lambda: all(jobs.wait(A, job.id, 0).status == "SUCCEEDED" for job in (first, waiting)))
-    until(lambda: len(worker.seen) == 4)
+    eventually(lambda: all(jobs.wait(A, job.id, 0).status == "SUCCEEDED" for job in (first, waiting)))
+    eventually(lambda: len(worker.seen) == 4)
     assert jobs.begin(A, path_request(corpus)).id != first.id
     jobs.close()
 
@@ -276,7 +265,7 @@ def test_an_ingest_whose_files_have_changed_since_it_was_asked_for_is_begun_agai
     older.write_text("Tove Lund signs.")
     time.sleep(0.2)
     first = jobs.begin(A, path_request(str(corpus)))
-    until(lambda: worker.at_work == [A])
+    eventually(lambda: worker.at_work == [A])
     time.sleep(0.2)
     match change:
         case "written":
@@ -342,7 +331,7 @@ def test_processes_take_in_two_tenants_at_once(tmp_path: Path) -> None:
         )
         service = Service(settings)
         long = service.jobs.begin(A, path_request(str(tmp_path / "long.md")))
-        until(lambda: bool(model.requests))
+        eventually(lambda: bool(model.requests))
         short = service.jobs.begin(B, path_request(str(tmp_path / "short.md")))
         assert service.jobs.wait(B, short.id, SECONDS).status == "SUCCEEDED"
         assert service.jobs.wait(A, long.id, 0).status == "RUNNING"

@@ -18,6 +18,7 @@ from tests.integration.test_api_ingest import events
 from tests.laptop import write_pages
 from tests.server import SECONDS, Api, laptop_api
 from tests.standins.llm_server import ScriptedLLMServer, said
+from tests.waiting import eventually
 
 PAGES = {
     "Tidewater": "Tidewater is owned by the Heron Team.\n\nTidewater runs on Neptune since 2019.",
@@ -254,6 +255,11 @@ def test_a_bad_field_is_named(api: Api, change: dict[str, Any], field: str) -> N
             '{"question": "Who?", "filters": {"key": "year", "operator": "~", "value": 1}}',
             "filters.operator: must be one of ==, !=, <, <=, >, >=, in, not_in",
         ),
+        ("/query", '{"quesiton": "Who?"}', "the body: unknown parameter 'quesiton'; did you mean 'question'? Known: "),
+        ("/query", '{"question": "Who?", "Retriever": "hybrid"}', "did you mean 'retriever'?"),
+        ("/query", '{"question": "Who?", "context": [{"text": "a", "ids": "b"}]}', "context.0: unknown parameter 'ids'"),
+        ("/query", '{"question": "Who?", "filters": {"key": "a", "valeu": 1}}', "filters: unknown parameter 'valeu'"),
+        ("/ingest", '{"pth": "."}', "did you mean 'path'? Known: path, namespace"),
     ],
 )
 def test_what_a_body_must_be_is_said_with_the_limit(api: Api, path: str, content: str | bytes, told: str) -> None:
@@ -537,10 +543,7 @@ def test_long_estimates_keep_no_question_waiting_and_end_in_time(tmp_path: Path)
         client = api.client()
         assert client.post("/ingest", json={"path": "corpus"}).status_code == 200
         asked = [pool.submit(client.post, "/estimate", json=body) for _ in range(3)]
-        deadline = time.monotonic() + SECONDS
-        while not readers():
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        eventually(readers)
         assert len(readers()) == 1
         assert client.post("/retrieve/traversal", json={"question": QUESTION}).status_code == 200
         assert not any(estimated.done() for estimated in asked)

@@ -1,5 +1,6 @@
 """Names of a request beside its JSON: what a route does not declare is refused, as unknown fields of a body are."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from fastapi import Request, params
@@ -18,6 +19,9 @@ async def only_declared(request: Request) -> None:
         query |= {field.alias for field in each.query_params}
         form |= {field.alias for field in each.body_params if isinstance(field.field_info, params.Form)}
     _check(request.query_params, query, form, "a field of the form, not of the query")
+    for name, times in Counter(name for name, _ in request.query_params.multi_items()).items():
+        if times > 1:  # the framework would take the last
+            raise InvalidInput(f"{name}: is given {times} times; give it once")
     if form and request.headers.get("content-type", "").startswith("multipart/form-data"):  # another is refused as such
         _check(await request.form(), form, query, "of the query, not a field of the form")  # read before, and kept
 

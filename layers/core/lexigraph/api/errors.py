@@ -201,6 +201,8 @@ def first_problem(problems: Sequence[Mapping[str, Any]]) -> str:
         return f"{place}: must be one of {', '.join(types)}"
     if first["type"] == "string_pattern_mismatch":
         said = _PATTERNS.get(first["ctx"]["pattern"], said)
+    if said.startswith("Expected UploadFile"):
+        said = "must be a file, with its name"
     if first["type"] == "json_invalid":
         return f"the body is no JSON: {(first.get('ctx') or {}).get('error', said)}"
     # an error of the core names its field itself

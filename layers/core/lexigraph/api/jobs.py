@@ -104,7 +104,10 @@ class ProcessWorker:
             if self._closed:
                 return None
             process, self._idle = self._idle, None
-            if process is None or process.poll() is not None:
+            if process is not None and process.poll() is not None:  # it has died meanwhile
+                self._all.discard(process)
+                process = None
+            if process is None:
                 process = self._started()
                 self._all.add(process)
             return process

@@ -4,6 +4,7 @@ import asyncio
 import re
 import secrets
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 
 from fastapi import Request
@@ -11,9 +12,12 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, mod
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lexigraph.api.errors import MAX_DEPTH, ApiError, answer_error, ending
+from lexigraph.retrieval.args import check_names
 
 MAX_BODY_BYTES = 1_000_000
 MAX_VALUES = 20_000
+_NAME_CHARS = 80  # of what was sent, in a message
+_NAMES = 50  # unknown ones of a body that are compared with those that are known
 _LAST_WORDS_SECONDS = 1.0
 
 
@@ -29,7 +33,15 @@ class Body(BaseModel):
     @classmethod
     def _is_reasonable(cls, given: Any) -> Any:
         checked(given)
-        return {name: _as_whole(value) for name, value in given.items()} if isinstance(given, dict) else given
+        if not isinstance(given, dict):
+            return given
+        # the framework neither tells the nearest name nor lists those that are known
+        names = [name[:_NAME_CHARS] for name in given if name not in cls.model_fields][:_NAMES]
+        if any(field.is_required() and name not in given for name, field in cls.model_fields.items()):
+            # perhaps it is misspelt; else that it is missing says more
+            names = [name for name in names if get_close_matches(name, cls.model_fields, n=1)]
+        check_names(dict.fromkeys(names), tuple(cls.model_fields))
+        return {name: _as_whole(value) for name, value in given.items()}
 
 
 class Reply(BaseModel):

@@ -29,6 +29,7 @@ from lexigraph.api.service import Service
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import parse_filter
 from lexigraph.model.question import Question
+from lexigraph.retrieval.args import check_names
 from lexigraph.retrieval.catalogue import RETRIEVERS
 from lexigraph.retrieval.recall_args import recall_query
 
@@ -45,6 +46,7 @@ _TOOLS = {
 Question_ = Annotated[str, Field(min_length=1, max_length=4_000, description="in natural language")]
 Most = Annotated[int, Field(ge=1, le=100, description="results at most")]
 Filters = Annotated[dict[str, Any] | None, Field(description="on metadata: {key, operator, value}")]
+_NAME_CHARS = 80  # of what was sent, in a message
 WhoAsks = Callable[[Context[Any, Any]], Principal]
 
 
@@ -68,6 +70,7 @@ class _Tool(Tool):
     def _read(self, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
             given = checked(self.fn_metadata.pre_parse_json(arguments))
+            check_names({name[:_NAME_CHARS]: None for name in given}, tuple(self.fn_metadata.arg_model.model_fields))
             return self.fn_metadata.arg_model.model_validate(given).model_dump_one_level()
         except ValidationError as error:
             problem = _problem(error)

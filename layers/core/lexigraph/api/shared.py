@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from lexigraph.api.auth import take_token
 from lexigraph.api.caches import Key
 from lexigraph.inference.protocols import FloatArray
 from lexigraph.model.errors import StoreUnavailable
@@ -67,15 +68,13 @@ class Shared:
         """Take a token as :class:`~lexigraph.api.auth.RateLimit` does, from a bucket that all processes take from."""
         if rate <= 0:
             return 0.0
-        each = rate / 60
         with self._database.write() as c:
             now = self._clock()
             c.execute("DELETE FROM buckets WHERE since < ?", (now - 60,))  # full again
             found = c.execute("SELECT left, since FROM buckets WHERE key = ?", (key,)).fetchone()
-            left, since = found or (float(rate), now)
-            left = min(float(rate), left + (now - since) * each)
-            c.execute(_TAKE, (key, left - 1 if left >= 1 else left, now))
-        return 0.0 if left >= 1 else (1 - left) / each
+            bucket, wait = take_token(found, rate, now)
+            c.execute(_TAKE, (key, *bucket))
+        return wait
 
     def close(self) -> None:
         """Close the file."""

@@ -7,6 +7,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -87,7 +88,7 @@ def _format(connection: str, name: str) -> str:
 
     for path in sorted(embedded_folder(connection).glob(f"{name}*.sqlite")):
         try:
-            with sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True) as database:
+            with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
                 return f", format {database.execute('PRAGMA user_version').fetchone()[0]}"
         except sqlite3.Error:
             break

@@ -94,4 +94,5 @@ def _usage_or_bug(error: Exception, verbose: bool) -> int:
         )
     context = getattr(error, "ctx", None)
     hint = f" (see {context.command_path} --help)" if context else ""
-    return _complain(f"error: {show().rstrip('.')}{hint}", ExitCode.INVALID)
+    told = show().rstrip(".").replace("Value error, ", "")  # what a library puts before the words of a check
+    return _complain(f"error: {told}{hint}", ExitCode.INVALID)

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_origin
 
 import typer
 from rich.console import Console
@@ -83,7 +83,7 @@ def require_database(settings: Settings) -> None:
 
 
 def assignments(pairs: Sequence[str]) -> dict[str, object]:
-    """Read ``NAME=VALUE`` pairs; objects are given as JSON. Raise ``InvalidInput`` for a name that is no setting."""
+    """Read ``NAME=VALUE`` pairs; objects and lists are given as JSON. Raise ``InvalidInput`` for a name of no setting."""
     found: dict[str, object] = {}
     for pair in pairs:
         name, equals, raw = pair.partition("=")
@@ -91,7 +91,7 @@ def assignments(pairs: Sequence[str]) -> dict[str, object]:
         if not equals or name not in Settings.model_fields:
             raise InvalidInput(f"--set {pair[:80]!r}: expected NAME=VALUE with one of {', '.join(Settings.model_fields)}")
         value: Any = raw
-        if raw.lstrip().startswith("{"):
+        if get_origin(Settings.model_fields[name].annotation) in (dict, list):
             try:
                 value = json.loads(raw)
             except ValueError as error:

@@ -101,7 +101,7 @@ def measure(
         len(corpus),
         round(seconds, 2),
         round(counts["statements"] / seconds, 1),
-        round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2), 1),
+        peak_resident_mb(),
         round(size_of(folder) / 1e6, 1),
     )
 
@@ -116,6 +116,11 @@ def open_folder(folder: Path) -> Stores:
         RegistryFactory.for_registry(connection),
         NoCache(),
     )
+
+
+def peak_resident_mb() -> float:
+    """Return the most memory, in MB, that this process has had resident."""
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2), 1)
 
 
 def size_of(folder: Path) -> int:

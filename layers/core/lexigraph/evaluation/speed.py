@@ -8,9 +8,7 @@ import json
 import multiprocessing
 import os
 import random
-import resource
 import statistics
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from lexigraph.evaluation.build import TENANT, BuildFigures, measure, open_folder, size_of
+from lexigraph.evaluation.build import TENANT, BuildFigures, measure, open_folder, peak_resident_mb, size_of
 from lexigraph.evaluation.generated import GeneratedCorpus, WordVectors
 from lexigraph.evaluation.sizes import GRAPH, part_sizes, parts_for, read_by
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
@@ -307,4 +305,4 @@ def _peak_mb() -> float:
         for line in Path("/proc/self/status").read_text("ascii").splitlines():
             if line.startswith("VmHWM:"):
                 return round(int(line.split()[1]) / 1024, 1)
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2), 1)
+    return peak_resident_mb()

@@ -15,6 +15,7 @@ from lexigraph.inference.vectors import unit_rows
 from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailable
 
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
+_SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 
 
 class LlamaIndexLLM:
@@ -156,9 +157,9 @@ def _maker(dotted: str, options: Mapping[str, Any], setting: str) -> Callable[[]
             raise ModelUnavailable(f"llama-index:{dotted}: {module} has no class {name}") from None
         try:
             return made(**options)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # a class raises what it likes, and what it repeats may be a key
             keys = ", ".join(options) or "none given"
-            raise ModelUnavailable(f"llama-index:{dotted}: {_brief(error)}; check {setting} ({keys})") from error
+            raise ModelUnavailable(f"llama-index:{dotted}: {_told(error, options)}; check {setting} ({keys})") from None
 
     return make
 
@@ -201,5 +202,15 @@ def _kind(error: Exception) -> str:
     return type(error).__name__ + (f" ({', '.join(told)})" if told else "")
 
 
-def _brief(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+def _told(error: Exception, options: Mapping[str, Any]) -> str:
+    """Return what a class says of the options it was given, without any that is a secret."""
+    from pydantic import ValidationError
+
+    said = f"{type(error).__name__}: {error}"
+    if isinstance(error, ValidationError):  # which repeats all that was given
+        found = error.errors(include_input=False, include_context=False, include_url=False)
+        said = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found)
+    for name, value in options.items():
+        if isinstance(value, str) and value and _SECRET.search(name):
+            said = said.replace(value, "***")
+    return " ".join(said.split())[:300]
