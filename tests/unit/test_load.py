@@ -390,6 +390,26 @@ def test_pdf_gives_the_text_of_its_pages(tmp_path: Path, settings: Settings) -> 
     assert document.metadata == {"page_count": 2, "author": "Ann Lee", "file_name": "a.pdf", "file_type": "pdf"}
 
 
+def test_pdf_headings_are_not_the_first_words_of_the_paragraph_below(tmp_path: Path, settings: Settings) -> None:
+    page = [
+        "Incident",  # above a short line: a part of the text
+        "report.",
+        "Cause",
+        "The cause was a field that had been changed from text to number.",
+        "After that every report with a letter in it was quietly refused.",
+        "Steps 2",
+        "A mapping is filled beside the old one, and readers move over to",
+        "Ghent when the two agree,",
+        "As the minutes of the review said, which are open to everybody.",
+    ]
+    document = read(put(tmp_path, "a.pdf", files.pdf([page])), settings)
+    assert [(b.role, b.headings, document.text[b.start : b.end]) for b in document.blocks] == [
+        ("paragraph", (), "Incident report."),
+        ("paragraph", ("Cause",), " ".join(page[3:5])),
+        ("paragraph", ("Steps 2",), " ".join(page[6:])),
+    ]
+
+
 def test_pdf_without_a_title_is_named_by_its_file(tmp_path: Path, settings: Settings) -> None:
     assert read(put(tmp_path, "report.pdf", files.pdf([["Some text."]])), settings).title == "report"
 

@@ -1,4 +1,4 @@
-"""PDF by pypdf: the text of each page, in paragraphs as far as the lines tell."""
+"""PDF by pypdf: the text of each page, in headings and paragraphs as far as the lines tell."""
 
 import io
 import logging
@@ -17,6 +17,10 @@ _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
 _HYPHEN = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 # a line this much shorter than the longest of its page, ending in a full stop, ends a paragraph
 _SHORT_LINE = 0.75
+_ENDS = (".", "!", "?", ":")
+# a line this much shorter than the longest, with no full stop and above a long one, is a heading
+_HEADING_LINE = 0.5
+_BELOW_TITLE = 2
 
 
 def read_pdf(data: bytes, settings: Settings) -> Parsed:
@@ -46,8 +50,11 @@ def read_pdf(data: bytes, settings: Settings) -> Parsed:
         except Exception:  # noqa: BLE001  # whatever one page does, the others are read
             unreadable += 1
             continue
-        for paragraph in _paragraphs(text):
-            builder.add(paragraph)
+        for is_heading, block in _blocks(text):
+            if is_heading:
+                builder.heading(_BELOW_TITLE, block)
+            else:
+                builder.add(block)
     if unreadable == pages:
         raise InvalidInput("is damaged: no page can be read")
     metadata = {"page_count": pages, "author": _entry(reader, "/Author"), "unreadable_pages": unreadable}
@@ -63,17 +70,32 @@ def _entry(reader: "PdfReader", key: str) -> str:
     return one_line(value)[:MAX_HEADING_CHARS] if isinstance(value, str) else ""
 
 
-def _paragraphs(page: str) -> list[str]:
-    """Part a page at blank lines and after lines that end short with a full stop; join the lines and broken words."""
+def _blocks(page: str) -> list[tuple[bool, str]]:
+    """Return headings (True) and paragraphs of a page, lines and broken words joined.
+
+    A paragraph ends at a blank line, before a heading, and after a line that ends short with a full stop.
+    """
     page = _HYPHEN.sub("", clean(page.translate(_LIGATURES)))
-    full = max((len(line) for line in page.split("\n")), default=0) * _SHORT_LINE
-    found: list[str] = []
+    full = max((len(line) for line in page.split("\n")), default=0)
+    found: list[tuple[bool, str]] = []
     for part in _BLANK_LINES.split(page):
         lines: list[str] = []
-        for line in part.split("\n"):
-            lines.append(line.strip())
-            if len(lines[-1]) < full and lines[-1].endswith((".", "!", "?", ":")):
-                found.append(" ".join(lines))
+        every = [line.strip() for line in part.split("\n")]
+        for line, below in zip(every, [*every[1:], ""], strict=True):
+            if (not lines or lines[-1].endswith(_ENDS)) and _heads(line, below, full):
+                found += [(False, " ".join(lines)), (True, line)]
                 lines = []
-        found.append(" ".join(lines))
+                continue
+            lines.append(line)
+            if len(line) < full * _SHORT_LINE and line.endswith(_ENDS):
+                found.append((False, " ".join(lines)))
+                lines = []
+        found.append((False, " ".join(lines)))
     return found
+
+
+def _heads(line: str, below: str, full: int) -> bool:
+    """Tell a heading from the first line of a paragraph: it ends where much of what is below would have found room."""
+    begins = line[:1].isupper() or line[:1].isdigit()
+    short = len(line) < full * _HEADING_LINE and not line.endswith((*_ENDS, ",", ";", "-"))
+    return begins and short and any(c.isalpha() for c in line) and below[:1].isupper() and len(below) >= full * _SHORT_LINE
