@@ -1,5 +1,6 @@
 """Language and embedding models of LlamaIndex behind our protocols, by class and as objects."""
 
+import traceback
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from llama_index.core.base.llms.types import CompletionResponse, LLMMetadata
 from llama_index.core.embeddings import BaseEmbedding, MockEmbedding
 from llama_index.core.llms import CustomLLM, MockLLM
 from llama_index.core.llms.callbacks import llm_completion_callback
+from pydantic import BaseModel
 
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.llama_index import LlamaIndexEmbedder, LlamaIndexLLM
@@ -168,6 +170,27 @@ def test_a_class_that_cannot_be_made_says_what_to_do(dotted, options, said):
     model = LlamaIndexLLM.of_class(dotted, options)
     with pytest.raises(ModelUnavailable, match=said):
         model.complete(ASK)
+
+
+class NeedsAnAddress(BaseModel):
+    """A class of options that refuses them as a whole, as pydantic does, or in words of its own."""
+
+    api_key: str
+    model: str = ""
+    address: str
+
+    def model_post_init(self, _: object) -> None:
+        raise LookupError(f"no {self.model} for {self.api_key}")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"), [({}, "address: Field required"), ({"address": "here"}, r"LookupError: no large for \*\*\*")]
+)
+def test_a_class_that_cannot_be_made_says_why_without_the_key_that_it_was_given(options, said):
+    model = LlamaIndexLLM.of_class(f"{__name__}.NeedsAnAddress", {"api_key": "sk-heron", "model": "large", **options})
+    with pytest.raises(ModelUnavailable, match=f"{said}; check llm_options") as refused:
+        model.complete(ASK)
+    assert "heron" not in "".join(traceback.format_exception(refused.value))
 
 
 @pytest.mark.parametrize("dotted", ["MockLLM", "os.system('x')", "a..b", ".a"])

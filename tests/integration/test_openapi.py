@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import lexigraph.api
+from lexigraph import model
 from lexigraph.api.app import create_app
 from lexigraph.api.auth import HEADER, PUBLIC
 from lexigraph.api.compatibility import allowed, breaking_changes
@@ -92,6 +94,15 @@ def test_every_operation_says_what_it_does_who_may_and_how_it_fails(made: dict[s
     assert set(names.values()) == {1}
     assert made["components"]["securitySchemes"]["key"]["name"] == HEADER
     assert "HTTPValidationError" not in made["components"]["schemas"]
+
+
+def test_every_code_of_an_error_is_in_the_documentation() -> None:
+    sources = (Path(lexigraph.api.__file__).parent).rglob("*.py")
+    codes = {code for source in sources for code in re.findall(r'\bcode="(\w+)"', source.read_text(encoding="utf-8"))}
+    codes |= {error.code for error in vars(model.errors).values() if isinstance(error, type)} - {"error"}
+    told = (KEPT.parent / "api.md").read_text(encoding="utf-8")
+    assert {"misconfigured", "conflict", "not_found"} <= codes
+    assert {code for code in codes if not re.search(rf"^\| \d+ \|.*`{code}`.* \|", told, re.MULTILINE)} == set()
 
 
 def test_every_reply_has_a_schema_and_those_that_come_as_events_show_them(made: dict[str, Any]) -> None:

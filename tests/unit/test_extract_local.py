@@ -520,8 +520,9 @@ def test_a_very_long_list_is_read_and_bounded(read):
 
 
 def test_an_extraction_survives_its_json_form(local):
-    for extraction in local.extract(CHUNKS):
-        assert Extraction.from_json(extraction.to_json()) == extraction
+    made = list(local.extract(CHUNKS))
+    assert any(extraction.topics for extraction in made)
+    assert [Extraction.from_json(extraction.to_json()) for extraction in made] == made
 
 
 def test_text_without_a_word_yields_nothing(read):

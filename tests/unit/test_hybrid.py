@@ -26,6 +26,7 @@ from lexigraph.storage.protocols import Stores
 from tests.effective import effective
 from tests.laptop import laptop_with
 from tests.models import WordEmbedder
+from tests.waiting import eventually
 
 PAGES = {
     "Approval": "Every purchase needs an approval by Mara Quill. The approval flow begins with a form.",
@@ -342,7 +343,7 @@ def test_a_reranker_that_takes_too_long_or_fails_is_done_without(stores: Stores)
 
 
 def test_a_reranker_that_keeps_failing_is_left_alone_for_a_while() -> None:
-    judge, guard = Judge(fails=True), RerankGuard(5.0, cool_down=0.2)
+    judge, guard = Judge(fails=True), RerankGuard(5.0, cool_down=1.0)
 
     def score() -> list[float] | None:
         return guard.score(judge, ["q"], ["a", "b"], Trace(), instead="nothing changes")
@@ -350,10 +351,7 @@ def test_a_reranker_that_keeps_failing_is_left_alone_for_a_while() -> None:
     assert [score() for _ in range(FAILURES + 2)] == [None] * (FAILURES + 2)
     assert len(judge.asked) == FAILURES
     judge.fails = False
-    deadline = time.monotonic() + 10
-    while (found := score()) is None and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert found == [0.0, 1.0]
+    assert eventually(score) == [0.0, 1.0]
 
 
 def test_parameters_are_checked_where_it_is_made(stores: Stores) -> None:

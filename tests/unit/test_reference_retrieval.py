@@ -13,6 +13,7 @@ from lexigraph.retrieval.retrievers import ChunkBasedSearch, EntityBasedSearch, 
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import EvidenceRequest, SearchRequest, Stores
 from tests.laptop import laptop_with
+from tests.listening import Listening
 from tests.models import WordEmbedder
 
 QUESTION = "Who repairs the clock that Silverbirch keeps?"
@@ -28,26 +29,6 @@ DOCUMENTS = {
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
     with laptop_with(tmp_path_factory.mktemp("reference"), DOCUMENTS) as opened:
         yield opened
-
-
-class Listening:
-    """A store that keeps what it is asked for."""
-
-    def __init__(self, store: Any) -> None:
-        self._store = store
-        self.asked: list[Any] = []
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._store, name)
-        if not callable(found):
-            return found
-
-        def call(*args: Any, **named: Any) -> Any:
-            for given in args:
-                self.asked += given if isinstance(given, (list, tuple)) else [given]
-            return found(*args, **named)
-
-        return call
 
 
 def asked(stores: Stores, name: str, **args: Any) -> tuple[SearchResults, set[str], list[EvidenceRequest]]:

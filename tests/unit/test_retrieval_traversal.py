@@ -4,7 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -126,30 +126,6 @@ def test_at_most_three_vector_and_four_graph_calls(stores: Stores, question: str
     calls = ask(stores, question, **options).calls
     assert calls["vector"] <= 3
     assert calls["graph"] <= 4
-
-
-def test_the_calls_reported_are_those_that_the_stores_received(stores: Stores):
-    received: list[str] = []
-
-    class Listening:
-        """A store that notes which of its methods are called."""
-
-        def __init__(self, store: Any, kind: str) -> None:
-            self._store, self._kind = store, kind
-
-        def __getattr__(self, name: str) -> Callable[..., Any]:
-            received.append(self._kind)
-            return getattr(self._store, name)  # type: ignore[no-any-return]
-
-    listening = TraversalBasedRetriever(
-        Listening(stores.graph, "graph"),  # type: ignore[arg-type]
-        Listening(stores.vectors, "vector"),  # type: ignore[arg-type]
-        embedder=WordEmbedder(),
-        settings=Settings(),
-    )
-    found = listening.retrieve(DEFAULT_TENANT, Question.of(CHAIN))
-    assert found.calls == {"vector": received.count("vector"), "graph": received.count("graph")}
-    assert found.calls["vector"] > 1
 
 
 def test_timings_tell_the_steps(stores: Stores):

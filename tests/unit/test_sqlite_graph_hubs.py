@@ -79,6 +79,8 @@ def test_thrice_as_many_mentions_of_a_hub_cost_a_question_no_more(tmp_path: Path
     assert grown(tmp_path, 4_500) == {}
 
 
-@pytest.mark.slow
-def test_a_hub_with_fifty_thousand_mentions_costs_a_question_no_more(tmp_path: Path) -> None:
-    assert grown(tmp_path, 50_000) == {}
+@pytest.mark.parametrize(
+    "mentions", [pytest.param(15_000, marks=pytest.mark.slow), pytest.param(50_000, marks=pytest.mark.soak)]
+)
+def test_tens_of_thousands_of_mentions_of_a_hub_cost_a_question_no_more(tmp_path: Path, mentions: int) -> None:
+    assert grown(tmp_path, mentions) == {}

@@ -150,10 +150,9 @@ class _Handle:
 
     def __init__(self, path: Path, on_open: Callable[[sqlite3.Connection], None] | None, closing: threading.Event) -> None:
         self.path, self.lock = path, threading.RLock()
-        self._on_open, self._closing = on_open, closing
+        self._on_open, self._closing, self._turn = on_open, closing, -1
         self._file: tuple[int, int] | None = None
         self._connection: sqlite3.Connection | None = None
-        self._turn = -1
 
     @property
     def in_transaction(self) -> bool:
@@ -236,15 +235,16 @@ class _Handle:
             connection.execute(f"PRAGMA busy_timeout={_BUSY_SECONDS * 1000:.0f}")
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        # taken before it is closed: when its thread ends, a handle goes without the lock, perhaps while the store is closed
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
         self.leave_queue()
 
     def leave_queue(self) -> None:
-        if self._turn >= 0:
-            os.close(self._turn)
-            self._turn = -1
+        turn, self._turn = self._turn, -1  # closed twice, a descriptor may be somebody else's by then
+        if turn >= 0:
+            os.close(turn)
 
     def __del__(self) -> None:
         self.close()

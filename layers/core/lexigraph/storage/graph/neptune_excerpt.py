@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from typing import Any
 
@@ -55,13 +55,10 @@ def excerpt(rows: Iterable[tuple[str, Sequence[Any]]], tenant: str) -> Iterator[
     tables = _Tables(tenant)
     for kind, row in rows:
         KINDS[kind](tables, *row)
-    connection = sqlite3.connect(":memory:")
-    try:
+    with closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(_empty())
         tables.fill(connection)
         yield connection
-    finally:
-        connection.close()
 
 
 def admitted(filters: Filter | None) -> Filter | None:
@@ -71,9 +68,9 @@ def admitted(filters: Filter | None) -> Filter | None:
 
 @cache
 def _empty() -> bytes:
-    connection = sqlite3.connect(":memory:")
-    connection.executescript(SCHEMA)
-    return connection.serialize()
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(SCHEMA)
+        return connection.serialize()
 
 
 class _Tables:

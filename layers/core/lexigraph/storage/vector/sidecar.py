@@ -143,7 +143,8 @@ class Sidecars:
             view = _in_memory(connection, partition)
         self._views[partition.number] = view
         if len(self._views) > _VIEWS:
-            self._views.pop(next(iter(self._views)), None)
+            oldest, *_ = tuple(self._views)  # copied in one step: other threads add to them
+            self._views.pop(oldest, None)
         return view
 
     def distrust(self, partition: Partition) -> None:

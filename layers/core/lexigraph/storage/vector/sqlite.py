@@ -6,23 +6,23 @@ A tenant's index is a partition (partitions.py), BM25 is that of FTS5 (fulltext.
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
-from lexigraph.model.errors import InvalidInput, Misconfigured
+from lexigraph.model.errors import Misconfigured
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.embedded import Database, embedded_path, in_batches, marks
 from lexigraph.storage.protocols import VECTOR_INDEXES, FloatArray, Hit, IndexName, SearchRequest, VectorRecord
 from lexigraph.storage.sqlite_filters import filterable_json
 from lexigraph.storage.vector import partitions
+from lexigraph.storage.vector.checks import INDEXES, check_embedding, check_index, check_record, check_vector
 from lexigraph.storage.vector.partitions import Partition
 from lexigraph.storage.vector.recent import Recent
 from lexigraph.storage.vector.search import Search
 from lexigraph.storage.vector.sidecar import Moved, Sidecars
 
-INDEXES: tuple[IndexName, ...] = get_args(IndexName)
 _ATTEMPTS = 10
 
 
@@ -34,8 +34,7 @@ class SqliteVectorStore:
 
         ``beside``: also where a tenant has vectors of other embeddings only.
         """
-        if not label or dimension < 1:
-            raise InvalidInput(f"embedding {label!r} of dimension {dimension}: expected a name and a positive number")
+        check_embedding(label, dimension)
         self.label = label
         self.dimension = dimension
         self._beside = beside
@@ -50,9 +49,9 @@ class SqliteVectorStore:
     def upsert(self, tenant: Tenant, records: Mapping[IndexName, Sequence[VectorRecord]]) -> None:
         """Add or replace records."""
         for index, rows in records.items():
-            _check_index(index)
+            check_index(index)
             for row in rows:
-                self._check_record(index, row)
+                check_record(index, row, self.label, self.dimension)
         with self._database.write() as connection:
             known = partitions.partitions_of(connection, tenant)
             for index in (i for i, rows in records.items() if rows):
@@ -79,7 +78,7 @@ class SqliteVectorStore:
     def delete(self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]]) -> None:
         """Delete records, of every embedding."""
         for index in ids:
-            _check_index(index)
+            check_index(index)
         emptied = False
         with self._database.write() as connection:
             for partition in partitions.partitions_of(connection, tenant):
@@ -101,9 +100,9 @@ class SqliteVectorStore:
     def search_many(self, tenant: Tenant, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
         """Answer all requests in one read transaction."""
         for request in requests:
-            _check_index(request.index)
+            check_index(request.index)
             if request.vector is not None:
-                self._check_vector(f"search in {request.index}", request.index, request.vector)
+                check_vector(f"search in {request.index}", request.index, request.vector, self.label, self.dimension)
         for _ in range(1, _ATTEMPTS):
             try:
                 return self._search(tenant, requests, patient=True)
@@ -127,16 +126,30 @@ class SqliteVectorStore:
                 len(list(self._rows(connection, tenant, index, "id", keys))) == len(set(keys)) for index, keys in ids.items()
             ) and all(connection.execute(versions, (tenant, *tag)).fetchone() for tag in (tagged or {}).items())
 
-    def ids(self, tenant: Tenant, index: IndexName, source_id: str | None = None) -> list[str]:
+    def ids(
+        self, tenant: Tenant, index: IndexName, source_id: str | None = None, *, after: str = "", limit: int | None = None
+    ) -> list[str]:
         """Return the ids in an index, sorted."""
-        _check_index(index)
+        check_index(index)
         with self._database.read() as connection:
             partition = self._own(partitions.partitions_of(connection, tenant)).get(index)
             if partition is None:
                 return []
-            where, parameters = ("WHERE source = ?", [source_id]) if source_id is not None else ("", [])
-            found = connection.execute(f"SELECT id FROM {partition.records} {where} ORDER BY id", parameters)
+            of_source, parameters = ("AND source = ?", [source_id]) if source_id is not None else ("", [])
+            query = f"SELECT id FROM {partition.records} WHERE id > ? {of_source} ORDER BY id LIMIT ?"
+            found = connection.execute(query, [after, *parameters, -1 if limit is None else limit])
             return [id_ for (id_,) in found]
+
+    def sources(self, tenant: Tenant, *, after: str = "", limit: int = 1_000) -> list[str]:
+        """Return the next sources, sorted."""
+        with self._database.read() as connection:
+            tables = [p.records for p in partitions.partitions_of(connection, tenant)]
+            one = "SELECT * FROM (SELECT DISTINCT source FROM {} WHERE source > :after ORDER BY source LIMIT :limit)"
+            parts = [one.format(table) for table in tables]
+            parts.append(one.format("(SELECT source FROM tags WHERE tenant = :tenant)"))
+            query = " UNION ".join(parts) + " ORDER BY 1 LIMIT :limit"
+            found = connection.execute(query, {"after": after, "limit": limit, "tenant": tenant})
+            return [source for (source,) in found]
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
         """Return the number of records by index."""
@@ -175,7 +188,7 @@ class SqliteVectorStore:
     def _rows(
         self, connection: sqlite3.Connection, tenant: Tenant, index: IndexName, columns: str, ids: Iterable[str]
     ) -> Iterable[tuple[Any, ...]]:
-        _check_index(index)
+        check_index(index)
         partition = self._own(partitions.partitions_of(connection, tenant)).get(index)
         if partition is None:
             return
@@ -196,34 +209,12 @@ class SqliteVectorStore:
                 "folder"
             )
 
-    def _check_record(self, index: IndexName, record: VectorRecord) -> None:
-        if not record.id:
-            raise InvalidInput(f"record in {index}: the id is empty")
-        if record.vector is not None:
-            self._check_vector(f"record {record.id!r} in {index}", index, record.vector)
-        elif index in VECTOR_INDEXES:
-            raise InvalidInput(f"record {record.id!r} in {index}: a vector of {self.dimension} numbers is missing")
-
-    def _check_vector(self, what: str, index: IndexName, vector: FloatArray) -> None:
-        if index not in VECTOR_INDEXES:
-            raise InvalidInput(f"{what}: has a vector, but the index is of text only; use {', '.join(VECTOR_INDEXES)}")
-        shape = np.shape(vector)
-        if shape != (self.dimension,):
-            raise InvalidInput(f"{what}: vector of shape {shape}, but {self.label} has dimension {self.dimension}")
-        if not np.isfinite(vector).all():
-            raise InvalidInput(f"{what}: the vector holds numbers that are not finite")
-
     def _sweep(self) -> None:
         def numbers() -> list[int]:
             with self._database.read() as connection:
                 return partitions.numbers(connection)
 
         self._sidecars.sweep(numbers)
-
-
-def _check_index(index: str) -> None:
-    if index not in INDEXES:
-        raise InvalidInput(f"index {index!r} is unknown: use one of {', '.join(INDEXES)}")
 
 
 def _record(id_: str, text: str, source: str, chunk: str, vector: bytes | None) -> VectorRecord:
