@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from lexigraph.model.graph import Entity, Link
 from lexigraph.retrieval.args import TraversalArgs
@@ -35,6 +36,7 @@ class World:
         self.links: list[Link] = []
         self.entities: dict[str, Entity] = {}
         self.asked: dict[str, float] = {}
+        self.told: dict[tuple[str, str], NDArray[np.float64]] = {}
 
     def chunk(
         self, id_: str, text: str, likeness: float = 0.2, *, title: str = "", source: str = "", **known: object
@@ -57,7 +59,7 @@ class World:
         return self.ranking(*hops).ids
 
     def ranking(self, *hops: list[str]) -> Ranking:
-        return self.ranker().rank(self.candidates, self.links, self.entities, hops)
+        return self.ranker().rank(self.candidates, self.links, self.entities, hops, self.told)
 
 
 def test_a_text_that_holds_all_words_of_a_subquery_counts_as_much_as_that_subquery_does():
@@ -188,6 +190,17 @@ def test_a_shared_name_is_worth_more_the_more_of_the_title_it_is():
     # both titles hold the name, so that each says less of it; those without it take nothing from them
     start = WEIGHTS.link * WEIGHTS.link_base / 2**WEIGHTS.fan
     assert (half - none, fifth - none) == pytest.approx((start / 2, start / 5), abs=2e-6)
+
+
+@pytest.mark.parametrize(("kind", "counts"), [("shared", True), ("about", False), ("named", False)])
+def test_of_a_chunk_that_only_shares_a_name_what_it_says_of_that_name_counts(kind: str, counts: bool):
+    world = lothair()
+    for id_ in ("of her", "of another"):
+        world.chunk(id_, "Ermengarde went to a fair. The mother of a tram did die.", 0.1)
+        world.link("lothair", "Ermengarde", id_, kind)
+        (world.told[id_, "Ermengarde"],) = world.coverage.held(["she did die" if id_ == "of her" else "a fair"])
+    ranked = world.rank(["lothair"])
+    assert (part(ranked, "of her", "link") > part(ranked, "of another", "link")) is counts
 
 
 def test_the_share_of_a_title_is_counted_in_whole_words_as_names_are_compared():

@@ -115,6 +115,18 @@ OPEN = {
 }
 
 
+@GRAPH
+def test_of_a_newspaper_only_what_it_says_of_the_name_counts(world: Callable[..., Ask], retriever: str):
+    documents = {
+        "Ada Brook": "Ada Brook is a baker. Her teacher was Otto Vale.",
+        "Monday Gazette": "Otto Vale died in 1912. Hugo Lamb went to a fair.",
+        "Tuesday Gazette": "Otto Vale went to a fair. Hugo Lamb died in 1944.",
+    }
+    found = world({**documents, **NOTES})(retriever, "When did the teacher of Ada Brook die?")
+    link = {r.source.title: r.statements[0].parts["link"] for r in found.results if r.source.title in documents}
+    assert link["Monday Gazette"] > link["Tuesday Gazette"] > 0
+
+
 @pytest.mark.parametrize("retriever", ["traversal", "entity", "topic", "semantic-guided"])
 def test_a_document_that_is_filtered_out_does_not_steer(world: Callable[..., Ask], retriever: str):
     within, without = world({**OPEN, **SECRET}), world(OPEN, name="open")

@@ -14,6 +14,7 @@ from lexigraph.retrieval.anchors import Anchors, spread_over_sources
 from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.ranking import (
     WEIGHTS,
+    Array,
     Candidate,
     Coverage,
     Ranker,
@@ -34,13 +35,15 @@ _MAX_TITLE_CHARS = 200
 class Evidence:
     """Chunks that may answer, their statements, and the links that were followed, hop by hop.
 
-    ``rows`` are the statements read so far, ``linked`` the chunks that links lead to.
+    ``rows`` are the statements read so far, ``linked`` the chunks that links lead to, ``told`` the words of the question
+    that such a chunk says of an entity.
     """
 
     candidates: dict[str, Candidate] = field(default_factory=dict)
     rows: dict[str, dict[str, StatementRow]] = field(default_factory=dict)
     linked: dict[str, ChunkStatements] = field(default_factory=dict)
     links: dict[tuple[str, str, str, str], Link] = field(default_factory=dict)
+    told: dict[tuple[str, str], Array] = field(default_factory=dict)
     entities: dict[str, Entity] = field(default_factory=dict)
     hops: list[list[str]] = field(default_factory=list)
     topics: dict[str, FoundTopic] = field(default_factory=dict)
@@ -78,7 +81,7 @@ class Expansion:
     def rank(self) -> Ranking:
         """Rank what was found so far."""
         found = self.found
-        return self.ranker.rank(found.candidates, found.links.values(), found.entities, found.hops)
+        return self.ranker.rank(found.candidates, found.links.values(), found.entities, found.hops, found.told)
 
     def start(self) -> None:
         """Collect the statements of the best chunks, of the entities asked for, and of the topics that a beam finds."""
@@ -132,6 +135,7 @@ class Expansion:
             self._candidate(chunk.id, chunk.source, "link").entities.update(chunk.entities)
             self.found.linked.setdefault(chunk.id, chunk)
         self.score(f"scores_{hop}", {chunk.id for chunk in new})
+        self._hear()
 
     def score(self, step: str, new: Collection[str] = ()) -> None:
         """Learn how like the question the ``new`` chunks, and all others found, are."""
@@ -140,6 +144,25 @@ class Expansion:
             self.likeness.take(self.stores.search(step, self.likeness.requests(len(lacking), lacking)), lacking)
         if lacking or new:
             self._refresh({*lacking, *new})
+
+    def _hear(self) -> None:
+        """Learn what the chunks that only share an entity say of it: the rest of such a chunk is about something else."""
+        found, known, coverage = self.found, self.found.candidates, self.ranker.coverage
+        shared = dict.fromkeys(
+            (link.to_chunk, link.entity_id)
+            for link in found.links.values()
+            if link.kind == "shared"
+            and link.to_chunk in known
+            # else it answers nothing that is open, whichever statement is asked
+            and (known[link.to_chunk].held > known[link.from_chunk].held).any()
+        )
+        new = [key for key in shared if key not in found.told]
+        texts = [[f"{r.value}\n{r.details}" for r in found.said(to).values() if e in r.entities] for to, e in new]
+        held, at = coverage.held([text for of_chunk in texts for text in of_chunk]), 0
+        for key, of_chunk in zip(new, texts, strict=True):
+            if of_chunk:
+                found.told[key] = held[at : at + len(of_chunk)].max(axis=0)
+            at += len(of_chunk)
 
     def _best_chunks(self) -> list[str]:
         """Choose ``vss_top_k`` chunks of the pool by their own score, spread over sources."""

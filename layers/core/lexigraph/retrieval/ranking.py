@@ -43,13 +43,14 @@ class Weights:
     link_base: float = 0.5
     link_specificity: float = 0.4
     link_coverage: float = 1.0
-    # Against the direction of a mention the evidence is weaker; and sharing an entity alone is no reason to be read.
+    # Against the direction of a mention the evidence is weaker; and sharing an entity alone is no reason to be read: there
+    # what counts is what is said of it.
     named: float = 0.6
     shared: float = 0.52
     # Each step of a chain must hold: what a chunk half as good as the best leads to is worth less than half.
     start_power: float = 1.5
-    # A name that leads to many chunks, all of a long document, says less of each.
-    fan: float = 0.5
+    # A name that leads to many chunks, all of a long document, says less of each; a little, since it leads to the document.
+    fan: float = 0.3
     # A second hop must answer what the first left open, and is worth less for being further away.
     decay: float = 0.8
     # A further chunk of a source that was heard already counts a little less each time, so that others are heard too.
@@ -119,7 +120,7 @@ class Ranked(NamedTuple):
 
 class _Weighed(NamedTuple):
     """Links between ranked chunks, an entry a link: which entity it passes, from which row to which, and its worth, which is
-    ``base`` plus ``slope`` times the share of the open words that the target answers.
+    ``base`` plus ``slope`` times the share of the open words that ``says``, the question's words that the target holds.
     """
 
     links: Sequence[Link]
@@ -128,6 +129,7 @@ class _Weighed(NamedTuple):
     targets: NDArray[np.intp]
     base: Array
     slope: Array
+    says: Array
 
 
 class Coverage:
@@ -227,17 +229,19 @@ class Ranker:
         links: Iterable[Link] = (),
         entities: Mapping[str, Entity] | None = None,
         hops: Sequence[Sequence[str]] = (),
+        told: Mapping[tuple[str, str], Array] | None = None,
     ) -> Ranking:
         """Rank the chunks: own score, scaled so that the best has 1, plus the best bonus by a link; ties go by id.
 
         ``hops`` are the chunks whose ``links`` were followed, hop by hop; a hop starts from what the one before reached.
+        ``told`` marks the question's words that a chunk says of an entity: of one that only shares it, these alone count.
         """
         at = {i: row for row, i in enumerate(sorted(candidates))}
         chunks = [candidates[i] for i in at]
         held = np.array([c.held for c in chunks]).reshape(len(chunks), len(self.coverage.words))
         ranking = Ranking(chunks, self._own(chunks, held), held)
         between = (x for x in links if x.from_chunk in at and x.to_chunk in at and x.from_chunk != x.to_chunk)
-        weighed = self._weighed(sorted(between), entities or {}, ranking, at) if hops else None
+        weighed = self._weighed(sorted(between), entities or {}, ranking, at, told or {}) if hops else None
         starts: set[int] = set()
         for hop, new in enumerate(hops):
             starts.update(at[i] for i in new if i in at)  # a chunk that the hop before has lifted passes more on
@@ -271,7 +275,12 @@ class Ranker:
         return parts / top if top > 0 else parts
 
     def _weighed(
-        self, links: Sequence[Link], entities: Mapping[str, Entity], ranking: Ranking, at: Mapping[str, int]
+        self,
+        links: Sequence[Link],
+        entities: Mapping[str, Entity],
+        ranking: Ranking,
+        at: Mapping[str, int],
+        told: Mapping[tuple[str, str], Array],
     ) -> _Weighed:
         """Return what each link is worth when its target answers nothing, and what answering all open words adds to it.
 
@@ -285,13 +294,14 @@ class Ranker:
         fan = Counter(way for way, part in zip(ways, about, strict=True) if part)
         split = np.array([max(fan[way], 1) for way in ways], np.float64) ** w.fan
         rare = w.link_specificity / np.sqrt([max(entity.df, 1) if entity else 1 for entity in passed])
-        kind = np.array([{"shared": w.shared, "named": w.named}.get(x.kind, 1.0) for x in links])
+        kind = np.array([w.named if x.kind == "named" else 1.0 for x in links])
         named = w.link_base * np.array(about)
         shared = np.array([x.kind == "shared" for x in links], np.bool_)
-        base = w.link * np.where(shared, named / split + kind * rare, kind * (named + rare) / split)
-        return _Weighed(
-            links, passed, np.array(starts, np.intp), np.array(targets, np.intp), base, w.link * kind * w.link_coverage
-        )
+        base = w.link * np.where(shared, named / split + w.shared * rare, kind * (named + rare) / split)
+        slope, says = w.link * kind * w.link_coverage, ranking.held[targets]
+        for row in np.flatnonzero(shared).tolist():
+            says[row] = told.get((links[row].to_chunk, links[row].entity_id), says[row])
+        return _Weighed(links, passed, np.array(starts, np.intp), np.array(targets, np.intp), base, slope, says)
 
     def _follow(self, ranking: Ranking, known: _Weighed, starts: Collection[int], decay: float) -> None:
         """Give each chunk the best bonus that a link out of ``starts`` brings, all of them valued as before this hop."""
@@ -299,7 +309,7 @@ class Ranker:
         start, target = known.starts[used], known.targets[used]
         value = np.minimum(ranking.total + ranking.bonus, 1.0) ** self.weights.start_power
         still_open = ranking.wanted * (1.0 - ranking.held)
-        answered = self.coverage.shares_each(ranking.held[target], still_open[start])
+        answered = self.coverage.shares_each(known.says[used], still_open[start])
         bonus = (decay * value[start] * (known.base[used] + known.slope[used] * answered)).round(6)
         best, gained = ranking.bonus.tolist(), dict[int, int]()
         for link, to, brought in zip(used.tolist(), target.tolist(), bonus.tolist(), strict=True):
