@@ -7,7 +7,7 @@ machine is walked as it is deployed, with its retries and redrives.
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
@@ -24,6 +24,7 @@ from lexigraph.ingestion.file_run import FileRun
 from lexigraph.ingestion.steps import Steps
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import EmbeddingModel, Settings, load_settings
+from lexigraph.storage.cache.dynamodb import DynamoDBContentCache
 from lexigraph.storage.factory import (
     CacheFactory,
     DocumentStoreFactory,
@@ -301,6 +302,9 @@ def go_meanwhile(
     thread.join(_ENDS_SECONDS)
     if (status, went) != ("SUCCEEDED", ["SUCCEEDED"]):
         return f"one failed: {status}, {went}"
+    # results of models that the overtaken run has put wait for an owner for a week
+    with closing(DynamoDBContentCache(os.environ["LEXIGRAPH_CACHE"], unowned_seconds=0.0)) as cache:
+        cache.disown(OWNER, ["nobody"])
     return _differs(world, end)
 
 

@@ -78,6 +78,17 @@ def test_sources_with_files_are_listed_in_order(document_store: DocumentStore) -
     assert document_store.sources(A) == [ONE, TWO, THREE]
 
 
+def test_sources_are_listed_page_by_page(document_store: DocumentStore) -> None:
+    for source in (THREE, TWO, ONE):
+        for name in ("text-1.txt", "text-2.txt"):
+            document_store.put(A, source, name, b"1")
+    first, second, third = sorted([ONE, TWO, THREE])
+    assert document_store.sources(A, limit=2) == [first, second]
+    assert document_store.sources(A, after=first, limit=1) == [second]
+    assert document_store.sources(A, after=second, limit=2) == [third]
+    assert document_store.sources(A, after=third, limit=2) == []
+
+
 @pytest.mark.parametrize(
     "name",
     ["", ".", "..", "../x", "a/b", "/etc/passwd", "a\\b", "a\x00b", "a\nb", ".hidden", "x" * 201, "é" * 101, "\ud800"],

@@ -157,6 +157,28 @@ def test_edges_to_strange_nodes_are_refused(graph_store: GraphStore) -> None:
         graph_store.write(A, [replace(curie, chunks=(mixed,))])
 
 
+def test_sources_are_listed_page_by_page_whether_shown_or_not(graph_store: GraphStore) -> None:
+    versions = [version(A, title, WARSAW) for title in ("One", "Two", "Three")]
+    graph_store.write(A, versions)
+    show(graph_store, B, version(B, "Theirs", WARSAW))
+    first, second, third = sorted(v.source.id for v in versions)
+    assert graph_store.source_ids(A) == [first, second, third]
+    assert graph_store.source_ids(A, limit=2) == [first, second]
+    assert graph_store.source_ids(A, after=second, limit=2) == [third]
+    assert graph_store.source_ids(A, after=third) == []
+
+
+def test_entities_are_absent_that_nobody_names(graph_store: GraphStore) -> None:
+    curie = version(A, "Marie Curie", CURIE)
+    show(graph_store, A, curie)
+    show(graph_store, B, version(B, "Nile", {"Nile": [said("The Nile is long.", "Nile|Location")]}))
+    here, nowhere, theirs = names("Warsaw", "Nowhere", "Nile")
+    assert graph_store.absent(A, [nowhere, here, theirs]) == [nowhere, theirs]
+    take_out(graph_store, A, curie.source.id)
+    assert graph_store.absent(A, [here]) == [here]
+    assert graph_store.absent(A, []) == []
+
+
 def test_removing_everything_leaves_no_row(graph_store: GraphStore) -> None:
     curie, warsaw = version(A, "Marie Curie", CURIE, aliases=[("Madame Curie", "Marie Curie")]), version(A, "Warsaw", WARSAW)
     show(graph_store, A, curie, warsaw)

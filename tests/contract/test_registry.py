@@ -355,6 +355,18 @@ def test_two_tenants_share_nothing(registry: Registry) -> None:
     assert len(registry.events(A, job.id)) == 1
 
 
+def test_a_lease_that_is_held_lets_its_holder_write_and_leaves_no_late_writer(open_registry: Opener) -> None:
+    one, two = open_registry(), open_registry()
+    with one.lease(A, ["x"]) as mine:
+        assert mine
+        with two.lease(A, ["x"]) as taken:
+            assert not taken
+        one.fence(A, ["x", "somebody else's"])
+    with two.lease(A, ["x"]) as taken:
+        assert taken
+    assert one.late_writers(A, since=0.0) == []
+
+
 def test_what_was_written_is_there_for_the_next_client(open_registry: Opener) -> None:
     first = open_registry()
     first.save(A, [record("a.md")])

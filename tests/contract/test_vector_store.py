@@ -474,6 +474,33 @@ def test_ids_are_listed_by_source_or_all_sorted(vector_store: VectorStore) -> No
     assert vector_store.ids(A, "chunk", "nowhere") == vector_store.ids(A, "topic") == []
 
 
+def test_ids_are_listed_page_by_page(vector_store: VectorStore) -> None:
+    vector_store.upsert(A, {"chunk": [record(i, source=f"s{i}") for i in "edcba"], "entity": [name("z", "Name")]})
+    vector_store.upsert(B, {"chunk": [record("bb")]})
+    assert vector_store.ids(A, "chunk", limit=2) == ["a", "b"]
+    assert vector_store.ids(A, "chunk", after="b", limit=2) == ["c", "d"]
+    assert vector_store.ids(A, "chunk", after="bb") == ["c", "d", "e"]
+    assert vector_store.ids(A, "chunk", "sd", after="a") == ["d"]
+    assert vector_store.ids(A, "chunk", after="e", limit=2) == []
+
+
+def test_sources_of_records_and_tags_are_listed_page_by_page(vector_store: VectorStore) -> None:
+    assert vector_store.sources(A) == []
+    vector_store.upsert(A, {"chunk": [record(f"{i}{n}", source=f"s{i}") for i in "dab" for n in range(3)]})
+    vector_store.upsert(A, {"relation": [replace(record("c"), source_id="sc", vector=None)], "entity": [name("e", "Name")]})
+    vector_store.upsert(B, {"chunk": [record("a", source="theirs")]})
+    vector_store.tag(A, [source("tagged", year=1)])
+    assert vector_store.sources(A) == ["sa", "sb", "sc", "sd", "tagged"]
+    found, after = list[str](), ""
+    while page := vector_store.sources(A, after=after, limit=2):
+        assert page == sorted(set(page)) and page[0] > after and len(page) <= 2
+        found, after = found + page, page[-1]
+    assert found == ["sa", "sb", "sc", "sd", "tagged"]
+    vector_store.untag(A, ["tagged"])
+    vector_store.delete(A, {"chunk": [f"a{n}" for n in range(3)]})
+    assert vector_store.sources(A) == ["sb", "sc", "sd"]
+
+
 def test_the_dump_holds_every_record_and_tag_in_order(vector_store: VectorStore) -> None:
     vector_store.upsert(A, {"chunk": [record("b", "text", unit(1, 1)), record("a")], "entity": [name("e", "Name")]})
     vector_store.tag(A, [source("s", year=1)])
@@ -667,7 +694,8 @@ def test_a_writer_killed_at_any_moment_leaves_what_it_had_written(open_vector_st
             said = int(worker.stdout.readline())
             look(reader, ["gamma"])
         worker.send_signal(signal.SIGKILL)
-        said = max([said, *map(int, worker.communicate(timeout=60)[0].split())])
+        said = max([said, *map(int, worker.stdout.read().split())])  # what was read ahead of the lines is among it
+        worker.wait(60)
         for store in (reader, open_vector_store()):
             look(store, ["gamma"])
             hits = store.search_many(TENANT, [SearchRequest("chunk", text="gamma", k=100)])[0]

@@ -51,8 +51,13 @@ class WaitingVectorStore:
     ) -> bool:
         return self._store.visible(tenant, ids, tagged=tagged)
 
-    def ids(self, tenant: Tenant, index: IndexName, source_id: str | None = None) -> list[str]:
-        return self._store.ids(tenant, index, source_id)
+    def ids(
+        self, tenant: Tenant, index: IndexName, source_id: str | None = None, *, after: str = "", limit: int | None = None
+    ) -> list[str]:
+        return self._store.ids(tenant, index, source_id, after=after, limit=limit)
+
+    def sources(self, tenant: Tenant, *, after: str = "", limit: int = 1_000) -> list[str]:
+        return self._store.sources(tenant, after=after, limit=limit)
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
         return self._store.stats(tenant)

@@ -279,6 +279,10 @@ try:
         except Conflict:
             print("save refused", flush=True)
         try:
+            registry.fence(A, [one.source_id])
+        except Conflict:
+            print("fence closed", flush=True)
+        try:
             registry.forget(A, [one.source_id])
         except Conflict:
             print("forget refused", flush=True)
@@ -290,8 +294,32 @@ except Conflict:
         eventually(lambda: taken(registry, record("a.md").source_id))
         holder.send_signal(signal.SIGCONT)
         said, _ = holder.communicate("go on\n", timeout=60)
-    assert said.splitlines() == ["save refused", "forget refused", "told"]
+    assert said.splitlines() == ["save refused", "fence closed", "forget refused", "told"]
     assert stored(registry, record("a.md")) == record("a.md")
+
+
+def test_who_takes_a_lease_from_a_silent_holder_notes_it(registry: DynamoDBRegistry, aws: AwsServer, table: str) -> None:
+    with process(aws, table, HOLD, 1.0) as holder:
+        holder.send_signal(signal.SIGKILL)
+        holder.wait(60)
+    assert registry.late_writers(A, since=0.0) == [], "nobody has taken it yet"
+    with aws.failing("TransactWriteItems", "cut"):
+        eventually(lambda: taken(registry, "x") == {"x"})
+    (late,) = registry.late_writers(A, since=0.0)
+    assert late.key == "x"
+    assert registry.late_writers(A, since=60.0) == registry.late_writers(Tenant("b"), since=0.0) == []
+    assert taken(registry, "x") == {"x"}
+    assert registry.late_writers(A, since=0.0) == [late], "given back and taken again it is not silent"
+    registry.dismiss(A, [late])
+    assert registry.late_writers(A, since=0.0) == []
+
+
+def test_asking_a_lease_costs_no_request_while_its_term_runs(registry: DynamoDBRegistry, aws: AwsServer) -> None:
+    with registry.lease(A, ["x"]):
+        before = sum(aws.calls.values())
+        for _ in range(50):
+            registry.fence(A, ["x"])
+        assert sum(aws.calls.values()) == before
 
 
 @pytest.mark.slow

@@ -5,14 +5,20 @@ documents come and go in the middle; messages come twice and in any order. What 
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import permutations
 
 import pytest
 
-from tests.disturbance import Way, World, disturbed_world, go_disturbed, go_meanwhile, recorded
+from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.settings import load_settings
+from lexigraph.storage.protocols import VectorRecord
+from tests.disturbance import OWNER, Way, World, disturbed_world, go_disturbed, go_meanwhile, open_all, recorded
 from tests.functions import message
+from tests.models import SentenceExtractor, WordEmbedder
 from tests.standins.forked_functions import ForkedFunctions
 from tests.standins.script import KINDS
+from tests.worlds import said, version
 
 HARBOUR, LIGHTHOUSE, GRANITE = (f"default/default/{name}.md" for name in ("harbour", "lighthouse", "granite"))
 TEXT = """# Harbour Office
@@ -139,6 +145,7 @@ def test_a_failure_whose_record_is_disturbed_at_any_call_is_told_and_driven_on(g
 # ------------------------------------------------------------ others in the middle
 
 RACES = [("replaced", "gone"), ("another", "gone"), ("gone", "another"), ("another", "replaced"), ("removed", "gone")]
+REMOVED = ("replaced", "removed")  # the same document; the run that it overtakes ends as Superseded
 
 
 @pytest.mark.slow
@@ -157,6 +164,44 @@ def test_a_document_that_comes_or_goes_at_any_call_of_another_that_shares_facts_
     ground: Ground, first: str, second: str, frozen: bool
 ) -> None:
     race(ground, first, second, range(7, 1_000), frozen=frozen)
+
+
+@pytest.mark.slow
+def test_a_build_that_sleeps_while_its_document_is_removed_leaves_nothing(ground: Ground) -> None:
+    names = ground.way("replaced").names
+    ground.way("removed")
+    last = max(n for n, name in enumerate(names, 1) if name == "OpenSearch _bulk")
+    race(ground, *REMOVED, range(last, last + 1), frozen=True)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("frozen", [True, False])
+def test_a_document_that_is_removed_at_any_call_of_its_update_leaves_nothing(ground: Ground, frozen: bool) -> None:
+    race(ground, *REMOVED, range(7, 1_000), frozen=frozen)
+
+
+@pytest.mark.slow
+def test_doctor_takes_away_what_the_stores_of_a_deployment_hold_of_a_document_that_nobody_knows(ground: Ground) -> None:
+    world, end, gone = ground.world, ground.way("new").end, version(OWNER, "Gone", {"Life": [said("Tove Lund|Person")]})
+    world.restore(end)
+    index = LexicalGraphIndex(world.stores, embedder=WordEmbedder(), extractor=SentenceExtractor(), settings=load_settings())
+    assert index.repair(dry_run=True) == []
+    (chunk,), (vector,) = gone.placements, WordEmbedder().embed_questions(["x"])
+    records = {"chunk": [VectorRecord(chunk, "x", gone.source.id, chunk, vector)]}
+    source = gone.source.id
+    for leave in (
+        lambda stores: stores.vectors.upsert(OWNER, records),
+        lambda stores: stores.vectors.tag(OWNER, [gone.source]),
+        lambda stores: stores.documents.put(OWNER, source, "text.1", b"x"),
+        lambda stores: stores.graph.write(OWNER, [gone]),
+    ):
+        with closing(open_all(load_settings())) as stores:
+            leave(stores)
+        world.collection.show_all()
+        assert [f.source_id for f in index.repair(dry_run=True)] == [source]
+        assert [f.repaired for f in index.repair()] == [True]
+        assert world.content() == end.content
+        assert index.repair(dry_run=True) == []
 
 
 # ------------------------------------------------------------ messages

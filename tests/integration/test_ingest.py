@@ -63,7 +63,9 @@ def test_a_statement_points_at_its_place_in_the_document(index: LexicalGraphInde
     text = index.text(document)
     chunks = tuple(index.stores.graph.chunk_ids(DEFAULT, document.source_id))
 
-    for row in index.stores.graph.evidence(DEFAULT, EvidenceRequest(chunks=chunks)):
+    rows = index.stores.graph.evidence(DEFAULT, EvidenceRequest(chunks=chunks))
+    assert rows
+    for row in rows:
         assert text[row.chunk_start + row.start : row.chunk_start + row.end] == row.value
 
 

@@ -93,6 +93,11 @@ def test_a_real_collection_is_written_listed_retagged_and_emptied_alike(both: tu
     assert real.dump(B) == ours.dump(B) and len(real.dump(B)["relation"]) == 29
     assert real.stats(B) == ours.stats(B)
     assert real.ids(B, "relation", "s2") == ["x1"] and not real.visible(B, {"relation": ["x3"]})
+    for store in both:
+        every = store.ids(B, "relation")
+        assert store.ids(B, "relation", after=every[9], limit=4) == every[10:14]
+        pages = [store.sources(B, limit=1), store.sources(B, after="s1", limit=1), store.sources(B, after="s2")]
+        assert (store.sources(B), pages) == (["s1", "s2"], [["s1"], ["s2"], []])
     for n, count in ((1, 28), (2, 28), (3, 0)):
         wanted = SearchRequest("relation", text="text", k=50, filters=parse_expression(f"n == {n}"))
         assert [len(store.search_many(B, [wanted])[0]) for store in both] == [count, count]

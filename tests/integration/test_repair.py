@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.model.graph import Source
+from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import SourceVersion, VectorRecord
 from tests.laptop import content, laptop
+from tests.stepping import begun, steps_over
+from tests.worlds import said, version
 
 DEFAULT = Tenant("default")
 
@@ -108,6 +112,99 @@ def test_damage_is_found_repaired_and_made_good_by_the_next_ingest(
     index.ingest([files])
     assert index.repair(dry_run=True) == []
     assert content(index.stores) == whole
+
+
+STRANGER = "source:" + "9" * 32
+
+
+def leave_a_chunk(index: LexicalGraphIndex) -> None:
+    leave_a_vector(index, STRANGER)
+
+
+def leave_words(index: LexicalGraphIndex) -> None:
+    leave_labels(index, STRANGER)
+
+
+def leave_tags(index: LexicalGraphIndex) -> None:
+    index.stores.vectors.tag(DEFAULT, [Source(STRANGER, "s3://gone", "default", "Gone")])
+
+
+def leave_text(index: LexicalGraphIndex) -> None:
+    leave_a_text(index, STRANGER)
+
+
+def leave_nodes(index: LexicalGraphIndex) -> None:
+    said_here = {"Life": [said("Tove Lund lived here.", "Tove Lund|Person")]}
+    index.stores.graph.write(DEFAULT, [version(DEFAULT, "Gone", said_here)])
+
+
+LEFT = [leave_a_chunk, leave_words, leave_tags, leave_text, leave_nodes]
+
+
+@pytest.mark.parametrize("leave", LEFT, ids=[one.__name__ for one in LEFT])
+@pytest.mark.parametrize("others", [True, False], ids=["among others", "alone"])
+def test_what_is_left_of_a_document_that_nobody_knows_is_found_and_taken_away(
+    index: LexicalGraphIndex, leave: Callable[[LexicalGraphIndex], None], others: bool
+) -> None:
+    if not others:
+        index.remove([r.source_id for r in index.documents()])
+    whole = content(index.stores)
+    leave(index)
+    (found,) = index.repair(dry_run=True)
+    assert (found.problem, found.remedy) == ("is in a store but not in the registry", "remove it")
+    assert content(index.stores) != whole
+    (done,) = index.repair()
+    assert done == replace(found, repaired=True)
+    assert index.repair(dry_run=True) == []
+    assert content(index.stores) == whole
+
+
+def test_names_that_no_document_gives_are_found_and_taken_away(index: LexicalGraphIndex) -> None:
+    whole = content(index.stores)
+    strays = [VectorRecord(entity_id(DEFAULT, name), name) for name in ("Somebody Removed", "Another")]
+    index.stores.vectors.upsert(DEFAULT, {"entity": strays})
+    (found,) = index.repair(dry_run=True)
+    assert (found.uri, found.problem[:2], found.repaired) == ("names", "2 ", False)
+    (done,) = index.repair()
+    assert done.repaired
+    assert (index.repair(dry_run=True), content(index.stores)) == ([], whole)
+
+
+def test_many_strays_are_found_page_by_page(index: LexicalGraphIndex) -> None:
+    sources = [f"source:{n:032x}" for n in range(1, 1_200)]
+    index.stores.vectors.upsert(
+        DEFAULT, {"relation": [VectorRecord(f"chunk:{n:032x}", "x", s) for n, s in enumerate(sources)]}
+    )
+    assert [f.source_id for f in index.repair(dry_run=True)] == sources
+
+
+def test_a_document_between_two_steps_of_its_run_is_passed_over(
+    index: LexicalGraphIndex, files: Path, tmp_path: Path
+) -> None:
+    (files / "c.md").write_text("# Basalt\n\nMira Holm stores Basalt.\n")
+    steps = steps_over(tmp_path / "data", index.stores)
+    run = begun(steps, files / "c.md", "1")
+    steps.parse(run, files / "c.md")
+    steps.chunk(run)
+    steps.extract(run, 0)
+    steps.build(run, 0)
+    assert index.repair() == []
+    steps.finish(run, 0)
+    steps.close(run)
+    assert index.repair(dry_run=True) == []
+    assert index.document("c.md").state == "READY"
+
+
+def test_a_run_that_failed_between_two_steps_is_found(index: LexicalGraphIndex, files: Path, tmp_path: Path) -> None:
+    (files / "c.md").write_text("# Basalt\n\nMira Holm stores Basalt.\n")
+    steps = steps_over(tmp_path / "data", index.stores)
+    run = begun(steps, files / "c.md", "1")
+    steps.parse(run, files / "c.md")
+    steps.chunk(run)
+    steps.extract(run, 0)
+    steps.build(run, 0)
+    steps.registry.finish_job(DEFAULT, run.job_id, "FAILED", {}, "stopped")
+    assert [f.problem for f in index.repair(dry_run=True)] == ["was never built to the end"]
 
 
 def test_a_healthy_database_has_no_findings(index: LexicalGraphIndex) -> None:

@@ -73,12 +73,14 @@ def calls(index: LexicalGraphIndex) -> dict[str, Callable[[], Any]]:
         "graph.stats": lambda: any(s.graph.stats(THEIRS).values()),
         "graph.dump": lambda: any(s.graph.dump(THEIRS).values()),
         "graph.source_ids": lambda: s.graph.source_ids(THEIRS),
+        "graph.absent": lambda: set(entities) - set(s.graph.absent(THEIRS, entities)),
         "graph.node_ids": lambda: s.graph.node_ids(THEIRS, document.source_id),
         "graph.doomed": lambda: s.graph.doomed(THEIRS, [document.source_id]),
         "graph.derive": lambda: s.graph.derive(THEIRS),
         "vectors.search_many": lambda: [hit for hits in s.vectors.search_many(THEIRS, searches) for hit in hits],
         "vectors.fetch": lambda: s.vectors.fetch(THEIRS, "chunk", chunks),
         "vectors.visible": lambda: s.vectors.visible(THEIRS, {"chunk": chunks}),
+        "vectors.sources": lambda: s.vectors.sources(THEIRS),
         "vectors.ids": lambda: s.vectors.ids(THEIRS, "chunk"),
         "vectors.stats": lambda: any(s.vectors.stats(THEIRS).values()),
         "vectors.dump": lambda: any(s.vectors.dump(THEIRS).values()),
@@ -94,6 +96,7 @@ def calls(index: LexicalGraphIndex) -> dict[str, Callable[[], Any]]:
         "registry.records": lambda: s.registry.records(THEIRS, [document.source_id]),
         "registry.revision": lambda: s.registry.revision(THEIRS),
         "registry.freshness": lambda: any(asdict(s.registry.freshness(THEIRS)).values()),
+        "registry.late_writers": lambda: s.registry.late_writers(THEIRS, since=0.0),
         "registry.keys": lambda: s.registry.keys(THEIRS),
         "registry.revoke_key": lambda: s.registry.revoke_key(THEIRS, OUR_KEY.id),
         "registry.claimed": lambda: s.registry.claimed(THEIRS, "file:///claimed"),
@@ -140,7 +143,7 @@ def test_every_reading_call_of_the_protocols_is_tried(index: LexicalGraphIndex) 
     writes = {
         *("write", "publish", "withdraw", "set_synonyms", "collect", "settle", "upsert", "tag", "untag", "delete", "put"),
         *("save", "forget", "lease", "start_job", "add_events", "finish_job", "put_many", "own", "disown", "close"),
-        *("relate", "add_key", "touch", "ordinals", "claim", "clear", "drop"),
+        *("relate", "add_key", "touch", "ordinals", "claim", "clear", "drop", "fence", "dismiss"),
         # whose it is stands in the answer: who asks is not known yet, or is the server itself
         *("key", "unfinished"),
     }

@@ -185,6 +185,7 @@ class LexicalGraphIndex:
         if missing := [i for i in left if i not in known]:
             raise NotFound(f"no document {missing[0]!r}; `lexigraph documents list` shows all")
         remove_all(self.stores, owner, left)
+        repair.sweep(self.stores, owner)
         return len(known)
 
     def repair(self, *, tenant: str = "default", dry_run: bool = False) -> list[repair.Finding]:

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from lexigraph.inference.protocols import Embedder
 from lexigraph.ingestion import marks, remove, repair
 from lexigraph.ingestion.events import Event, Listener, recording
+from lexigraph.ingestion.late import Ids, holding
 from lexigraph.ingestion.models import embed
 from lexigraph.ingestion.pipeline import job_lease
 from lexigraph.model.errors import Conflict, InvalidInput, StoreUnavailable, code_of, in_general
@@ -30,7 +31,6 @@ _PAGE = 500  # records a round trip
 _LATE_GROUPS = 32  # groups written before the first of them is looked at again, where searches show writes late
 _VISIBLE_SECONDS = 120.0
 
-Ids = Mapping[IndexName, Sequence[str]]
 Missing = Mapping[IndexName, set[str]]
 
 
@@ -160,10 +160,12 @@ class _Reembedding:
 
     def _bring(self, ids: Sequence[str]) -> None:
         """Write what is missing of documents that nobody else holds, and note those that are whole."""
-        with self._stores.registry.lease(self._tenant, ids) as mine:
+        written: dict[str, Ids] = {}
+        with holding(self._stores, self._tenant, ids, written) as mine:
             self._held += [i for i in ids if i not in mine]
             known = self._stores.registry.records(self._tenant, sorted(mine))
             here = {i: self._nodes(i) for i, r in known.items() if r.state != "REMOVING"}
+            written.update(here)
             every = _together(here.values())
             missing = self._write(every)
             if not self._visible(every, but=missing):

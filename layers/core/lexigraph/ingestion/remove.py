@@ -16,10 +16,13 @@ def remove_held(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> No
     """Remove documents whose leases the caller holds. May be repeated wherever it was interrupted."""
     records = [r for i in source_ids if (r := stores.registry.document(tenant, i))]
     stores.registry.save(tenant, [replace(r, state="REMOVING", fingerprint="") for r in records])
+    stores.registry.fence(tenant, source_ids)
     stores.graph.withdraw(tenant, source_ids)
     collect(stores, tenant, source_ids)
+    stores.registry.fence(tenant, source_ids)
     stores.vectors.untag(tenant, source_ids)
     for source_id in source_ids:
+        stores.registry.fence(tenant, source_ids)
         stores.documents.delete(tenant, source_id)
     settle_entities(stores, tenant)
     stores.registry.forget(tenant, source_ids)

@@ -1,14 +1,20 @@
 """Comparing registry, graph, vectors and texts with each other, and bringing them back together."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from lexigraph.ingestion.remove import remove_held
 from lexigraph.ingestion.versions import collect, settle_entities, text_name
+from lexigraph.model.errors import NotFound
+from lexigraph.model.ids import source_id as make_source_id
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.documents.names import is_source_id
 from lexigraph.storage.protocols import DocumentRecord, IndexName, SourceVersion, Stores
 
-_PAGE = 500
+# a function lives for 15 minutes at most: whoever lost a lease so long ago writes nothing more, and all searches show it
+OVER_SECONDS = 1_200.0
+_PAGE, _SWEPT_AT_ONCE = 500, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,28 +39,103 @@ def records(stores: Stores, tenant: Tenant) -> Iterator[DocumentRecord]:
 def examine(stores: Stores, tenant: Tenant, *, repair: bool = False) -> list[Finding]:
     """Find documents that stand half written, half removed or apart between the stores; ``repair`` puts them right.
 
-    A document that another process is working on is passed over. Nothing that readers see is ever taken away: what was
-    lost of a document is made again by the next ingest.
+    So are found, too, sources of which the registry knows nothing and a text, a vector, a word or a node is left, whatever
+    left it. A document that another process is working on is passed over, also between two steps of its run. Nothing that
+    readers see is ever taken away: what was lost of a document is made again by the next ingest.
+
+    Documents and sources are gone through page by page; in memory is what one document has, and what was found.
     """
-    known = {r.source_id for r in records(stores, tenant)}
-    elsewhere = {*stores.graph.source_ids(tenant), *stores.documents.sources(tenant)}
-    if elsewhere and not known:
-        problem = f"the registry knows no document, but {len(elsewhere)} are in the other stores"
+    if stores.registry.revision(tenant) == 0:  # it never had a document
+        if not any(listed(tenant, limit=1) for listed in _listings(stores)):
+            return []
+        problem = "the registry knows no document, but there are some in the other stores"
         return [Finding("", "", problem, "check LEXIGRAPH_REGISTRY, or ingest into a new folder")]
-    findings = []
-    for source_id in sorted(known | elsewhere):
-        if _examine(stores, tenant, source_id) is None:
-            continue
-        with stores.registry.lease(tenant, [source_id]) as mine:
-            # what looked wrong may have been somebody's work under way
-            found = _examine(stores, tenant, source_id) if mine else None
-            if found and repair:
-                _repair(stores, tenant, found)
-                found = replace(found, repaired=True)
-            findings += [found] if found else []
+    findings: dict[str, Finding] = {}
+    known = (record.source_id for record in records(stores, tenant))
+    for source_id in chain(known, _strangers(stores, tenant)):
+        if source_id not in findings and (found := _looked_at(stores, tenant, source_id, repair)):
+            findings[source_id] = found
+    names = _stray_names(stores, tenant, repair)
     if repair:
         settle_entities(stores, tenant)
-    return findings
+    return [*sorted(findings.values(), key=lambda f: f.source_id), *names]
+
+
+def sweep(stores: Stores, tenant: Tenant, *, since: float = OVER_SECONDS) -> None:
+    """Take away what writers left that lost their leases at least ``since`` seconds ago, and were killed thereafter.
+
+    Looked at are the documents that they held, a few a run; those that somebody works on are left to the next sweep. Of
+    documents that are known nothing is taken but leftovers. Without late writers it is one request.
+    """
+    late = stores.registry.late_writers(tenant, since=since)[:_SWEPT_AT_ONCE]
+    seen_to = [one for one in late if not is_source_id(one.key)]  # jobs write nothing, and names of entities are derived
+    for source_id in dict.fromkeys(one.key for one in late if is_source_id(one.key)):
+        with stores.registry.lease(tenant, [source_id]) as mine:
+            if not mine or _is_under_way(stores, tenant, source_id):
+                continue
+            found = _examine(stores, tenant, source_id)
+            if found and found.remedy in (_REMOVE, _COLLECT):
+                _repair(stores, tenant, found)
+        seen_to += [one for one in late if one.key == source_id]
+    if seen_to:
+        stores.registry.dismiss(tenant, seen_to)
+
+
+def _listings(stores: Stores) -> tuple[Callable[..., list[str]], ...]:
+    return stores.graph.source_ids, stores.documents.sources, stores.vectors.sources
+
+
+def _strangers(stores: Stores, tenant: Tenant) -> Iterator[str]:
+    """Yield the sources that are in a store, and not in the registry."""
+    for listed in _listings(stores):
+        after = ""
+        while page := listed(tenant, after=after, limit=_PAGE):
+            known = stores.registry.fingerprints(tenant, page)
+            yield from (source_id for source_id in page if source_id not in known)
+            after = page[-1]
+
+
+def _looked_at(stores: Stores, tenant: Tenant, source_id: str, repair: bool) -> Finding | None:
+    if _examine(stores, tenant, source_id) is None:
+        return None
+    with stores.registry.lease(tenant, [source_id]) as mine:
+        # what looked wrong may have been somebody's work under way
+        if not mine or _is_under_way(stores, tenant, source_id):
+            return None
+        found = _examine(stores, tenant, source_id)
+        if found and repair:
+            _repair(stores, tenant, found)
+            found = replace(found, repaired=True)
+        return found
+
+
+def _is_under_way(stores: Stores, tenant: Tenant, source_id: str) -> bool:
+    """Whether a run that goes step by step has begun with a document: between two steps nobody holds its lease."""
+    record = stores.registry.document(tenant, source_id)
+    if record is None or record.state != "BUILDING":
+        return False
+    of_file = make_source_id(tenant, record.namespace, record.uri.partition("#")[0])
+    claim = stores.registry.claimed(tenant, of_file)
+    try:
+        return claim is not None and stores.registry.job(tenant, claim.holder).status == "RUNNING"
+    except NotFound:
+        return False
+
+
+def _stray_names(stores: Stores, tenant: Tenant, repair: bool) -> list[Finding]:
+    """Find names in the full text whose entities are gone: they belong to no document."""
+    count, after = 0, ""
+    while page := stores.vectors.ids(tenant, "entity", after=after, limit=_PAGE):
+        after = page[-1]
+        if not stores.graph.absent(tenant, page):
+            continue
+        with stores.registry.lease(tenant, ["collector"]) as mine:  # whoever derives names changes both stores
+            strays = stores.graph.absent(tenant, page) if mine else []
+            count += len(strays)
+            if repair:
+                stores.vectors.delete(tenant, {"entity": strays})
+    problem = f"{count} names of entities are left that no document gives"
+    return [Finding("", "names", problem, _COLLECT, repaired=repair)] if count else []
 
 
 _REMOVE, _AGAIN, _COLLECT = "remove it", "ingest it again", "collect them"

@@ -5,9 +5,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from lexigraph.inference.protocols import LanguageModel
-from lexigraph.ingestion import marks, relations, remove, versions
+from lexigraph.ingestion import marks, relations, remove, repair, versions
 from lexigraph.ingestion.events import Event, Failure, IngestReport, Listener
 from lexigraph.ingestion.extract.relations import RelationExtractor
+from lexigraph.ingestion.late import Ids, holding
 from lexigraph.ingestion.load import FileItem, Rejected, fingerprint, load, scan
 from lexigraph.ingestion.models import CachedModels
 from lexigraph.ingestion.synonyms import read_synonyms
@@ -123,6 +124,7 @@ class Run:
             self.report.entities_created = max(0, after["entities"] - self._before["entities"])
             self.report.relations_created = max(0, after["facts"] - self._before["facts"])
         self.report.documents_removed = remove.remove_unchanged(self.stores, self.tenant, self._gone)
+        repair.sweep(self.stores, self.tenant)
 
     def _files(self, paths: Sequence[Path | FileItem]) -> Iterator[FileItem]:
         yield from (p for p in paths if isinstance(p, FileItem))
@@ -172,7 +174,8 @@ class Run:
         if not self.fresh and not (group := self._changed(group)):
             return []
         with ExitStack() as stack:
-            mine = stack.enter_context(self.stores.registry.lease(self.tenant, [s.id for _, s, _ in group]))
+            written: dict[str, Ids] = {}
+            mine = stack.enter_context(holding(self.stores, self.tenant, [s.id for _, s, _ in group], written))
             held = [one for one in group if one[1].id in mine]
             # between the look above and the lease another process may have done the work
             held = held if self.fresh else self._changed(held, count=False)
@@ -193,7 +196,7 @@ class Run:
                 for document, source, mark in held
             ]
             if plans:
-                self._build(plans)
+                self._build(plans, written)
         return [one for one in group if one[1].id not in mine]
 
     def _changed(self, group: Sequence[Loaded], *, count: bool = True) -> list[Loaded]:
@@ -215,10 +218,11 @@ class Run:
         if half_gone:
             remove.remove_held(self.stores, self.tenant, half_gone)
 
-    def _build(self, plans: list[versions.Plan]) -> None:
+    def _build(self, plans: list[versions.Plan], written: dict[str, Ids]) -> None:
         self._before = self._before or self.stores.graph.stats(self.tenant)
         new = sum(p.source.version == 1 for p in plans)
         versions.extract(plans, self.models, self.tenant, self.report, self.tell, fresh=self.fresh)
+        written.update((p.source.id, versions.new_records(p)) for p in plans)
         versions.write(plans, self.stores, self.models, self.tenant, self.report, self.tell, fresh=self.fresh)
         self.tell(Event("build", {"documents": len(plans), "chunks": sum(len(p.new) for p in plans)}))
         relations.relate_plans(

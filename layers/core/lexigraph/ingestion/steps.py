@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lexigraph.ingestion import relations, remove, versions
+from lexigraph.ingestion import relations, remove, repair, versions
 from lexigraph.ingestion.artefacts import (
     RunCache,
     plain_documents,
@@ -31,6 +31,7 @@ from lexigraph.ingestion.build import IdentifiedChunk, chunk_graph, identify, re
 from lexigraph.ingestion.chunk import chunk as split
 from lexigraph.ingestion.events import Event, Failure, IngestReport, recording
 from lexigraph.ingestion.file_run import FileRun, Stale
+from lexigraph.ingestion.late import Ids
 from lexigraph.ingestion.load import FileItem, Rejected
 from lexigraph.ingestion.marks import mark
 from lexigraph.ingestion.models import CachedModels, extraction_use
@@ -136,7 +137,8 @@ class Steps(Workbench):
         if self.is_over(run):
             return
         documents = {source_id(run.tenant, run.namespace, d.uri): d for d in self._documents(run, part)}
-        with self.held(run, list(documents)) as over:
+        written: dict[str, Ids] = {}
+        with self.held(run, list(documents), written) as over:
             if over or kept.get(name):
                 return
             report, tell = IngestReport(run.job_id), self.tell(run)
@@ -151,6 +153,7 @@ class Steps(Workbench):
             report.documents_updated = len(plans) - report.documents_new
             if plans:
                 versions.extract(plans, models, run.tenant, report, unheard, fresh=False)
+                written.update((p.source.id, versions.new_records(p)) for p in plans)
                 report.entities_created = self._new_entities(run, plans)
                 report.relations_created = len({f.id for p in plans for g in p.graphs for f in g.facts})
                 versions.write(plans, self.stores, models, run.tenant, report, tell, fresh=False)
@@ -168,7 +171,8 @@ class Steps(Workbench):
         if self.is_over(run):
             return
         built = {w.source.id: w for w in read_written(kept.read(f"built.{part:05d}")["written"])}
-        with self.held(run, list(built)) as over:
+        # showing writes tags: what is late here has to go, too
+        with self.held(run, list(built), {i: w.new for i, w in built.items()}) as over:
             if over:
                 return
             known = self.stores.registry.records(run.tenant, list(built))
@@ -188,6 +192,7 @@ class Steps(Workbench):
         parsed = kept.read("parsed")
         report = self._report(run, parsed)
         report["documents_removed"] = remove.remove_unchanged(self.stores, run.tenant, parsed["gone"])
+        repair.sweep(self.stores, run.tenant)
         tell = self.tell(run)
         tell(Event("result", report))
         tell(Event("done"))
@@ -208,6 +213,7 @@ class Steps(Workbench):
         removed, held = remove.remove(self.stores, tenant, source_ids)
         if held:
             raise Conflict(f"{len(held)} documents are worked on elsewhere; try again")
+        repair.sweep(self.stores, tenant)
         result = {"documents_removed": len(removed)}
         recording(self, tenant, job_id, unheard)(Event("result", result))
         self.registry.finish_job(tenant, job_id, "SUCCEEDED", result)

@@ -15,7 +15,7 @@ from lexigraph.ingestion.chunk import chunk as split
 from lexigraph.ingestion.events import Event, IngestReport, Listener
 from lexigraph.ingestion.models import CachedModels, Use, embedding_use, extraction_use
 from lexigraph.model.document import LoadedDocument
-from lexigraph.model.errors import StoreUnavailable
+from lexigraph.model.errors import Conflict, StoreUnavailable
 from lexigraph.model.extraction import Extraction
 from lexigraph.model.graph import ChunkGraph, Placement, Source
 from lexigraph.model.tenant import Tenant
@@ -199,16 +199,22 @@ def write(
     report.embedded += asked
     tell(Event("embedding_batch", {"detail": "batch_ok", "embedded": asked}, len(texts), len(texts)))
     at = {text: row for row, text in enumerate(texts)}
+    ids = [p.source.id for p in plans]
     stores.registry.save(tenant, [_record(p, "BUILDING") for p in plans])
     for p in plans:
+        stores.registry.fence(tenant, ids)
         stores.documents.put(tenant, p.source.id, text_name(p.source.version), p.document.text.encode("utf-8"))
+    stores.registry.fence(tenant, ids)
     stores.graph.write(tenant, [SourceVersion(p.source, p.placements, tuple(p.graphs)) for p in plans])
     # owners are in the graph by now, so that whatever removes them finds what they own
+    stores.registry.fence(tenant, ids)
     stores.cache.own(tenant, uses)
     unique = {index: list({row.id: row for row in rows}.values()) for index, rows in made.items()}
     for index in VECTOR_INDEXES:
         unique[index] = [replace(row, vector=vectors[at[row.text]]) for row in unique[index]]
+    stores.registry.fence(tenant, ids)
     stores.vectors.tag(tenant, [p.source for p in plans])
+    stores.registry.fence(tenant, ids)
     stores.vectors.upsert(tenant, unique)
     tell(Event("schema_index", {"name": stores.vectors.label, "dimension": stores.vectors.dimension}))
     report.chunks_new += sum(len(p.new) for p in plans)
@@ -250,10 +256,11 @@ def finish(plans: Sequence[Plan], stores: Stores, tenant: Tenant) -> None:
 
 def written(plans: Sequence[Plan]) -> list[Written]:
     """Return what it takes to show versions that were written."""
-    return [Written(p.source, _new_records(p), _record(p, "READY")) for p in plans]
+    return [Written(p.source, new_records(p), _record(p, "READY")) for p in plans]
 
 
-def _new_records(p: Plan) -> dict[IndexName, tuple[str, ...]]:
+def new_records(p: Plan) -> dict[IndexName, tuple[str, ...]]:
+    """Return the ids of the records that :func:`write` writes, known once the new chunks are extracted."""
     found: dict[IndexName, dict[str, None]] = {}
     for c, graph in zip(p.new, p.graphs, strict=True):
         for index, rows in records(p.source.id, c, graph).items():
@@ -265,11 +272,14 @@ def show(versions: Sequence[Written], stores: Stores, tenant: Tenant) -> None:
     """Show the versions to readers, then take away what they no longer hold: vectors first, the graph last."""
     ids = [w.source.id for w in versions]
     _wait_visible(versions, stores, tenant)
+    stores.registry.fence(tenant, ids)
     stores.graph.publish(tenant, [w.source for w in versions])
     collect(stores, tenant, ids)
+    stores.registry.fence(tenant, ids)
     stores.vectors.untag(tenant, ids, keep={w.source.id: w.source.version for w in versions})
     stores.registry.save(tenant, [w.ready for w in versions])
     for w in versions:
+        stores.registry.fence(tenant, ids)
         stores.documents.delete(tenant, w.source.id, keep=[text_name(w.source.version)])
 
 
@@ -283,8 +293,10 @@ def collect(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> None:
             "topic": doomed.topics,
             "relation": doomed.chunks,
         }
+        stores.registry.fence(tenant, source_ids)
         stores.vectors.delete(tenant, gone)
         stores.cache.disown(tenant, doomed.chunks)
+    stores.registry.fence(tenant, source_ids)
     stores.graph.collect(tenant, source_ids)
 
 
@@ -297,6 +309,7 @@ def _wait_visible(versions: Sequence[Written], stores: Stores, tenant: Tenant) -
     tagged = {w.source.id: w.source.version for w in versions}
     deadline, pause = time.monotonic() + _VISIBLE_SECONDS, 0.05
     while not stores.vectors.visible(tenant, new, tagged=tagged):
+        stores.registry.fence(tenant, list(tagged))  # what somebody removes meanwhile never shows
         if time.monotonic() > deadline:
             count = sum(map(len, new.values()))
             raise StoreUnavailable(
@@ -308,15 +321,30 @@ def _wait_visible(versions: Sequence[Written], stores: Stores, tenant: Tenant) -
 
 def settle_entities(stores: Stores, tenant: Tenant) -> None:
     """Compute what follows from changed edges, and keep the index of names equal to it; one process a tenant at a time."""
+    named: list[str] = []  # what we put into the index
+    late = False
     while True:
-        with stores.registry.lease(tenant, ["collector"]) as mine:
-            if mine:
-                while derived := stores.graph.derive(tenant):
-                    stores.vectors.delete(tenant, {"entity": derived.gone})
-                    stores.vectors.upsert(tenant, {"entity": [VectorRecord(e.id, e.value) for e in derived.present]})
-                    stores.graph.settle(tenant, derived)
-                return
+        try:
+            with stores.registry.lease(tenant, ["collector"]) as mine:
+                if mine:
+                    if late:  # another took our turn: names that we wrote after it may be those of nobody
+                        stores.vectors.delete(tenant, {"entity": stores.graph.absent(tenant, named)})
+                    _settle(stores, tenant, named)
+                    return
+        except Conflict:
+            if late:
+                raise
+            late = True
         time.sleep(0.05)
+
+
+def _settle(stores: Stores, tenant: Tenant, named: list[str]) -> None:
+    while derived := stores.graph.derive(tenant):
+        named += [e.id for e in derived.present]
+        stores.registry.fence(tenant, ["collector"])
+        stores.vectors.delete(tenant, {"entity": derived.gone})
+        stores.vectors.upsert(tenant, {"entity": [VectorRecord(e.id, e.value) for e in derived.present]})
+        stores.graph.settle(tenant, derived)
 
 
 class Settling:

@@ -1,6 +1,6 @@
 """What the steps of an ingest work with: stores and models opened when needed, leases, and the run's standing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol, runtime_checkable
 
@@ -11,6 +11,7 @@ from lexigraph.ingestion.artefacts import Artefacts
 from lexigraph.ingestion.events import Event, Listener, recording
 from lexigraph.ingestion.extract import Extractor, make_extractor
 from lexigraph.ingestion.file_run import FileRun, Superseded
+from lexigraph.ingestion.late import Ids, holding
 from lexigraph.model.errors import Conflict
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
@@ -99,9 +100,12 @@ class Workbench:
         return job.status == "SUCCEEDED"
 
     @contextmanager
-    def held(self, run: FileRun, source_ids: Sequence[str]) -> Iterator[bool]:
-        """Hold the leases of documents; the value tells whether the run is over. Raise ``Conflict`` when one is taken."""
-        with self.stores.registry.lease(run.tenant, source_ids) as mine:
+    def held(self, run: FileRun, source_ids: Sequence[str], written: Mapping[str, Ids] | None = None) -> Iterator[bool]:
+        """Hold the leases of documents; the value tells whether the run is over. Raise ``Conflict`` when one is taken.
+
+        ``written`` as for :func:`lexigraph.ingestion.late.holding`.
+        """
+        with holding(self.stores, run.tenant, source_ids, {} if written is None else written) as mine:
             if len(mine) < len(source_ids):
                 raise Conflict(f"{len(source_ids) - len(mine)} documents are worked on elsewhere; try again")
             # asked under the lease: whoever claims later waits for it before it writes

@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from lexigraph.model.errors import NotFound
@@ -71,15 +72,17 @@ class FileDocumentStore:
                 for empty in (folder, *folder.parents[:2]):
                     empty.rmdir()
 
-    def sources(self, tenant: Tenant) -> list[str]:
-        top = self.folder / Tenant(tenant)
+    def sources(self, tenant: Tenant, *, after: str = "", limit: int | None = None) -> list[str]:
+        top, last = self.folder / Tenant(tenant), source_digits(after) if after else ""
         with translated(top):
-            return sorted(
+            found = (
                 f"source:{digits}"
-                for shard in _entries(top)
-                for digits in _entries(top / shard)
-                if is_source_id(f"source:{digits}") and any(_names(top / shard / digits))
+                for shard in sorted(_entries(top))
+                if shard >= last[:2]
+                for digits in sorted(_entries(top / shard))
+                if digits > last and is_source_id(f"source:{digits}") and any(_names(top / shard / digits))
             )
+            return list(islice(found, limit))
 
     def _folder_of(self, tenant: Tenant, source_id: str) -> Path:
         digits = source_digits(source_id)

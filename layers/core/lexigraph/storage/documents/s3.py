@@ -7,6 +7,7 @@ delete hides; a lifecycle rule has to take old versions away.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -65,14 +66,16 @@ class S3DocumentStore:
         for at in range(0, len(gone), _DELETED_AT_ONCE):
             self._delete(gone[at : at + _DELETED_AT_ONCE])
 
-    def sources(self, tenant: Tenant) -> list[str]:
+    def sources(self, tenant: Tenant, *, after: str = "", limit: int | None = None) -> list[str]:
         top = self._top(tenant)
+        # after all that lies in the folder of the last one: what follows a slash
+        begin = {"StartAfter": f"{top}{source_digits(after)}0"} if after else {}
         found = (
             f"source:{common['Prefix'].removeprefix(top).rstrip('/')}"
-            for page in self._pages(top, Delimiter="/")
+            for page in self._pages(top, Delimiter="/", **begin)
             for common in page.get("CommonPrefixes", ())
         )
-        return sorted(filter(is_source_id, found))
+        return list(islice(filter(is_source_id, found), limit))
 
     def address(self, tenant: Tenant, source_id: str, name: str) -> tuple[str, str]:
         """Return bucket and key of a file, for what reads it there itself."""

@@ -151,8 +151,11 @@ class NeptuneGraphStore:
     def dump(self, tenant: Tenant) -> dict[str, list[tuple[Any, ...]]]:
         return neptune_inspect.dump(self._client, tenant)
 
-    def source_ids(self, tenant: Tenant) -> list[str]:
-        return neptune_inspect.source_ids(self._client, tenant)
+    def source_ids(self, tenant: Tenant, *, after: str = "", limit: int | None = None) -> list[str]:
+        return neptune_inspect.source_ids(self._client, tenant, after, limit)
+
+    def absent(self, tenant: Tenant, entity_ids: Sequence[str]) -> list[str]:
+        return neptune_inspect.absent(self._client, tenant, entity_ids)
 
     def node_ids(self, tenant: Tenant, source_id: str) -> Doomed:
         return neptune_inspect.node_ids(self._client, tenant, source_id)

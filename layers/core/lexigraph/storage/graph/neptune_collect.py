@@ -88,6 +88,9 @@ MATCH (n)-[r:MENTIONED_IN]->(d:Chunk)
 WITH n, sum(CASE WHEN id(d) IN doomed THEN 0 ELSE 1 END) AS others WHERE others = 0
 OPTIONAL MATCH (n)<-[u:SUPPORTS]-(:Fact)
 WITH n, count(u) AS supported WHERE supported = 0
+OPTIONAL MATCH (n)-[:MENTIONS]->(e:Entity)
+{TOUCH}
+WITH DISTINCT n
 DETACH DELETE n
 """
 # What is said in other chunks, too, loses its edges to these.
@@ -171,6 +174,6 @@ def _take(client: NeptuneClient, tenant: str, closed: Sequence[Row]) -> None:
         for a, b in json.loads(row["aliases"])
     ]
     client.write(_ALIASES, sorted(aliases, key=lambda row: str(row["alias"])), tenant=tenant)
-    client.write(_UNSAID, chunks=chunks)
+    client.write(_UNSAID, chunks=chunks, tenant=tenant)
     client.write(_SAID_ELSEWHERE, chunks=chunks)
     client.write(_CHUNKS, chunks=chunks)

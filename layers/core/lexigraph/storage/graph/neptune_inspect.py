@@ -63,7 +63,8 @@ MATCH (c:Chunk)-[p:EXTRACTED_FROM]->(s:Source {{`~id`: $id}}) WHERE {LIVE}
 RETURN id(c) AS chunk, p.seq AS seq, p.`start` AS `start`, p.`end` AS `end`, p.role AS role, p.parent AS parent
 ORDER BY p.seq
 """
-_SOURCE_IDS = "MATCH (s:Source) WHERE s.tenant = $tenant RETURN id(s) AS id ORDER BY id"
+_SOURCE_IDS = "MATCH (s:Source) WHERE s.tenant = $tenant AND id(s) > $after RETURN id(s) AS id ORDER BY id"
+_ENTITIES = "UNWIND $ids AS id MATCH (e:Entity {`~id`: id}) WHERE e.tenant = $tenant RETURN id(e) AS id"
 _OF_SOURCE = "MATCH (c:Chunk)-[p:EXTRACTED_FROM]->(s:Source {`~id`: $id}) WHERE s.tenant = $tenant"
 _NODES_OF_SOURCE = f"""
 {_OF_SOURCE} RETURN DISTINCT id(c) AS id
@@ -113,9 +114,16 @@ def chunk_ids(client: NeptuneClient, tenant: str, source_id: str) -> dict[str, P
     }
 
 
-def source_ids(client: NeptuneClient, tenant: str) -> list[str]:
-    """Return every source of the tenant, live or not."""
-    return [row["id"] for row in client.read_latest(_SOURCE_IDS, tenant=tenant)]
+def source_ids(client: NeptuneClient, tenant: str, after: str, limit: int | None) -> list[str]:
+    """Return the sources of the tenant after an id, live or not; without a limit all of them."""
+    query = _SOURCE_IDS if limit is None else f"{_SOURCE_IDS} LIMIT {limit:d}"
+    return [row["id"] for row in client.read_latest(query, tenant=tenant, after=after)]
+
+
+def absent(client: NeptuneClient, tenant: str, entity_ids: Sequence[str]) -> list[str]:
+    """Return the entities among the ids that do not exist."""
+    there = {row["id"] for row in client.read_latest(_ENTITIES, ids=sorted(set(entity_ids)), tenant=tenant)}
+    return [i for i in entity_ids if i not in there]
 
 
 def node_ids(client: NeptuneClient, tenant: str, source_id: str) -> Doomed:

@@ -2,7 +2,8 @@
 
 A write is several queries, each a transaction that may be repeated, and may end between any two of them. That harms nobody:
 readers see a place only when its version is live; a chunk is complete when it has its ``statements``, which come last; and
-the next attempt finds the places of this one by their version. A node comes in one query with an edge that supports it.
+the next attempt finds the places of this one by their version. A node comes in one query with an edge that supports it, and
+with a look whether the chunk that owns the edge is there: of a document that was removed meanwhile nothing more is written.
 Places of a version change only while it is not live: a writer that was stopped until another took its turn changes nothing
 that readers see.
 """
@@ -77,7 +78,7 @@ MERGE (x)-[:BELONGS_TO {`~id`: row.belongs}]->(t)
 """
 _MENTIONS = """
 UNWIND $rows AS row
-MATCH (x:Statement {`~id`: row.statement})
+MATCH (x:Statement {`~id`: row.statement})-[:MENTIONED_IN]->(c:Chunk {`~id`: row.chunk})
 MERGE (e:Entity {`~id`: row.entity})
 ON CREATE SET e.tenant = $tenant, e.value = row.value, e.class = '', e.df = 0, e.degree = 0
 MERGE (x)-[m:MENTIONS {`~id`: row.id}]->(e)
@@ -85,7 +86,7 @@ ON CREATE SET m.chunk = row.chunk, m.form = row.form, m.class = row.class
 """
 _FACTS = """
 UNWIND $rows AS row
-MATCH (x:Statement {`~id`: row.statement})
+MATCH (x:Statement {`~id`: row.statement})-[:MENTIONED_IN]->(c:Chunk {`~id`: row.chunk})
 MATCH (e:Entity {`~id`: row.subject_id})
 MERGE (f:Fact {`~id`: row.id})
 ON CREATE SET f.tenant = $tenant, f.subject = row.subject, f.predicate = row.predicate, f.object = row.object
@@ -102,6 +103,7 @@ ON CREATE SET o.chunk = row.chunk, o.statement = row.statement
 """
 _ALIASES = """
 UNWIND $rows AS row
+MATCH (c:Chunk {`~id`: row.chunk})
 MERGE (a:Entity {`~id`: row.alias})
 ON CREATE SET a.tenant = $tenant, a.value = row.alias_value, a.class = '', a.df = 0, a.degree = 0
 MERGE (b:Entity {`~id`: row.target})

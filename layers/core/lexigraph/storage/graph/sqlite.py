@@ -160,9 +160,13 @@ class SqliteGraphStore:
         with self._database.read() as connection:
             return sqlite_inspect.dump(connection, tenant)
 
-    def source_ids(self, tenant: Tenant) -> list[str]:
+    def source_ids(self, tenant: Tenant, *, after: str = "", limit: int | None = None) -> list[str]:
         with self._database.read() as connection:
-            return sqlite_read.source_ids(connection, tenant)
+            return sqlite_read.source_ids(connection, tenant, after, limit)
+
+    def absent(self, tenant: Tenant, entity_ids: Sequence[str]) -> list[str]:
+        with self._database.read() as connection:
+            return sqlite_inspect.absent(connection, tenant, entity_ids)
 
     def node_ids(self, tenant: Tenant, source_id: str) -> Doomed:
         with self._database.read() as connection:

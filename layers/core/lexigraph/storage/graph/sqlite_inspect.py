@@ -1,6 +1,7 @@
 """Looking at the embedded graph as a whole: counts, the dump that comparisons use, ids for repair, egonets."""
 
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 from lexigraph.model.errors import InvalidInput, NotFound
@@ -105,6 +106,15 @@ def node_ids(connection: sqlite3.Connection, tenant: str, source_id: str) -> Doo
         )
         found[kind] = tuple(f"{kind}:{row[0].hex()}" for row in rows)
     return Doomed(found["chunk"], found["statement"], found["topic"])
+
+
+def absent(connection: sqlite3.Connection, tenant: str, entity_ids: Sequence[str]) -> list[str]:
+    """Return the entities among the ids that do not exist."""
+    wanted, there = {raw(i): i for i in entity_ids}, set[bytes]()
+    for batch in in_batches(list(wanted)):
+        query = f"SELECT id FROM entity WHERE tenant = ? AND id IN ({marks(len(batch))})"
+        there |= {row[0] for row in connection.execute(query, (tenant_key(connection, tenant), *batch))}
+    return [wanted[i] for i in wanted if i not in there]
 
 
 # ---------------------------------------------------------------- egonet

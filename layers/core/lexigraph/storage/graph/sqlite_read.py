@@ -292,7 +292,8 @@ def chunk_ids(connection: sqlite3.Connection, tenant: str, source_id: str) -> di
     return {public("chunk", id_): Placement(*place) for id_, *place in rows}
 
 
-def source_ids(connection: sqlite3.Connection, tenant: str) -> list[str]:
-    """Return every source of the tenant, live or not."""
-    rows = connection.execute("SELECT id FROM source WHERE tenant = ? ORDER BY id", (tenant_key(connection, tenant),))
+def source_ids(connection: sqlite3.Connection, tenant: str, after: str, limit: int | None) -> list[str]:
+    """Return the sources of the tenant after an id, live or not; without a limit all of them."""
+    query = "SELECT id FROM source WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?"
+    rows = connection.execute(query, (tenant_key(connection, tenant), raw(after), -1 if limit is None else limit))
     return [public("source", row[0]) for row in rows]

@@ -22,5 +22,5 @@ class DocumentStore(Protocol):
     def delete(self, tenant: Tenant, source_id: str, *, keep: Sequence[str] = ()) -> None:
         """Delete the source's files except those in ``keep``; unknown sources are passed over."""
 
-    def sources(self, tenant: Tenant) -> list[str]:
-        """Return the ids of all sources that have files, sorted."""
+    def sources(self, tenant: Tenant, *, after: str = "", limit: int | None = None) -> list[str]:
+        """Return the ids of the sources that have files, sorted: those ``after`` an id, at most ``limit``."""

@@ -344,8 +344,11 @@ class GraphStore(Protocol):
     def dump(self, tenant: Tenant) -> dict[str, list[tuple[Any, ...]]]:
         """Return every node and edge, sorted, by public ids and without version numbers: equal content, equal dumps."""
 
-    def source_ids(self, tenant: Tenant) -> list[str]:
-        """Return every source, live or not."""
+    def source_ids(self, tenant: Tenant, *, after: str = "", limit: int | None = None) -> list[str]:
+        """Return the sources, live or not, sorted: those ``after`` an id, at most ``limit``."""
+
+    def absent(self, tenant: Tenant, entity_ids: Sequence[str]) -> list[str]:
+        """Return those of these entities that the graph does not have, whether readers would see them or not."""
 
     def node_ids(self, tenant: Tenant, source_id: str) -> Doomed:
         """Return every chunk, statement and topic of a source, live or not: what may have vectors."""

@@ -52,6 +52,14 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class LateWriter:
+    """Somebody whose lease of ``key`` was taken by another before he gave it back: dead, or asleep and to write yet."""
+
+    id: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class JobRecord:
     """A run: what was asked for, how it stands, and its result when it is over. ``seq`` is the number of its last event."""
 
@@ -147,6 +155,18 @@ class Registry(Protocol):
         Given back at the end, also on errors. A forked child does not hold its parent's; whoever holds a key cannot take
         it again. A store whose leases run out raises ``Conflict`` from writes under a lease that was lost, and at the end.
         """
+
+    def fence(self, tenant: Tenant, keys: Sequence[str]) -> None:
+        """Raise ``Conflict`` when a lease of these that was taken here was lost. Costs no request while its term runs."""
+
+    def late_writers(self, tenant: Tenant, *, since: float) -> list[LateWriter]:
+        """Return, oldest first, whose leases were taken from them at least ``since`` seconds ago, until :meth:`dismiss`.
+
+        Noted in the transaction that takes the lease, for some weeks. Empty where a lease ends only with its holder.
+        """
+
+    def dismiss(self, tenant: Tenant, late: Sequence[LateWriter]) -> None:
+        """Forget late writers: nothing that they left is there any more."""
 
     def claim(self, tenant: Tenant, key: str, order: str, holder: str) -> Claim:
         """Note that ``holder`` brings ``key`` to this order, unless as new a claim is noted; return what is noted then.

@@ -106,8 +106,16 @@ class VectorStore(Protocol):
         these versions.
         """
 
-    def ids(self, tenant: Tenant, index: IndexName, source_id: str | None = None) -> list[str]:
-        """Return the ids in an index, of one source or of all, sorted."""
+    def ids(
+        self, tenant: Tenant, index: IndexName, source_id: str | None = None, *, after: str = "", limit: int | None = None
+    ) -> list[str]:
+        """Return the ids in an index, of one source or of all, sorted: those ``after`` an id, at most ``limit``."""
+
+    def sources(self, tenant: Tenant, *, after: str = "", limit: int = 1_000) -> list[str]:
+        """Return sources that have records, of whatever embedding, or tags: the next ones after an id, sorted.
+
+        About as many as ``limit``, perhaps fewer; none only when there are no more.
+        """
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
         """Return the number of records by index."""

@@ -3,7 +3,12 @@
 A holder renews its leases from a thread of its own, four times a term. When it dies, they are free after their term at the
 latest; clocks may differ by :data:`SKEW_SECONDS`. A holder that was stopped for longer than a term (a frozen function, a
 network that was cut) may have lost them. It is told in two ways: what it saves under a lease is saved in one transaction
-with a look at that lease, so a write that comes too late fails with ``Conflict``; and so does the end of its block.
+with a look at that lease, so a write that comes too late fails with ``Conflict``; and so does the end of its block. Other
+stores know no leases: whoever writes there asks :meth:`DynamoLeases.fence` before. As long as its term runs by its own clock
+a lease is certain, and asking costs no request.
+
+Whoever takes a lease that was never given back notes in the same transaction that its former holder may be alive, and may
+carry out yet what it has begun: what it leaves has to be looked for later (:meth:`DynamoLeases.late_writers`).
 """
 
 import logging
@@ -11,12 +16,13 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from lexigraph.model.errors import Conflict, LexigraphError, StoreUnavailable
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.registry.dynamodb_items import Item, Key, Outdated, Table, bounded, check, in_parallel
+from lexigraph.storage.protocols import LateWriter
+from lexigraph.storage.registry.dynamodb_items import Item, Key, Outdated, Table, bounded, check, in_parallel, put
 
 LEASE_SECONDS = 60.0
 SKEW_SECONDS = 2.0
@@ -24,7 +30,10 @@ _RENEWALS = 4
 _KEPT_SECONDS = (
     86_400  # its item stays for a day, so that a late holder, or one whose reply was lost, sees what became of it
 )
-_FREE = "attribute_not_exists(#holder) OR #until < :now OR #holder = :token"
+_LATE_SECONDS = 30 * 86_400  # for which a late writer is noted, if nobody looks after what it left
+_LATE, _MICROSECONDS = "late#", 1_000_000
+_FREE = "attribute_not_exists(#holder) OR #holder = :token"
+_LEFT = "#until < :now OR #holder = :token"
 _MINE = "#holder = :token"
 _GIVE_BACK = "SET #released = :token REMOVE #holder"
 logger = logging.getLogger(__name__)
@@ -38,16 +47,16 @@ class DynamoLeases:
 
     def _begin_leases(self, seconds: float) -> None:
         self._lease_seconds = seconds
-        self._held: dict[tuple[int, Key], str] = {}  # by process: a forked child holds nothing
+        self._held: dict[tuple[int, Key], _Term] = {}  # by process: a forked child holds nothing
 
     @contextmanager
     def lease(self, tenant: Tenant, keys: Sequence[str]) -> Iterator[frozenset[str]]:
         places = {_lease_key(tenant, key): key for key in keys}
         token, process = secrets.token_hex(16), os.getpid()
-        term = _Term(self._table, token, self._lease_seconds)
+        term = _Term(self._table, tenant, token, self._lease_seconds)
         try:
-            term.take(list(places))
-            self._held |= dict.fromkeys(((process, place) for place in term.held), token)
+            term.take(places)
+            self._held |= dict.fromkeys(((process, place) for place in term.held), term)
             yield frozenset(places[place] for place in term.held)
         except BaseException:
             self._give_back(term, process)
@@ -61,38 +70,57 @@ class DynamoLeases:
         if os.getpid() != process:
             return frozenset()
         for place in term.held:
-            if self._held.get((process, place)) == term.token:
+            if self._held.get((process, place)) is term:
                 del self._held[process, place]
         return term.end()
 
     def _fence(self, tenant: Tenant, keys: Sequence[str]) -> list[Item]:
         """Return the checks that writes under these keys travel with: that what this registry holds is still its own."""
-        held = {place: self._held.get((os.getpid(), place)) for place in (_lease_key(tenant, key) for key in keys)}
-        return [check(place, _MINE, token=token) for place, token in held.items() if token]
+        return [check(place, _MINE, token=term.token) for place, term in self._mine(tenant, keys).items()]
+
+    def fence(self, tenant: Tenant, keys: Sequence[str]) -> None:
+        for place, term in self._mine(tenant, keys).items():
+            term.check(place)
+
+    def late_writers(self, tenant: Tenant, *, since: float) -> list[LateWriter]:
+        latest = f"{_LATE}{int((time.time() - since) * _MICROSECONDS):020d}"
+        return [LateWriter(item["sk"], item["key"]) for item in self._table.query(_late_pk(tenant), _LATE, latest)]
+
+    def dismiss(self, tenant: Tenant, late: Sequence[LateWriter]) -> None:
+        self._table.write_many(delete=[(_late_pk(tenant), one.id) for one in late])
+
+    def _mine(self, tenant: Tenant, keys: Sequence[str]) -> "dict[Key, _Term]":
+        terms = {place: self._held.get((os.getpid(), place)) for place in (_lease_key(tenant, key) for key in keys)}
+        return {place: term for place, term in terms.items() if term}
 
 
 class _Term:
     """What one holder holds, from :meth:`take` to :meth:`end`."""
 
-    def __init__(self, table: Table, token: str, seconds: float) -> None:
+    def __init__(self, table: Table, tenant: Tenant, token: str, seconds: float) -> None:
         self.token, self.held = token, frozenset[Key]()
-        self._table, self._seconds = table, seconds
+        self._table, self._tenant, self._seconds = table, tenant, seconds
         self._lost: set[Key] = set()
+        self._until: dict[Key, float] = {}  # by our clock; whoever takes it then allows for clocks that differ
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def take(self, places: Sequence[Key]) -> None:
-        """Take those that are free, and begin to renew them. None is held after an error."""
+    def take(self, places: Mapping[Key, str]) -> None:
+        """Take those that are free, by place and key, and begin to renew them. None is held after an error."""
         taken: list[Key] = []
 
         def take(place: Key) -> None:
-            now = time.time()
+            item = self._item(place, time.time())
             with suppress(Outdated):
-                self._table.put(self._item(place, now), _FREE, now=now - SKEW_SECONDS, token=self.token)
+                try:
+                    self._table.put(item, _FREE, token=self.token)
+                except Outdated:
+                    self._take_over(item, places[place])
+                self._until[place] = item["until"]
                 taken.append(place)
 
         try:
-            in_parallel(take, places)
+            in_parallel(take, list(places))
         except BaseException:
             self.held = frozenset(taken)
             self.end()
@@ -101,6 +129,20 @@ class _Term:
         if taken:
             self._thread = threading.Thread(target=self._renew, name="lexigraph-leases", daemon=True)
             self._thread.start()
+
+    def _take_over(self, item: Item, key: str) -> None:
+        """Take a lease whose term is over, and note its holder. Raise :class:`Outdated` when the term is not over."""
+        now = time.time()
+        sk = f"{_LATE}{int(now * _MICROSECONDS):020d}#{self.token}"
+        late = {"pk": _late_pk(self._tenant), "sk": sk, "key": key, "expires": int(now) + _LATE_SECONDS}
+        self._table.transact([put(item, _LEFT, now=now - SKEW_SECONDS, token=self.token), put(late)])
+
+    def check(self, place: Key) -> None:
+        """Raise ``Conflict`` when a lease was lost; ask only when its term may be over."""
+        if place not in self._lost and time.time() >= self._until[place]:
+            self._renew_one(place)
+        if place in self._lost:
+            raise Conflict("the lease of a document ran out, and another took it; run again")
 
     def end(self) -> frozenset[Key]:
         """Give back what is held; return the keys that were lost before. Nothing is raised: a term ends by itself, too."""
@@ -129,6 +171,7 @@ class _Term:
         item = self._item(place, time.time())
         try:
             self._table.put(item, _MINE, token=self.token)
+            self._until[place] = item["until"]
         except Outdated:
             if not self._over.is_set():
                 self._lost.add(place)
@@ -137,6 +180,10 @@ class _Term:
     def _item(self, place: Key, now: float) -> Item:
         until = now + self._seconds
         return {"pk": place[0], "sk": place[1], "holder": self.token, "until": until, "expires": int(until) + _KEPT_SECONDS}
+
+
+def _late_pk(tenant: Tenant) -> str:
+    return f"t#{tenant}#lease#"
 
 
 def _lease_key(tenant: Tenant, key: str) -> Key:

@@ -15,7 +15,7 @@ from typing import Any, get_args
 from lexigraph.model.errors import InvalidInput, NotFound, StoreUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.embedded import Database, embedded_path
-from lexigraph.storage.protocols import DocumentRecord, DocumentState, JobEvent, JobRecord, JobStatus
+from lexigraph.storage.protocols import DocumentRecord, DocumentState, JobEvent, JobRecord, JobStatus, LateWriter
 from lexigraph.storage.registry.holders import Holder
 from lexigraph.storage.registry.sqlite_access import (
     CLAIMS,
@@ -184,6 +184,16 @@ class SqliteRegistry(SqliteAccess):
             c.execute(_DROP_DEAD, (json.dumps(holder.living()),))
             c.executemany("INSERT OR IGNORE INTO leases VALUES (?, ?, ?)", [(tenant, key, holder.token) for key in keys])
             return frozenset(key for (key,) in c.execute("SELECT key FROM leases WHERE holder = ?", (holder.token,)))
+
+    def fence(self, tenant: Tenant, keys: Sequence[str]) -> None:
+        """Do nothing: a lease ends with its holder's process, and whoever is dead writes nothing."""
+
+    def late_writers(self, tenant: Tenant, *, since: float) -> list[LateWriter]:  # noqa: ARG002  # as the protocol has it
+        """Return none."""
+        return []
+
+    def dismiss(self, tenant: Tenant, late: Sequence[LateWriter]) -> None:
+        """Do nothing: there are none."""
 
     # -- jobs
 
