@@ -8,7 +8,8 @@ python -m bench.stores --retriever memory --apart
 Neptune, OpenSearch Serverless and DynamoDB are the stand-ins of the tests, on loopback; requests are counted as they arrive
 there. Two corpora are asked: the demo's (examples/), and a made-up world (lexigraph.evaluation.made). Texts are embedded by
 their words (tests/models.py), so that no model is needed. Printed are two tables in Markdown; the exit code is 1 when less
-than 95 % of the first ten are the same, 2 % of the gold are shown over SQLite only, or a question sends more than planned.
+than 95 % of the first ten are the same, when both more than two texts and more than 2 % of the gold are shown over SQLite
+only, or when a question sends more than planned.
 """
 
 import argparse
@@ -125,7 +126,8 @@ class Row:
     def good(self) -> bool:
         """Whether enough is the same, no more of the gold is lost than by chance, and no question sent too much."""
         lost = 100 * (self.gold_there - self.gold_here)
-        return self.share >= LEAST_SAME and lost <= max(100, MOST_LOST * self.gold) and self.within  # one text is chance
+        # of few questions two texts are chance: as many are found on the other side only in one sample of four
+        return self.share >= LEAST_SAME and lost <= max(200, MOST_LOST * self.gold) and self.within
 
     def add(self, asked: Asked, here: Found, there: Found, sent: Counter[str]) -> None:
         """Count one question."""

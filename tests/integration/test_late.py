@@ -152,7 +152,7 @@ def wakes_at_every_third_call(town: Town, first: int, lease_seconds: float) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", [1, 2, 3])
+@pytest.mark.parametrize("first", [pytest.param(1, marks=pytest.mark.soak), 2, pytest.param(3, marks=pytest.mark.soak)])
 def test_wherever_a_late_writer_wakes_nothing_of_a_removed_document_stays(town: Town, first: int) -> None:
     wakes_at_every_third_call(town, first, 6.0)
 

@@ -68,7 +68,7 @@ def test_an_observed_relation_is_an_edge_of_the_egonet(store: GraphStore) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [11, 12, pytest.param(13, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("seed", [11, *(pytest.param(seed, marks=pytest.mark.soak) for seed in (12, 13))])
 def test_distances_and_egonets_of_a_made_graph_are_those_of_the_embedded_store(
     seed: int, store: NeptuneGraphStore, cluster: NeptuneStandIn, tmp_path: Path
 ) -> None:
