@@ -19,6 +19,13 @@ from lexigraph.storage.factory import (
 from lexigraph.storage.protocols import Stores
 from tests.models import SentenceExtractor, WordEmbedder
 
+CLOCK_QUESTION = "Who repairs the clock that Silverbirch keeps?"
+CLOCK = {
+    "Clock": "The clock strikes nine. The clock is of brass.",
+    "Silverbirch": "Silverbirch keeps the clock. Silverbirch was written by Odile Ferrand.",
+    "Odile Ferrand": "Odile Ferrand repairs bells.",
+}
+
 
 def open_laptop(folder: Path) -> Stores:
     connection = f"sqlite:///{folder}"

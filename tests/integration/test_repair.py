@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lexigraph.ingestion.file_run import FileRun
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.ingestion.steps import Steps
 from lexigraph.model.graph import Source
 from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
@@ -178,16 +180,22 @@ def test_many_strays_are_found_page_by_page(index: LexicalGraphIndex) -> None:
     assert [f.source_id for f in index.repair(dry_run=True)] == sources
 
 
-def test_a_document_between_two_steps_of_its_run_is_passed_over(
-    index: LexicalGraphIndex, files: Path, tmp_path: Path
-) -> None:
-    (files / "c.md").write_text("# Basalt\n\nMira Holm stores Basalt.\n")
-    steps = steps_over(tmp_path / "data", index.stores)
-    run = begun(steps, files / "c.md", "1")
-    steps.parse(run, files / "c.md")
+def built(index: LexicalGraphIndex, file: Path, data: Path) -> tuple[Steps, FileRun]:
+    """Take a new file in step by step, up to where it is built and not yet shown."""
+    file.write_text("# Basalt\n\nMira Holm stores Basalt.\n")
+    steps = steps_over(data, index.stores)
+    run = begun(steps, file, "1")
+    steps.parse(run, file)
     steps.chunk(run)
     steps.extract(run, 0)
     steps.build(run, 0)
+    return steps, run
+
+
+def test_a_document_between_two_steps_of_its_run_is_passed_over(
+    index: LexicalGraphIndex, files: Path, tmp_path: Path
+) -> None:
+    steps, run = built(index, files / "c.md", tmp_path / "data")
     assert index.repair() == []
     steps.finish(run, 0)
     steps.close(run)
@@ -196,13 +204,7 @@ def test_a_document_between_two_steps_of_its_run_is_passed_over(
 
 
 def test_a_run_that_failed_between_two_steps_is_found(index: LexicalGraphIndex, files: Path, tmp_path: Path) -> None:
-    (files / "c.md").write_text("# Basalt\n\nMira Holm stores Basalt.\n")
-    steps = steps_over(tmp_path / "data", index.stores)
-    run = begun(steps, files / "c.md", "1")
-    steps.parse(run, files / "c.md")
-    steps.chunk(run)
-    steps.extract(run, 0)
-    steps.build(run, 0)
+    steps, run = built(index, files / "c.md", tmp_path / "data")
     steps.registry.finish_job(DEFAULT, run.job_id, "FAILED", {}, "stopped")
     assert [f.problem for f in index.repair(dry_run=True)] == ["was never built to the end"]
 

@@ -12,15 +12,12 @@ from lexigraph.retrieval.catalogue import make_retriever
 from lexigraph.retrieval.retrievers import ChunkBasedSearch, EntityBasedSearch, TraversalBasedRetriever
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import EvidenceRequest, SearchRequest, Stores
-from tests.laptop import laptop_with
+from tests.laptop import CLOCK, CLOCK_QUESTION, laptop_with
 from tests.listening import Listening
 from tests.models import WordEmbedder
 
-QUESTION = "Who repairs the clock that Silverbirch keeps?"
 DOCUMENTS = {
-    "Clock": "The clock strikes nine. The clock is of brass.",
-    "Silverbirch": "Silverbirch keeps the clock. Silverbirch was written by Odile Ferrand.",
-    "Odile Ferrand": "Odile Ferrand repairs bells.",
+    **CLOCK,
     **{f"Town {n}": f"Town {n} is a quiet place by the sea." for n in range(8)},
 }
 
@@ -35,7 +32,7 @@ def asked(stores: Stores, name: str, **args: Any) -> tuple[SearchResults, set[st
     """What is found, the vector indexes searched by likeness, and what of the graph was asked for."""
     graph, vectors = Listening(stores.graph), Listening(stores.vectors)
     made = make_retriever(name, graph, vectors, embedder=WordEmbedder(), settings=Settings(), **args)  # type: ignore[arg-type]
-    found = made.retrieve(DEFAULT_TENANT, Question.of(QUESTION))
+    found = made.retrieve(DEFAULT_TENANT, Question.of(CLOCK_QUESTION))
     searches = {r.index for r in vectors.asked if isinstance(r, SearchRequest) and r.vector is not None and not r.ids}
     return found, searches, [r for r in graph.asked if isinstance(r, EvidenceRequest)]
 

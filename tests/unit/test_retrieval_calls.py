@@ -10,20 +10,14 @@ from lexigraph.model.tenant import DEFAULT_TENANT
 from lexigraph.retrieval.catalogue import RetrieverName, make_retriever
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Stores
-from tests.laptop import laptop_with
+from tests.laptop import CLOCK, CLOCK_QUESTION, laptop_with
 from tests.listening import Listening
 from tests.models import WordEmbedder
-
-DOCUMENTS = {
-    "Clock": "The clock strikes nine. The clock is of brass.",
-    "Silverbirch": "Silverbirch keeps the clock. Silverbirch was written by Odile Ferrand.",
-    "Odile Ferrand": "Odile Ferrand repairs bells.",
-}
 
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
-    with laptop_with(tmp_path_factory.mktemp("calls"), DOCUMENTS) as opened:
+    with laptop_with(tmp_path_factory.mktemp("calls"), CLOCK) as opened:
         yield opened
 
 
@@ -31,7 +25,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
 def test_the_calls_reported_are_those_that_the_stores_received(stores: Stores, name: RetrieverName) -> None:
     graph, vectors = Listening(stores.graph), Listening(stores.vectors)
     made = make_retriever(name, graph, vectors, embedder=WordEmbedder(), settings=Settings())  # type: ignore[arg-type]
-    found = made.retrieve(DEFAULT_TENANT, Question.of("Who repairs the clock that Silverbirch keeps?"))
+    found = made.retrieve(DEFAULT_TENANT, Question.of(CLOCK_QUESTION))
     assert found.results
     assert found.calls.get("vector", 0) == len(vectors.calls) > 0
     assert found.calls.get("graph", 0) == len(graph.calls) > 0
