@@ -66,10 +66,18 @@ def test_a_session_counts_its_recalls_and_knows_when_it_saw_a_node_last(registry
     assert registry.session(A, "s", since=0.0) == Session()
     registry.touch(A, "s", ["x", "y"], 100.0, keep_seconds=1_000)
     registry.touch(A, "s", ["y", "z"], 160.5, keep_seconds=1_000)
-    assert registry.session(A, "s", since=100.0) == Session(2, {"x": 100.0, "y": 160.5, "z": 160.5})
-    assert registry.session(A, "s", since=100.1) == Session(2, {"y": 160.5, "z": 160.5})
+    second = {"y": 160.5, "z": pytest.approx(160.5)}
+    assert registry.session(A, "s", since=100.0) == Session(2, {"x": 100.0, **second})
+    assert registry.session(A, "s", since=100.1) == Session(2, second)
     assert registry.session(A, "s", since=161.0) == Session()
     assert registry.session(A, "t", since=0.0) == registry.session(B, "s", since=0.0) == Session()
+
+
+def test_of_one_recall_the_best_nodes_are_those_seen_last(registry: Registry) -> None:
+    registry.touch(A, "s", ["m", "z", "a"], 1_700_000_000.0, keep_seconds=1_000)
+    seen = registry.session(A, "s", since=0.0).seen
+    assert sorted(seen, key=lambda node: -seen[node]) == ["m", "z", "a"]
+    assert seen == pytest.approx(dict.fromkeys("mza", 1_700_000_000.0))
 
 
 def test_a_recall_that_returned_nothing_counts(registry: Registry) -> None:
@@ -89,7 +97,7 @@ def test_a_session_goes_on_with_what_is_not_too_old_and_begins_anew_when_all_is(
 def test_a_recall_that_comes_late_counts_and_makes_nothing_older(registry: Registry) -> None:
     registry.touch(A, "s", ["x"], 700.0, keep_seconds=1_000)
     registry.touch(A, "s", ["x", "y"], 650.0, keep_seconds=1_000)
-    assert registry.session(A, "s", since=0.0) == Session(2, {"x": 700.0, "y": 650.0})
+    assert registry.session(A, "s", since=0.0) == Session(2, {"x": 700.0, "y": pytest.approx(650.0)})
 
 
 def test_a_place_in_a_namespace_is_given_once_and_kept(open_registry: Callable[[], Registry]) -> None:

@@ -61,7 +61,7 @@ def session_scores(session: Session, now: float) -> dict[str, float]:
 
 
 def hot_nodes(scores: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the nodes seen last, ties by id."""
+    """Return the nodes seen last: of one recall the best of it. Ties by id."""
     return tuple(sorted(scores, key=lambda node: (-scores[node], node))[:HOT])
 
 

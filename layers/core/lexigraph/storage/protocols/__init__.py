@@ -43,6 +43,7 @@ from lexigraph.storage.protocols.registry import (
     Registry,
     Scope,
     Session,
+    seen_at,
 )
 from lexigraph.storage.protocols.vectors import (
     VECTOR_INDEXES,
@@ -92,6 +93,7 @@ __all__ = [
     "Surroundings",
     "VectorRecord",
     "VectorStore",
+    "seen_at",
 ]
 
 

@@ -122,6 +122,14 @@ class Session:
     seen: Mapping[str, float] = field(default_factory=dict)
 
 
+def seen_at(nodes: Sequence[str], at: float) -> dict[str, float]:
+    """Return when (seconds) the nodes of a recall, best first, were seen: each a microsecond before the better one.
+
+    So the best are those seen last, and no half-life feels it.
+    """
+    return {nodes[n]: at - n * 1e-6 for n in reversed(range(len(nodes)))}
+
+
 @runtime_checkable
 class Registry(Protocol):
     """Documents, jobs, events, leases, API keys and sessions."""
@@ -228,7 +236,7 @@ class Registry(Protocol):
         """Return what a session has touched since a time; an empty one when it asked nothing since then."""
 
     def touch(self, tenant: Tenant, session_id: str, nodes: Sequence[str], at: float, *, keep_seconds: float) -> None:
-        """Note one more recall, at this time, that returned these nodes. Atomic.
+        """Note one more recall, at this time, that returned these nodes, best first (:func:`seen_at`). Atomic.
 
         What was last seen more than ``keep_seconds`` before is forgotten: a session not heard of since then begins anew.
         """

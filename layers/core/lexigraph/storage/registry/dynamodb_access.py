@@ -14,7 +14,7 @@ from typing import Any
 
 from lexigraph.model.errors import Conflict, NotFound
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import ApiKey, Claim, Freshness, Session
+from lexigraph.storage.protocols import ApiKey, Claim, Freshness, Session, seen_at
 from lexigraph.storage.registry.dynamodb_bodies import stamp
 from lexigraph.storage.registry.dynamodb_items import (
     TRANSACTION_ITEMS,
@@ -140,9 +140,9 @@ class DynamoAccess:
             if item["sk"] == _SESSION:
                 recalls = int(item["recalls"])
             else:
-                for node in unpack(item["body"]):
-                    seen[node] = max(float(item["at"]), seen.get(node, -math.inf))
-        return Session(recalls, seen)
+                for node, at in seen_at(unpack(item["body"]), float(item["at"])).items():
+                    seen[node] = max(at, seen.get(node, -math.inf))
+        return Session(recalls, {node: at for node, at in seen.items() if at >= since})
 
     def touch(self, tenant: Tenant, session_id: str, nodes: Sequence[str], at: float, *, keep_seconds: float) -> None:
         at = float(at)

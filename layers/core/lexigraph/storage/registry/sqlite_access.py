@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from lexigraph.model.errors import Conflict, NotFound
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.embedded import Database
-from lexigraph.storage.protocols import ApiKey, Claim, Freshness, Session
+from lexigraph.storage.protocols import ApiKey, Claim, Freshness, Session, seen_at
 
 TABLES = """
 CREATE TABLE keys (
@@ -152,7 +152,7 @@ class SqliteAccess:
             c.execute("DELETE FROM seen WHERE tenant = ? AND at < ?", (tenant, at - keep_seconds))
             c.execute("DELETE FROM sessions WHERE tenant = ? AND at < ?", (tenant, at - keep_seconds))
             c.execute(_ADD_RECALL, (tenant, session_id, at))
-            c.executemany(_SEE, [(tenant, session_id, node, at) for node in nodes])
+            c.executemany(_SEE, [(tenant, session_id, node, when) for node, when in seen_at(nodes, at).items()])
 
 
 def bump(connection: sqlite3.Connection, tenant: Tenant) -> None:
