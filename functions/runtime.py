@@ -80,10 +80,11 @@ def function(model: type[E]) -> Callable[[Callable[[E], Any]], Handler]:
 @contextmanager
 def told(step: str, note: Callable[[BaseException], None], *, quiet: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     """Count a step, and have its failure noted and logged; what is not ours goes on as :class:`StepFailed`."""
+    passed: tuple[type[Exception], ...] = (Conflict, *quiet)
     try:
         yield
         metrics.add_metric(name=f"{step.capitalize()}Done", unit=MetricUnit.Count, value=1)
-    except (Conflict, *quiet):
+    except passed:
         raise
     except LexigraphError as error:
         _failed(step, error, note)

@@ -31,7 +31,9 @@ def once(work: Callable[[], None], told: dict[str, Any]) -> None:
     config = IdempotencyConfig(expires_after_seconds=_SECONDS)
     config.register_lambda_context(invocation.get())  # how long it may be under way before another may begin
 
-    @idempotent_function(data_keyword_argument="told", persistence_store=_kept(), config=config, key_prefix="start")
+    @idempotent_function(  # type: ignore[untyped-decorator]  # has no types
+        data_keyword_argument="told", persistence_store=_kept(), config=config, key_prefix="start"
+    )
     def run(*, told: dict[str, Any]) -> None:  # noqa: ARG001  # what it is known by
         work()
 

@@ -59,8 +59,8 @@ def test_a_topic_is_worth_what_leads_to_it_how_near_it_is_and_what_it_says_itsel
     found = grown({"a": 0.8}, {"a": {"b": 0.5, "c": 0.5}}, {"b": 1.0})
     assert found["b"].score == pytest.approx(0.8 * 0.5)
     assert found["c"].score == pytest.approx(0.8 * 0.5 * BASE)
-    assert (found["a"].score, found["a"].path, found["a"].depth) == (0.8, ("a",), 0)
-    assert (found["b"].path, found["b"].depth) == (("a", "b"), 1)
+    assert (found["a"].score, found["a"].path) == (0.8, ("a",))
+    assert found["b"].path == ("a", "b")
 
 
 @pytest.mark.parametrize(("depth", "reached"), [(0, "a"), (1, "ab"), (2, "abc"), (9, "abcd")])
@@ -110,7 +110,7 @@ def test_whatever_the_graph_the_budgets_hold_and_scores_fall_along_a_path(seeds,
     assert seeds.keys() <= found.keys()
     assert len(found.keys() - seeds.keys()) <= width
     for topic in found.values():
-        assert topic.depth <= depth
+        assert len(topic.path) <= depth + 1
         along = [found[t].score for t in topic.path]
         assert along == sorted(along, reverse=True)
     assert [t.score for t in found.values()] == sorted((t.score for t in found.values()), reverse=True)

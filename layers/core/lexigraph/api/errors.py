@@ -27,7 +27,7 @@ from lexigraph.model.errors import (
     in_general,
 )
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 MAX_DEPTH = 16  # of JSON
 RETRY_SECONDS = 5
@@ -122,7 +122,7 @@ def answer_error(request: Request, error: Exception) -> JSONResponse:
 def log_error(request: str, error: Exception) -> None:
     """Log an error under the id of its request."""
     # the message of an unknown error may hold text of documents: only its kind is logged, with where it arose
-    log.error("request %s: %s", request, _where(error))
+    logger.error("request %s: %s", request, _where(error))
 
 
 def request_id(request: Request) -> str:

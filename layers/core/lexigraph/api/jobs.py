@@ -29,7 +29,7 @@ from lexigraph.storage.protocols import JobEvent, JobRecord, Registry
 if TYPE_CHECKING:
     from lexigraph.ingestion.pipeline import LexicalGraphIndex
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.1
 _AGAIN_SECONDS = 1.0
@@ -263,7 +263,7 @@ class Jobs:
                     self._work(tenant, job)
                 return False
         except StoreUnavailable as error:
-            log.warning("job %s was interrupted and is tried again: %s", job.id, error)
+            logger.warning("job %s was interrupted and is tried again: %s", job.id, error)
             return not self._closing.wait(_AGAIN_SECONDS)
 
     def _work(self, tenant: Tenant, job: JobRecord) -> None:
@@ -278,7 +278,7 @@ class Jobs:
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001  # a job must not stay open for ever; its text may be that of a document
-            log.error("job %s: %s", job.id, type(error).__name__)  # no traceback: it holds that text
+            logger.error("job %s: %s", job.id, type(error).__name__)  # no traceback: it holds that text
             reason = f"the work could not be done here ({in_general(error)}); ask again, it goes on from there"
             result = {"error": code_of(error)}
         if self._closing.is_set():

@@ -12,7 +12,7 @@ from lexigraph.inference.line import hung_up
 from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt
 from lexigraph.model.errors import ModelUnavailable, in_general
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def in_general_words() -> Iterator[None]:
     except ModelUnavailable as error:
         if hung_up():  # whatever it then says
             raise
-        log.warning("%s", error)
+        logger.warning("%s", error)
         raise ModelUnavailable(in_general(error)) from error
 
 

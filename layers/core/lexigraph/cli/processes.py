@@ -17,7 +17,7 @@ from types import FrameType
 
 from lexigraph.model.errors import StoreUnavailable
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 0.1
 _END_SECONDS = 8.0  # after the grace for requests under way
@@ -75,7 +75,7 @@ class Processes:
             self._early = self._early + 1 if time.monotonic() - began < _EARLY_SECONDS else 0
             if process.returncode == STARTUP_FAILED or self._early >= _MOST_EARLY:
                 raise StoreUnavailable("the server ends as soon as it begins; its log says why")
-            log.warning("server process %d has ended (%d), another takes its place", process.pid, process.returncode)
+            logger.warning("server process %d has ended (%d), another takes its place", process.pid, process.returncode)
             self._start()
 
     def _end(self, told: list[int]) -> None:

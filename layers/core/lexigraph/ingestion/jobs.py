@@ -21,7 +21,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import JobRecord
 
-_LOG = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 KIND = "ingest"
 RELATE = "relate"  # in a request: relate the new chunks of a document, and do nothing else
@@ -57,7 +57,7 @@ def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed
         )
         _add_failures(index, tenant, job, report, outside)
     except LexigraphError as error:
-        _LOG.warning("job %s failed: %s", job.id, error)
+        logger.warning("job %s failed: %s", job.id, error)
         _fail(index, tenant, job, error)
     except Exception as error:  # noqa: BLE001  # a job must not stay open for ever; its text may be that of a document
         _fail(index, tenant, job, error)

@@ -21,7 +21,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import DocumentRecord, Stores
 
-_LOG = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 MODE = "relations_incremental"
 NO_MODEL = "there is no language model to relate chunks: set LEXIGRAPH_LLM"
 SWITCHED_OFF = "relations are switched off: set LEXIGRAPH_RELATIONS=true"
@@ -307,7 +307,7 @@ def _relate_rest(
 def _log(observation: PairObservation, created: int) -> None:
     # their types and evidence are words of the model, perhaps those of a document
     said = observation.failed or f"{len(observation.relations)} relations"
-    _LOG.debug("%s and %s: %s, %d of them new", observation.first, observation.second, said, created)
+    logger.debug("%s and %s: %s, %d of them new", observation.first, observation.second, said, created)
 
 
 def _progress(so_far: Mapping[str, int]) -> Event:

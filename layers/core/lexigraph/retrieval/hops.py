@@ -24,7 +24,7 @@ _ROLES = {role: role for role in ("paragraph", "list", "table", "code", "row", "
 ROLE_SHARE = 0.05  # of a score with symbolic steps: the chunk has the role looked for; the rest is its likeness
 PER_KIND = 5  # symbolic edges of one kind followed out of one chunk
 _SEMANTIC = "semantic"
-_LOG = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class Walk:
             around = self.stores.adjacent(f"symbolic_{hop}", [c.id for c in cells], PER_KIND)
         except StoreUnavailable as error:
             self.failures += 1
-            _LOG.warning("multihop: symbolic step of hop %d skipped: %s", hop, error)
+            logger.warning("multihop: symbolic step of hop %d skipped: %s", hop, error)
             self.stores.trace.warn("symbolic_failed", f"hop {hop} went without symbolic edges: the graph cannot be read")
             return []
         self.places.update(around.places)

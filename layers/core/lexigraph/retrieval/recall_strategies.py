@@ -22,7 +22,6 @@ _POOL = 100  # hits of a strategy in each index
 _LABELLED = 20  # chunks whose edges are looked at for their labels
 _BEGINNING = 4  # letters of a word by which words of statements are found: stems keep that much
 
-Hits = Mapping[str, list[list[Hit]]]
 Scores = dict[str, float]
 
 

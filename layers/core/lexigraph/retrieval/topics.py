@@ -28,11 +28,6 @@ class FoundTopic:
     score: float
     path: tuple[str, ...]
 
-    @property
-    def depth(self) -> int:
-        """Steps from the seed; 0 for a seed."""
-        return len(self.path) - 1
-
 
 def best_topics(likeness: Likeness, coverage: Coverage, args: TraversalArgs) -> dict[str, float]:
     """Return the ``topic_top_k`` topics most like the question with how far they stand out from the rest, 0 to 1.

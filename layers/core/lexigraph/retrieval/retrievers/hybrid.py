@@ -25,7 +25,7 @@ from lexigraph.retrieval.trace import BoundStores, Trace
 from lexigraph.settings import Settings, load_settings
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SearchRequest, VectorStore
 
-_LOG = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 POOL = 50  # chunks that each search looks at; what the graph leads to is preferred when it is among them
 
 
@@ -110,7 +110,7 @@ class HybridRetriever:
             exact = {} if not ids else self._requests(text, vector, ids)
             subgraph.compare(dict(zip(exact, stores.search("scores", list(exact.values())), strict=True)))
         except StoreUnavailable as error:
-            _LOG.warning("hybrid: search failed: %s", error)
+            logger.warning("hybrid: search failed: %s", error)
             stores.trace.warn("search_failed", "the vector store failed; the first documents were taken")
         if not subgraph.contexts and stores.trace.warnings:
             subgraph.first_chunks()

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from lexigraph.storage.protocols import FloatArray
 from lexigraph.storage.vector.partitions import Partition, holes_after, vector_of, vectors_from
 
-_LOG = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 _HEADER = struct.Struct("<8sIIQQQQQI")
 _MAGIC, _FORMAT, _START = b"LEXIVECS", 1, 64
 _SAMPLES = 16
@@ -139,7 +139,7 @@ class Sidecars:
             view = self._mapped(connection, partition, have)
         except OSError as error:
             if have is None or have.inode:
-                _LOG.warning("%s: %s; vectors are kept in memory", self._path(partition.number), error.strerror)
+                logger.warning("%s: %s; vectors are kept in memory", self._path(partition.number), error.strerror)
             view = _in_memory(connection, partition)
         self._views[partition.number] = view
         if len(self._views) > _VIEWS:
