@@ -134,6 +134,8 @@ def test_indexes_have_an_explicit_mapping_made_for_their_generation(
         # the next generation compresses unless told otherwise, and lets nobody name the engine
         asked = ("1x", None) if server is collection else (None, "faiss")
         assert (vector.get("compression_level"), vector["method"].get("engine")) == asked
+        # and each generation's guide has the space in another place
+        assert (vector if server is collection else vector["method"])["space_type"] == "innerproduct"
         assert "vector" not in server.indexes["lexigraph-entity"].mappings["properties"]
 
 
@@ -333,6 +335,39 @@ def test_a_refused_request_is_repeated_at_first_use_only(collection: OpenSearchS
         store.stats(A)
 
 
+@pytest.mark.parametrize("generation", ["nextgen", "classic"])
+def test_a_refusal_in_plain_words_is_understood_as_one_in_the_form_of_opensearch_is(
+    collection: OpenSearchServer,
+    classic: OpenSearchServer,
+    opened: Opener,
+    aws: AwsServer,  # noqa: F811
+    generation: str,
+) -> None:
+    server, ids = (collection, None) if generation == "nextgen" else (classic, aws)
+    server.plain = True
+    store = opened(server, ids)
+    store.upsert(A, {"chunk": [record("a")]})
+    assert texts(store) == {"a": "some text"}
+    assert server.indexes[CHUNKS].mappings["_meta"]["document_ids"] == ("client" if generation == "nextgen" else "server")
+
+
+@pytest.mark.parametrize("mode", ["", "&mode=client"], ids=["probed", "told"])
+def test_a_new_index_that_lets_no_document_in_yet_is_waited_for(collection: OpenSearchServer, mode: str) -> None:
+    collection.unknown = 3
+    store = OpenSearchVectorStore(collection.connection + mode, label=LABEL, dimension=DIMENSION, patience=20.0)
+    store.upsert(A, {"chunk": [record("a"), record("b")]})
+    assert set(texts(store)) == {"a", "b"} and len(collection.indexes[CHUNKS].live) == 2
+    store.close()
+
+
+def test_an_index_that_stays_unknown_is_told_with_its_status(collection: OpenSearchServer) -> None:
+    collection.unknown = 1_000
+    store = OpenSearchVectorStore(f"{collection.connection}&mode=client", label=LABEL, dimension=DIMENSION, patience=0.3)
+    with pytest.raises(StoreUnavailable, match=r"POST /_bulk.*items say 404"):
+        store.upsert(A, {"chunk": [record("a")]})
+    store.close()
+
+
 def test_a_request_signed_with_another_key_is_refused(
     collection: OpenSearchServer, opened: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -503,18 +538,29 @@ def test_the_stand_in_refuses_as_the_service_does(collection: OpenSearchServer, 
     assert [r["error"]["type"] for r in answer["responses"]] == ["parsing_exception", "index_not_found_exception"]
     with pytest.raises(opensearchpy.TransportError, match="413"):
         client.transport.perform_request("POST", "/_bulk", body=json.dumps({"k": "x" * MOST_BYTES}) + "\n")
+    for parameter in ({"mode": "in_memory"}, {"compression_level": "4x"}):
+        vectors = {"v": {"type": "knn_vector", "dimension": 2, **parameter}}
+        with pytest.raises(opensearchpy.RequestError, match="illegal_argument_exception"):
+            client.transport.perform_request("PUT", "/other", body={**body, "mappings": {"properties": vectors}})
+    packed = raw(collection, http_compress=True)
+    with pytest.raises(opensearchpy.AuthorizationException):
+        packed.transport.perform_request("POST", "/_msearch", body="{}\n")
     unsigned = opensearchpy.OpenSearch(hosts=[collection.url], max_retries=0)
     with pytest.raises(opensearchpy.AuthorizationException):
         unsigned.transport.perform_request("POST", "/_msearch", body="")
-    for c in (client, old, unsigned):
+    for c in (client, old, packed, unsigned):
         c.close()
 
 
-def raw(server: OpenSearchServer) -> opensearchpy.OpenSearch:
+def raw(server: OpenSearchServer, **options: Any) -> opensearchpy.OpenSearch:
     import boto3
 
     credentials = boto3.session.Session(*ENVIRONMENT.values()).get_credentials()
     signer = opensearchpy.Urllib3AWSV4SignerAuth(credentials, REGION, "aoss")
     return opensearchpy.OpenSearch(
-        hosts=[server.url], http_auth=signer, connection_class=opensearchpy.Urllib3HttpConnection, max_retries=0
+        hosts=[server.url],
+        http_auth=signer,
+        connection_class=opensearchpy.Urllib3HttpConnection,
+        max_retries=0,
+        **options,
     )

@@ -1,9 +1,9 @@
 """A collection of OpenSearch Serverless: the part of its REST API that the store uses, refusing what the service refuses.
 
 Nothing is shown to searches at once when ``delay`` says so: a write is seen after that many more searches, in an index
-named in ``slower`` after as many as it says. A collection of
-the ``classic`` generation makes document ids itself, ``nextgen`` takes ours. Faults are given one request each, or come
-from a script.
+named in ``slower`` after as many as it says; documents are not let into a new index until it was asked for ``unknown``
+times. A collection of the ``classic`` generation makes document ids itself, ``nextgen`` takes ours; a ``plain`` one refuses
+in plain words, as what stands before OpenSearch does. Faults are given one request each, or come from a script.
 """
 
 import copy
@@ -56,6 +56,7 @@ class OpenSearchServer(LoopbackServer):
         self.generation, self.delay = generation, delay
         self.indexes: dict[str, Index] = {}
         self.slower: dict[str, int] = {}  # by the beginning of an index's name
+        self.unknown, self.plain = 0, False
         self.faults: deque[Fault] = deque()
         self.script: Script | None = None
         self._coming: deque[tuple[int, Index, str, Json | None]] = deque()
@@ -71,7 +72,8 @@ class OpenSearchServer(LoopbackServer):
         return [request for request in self.requests if request["path"] == path]
 
     def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
-        lines = [json.loads(line) for line in body.split(b"\n") if line]
+        compressed = "Content-Encoding" in request.headers
+        lines = [] if compressed else [json.loads(line) for line in body.split(b"\n") if line]
         self.record(request, {"method": request.command, "path": request.path, "lines": lines, "bytes": len(body)})
         fault = self._scripted(request.path)
         with self._lock:
@@ -86,6 +88,8 @@ class OpenSearchServer(LoopbackServer):
                 status, reply = 200, self._route(request.command, request.path, lines, body, fault)
             except Refusal as error:
                 status, reply = error.status, {"error": error.error, "status": error.status}
+                if self.plain:
+                    return send(request, status, error.error["reason"].encode(), "text/plain")
         content = json.dumps(reply).encode()
         if fault and fault.cut:
             request.send_response(status)
@@ -118,6 +122,8 @@ class OpenSearchServer(LoopbackServer):
             raise Refusal(403, "security_exception", "the request is not signed for aoss")
         if headers.get("x-amz-content-sha256") != hashlib.sha256(body).hexdigest():
             raise Refusal(403, "security_exception", "x-amz-content-sha256 is not that of the body")
+        if "content-encoding" in headers:
+            raise Refusal(403, "security_exception", "Request Content Checksum Verification Failed")
         signed = {name: headers.get(name, "") for name in match[4].split(";")}
         again = AWSRequest(request.command, f"{self.url}{request.path}", headers=signed, data=body)
         again.context["timestamp"] = headers["x-amz-date"]
@@ -156,12 +162,16 @@ class OpenSearchServer(LoopbackServer):
         if name != name.lower() or re.search(r'[\\/*?"<>| ,#:]', name) or name[0] in "_-+":
             raise invalid(f"Invalid index name [{name}]", "invalid_index_name_exception")
         self.indexes[name] = Index(name, body, self.generation)
+        self.indexes[name].unknown = self.unknown
         return {"acknowledged": True, "index": name}
 
     # ------------------------------------------------------------ documents
 
     def _put(self, name: str, id_: str | None, source: Json) -> Json:
         index = self._index(name)
+        if index.unknown:
+            index.unknown -= 1
+            raise Refusal(404, "index_not_found_exception", f"no such index [{name}]")
         if id_ is not None and self.generation == "classic":
             reason = "Document ID is not supported in create/index operation request"
             raise invalid(reason, "illegal_argument_exception")

@@ -23,6 +23,7 @@ _LONGEST_KEYWORD = 32_766  # bytes; Lucene takes no longer term
 _MOST_TERMS, _MOST_CLAUSES, _WINDOW = 65_536, 1_024, 10_000
 _K1, _B = 1.2, 0.75
 _TYPES = {"keyword", "long", "text", "knn_vector"}
+_COMPRESSIONS = {"1x", "2x", "8x", "16x", "32x"}
 
 
 class Refusal(Exception):
@@ -93,6 +94,7 @@ class Index:
         self._analyzers = _analyzers(body.get("settings", {}).get("analysis", {}))
         for name_, mapping in self.fields.items():
             self._check_mapping(name_, mapping, body.get("settings", {}))
+        self.unknown = 0  # so many more documents are refused: not everywhere has it been heard of
         self.live: dict[str, Json] = {}
         self._shown: dict[str, Json] = {}
         self._keywords: dict[str, dict[Any, dict[str, None]]] = {}
@@ -108,8 +110,11 @@ class Index:
             if not settings.get("index", {}).get("knn"):
                 raise invalid("index.knn is not set", "mapper_parsing_exception")
             engine = mapping.get("method", {}).get("engine")
-            if self.generation == "nextgen" and engine is not None:
-                raise invalid("Field parameter 'engine' is not supported", "illegal_argument_exception")
+            refused = [p for p in ("engine", "mode") if p in mapping.get("method", {}) or p in mapping]
+            if self.generation == "nextgen" and refused:
+                raise invalid(f"Field parameter '{refused[0]}' is not supported", "illegal_argument_exception")
+            if mapping.get("compression_level", "1x") not in _COMPRESSIONS:
+                raise invalid("Unknown value for field [compression_level]", "illegal_argument_exception")
             if self.generation == "classic" and engine != "faiss":
                 raise invalid("only faiss filters while it searches", "mapper_parsing_exception")
             if "compression_level" in mapping and self.generation == "classic":

@@ -218,7 +218,7 @@ class Collection:
                 if status < 300 or missing:
                     ids[at] = "" if missing else told["_id"]
                     del waiting[at]
-                elif _passing(status):
+                elif _passing(status) or status == 404:  # a new index is not known everywhere at once
                     problem = f"{status}"
                 else:
                     raise _refused("an item of a bulk request", status, told.get("error"))
@@ -254,16 +254,17 @@ class Collection:
                 if problem:
                     raise _Busy(problem)
             except (_Busy, self._errors.SerializationError, self._errors.TransportError) as error:
-                status = getattr(error, "status_code", "busy items" if isinstance(error, _Busy) else "an unreadable reply")
+                unread = f"items say {error}" if isinstance(error, _Busy) else "an unreadable reply"
+                status = getattr(error, "status_code", unread)
                 if absent and status == 404:
                     return None
+                # what stands before OpenSearch may refuse in plain words, without OpenSearch's form of an error
+                told = getattr(error, "info", None) or getattr(error, "error", None)
                 if not self._may_pass(error, status, unknown_is_busy=unknown_is_busy):
-                    raise _refused(f"{method} {path}", status, getattr(error, "info", None)) from None
+                    raise _refused(f"{method} {path}", status, told) from None
                 pause = uniform(0, min(_LONGEST_PAUSE, 0.1 * 2**attempt))  # noqa: S311  # full jitter
                 if time.monotonic() + pause > deadline:
-                    raise _refused(
-                        f"{method} {path}, for {self._patience:.0f} s", status, getattr(error, "info", None)
-                    ) from None
+                    raise _refused(f"{method} {path}, for {self._patience:.0f} s", status, told) from None
                 time.sleep(pause)
             else:
                 self._proven = True

@@ -61,11 +61,11 @@ def index_body(
 
 
 def _vector_field(dimension: int, *, precise: bool, engine: bool) -> Json:
-    # vectors are normalised, so that the inner product is the cosine
-    method = {"name": "hnsw", "space_type": "innerproduct", "parameters": {"m": 16, "ef_construction": 128}}
-    field: Json = {"type": "knn_vector", "dimension": dimension, "method": method}
-    if engine:
-        method["engine"] = "faiss"
+    # vectors are normalised, so that the inner product is the cosine; each generation has a place of its own to say so
+    space = {"space_type": "innerproduct"}
+    method = {"name": "hnsw", "parameters": {"m": 16, "ef_construction": 128}}
+    field: Json = {"type": "knn_vector", "dimension": dimension}
+    field |= {"method": {**method, **space, "engine": "faiss"}} if engine else {"method": method, **space}
     return field | ({"compression_level": "1x"} if precise else {})
 
 
