@@ -17,7 +17,7 @@ class Profile:
     # stores
     graph: Literal["neptune", "embedded"] = "neptune"
     vectors: Literal["aoss", "embedded"] = "aoss"
-    neptune_version: str = "1.4.7.0"
+    neptune_version: str = "1.4.8.0"  # before, Gremlin could fail near the least capacity
     neptune_min: float = 1.0  # capacity units, the least that Neptune Serverless lets one have
     neptune_max: float = 4.0
     neptune_readers: int = 0

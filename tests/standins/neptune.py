@@ -8,10 +8,12 @@ What is refused, as by Neptune: requests without a SigV4 header for ``neptune-db
 (DuplicateData), a property ``~id`` beside the id, ``DELETE`` of a node that has relationships, label alternatives, updates
 in a UNION or inside CALL {}, an importing WITH that does more than name variables, SKIP and LIMIT that are neither a number
 nor a parameter, procedures, FOREACH, LOAD CSV, EXISTS {} and COUNT {}, ``^``, a property of ``list[index]``, and functions
-outside the list in Neptune's user guide (no any, all, none, single, shortestPath; reduce only came with engine 1.4.6.0).
-Stricter than Neptune: a node created without a label (Neptune names it ``vertex``) or without ``~id`` (Neptune draws one),
-and ``SET n = map``. Less strict: two relationships may have one id when their ends differ. Refused though Neptune knows it:
-what FalkorDB lacks (``exists(pattern)``, ``removeKeyFromMap``, ``join``, dates).
+outside the list in Neptune's user guide (no any, all, none, single, shortestPath; reduce only came with engine 1.4.6.0),
+reserved words as variables or parameters, NUL in a string. Stricter than Neptune: a node created without a label (Neptune
+names it ``vertex``) or without ``~id`` (Neptune draws one), ``SET n = map``, SET on what an OPTIONAL MATCH may leave null,
+and a property of what comes out of a computed list before a MATCH has named it. Less strict: two relationships may have one
+id when their ends differ. Refused though Neptune knows it: what FalkorDB lacks (``exists(pattern)``, ``removeKeyFromMap``,
+``join``, dates).
 
 What is rewritten on the way to FalkorDB:
 
@@ -227,7 +229,8 @@ class NeptuneStandIn:
         limit = min(asked.milliseconds or 1 << 40, int(self.seconds * 1000))
         if not asked.writes:
             return self._query(asked, parameters, limit)
-        with self._holding(set(_ids(parameters))):
+        # what looks like one of our ids: ``kind:`` and hexadecimal digits, or an edge's
+        with self._holding({text for text in _texts(parameters) if ":" in text[:16] and " " not in text}):
             try:
                 return self._query(asked, parameters, limit)
             finally:
@@ -325,6 +328,8 @@ class _Port(LoopbackServer):
             parameters = json.loads(asked.get("parameters") or "{}")
         except ValueError:
             return _refuse(request, "InvalidParameterException", "parameters is no JSON object")
+        if any("\x00" in text for text in _texts(parameters)):
+            return _refuse(request, "BadRequestException", "null characters are not supported")
         return self.cluster.call(self.name, asked["query"], parameters, request)
 
 
@@ -375,14 +380,11 @@ def _send_half(request: BaseHTTPRequestHandler, body: bytes) -> None:
     hang_up(request)
 
 
-def _ids(value: Any) -> Iterator[str]:
-    """Yield what looks like one of our ids (``kind:`` and hexadecimal digits, or an edge's) in the parameters."""
+def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
-        if ":" in value[:16] and " " not in value:
-            yield value
-    elif isinstance(value, (list, dict)):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _ids(item)
+        yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(item)
 
 
 def _as_neptune(message: str, asked: Translated) -> Refused:

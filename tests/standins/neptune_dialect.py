@@ -12,35 +12,11 @@ from typing import Any
 
 from falkordb import Edge, Node, Path
 
+from tests.standins.neptune_refused import CLAUSES, UPDATES, Token, Unsupported, is_member, refuse, tokens, writes
+
 NATIVE, ID, PROPERTIES = "Native", "native_id", "native_properties"
-_TOKEN = re.compile(
-    r"""(?P<blank>\s+|//[^\n]*|/\*.*?\*/)|(?P<string>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|(?P<quoted>`[^`]*`)
-    |(?P<parameter>\$\w+)|(?P<number>\d+\.\d+(?:[eE][+-]?\d+)?|\d+)|(?P<name>[A-Za-z_]\w*)|(?P<sign><>|<=|>=|=~|\.\.|\+=|.)""",
-    re.VERBOSE | re.DOTALL,
-)
 _LISTED = "typeOf({}) IN ['List', 'Map']"
 _HINT = re.compile(r"\s*USING\s+QUERY\s*:\s*TIMEOUTMILLISECONDS\s+(\d+)\s", re.IGNORECASE)
-_CLAUSES = set("CALL CREATE DELETE LIMIT MATCH MERGE ON ORDER REMOVE RETURN SET SKIP UNION UNWIND WHERE WITH".split())
-_UPDATES = {"CREATE", "MERGE", "SET", "REMOVE", "DELETE"}
-# the functions of Neptune's openCypher (user guide, "openCypher specification compliance"), in lower case
-_FUNCTIONS = set(
-    """abs acos asin atan atan2 avg ceil coalesce collect cos cot count degrees e endnode epochmillis exists exp floor head
-    id join keys labels last left length log log10 ltrim max min nodes percentilecont percentiledisc pi properties radians
-    rand randomuuid range relationships removekeyfrommap replace reverse right round rtrim sign sin size split sqrt
-    startnode stdev stdevp substring sum tail tan timestamp toboolean tofloat tointeger tolower tostring toupper trim
-    type""".split()
-)
-# what a bracket may follow that is no function
-_WORDS = _CLAUSES | set("ALL AND AS BY CASE CONTAINS DETACH DISTINCT ELSE IN IS NOT OPTIONAL OR THEN WHEN XOR".split())
-_NO_CLAUSES = {"FOREACH", "LOAD", "INDEX", "CONSTRAINT", "YIELD", "MANDATORY"}
-
-
-class Unsupported(Exception):
-    """Neptune refuses the query; ``code`` is the one of its data API."""
-
-    def __init__(self, message: str, code: str = "MalformedQueryException") -> None:
-        super().__init__(message)
-        self.code = code
 
 
 @dataclass(frozen=True)
@@ -63,66 +39,11 @@ def translate(query: str) -> Translated:
 
 @lru_cache(maxsize=512)  # a long query takes 13 ms, and stores ask the same ones again and again
 def _translated(query: str) -> Translated:
-    solid = _tokens(query)
-    _refuse(solid)
+    solid = tokens(query)
+    refuse(solid)
     names: dict[str, str] = {}
     text = "".join(_rewritten(solid, names))
-    return Translated(text, None, _writes(solid), names)
-
-
-class Token(str):
-    """A word or sign of a query, and the blanks before it."""
-
-    blank = ""
-
-
-def _tokens(query: str) -> list[Token]:
-    solid: list[Token] = []
-    blank = ""
-    for found in _TOKEN.finditer(query):
-        if found.lastgroup == "blank":
-            blank = " "
-        else:
-            solid.append(Token(found.group()))
-            solid[-1].blank, blank = blank, ""
-    return solid
-
-
-def _writes(solid: list[Token]) -> bool:
-    return any(token.upper() in _UPDATES and not _is_member(solid, at) for at, token in enumerate(solid))
-
-
-def _is_member(solid: list[Token], at: int) -> bool:
-    """Whether a name is a property, a label, a type or the key of a map, not a word of the language."""
-    before, after = solid[at - 1] if at else "", solid[at + 1] if at + 1 < len(solid) else ""
-    return before in (".", ":", "|", "$") or after == ":"
-
-
-def _refuse(solid: list[Token]) -> None:
-    variables = {
-        solid[at + 1] for at, token in enumerate(solid[:-1]) if token == "(" or solid[at - 1 : at + 1] == ["-", "["]
-    }
-    for at, token in enumerate(solid):
-        after = solid[at + 1] if at + 1 < len(solid) else ""
-        if token == "`~id`" and solid[at - 1] == "." and solid[at - 2] in variables:
-            raise Unsupported("an id is read as id(n) and never changed", "UnsupportedOperationException")
-        if _is_member(solid, at):
-            continue
-        word = token.upper()
-        if word in _NO_CLAUSES or (word == "CALL" and after != "{"):
-            raise Unsupported(f"{word} is not supported")
-        if after == "(" and re.match(r"[A-Za-z_]", token) and word not in _WORDS and token.lower() not in _FUNCTIONS:
-            raise Unsupported(f"function {token}() is not supported")
-        if token == "^" or (token == "]" and after == "."):
-            raise Unsupported("the operator ^, and a property of list[index], are not supported")
-        if after == "{" and word in ("EXISTS", "COUNT", "COLLECT"):
-            raise Unsupported(f"{word} {{}} is not supported")
-        if word == "SET" and re.match(r"\w+$", after) and solid[at + 2 : at + 3] == ["="]:
-            raise Unsupported("the stand-in replaces no whole node; SET n += map adds", "UnsupportedOperationException")
-        if word in ("SKIP", "LIMIT") and not (after.isdigit() or after.startswith("$")):
-            raise Unsupported(f"{word} takes a number or a parameter")
-    if "UNION" in [token.upper() for token in solid] and _writes(solid):
-        raise Unsupported("UNION of queries that update is not supported", "UnsupportedOperationException")
+    return Translated(text, None, writes(solid), names)
 
 
 def _rewritten(solid: list[Token], names: dict[str, str], clause: str = "") -> Iterator[str]:
@@ -134,10 +55,10 @@ def _rewritten(solid: list[Token], names: dict[str, str], clause: str = "") -> I
     while at < len(solid):
         token = solid[at]
         upper = token.upper()
-        member = _is_member(solid, at)
-        if upper in _CLAUSES and not member and not depth and solid[at - 1].upper() not in ("STARTS", "ENDS"):
+        member = is_member(solid, at)
+        if upper in CLAUSES and not member and not depth and solid[at - 1].upper() not in ("STARTS", "ENDS"):
             clause = upper
-            if opened and upper in _UPDATES:
+            if opened and upper in UPDATES:
                 raise Unsupported("an update inside CALL {} is not supported", "UnsupportedOperationException")
             if upper == "DELETE" and solid[at - 1].upper() != "DETACH":
                 yield _lonely(solid, at + 1, edges)
@@ -195,7 +116,7 @@ def _function(name: str, inner: str, edge: bool) -> str:
 def _check_import(solid: list[Token], begin: int) -> None:
     """Refuse a first WITH of a subquery that does more than name variables."""
     if begin < len(solid) and solid[begin].upper() == "WITH":
-        end = next((at for at in range(begin + 1, len(solid)) if solid[at].upper() in _CLAUSES | {"OPTIONAL"}), len(solid))
+        end = next((at for at in range(begin + 1, len(solid)) if solid[at].upper() in CLAUSES | {"OPTIONAL"}), len(solid))
         plain = all(token == "," or re.fullmatch(r"[A-Za-z_]\w*|`[^`]*`", token) for token in solid[begin + 1 : end])
         words = {token.upper() for token in solid[begin + 1 : end + 1]}
         if not plain or words & {"AS", "DISTINCT", "ORDER", "SKIP", "LIMIT", "WHERE"}:
@@ -216,7 +137,7 @@ def _value_end(solid: list[Token], begin: int, among: str = ",") -> int:
     depth = 0
     for at in range(begin, len(solid)):
         clause = (
-            solid[at].upper() in _CLAUSES and not _is_member(solid, at) and solid[at - 1].upper() not in ("STARTS", "ENDS")
+            solid[at].upper() in CLAUSES and not is_member(solid, at) and solid[at - 1].upper() not in ("STARTS", "ENDS")
         )
         if not depth and (solid[at] in (among, ")", "]", "}") or clause):
             return at

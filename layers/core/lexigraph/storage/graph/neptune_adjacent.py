@@ -39,8 +39,8 @@ _SHARING = f"""
     WITH DISTINCT e
     CALL {{ WITH e MATCH (e)<-[m:MENTIONS]-(:Statement) WITH m LIMIT {SHARED + 1} RETURN count(m) AS times }}
     WITH e, times WHERE times <= {SHARED}
-    CALL {{ WITH e MATCH (e)<-[m:MENTIONS]-(:Statement){MENTIONED} RETURN collect(DISTINCT c) AS naming }}
-    RETURN collect([e, naming]) AS sharing
+    CALL {{ WITH e MATCH (e)<-[m:MENTIONS]-(:Statement){MENTIONED} RETURN collect(DISTINCT id(c)) AS naming }}
+    RETURN collect([id(e), naming]) AS sharing
 """
 # Those that share the rarest with each chunk; rounded, as sums come in any order
 _TARGETS = """
@@ -49,19 +49,20 @@ _TARGETS = """
     CALL {
         WITH d, sharing
         UNWIND sharing AS pair
-        WITH d, pair[1] AS naming WHERE d IN naming
-        UNWIND naming AS c
-        WITH d, c, 1.0 / size(naming) AS rare WHERE id(c) <> id(d)
-        WITH c, sum(rare) AS weight
-        RETURN c ORDER BY round(weight * 1000000000) DESC, id(c) LIMIT $per_kind
+        WITH d, pair[1] AS naming WHERE id(d) IN naming
+        UNWIND naming AS key
+        WITH d, key, 1.0 / size(naming) AS rare WHERE key <> id(d)
+        WITH key, sum(rare) AS weight
+        RETURN key ORDER BY round(weight * 1000000000) DESC, key LIMIT $per_kind
     }
-    RETURN collect(DISTINCT c) AS targets
+    WITH DISTINCT key
+    MATCH (c:Chunk {`~id`: key})
+    RETURN collect(c) AS targets
 """
 _NAMING = """
     UNWIND sharing AS pair
-    WITH pair[0] AS e, pair[1] AS naming
-    UNWIND naming AS c
-    RETURN 'naming' AS kind, [id(c), id(e), 1] AS row
+    UNWIND pair[1] AS chunk
+    RETURN 'naming' AS kind, [chunk, pair[0], 1] AS row
 """
 _TOPICS = """
     UNWIND seeds AS d

@@ -3,6 +3,7 @@
 import json
 import logging
 import random
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ BATCH_ROWS = 200
 _GROWTH = 10
 _GRACE_SECONDS = 5.0  # the server ends a query at its deadline; the reply of that needs time to arrive
 _CONNECTIONS = 32
+# as JSON escapes it; a backslash that is escaped itself begins no escape
+_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 # codes of the data API (botocore's model of neptunedata)
 # of two that MERGE one new id at once, one may be told that it is in use; the next try finds it
 _CONFLICT = {"ConcurrentModificationException", "ConstraintViolationException", "DuplicateDataException"}
@@ -40,6 +43,8 @@ _REMEDIES = {
     "MemoryLimitExceededException": "raise the cluster's largest capacity, or ask for less at once",
     "TimeLimitExceededException": "raise the time limit of the client or neptune_query_timeout, or ask for less at once",
     "QueryTooLargeException": "send less at once",
+    # a query may not ask for more time than the cluster gives (user guide, StrictTimeoutValidation)
+    "InvalidParameterException": f"let neptune_query_timeout of the cluster be {WRITE_SECONDS:g} s or more",
     "AccessDeniedException": "allow the role neptune-db:ReadDataViaQuery, WriteDataViaQuery and DeleteDataViaQuery on it",
     "MissingAuthenticationTokenException": "renew the AWS credentials",
     "ThrottlingException": "try later, or raise the cluster's largest capacity",
@@ -277,7 +282,7 @@ def _new_client(session: Any, endpoint: str, seconds: float) -> Any:
 
 
 def _sender(query: str, parameters: Mapping[str, Any]) -> Send:
-    request = {"parameters": json.dumps(parameters, ensure_ascii=False)} if parameters else {}
+    request = {"parameters": _text_of(parameters)} if parameters else {}
 
     def send(client: Any, milliseconds: int) -> Any:
         timed = f"USING QUERY:TIMEOUTMILLISECONDS {milliseconds} {query}"
@@ -287,6 +292,12 @@ def _sender(query: str, parameters: Mapping[str, Any]) -> Send:
         return reply
 
     return send
+
+
+def _text_of(parameters: Mapping[str, Any]) -> str:
+    """Return parameters as JSON; NUL, which no string in Neptune holds (user guide, "Amazon Neptune Limits"), as U+FFFD."""
+    text = json.dumps(parameters, ensure_ascii=False)
+    return _NUL.sub("\\1\ufffd", text) if "\\u0000" in text else text
 
 
 def _worth_another(error: Exception) -> bool:

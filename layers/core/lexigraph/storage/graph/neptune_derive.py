@@ -21,7 +21,7 @@ _ENTITIES_AT_ONCE = 500
 
 _CLAIM = """
 MATCH (e:Entity) WHERE e.touched = $tenant
-WITH e LIMIT $limit
+WITH e LIMIT $most
 SET e.claim = $stamp
 RETURN id(e) AS id
 """
@@ -80,7 +80,7 @@ def derive(client: NeptuneClient, tenant: str, limit: int) -> Derived:
     """
     tell(client, tenant)
     stamp = secrets.randbelow(2**53 - 1) + 1
-    due = sorted(str(row["id"]) for row in client.write(_CLAIM, tenant=tenant, limit=limit, stamp=stamp))
+    due = sorted(str(row["id"]) for row in client.write(_CLAIM, tenant=tenant, most=limit, stamp=stamp))
     present: list[Entity] = []
     for at in range(0, len(due), _ENTITIES_AT_ONCE):
         present += _computed(client, tenant, due[at : at + _ENTITIES_AT_ONCE])

@@ -33,7 +33,7 @@ ENTITY = "'entity' AS kind, [id(e), e.value, e.class, e.df, e.degree] AS row"
 
 # An ALIAS_OF between `e` and `o` counts where the synonyms, or the text that owns it and that readers see, give it: `said`.
 SAID = """
-    OPTIONAL MATCH (c:Chunk)-[p:EXTRACTED_FROM]->(s:Source) WHERE id(c) = owner AND SEEN
+    OPTIONAL MATCH (c:Chunk {{`~id`: owner}})-[p:EXTRACTED_FROM]->(s:Source) WHERE SEEN
     WITH {0}, o, owner, count(s) AS places
     WITH {0}, o, owner = $synonyms OR places > 0 AS said
 """
@@ -44,11 +44,13 @@ _STEP = f"""
     WITH collect(DISTINCT e) + collect(DISTINCT CASE WHEN said THEN o END) AS near
     UNWIND near AS e
     WITH DISTINCT e
+    MATCH (e:Entity)
 """
 # From entities `e` to them and all that mean the same.
 SAME = f"{_STEP}{_STEP}RETURN collect(e) AS wanted"
 
-ENTITIES = f"UNWIND wanted AS e RETURN {ENTITY}"
+# Neptune has to know that what comes out of a list is a node before it reads a property: MATCH says so.
+ENTITIES = f"UNWIND wanted AS e MATCH (e:Entity) RETURN {ENTITY}"
 ALIASES = f"""
     UNWIND wanted AS e
     MATCH (e)-[a:ALIAS_OF]->(o:Entity)
@@ -69,7 +71,7 @@ VISIBLE = f"""
 # An entity's `df` tells that all but of what is asked within filters, and of what is not settled yet.
 NAMED = f"""
     UNWIND wanted AS e
-    WITH e WHERE e.df = 0 OR $filtered
+    MATCH (e:Entity) WHERE e.df = 0 OR $filtered
     {VISIBLE}
     WITH e, texts + titles AS places WHERE places > 0
     RETURN 'seen' AS kind, [id(e)] AS row
@@ -218,7 +220,7 @@ _TOPICS_SHARING = f"""
         WITH topics, e, times WHERE times <= {SHARED}
         MATCH (e)<-[m:MENTIONS]-(st:Statement){MENTIONED}
         MATCH (st)-[:BELONGS_TO]->(b:Topic) WHERE NOT b IN topics
-        RETURN collect(DISTINCT b) AS found
+        RETURN collect(DISTINCT id(b)) AS found
     }}
     WITH e, found, times <= {SHARED} AND size(found) <= $topic_links AS telling
     RETURN collect(CASE WHEN telling THEN found END) AS shared, collect(CASE WHEN NOT telling THEN id(e) END) AS crowded
@@ -226,9 +228,10 @@ _TOPICS_SHARING = f"""
 # The chunks of topics, in reading order
 _CHUNKS_OF_TOPICS = f"""
     WITH topics, near, shared
-    UNWIND [topics, near] + shared AS some
-    UNWIND some AS t
-    WITH DISTINCT t
+    CALL {{
+        WITH topics, near UNWIND topics + near AS t RETURN t
+        UNION WITH shared UNWIND shared AS some UNWIND some AS key MATCH (t:Topic {{`~id`: key}}) RETURN t
+    }}
     CALL {{
         WITH t
         MATCH (t)-[:MENTIONED_IN]->(c:Chunk)-[p:EXTRACTED_FROM]->(s:Source) WHERE SEEN

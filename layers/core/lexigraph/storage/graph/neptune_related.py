@@ -22,6 +22,7 @@ _STEP = f"""
     WITH k, collect(DISTINCT e) + collect(DISTINCT CASE WHEN said THEN o END) AS near
     UNWIND near AS e
     WITH DISTINCT k, e
+    MATCH (e:Entity)
 """
 # Of what is asked within filters, that readers see an entity is looked up.
 _TELLING = "e.df <= $max_df AND size(e.value) >= $min_name AND (NOT $filtered OR texts + titles > 0)"
@@ -41,7 +42,7 @@ _NAMED = f"""
         UNWIND seeds AS c
         UNWIND $names AS name
         WITH id(c) AS k, name WHERE name.chunk = k
-        MATCH (e:Entity) WHERE id(e) = name.entity AND e.tenant = $tenant
+        MATCH (e:Entity {{`~id`: name.entity}}) WHERE e.tenant = $tenant
         RETURN k, e
         UNION
         MATCH (e:Entity) WHERE id(e) IN $asked AND e.tenant = $tenant
@@ -49,10 +50,10 @@ _NAMED = f"""
     }}
     WITH DISTINCT k, e
     {_STEP}{_STEP}
-    WITH e, count(k) AS by, sum(CASE WHEN k = '' THEN 1 ELSE 0 END) AS asked
+    WITH e, count(k) AS namers, sum(CASE WHEN k = '' THEN 1 ELSE 0 END) AS asked
     {VISIBLE}
-    WITH e, by, asked, {_TELLING} AS telling
-    RETURN collect(e) AS wanted, collect(CASE WHEN telling THEN [e, by, asked] END) AS told
+    WITH e, namers, asked, {_TELLING} AS telling
+    RETURN collect(e) AS wanted, collect(CASE WHEN telling THEN [id(e), namers, asked, e.df] END) AS told
 """
 # Of these what is followed: the question's first, then what several sources and most of the chunks name, then the rarest
 _FOLLOWED = """
@@ -60,9 +61,10 @@ _FOLLOWED = """
     CALL {
         WITH told
         UNWIND told AS one
-        WITH one[0] AS e, one[1] AS by, one[2] AS asked
-        RETURN e ORDER BY asked DESC, e.df < 2, by DESC, e.df, id(e) LIMIT $max_entities
+        WITH one[0] AS key, one[1] AS namers, one[2] AS asked, one[3] AS df
+        RETURN key ORDER BY asked DESC, df < 2, namers DESC, df, key LIMIT $max_entities
     }
+    MATCH (e:Entity {`~id`: key})
     RETURN collect(e) AS followed
 """
 # The chunks of entities: those that name one, unless too many do, and the first of each source about it
@@ -73,31 +75,32 @@ _NAMING = f"""
         WITH e, times WHERE times <= {HUB}
         MATCH (e)<-[m:MENTIONS]-(:Statement){MENTIONED}
         WITH c, count(m) AS times
-        RETURN collect(c) AS naming, collect([id(c), times]) AS counted
+        RETURN collect(id(c)) AS naming, collect([id(c), times]) AS counted
     }}
     CALL {{ WITH e MATCH (e)<-[b:ABOUT]-(:Source) WITH b LIMIT {HUB + 1} RETURN count(b) AS bearers }}
     CALL {{
         WITH e, bearers
         WITH e, bearers WHERE bearers <= {HUB}
         MATCH (e)<-[:ABOUT]-(s:Source)<-[p:EXTRACTED_FROM]-(c:Chunk) WHERE p.seq < $per_entity AND SEEN
-        RETURN collect(c) AS about, collect([id(c), id(s), p.seq]) AS places
+        RETURN collect(id(c)) AS about, collect([id(c), id(s), p.seq]) AS places
     }}
 """
 _CHUNKS_FOLLOWED = f"""
     WITH followed
     UNWIND followed AS e
     {_NAMING}
-    RETURN collect([id(e), counted, places]) AS reached, collect([e, naming + about]) AS led
+    RETURN collect([id(e), counted, places]) AS reached, collect([id(e), naming + about]) AS led
 """
 # Entities that stand together with one that is followed in several chunks, where few chunks name that: most often first
 _FURTHER = f"""
     WITH followed, led
     UNWIND led AS pair
-    UNWIND pair[1] AS c
-    WITH followed, pair[0] AS one, collect(DISTINCT c) AS chunks
+    UNWIND pair[1] AS key
+    WITH followed, pair[0] AS one, collect(DISTINCT key) AS chunks
     WITH followed, one, chunks WHERE $least_together <= size(chunks) AND size(chunks) <= {COMMON}
-    UNWIND chunks AS c
-    MATCH (c)<-[:MENTIONED_IN]-(:Statement)-[m:MENTIONS]->(e:Entity) WHERE m.chunk = id(c) AND NOT e IN followed
+    UNWIND chunks AS key
+    MATCH (c:Chunk {{`~id`: key}})<-[:MENTIONED_IN]-(:Statement)-[m:MENTIONS]->(e:Entity)
+    WHERE m.chunk = id(c) AND NOT e IN followed
     WITH one, e, count(DISTINCT c) AS together
     WITH e, max(together) AS most WHERE most >= $least_together
     {VISIBLE}

@@ -50,6 +50,7 @@ def described(entities: str, statements: str, topics: str) -> list[str]:
         f"""
     UNWIND {topics} AS t
     WITH DISTINCT t
+    MATCH (t:Topic)
     CALL {{
         WITH t
         MATCH (t)-[:MENTIONED_IN]->(c:Chunk)-[p:EXTRACTED_FROM]->(s:Source) WHERE SEEN
