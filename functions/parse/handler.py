@@ -8,6 +8,9 @@ from functions.payloads import ParseEvent
 from functions.runtime import function
 from functions.work import inbox, step
 from lexigraph.ingestion.workflow import Object
+from lexigraph.model.errors import InvalidInput
+
+_LONGEST = 250  # bytes of a name that a disk takes
 
 
 @function(ParseEvent)
@@ -15,6 +18,9 @@ def handler(event: ParseEvent) -> dict[str, Any]:
     """Return the number of parts."""
     with step("parse", event.run) as (steps, run), tempfile.TemporaryDirectory() as folder:
         found = Object(event.object.bucket, event.object.key, event.object.version_id)
-        path = Path(folder) / inbox().located(found.bucket, found.key).name
-        inbox().fetch(found, path)
+        located = inbox().located(found.bucket, found.key)
+        if located.tenant != run.tenant:
+            raise InvalidInput("object: belongs to another tenant than the run")
+        path = Path(folder) / located.name.encode()[-_LONGEST:].decode(errors="ignore")
+        inbox().fetch(found, path, most=steps.settings.max_file_bytes)
         return steps.parse(run, path)

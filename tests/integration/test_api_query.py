@@ -531,12 +531,13 @@ def test_what_a_model_s_server_repeats_of_a_prompt_is_not_logged(served: Any, ca
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks into /proc")
-def test_long_estimates_keep_no_question_waiting_and_end_in_time(tmp_path: Path) -> None:
-    def readers() -> list[str]:
+def test_long_estimates_keep_no_question_waiting_and_end_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def readers() -> list[Path]:
         children = " ".join(f.read_text() for f in Path("/proc/self/task").glob("*/children")).split()
-        found = [Path(f"/proc/{child}/cmdline") for child in children]
-        return [f.read_text() for f in found if f.exists() and "lexigraph.api.estimator" in f.read_text()]
+        found = [Path(f"/proc/{child}") for child in children]
+        return [f for f in found if f.exists() and "lexigraph.api.estimator" in (f / "cmdline").read_text()]
 
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "secret")
     body = {"text": "*_`[" * 220_000, "name": "a.md"}
     write_pages(tmp_path / "corpus", PAGES)
     with laptop_api(tmp_path, ingest_in="thread", api_deadline=4.0) as api, ThreadPoolExecutor(3) as pool:
@@ -544,7 +545,8 @@ def test_long_estimates_keep_no_question_waiting_and_end_in_time(tmp_path: Path)
         assert client.post("/ingest", json={"path": "corpus"}).status_code == 200
         asked = [pool.submit(client.post, "/estimate", json=body) for _ in range(3)]
         eventually(readers)
-        assert len(readers()) == 1
+        (reader,) = readers()
+        assert "AWS_" not in (reader / "environ").read_text(), "who reads strangers' files has no credentials"
         assert client.post("/retrieve/traversal", json={"question": QUESTION}).status_code == 200
         assert not any(estimated.done() for estimated in asked)
         told = [estimated.result(SECONDS) for estimated in asked]

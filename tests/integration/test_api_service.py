@@ -8,11 +8,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+from mangum import Mangum
 
 from lexigraph import __version__
+from lexigraph.api.app import create_app
 from lexigraph.api.auth import HEADER, RateLimit, digest
 from lexigraph.cli.serve import listening
 from lexigraph.model.tenant import Tenant
+from lexigraph.settings import Settings
 from tests.server import Api, laptop_api
 
 
@@ -74,6 +77,19 @@ def test_a_key_may_ask_so_often_a_minute(api: Api) -> None:
     assert "3 requests a minute" in refused(reply, 429, "rate_limited")["message"]
     assert 1 <= int(reply.headers["retry-after"]) <= 21
     assert api.client("default", "read").get("/nowhere").status_code == 404, "other keys go on"
+
+
+def test_a_limit_of_a_keys_own_holds_behind_a_gateway_too(tmp_path: Path) -> None:
+    handler = Mangum(create_app(Settings(data=tmp_path, api_auth="gateway", api_rate=1)), lifespan="off")
+
+    def asked(key_id: str, rate: str) -> int:
+        event = json.loads((Path(__file__).parents[2] / "events" / "query.jobs.json").read_text("utf-8"))
+        said = {"tenant": "team", "scopes": "read", "key_id": key_id, "databases": "[]", "rate": rate}
+        event["requestContext"]["authorizer"] = said
+        return int(handler(event, None)["statusCode"])  # type: ignore[arg-type]  # it asks nothing of the context
+
+    assert [asked("few", "2") for _ in range(4)] == [200, 200, 429, 429]
+    assert [asked("any", "0") for _ in range(4)] == [200] * 4, "the gateway counts these"
 
 
 def test_tokens_come_back_with_time() -> None:

@@ -132,7 +132,10 @@ class AwsServer(LoopbackServer):
                 s3.delete_object(Bucket=saved.bucket, Key=there["Key"])
         for key, data in saved.objects.items():
             s3.put_object(Bucket=saved.bucket, Key=key, Body=data)
+        from moto.dynamodb.models.dynamo_type import Item
+
         with self._one_at_a_time:
+            Item.instances_tracked.clear()  # moto would keep each that there ever was
             self._table(saved.table).items = copy.deepcopy(saved.items)
 
     def _table(self, name: str) -> Any:

@@ -98,8 +98,10 @@ class Principals:
         said = {**scope}
         scope = {**scope, "headers": _without_context(scope["headers"])}
         try:
-            # behind a gateway it has let the caller in, or not, and counts his requests
             who = asked_by(said, self._source) if self._source else await self._principal(scope)
+            # a gateway has let the caller in, and counts the requests of all; a limit of the key's own it does not know
+            if who and who.rate and self._source:
+                await self._limited(who)
             scope["lexigraph.principal"] = who
         except Exception as error:  # noqa: BLE001  # whatever it is, it is told in the one shape
             await answer_error(Request(scope), error)(scope, receive, send)

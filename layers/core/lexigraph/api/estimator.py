@@ -46,7 +46,9 @@ def estimate_apart(items: Sequence[FileItem], settings: Settings, prices: Prices
     }
     began = time.monotonic()
     command = [sys.executable, "-m", "lexigraph.api.estimator"]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # the packages may lie anywhere
+    # it reads strangers' files, for which it needs no credentials; the packages may lie anywhere
+    own = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    env = {**own, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
         done = subprocess.run(
             command,

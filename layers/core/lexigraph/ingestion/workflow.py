@@ -96,14 +96,16 @@ class Inbox:
         waits = told.get("Metadata", {}).get(JOB, "")
         return Object(self.place.name, key, told.get("VersionId", version_id) or "", waits, told.get("ContentLength", 0))
 
-    def fetch(self, found: Object, path: Path) -> None:
-        """Read a version into a file. Raise ``NotFound`` when it is gone."""
+    def fetch(self, found: Object, path: Path, *, most: int = 0) -> None:
+        """Read a version into a file. Raise ``NotFound`` when it is gone, ``InvalidInput`` for more bytes than ``most``."""
         which: dict[str, Any] = {"VersionId": found.version_id} if found.version_id else {}
 
         def read() -> None:  # a body that breaks off is asked for again, from its beginning
-            body = self._client.call("get_object", Bucket=found.bucket, Key=found.key, **which)["Body"]
+            told = self._client.call("get_object", Bucket=found.bucket, Key=found.key, **which)
+            if most and told["ContentLength"] > most:
+                raise InvalidInput(f"has {told['ContentLength']:,} bytes, the limit is {most:,} (max_file_bytes): split it")
             with path.open("wb") as written:
-                for piece in body.iter_chunks(1 << 20):
+                for piece in told["Body"].iter_chunks(1 << 20):
                     written.write(piece)
 
         try:
