@@ -128,7 +128,9 @@ def test_requests_are_throttled_and_metered_by_a_plan_that_the_authorizer_names(
     (stage,) = found.of("ApiGateway::Stage")
     (settings,) = [s for s in stage.properties["MethodSettings"] if s["ResourcePath"] == "/*"]
     assert 0 < settings["ThrottlingRateLimit"] <= 1_000
-    assert settings["DataTraceEnabled"] is False  # would log questions and answers
+    of_each = stage.properties["MethodSettings"]
+    assert [s["DataTraceEnabled"] for s in of_each] == [False] * len(of_each)  # would log questions and answers
+    assert all(s["ThrottlingRateLimit"] == settings["ThrottlingRateLimit"] for s in of_each)
     plan = found.one("ApiGateway::UsagePlan", "ApiPlan").properties
     assert 0 < plan["Throttle"]["RateLimit"] <= settings["ThrottlingRateLimit"]
     (key,) = found.of("ApiGateway::ApiKey")

@@ -64,6 +64,21 @@ def test_no_bucket_is_public_and_buckets_of_documents_keep_versions(templates: O
 
 
 @pytest.mark.parametrize("profile", ON_AWS)
+def test_who_read_and_wrote_files_is_logged_into_a_bucket_of_its_own(templates: OF, profile: str) -> None:
+    logged = {r.name: r.properties.get("LoggingConfiguration", {}) for r in templates(profile).of("S3::Bucket")}
+    assert logged.pop("AccessLogs") == {}
+    assert {told.get("DestinationBucketName") for told in logged.values()} == {"<data/AccessLogs>"}
+    assert len({told["LogFilePrefix"] for told in logged.values()}) == len(logged)
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_no_log_holds_what_goes_through_the_workflow(templates: OF, profile: str) -> None:
+    (machine,) = templates(profile).of("StepFunctions::StateMachine")
+    logging = machine.properties["LoggingConfiguration"]
+    assert (logging["Level"], logging["IncludeExecutionData"]) == ("ALL", False)
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
 def test_old_versions_and_what_steps_hand_on_go_after_days(templates: OF, profile: str) -> None:
     rules = {
         r.name: r.properties["LifecycleConfiguration"]["Rules"]
@@ -107,10 +122,10 @@ def test_prod_keeps_its_data_when_stacks_go_and_dev_does_not(templates: OF) -> N
 @pytest.mark.parametrize("profile", PROFILE_NAMES)
 def test_no_log_is_kept_for_ever(templates: OF, profile: str) -> None:
     found = templates(profile)
-    assert all(r.properties.get("RetentionInDays", 0) >= 1 for r in found.of("Logs::LogGroup"))
-    groups = {f"<{r.stack}/{r.name}>" for r in found.of("Logs::LogGroup")}
+    days = {f"<{r.stack}/{r.name}>": r.properties.get("RetentionInDays", 0) for r in found.of("Logs::LogGroup")}
+    assert all(1 <= kept <= 90 for kept in days.values())
     for job, properties in found.functions.items():
-        assert properties["LoggingConfig"]["LogGroup"] in groups, job
+        assert days[properties["LoggingConfig"]["LogGroup"]] == PROFILES[profile].log_days, job
 
 
 @pytest.mark.parametrize("profile", PROFILE_NAMES)

@@ -1,12 +1,13 @@
 """What an operator relies on: alarms that reach somebody and are explained, a budget, nights off, sizes and time limits."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from infra.cost import ALARMS, FIREWALL_RULES, INTERFACE_ENDPOINTS, SNAPSHOT_GB, ZONES
+from infra.cost import FIREWALL_RULES, INTERFACE_ENDPOINTS, SNAPSHOT_GB, ZONES, alarm_figures
 from infra.settings import PROFILES
 from tests.infra.conftest import ON_AWS, PROFILE_NAMES
 from tests.infra.templates import Templates
@@ -49,23 +50,21 @@ def test_alarms_may_publish_to_the_topic_and_use_its_key(templates: OF, profile:
 
 @pytest.mark.parametrize("profile", ON_AWS)
 def test_what_breaks_silently_has_an_alarm(templates: OF, profile: str) -> None:
-    watched = {r.properties.get("MetricName") for r in templates(profile).of("CloudWatch::Alarm")}
+    alarms = templates(profile).of("CloudWatch::Alarm")
+    summed = [m["MetricStat"]["Metric"] for r in alarms for m in r.properties.get("Metrics", ()) if "MetricStat" in m]
+    watched = {r.properties.get("MetricName") for r in alarms} | {metric["MetricName"] for metric in summed}
     assert watched >= {
         "ApproximateNumberOfMessagesVisible",
         "ApproximateAgeOfOldestMessage",
         "ExecutionsFailed",
+        "ExecutionsTimedOut",
         "Latency",
         "5XXError",
         "InvocationThrottles",
         "ServerlessDatabaseCapacity",
         "SearchRequestErrors",
     }
-    throttled = {
-        dimension["Value"]
-        for r in templates(profile).of("CloudWatch::Alarm")
-        for metric in r.properties.get("Metrics", ())
-        for dimension in metric.get("MetricStat", {}).get("Metric", {}).get("Dimensions", ())
-    }
+    throttled = {d["Value"] for metric in summed if metric["MetricName"] == "Throttles" for d in metric["Dimensions"]}
     # what has a limit of its own is refused whenever there is more to do
     free = {job for job, p in templates(profile).functions.items() if "ReservedConcurrentExecutions" not in p}
     assert {value.rstrip(">").rpartition("/")[2].lower() for value in throttled} == free
@@ -87,6 +86,15 @@ def test_the_graph_is_stopped_at_night_in_dev_alone_by_a_role_that_can_do_nothin
     (schedule,) = found.of("Scheduler::Schedule")
     assert schedule.properties["Target"]["Arn"].endswith("aws-sdk:neptune:stopDBCluster")
     assert found.may("StopRole") == {"rds:StopDBCluster": {"arn:aws:rds:REGION:ACCOUNT:cluster:<graph/Cluster>"}}
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_a_schedule_has_what_killed_writers_left_taken_away(templates: OF, profile: str) -> None:
+    rule = templates(profile).one("Events::Rule", "Tend").properties
+    assert (rule["ScheduleExpression"], rule["State"]) == ("rate(6 hours)", "ENABLED")
+    (target,) = rule["Targets"]
+    assert target["Arn"] == "<ingestion/Remove>"
+    assert json.loads(target["Input"]) == json.loads((ROOT / "events" / "remove.tend.json").read_text("utf-8"))
 
 
 def test_prod_has_a_second_instance_of_the_graph(templates: OF) -> None:
@@ -120,6 +128,21 @@ def test_names_that_hold_for_a_whole_account_name_the_region(templates: OF, prof
     name = f"lexigraph-{profile}-REGION"
     assert found.one("CloudWatch::Dashboard", "Dashboard").properties["DashboardName"] == name
     assert found.one("Budgets::Budget", "Budget").properties["Budget"]["BudgetName"] == name
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_opensearch_is_asked_for_metrics_in_the_statistics_and_dimensions_that_it_publishes(
+    templates: OF, profile: str
+) -> None:
+    board = json.loads(templates(profile).one("CloudWatch::Dashboard", "Dashboard").properties["DashboardBody"])
+    lines = [line for widget in board["widgets"] for line in widget["properties"].get("metrics", ())]
+    ours = [line for line in lines if line[0] == "AWS/AOSS"]
+    # the guide: latency as minimum, maximum and average of a minute, no percentiles
+    assert {line[1]: line[-1].get("stat", "Average") for line in ours} == {
+        "SearchRequestLatency": "Average",
+        "SearchRequestErrors": "Sum",
+    }
+    assert {tuple(line[2:-1:2]) for line in ours} == {("ClientId", "CollectionId", "CollectionName")}
 
 
 @pytest.mark.parametrize("profile", ON_AWS)
@@ -166,7 +189,8 @@ def test_what_the_cost_page_counts_is_what_the_templates_have(templates: OF, pro
     endpoints = [r for r in found.of("EC2::VPCEndpoint") if r.properties["VpcEndpointType"] == "Interface"]
     assert len(endpoints) == INTERFACE_ENDPOINTS
     assert {len(r.properties["SubnetIds"]) for r in endpoints} == {ZONES}
-    assert len(found.of("CloudWatch::Alarm")) == ALARMS
+    watched = [r.properties.get("Metrics", [{"MetricStat": "its own"}]) for r in found.of("CloudWatch::Alarm")]
+    assert sum("MetricStat" in one for of_alarm in watched for one in of_alarm) == alarm_figures(PROFILES[profile])
     snapshots = sum(p["MemorySize"] for p in found.functions.values() if p.get("SnapStart"))
     assert snapshots / 1_024 == SNAPSHOT_GB
     instances = found.of("Neptune::DBInstance")

@@ -265,6 +265,18 @@ def test_no_policy_of_a_resource_lets_anybody_in(templates: OF, profile: str) ->
         assert who.keys() == {"Service"} or who == {"AWS": root}, who
 
 
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_services_reach_queues_topics_and_buckets_for_this_account_alone(templates: OF, profile: str) -> None:
+    """A service acts for every account: without a condition a stranger's rule could tell of changes that never were."""
+    services = [(name, s) for name, s in _resource_statements(templates(profile)) if "Service" in s["Principal"]]
+    assert {name for name, _ in services} >= {"ChangesPolicy"}
+    for name, statement in services:
+        said = {key: value for test in statement.get("Condition", {}).values() for key, value in test.items()}
+        ours = said.get("aws:SourceAccount") == "ACCOUNT" or str(said.get("aws:SourceArn", "")).startswith("<")
+        # the key: CloudWatch's alarms, which the topic's own policy holds to this account
+        assert ours or (name, statement["Principal"]["Service"]) == ("Key", "cloudwatch.amazonaws.com"), (name, statement)
+
+
 @pytest.mark.parametrize("profile", ON_AWS)
 def test_functions_are_called_by_services_for_resources_of_ours_only(templates: OF, profile: str) -> None:
     permissions = templates(profile).of("Lambda::Permission")
