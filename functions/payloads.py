@@ -7,6 +7,7 @@ from aws_lambda_powertools.utilities.parser.models import S3EventNotificationEve
 from pydantic import ConfigDict, Field, Json
 
 from lexigraph.ingestion.file_run import FileRun
+from lexigraph.ingestion.repair import Place
 from lexigraph.model.tenant import Tenant
 
 
@@ -126,12 +127,28 @@ class FinishEvent(BaseModel):
     error: Failure | None = None
 
 
-class RemoveEvent(BaseModel):
-    """Input of `remove`: a run for a file that is gone, or documents."""
+class Check(BaseModel):
+    """A comparison of a tenant's stores: what an operator asks, and beyond that what the calls before have found.
 
-    action: Literal["remove"] = "remove"
+    ``repair`` puts right what is found. A call takes about so many ``seconds``; ``at`` is where the next one goes on, and
+    "done" in the end. ``problems`` counts all that was found by what is wrong, ``findings`` are the first of them.
+    """
+
+    tenant: str = "default"
+    repair: bool = False
+    seconds: float = Field(default=600, ge=0, le=600)
+    at: Place = Place()
+    problems: dict[str, int] = Field(default_factory=dict)
+    findings: list[dict[str, Any]] = Field(default_factory=list)
+
+
+class RemoveEvent(BaseModel):
+    """Input of `remove`: a run for a file that is gone, or documents; what a schedule tells (`tend`); a comparison."""
+
+    action: Literal["remove", "tend", "check"] = "remove"
     run: Run | None = None
     removal: Removal | None = None
+    check: Check = Check()
 
 
 class ObjectMessage(SqsRecordModel):

@@ -18,7 +18,8 @@ _SEEN = ("t#*#session#*", "t#*#ordinals#*")  # what recalls have shown, and the 
 _RUN = ("t#*#job#*", "system#running", "t#*#claim#*")
 _NEW_JOB = (*_RUN, "t#*#jobs", "t#*#meta")
 _RESULTS = ("t#*#entry#*", "t#*#entries#*", "t#*#waiting#*")
-_DOCUMENTS = ("t#*#meta", "t#*#doc#*", "t#*#uris", "t#*#uris-of#*", "t#*#lease#*")
+_LATE = "system#late"  # whose leases were taken before they gave them back
+_DOCUMENTS = ("t#*#meta", "t#*#doc#*", "t#*#uris", "t#*#uris-of#*", "t#*#lease#*", _LATE)
 _ALL_OF_DOCUMENTS = (*_RUN, *_DOCUMENTS, *_RESULTS, "t#*#owners#*")
 _WRITTEN: Mapping[str, tuple[str, ...]] = {
     "parse": _RUN,
@@ -49,6 +50,7 @@ class RegistryRight:
 def rights(job: str) -> list[RegistryRight]:
     """Return what a function may do with the registry. Raise ``KeyError`` for one that is not known here."""
     written = _WRITTEN[job]
-    reads = RegistryRight(_READ, _READ_ALONE.get(job, _OF_TENANTS))
+    late = (_LATE,) if _LATE in written else ()
+    reads = RegistryRight(_READ, _READ_ALONE.get(job, (*_OF_TENANTS, *late)))
     changes = _NOTE if written == _SEEN else _WRITE
     return [reads, RegistryRight(changes, written)] if written else [reads]

@@ -3,6 +3,7 @@
     Which -> Parse -> Chunk -> Extract (a Distributed Map over batches of chunks) -> Parts (Build, Finish) -> Close
           -> Remove
           -> Relate (new chunks of a document to others)
+          -> Check (compares the stores, call by call until all is looked at)
 
 What fails is tried again; in the end ``Failed`` records the reason and fails the execution. A redrive starts there: the
 function then opens the job again and the workflow goes on, where finished steps cost nothing. An older run of a file that
@@ -58,6 +59,7 @@ def definition(arns: Mapping[str, str], *, concurrency: int = 10) -> State:
                 "Choices": [
                     {"Variable": "$.action", "StringEquals": "remove", "Next": "Remove"},
                     {"Variable": "$.action", "StringEquals": "relate", "Next": "Relate"},
+                    {"Variable": "$.action", "StringEquals": "check", "Next": "Check"},
                 ],
                 "Default": "Parse",
             },
@@ -74,6 +76,14 @@ def definition(arns: Mapping[str, str], *, concurrency: int = 10) -> State:
             "Close": _task(arns["finish"], {"run.$": "$.run"}),
             "Remove": _task(arns["remove"]),
             "Relate": _task(arns["build"]),
+            # it belongs to no job: what fails it fails the execution, which goes on there when it is redriven
+            "Check": _task(arns["remove"], result="$.check", next_="IsChecked", caught=False),
+            "IsChecked": {
+                "Type": "Choice",
+                "Choices": [{"Variable": "$.check.at.part", "StringEquals": "done", "Next": "Checked"}],
+                "Default": "Check",
+            },
+            "Checked": {"Type": "Succeed"},
             # tells the job and the documents why, and fails with that reason; driven on again, it returns
             "Failed": {**_task(arns["finish"], next_="Which"), "Retry": RETRY[:], "Catch": [_SUPERSEDED]},
             "Superseded": {"Type": "Succeed"},

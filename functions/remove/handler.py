@@ -1,15 +1,25 @@
-"""`remove`: takes out what came out of a file that is gone, or documents that somebody wants removed."""
+"""`remove`: takes out what came out of a file that is gone, or documents that somebody wants removed.
+
+A schedule has it take away what writers left that lost their leases and were killed, and operators have it compare stores.
+"""
 
 from typing import Any
 
 from functions.payloads import RemoveEvent
-from functions.runtime import function
+from functions.remove.check import go_on
+from functions.runtime import function, told
 from functions.work import step, steps
 
 
 @function(RemoveEvent)
 def handler(event: RemoveEvent) -> dict[str, Any]:
-    """Return how many documents were removed."""
+    """Return how many documents were removed or late writers seen to, or how far a comparison is and what it found."""
+    if event.action == "tend":
+        with told("tend", lambda _: None):
+            return steps().tend()
+    if event.action == "check":
+        with told("check", lambda _: None):
+            return go_on(event.check, steps())
     if event.removal:
         asked = event.removal
         return steps().remove_documents(asked.owner(), asked.job_id, asked.source_ids)

@@ -25,6 +25,8 @@ from infra.state_machine import FUNCTIONS, definition
 from infra.stores import Rights, Stores
 
 START_SECONDS = 60
+TEND_HOURS = 6
+TEND = {"action": "tend"}  # what the schedule tells `remove`
 ATTEMPTS = 5  # of a message, before it lies in the dead-letter queue
 _MEMORY = {"parse": 2_048, "chunk": 2_048, "extract": 1_024, "build": 2_048, "finish": 1_024, "remove": 1_024}
 _INSIDE = ("build", "finish", "remove")  # who reaches graph and vectors
@@ -55,6 +57,7 @@ class IngestionStack(Stack):
         self._note_changes(profile, stores)
         self.start = self._start(profile, stores, made["core"])
         self._note_ended(profile)
+        self._tend()
         if profile.aws and model_arns(profile.llm):
             BatchInference(self, "Bulk", model=profile.llm, data=stores.data)
         CfnOutput(self, "StateMachine", value=self.machine.state_machine_arn)
@@ -189,6 +192,16 @@ class IngestionStack(Stack):
                 },
             ),
             targets=[targets.LambdaFunction(self.steps["finish"], dead_letter_queue=self.dead if profile.aws else None)],
+        )
+
+    def _tend(self) -> None:
+        """Have what killed writers left taken away, also where nobody takes anything in. One call missed is no matter."""
+        events.Rule(
+            self,
+            "Tend",
+            description="Takes away what writers left that lost their leases",
+            schedule=events.Schedule.rate(Duration.hours(TEND_HOURS)),
+            targets=[targets.LambdaFunction(self.steps["remove"], event=events.RuleTargetInput.from_object(TEND))],
         )
 
     def metrics(self) -> dict[str, cloudwatch.IMetric]:

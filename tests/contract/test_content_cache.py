@@ -161,3 +161,22 @@ def test_writers_at_the_same_time_lose_nothing(open_cache: Callable[[], ContentC
     assert clients[0].stats(A) == {KIND: 25}
     clients[1].disown(A, [f"owner-{n}-{step}" for n in (0, 1, 2) for step in range(5)])
     assert clients[0].stats(A) == {KIND: 10}
+
+
+def test_owners_are_listed_page_by_page_each_once(cache: ContentCache) -> None:
+    put(cache, "ab")
+    put(cache, "a", B)
+    owners = [f"chunk:{n:032x}" for n in range(30)]
+    cache.own(A, {owner: uses("ab") for owner in owners} | {"idle": []})
+    cache.own(B, {"theirs": uses("a")})
+    found, after = list[str](), ""
+    while page := cache.owners(A, after=after, limit=7):
+        assert len(page) <= 7
+        found += page
+        after = page[-1]
+        if len(found) == 14:
+            cache.disown(A, [after])  # who goes on after one that is gone misses nobody
+    assert sorted(found) == owners
+    assert sorted(cache.owners(A)) == sorted({*owners} - {found[13]})
+    cache.disown(A, owners)
+    assert (cache.owners(A), cache.owners(B)) == ([], ["theirs"])

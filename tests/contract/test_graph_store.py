@@ -179,6 +179,20 @@ def test_entities_are_absent_that_nobody_names(graph_store: GraphStore) -> None:
     assert graph_store.absent(A, []) == []
 
 
+def test_chunks_are_absent_that_no_version_of_a_source_has(graph_store: GraphStore) -> None:
+    curie, hidden = version(A, "Marie Curie", CURIE), version(A, "Warsaw", WARSAW)
+    theirs = version(B, "Nile", {"Nile": [said("The Nile is long.", "Nile|Location")]})
+    show(graph_store, A, curie)
+    graph_store.write(A, [hidden])
+    show(graph_store, B, theirs)
+    (shown, *_), (built, *_), (other, *_) = (tuple(v.placements) for v in (curie, hidden, theirs))
+    nowhere = "chunk:" + "0" * 32
+    assert graph_store.absent_chunks(A, [nowhere, shown, other, built]) == [nowhere, other]
+    take_out(graph_store, A, curie.source.id)
+    assert graph_store.absent_chunks(A, [shown, built]) == [shown]
+    assert graph_store.absent_chunks(A, []) == []
+
+
 def test_removing_everything_leaves_no_row(graph_store: GraphStore) -> None:
     curie, warsaw = version(A, "Marie Curie", CURIE, aliases=[("Madame Curie", "Marie Curie")]), version(A, "Warsaw", WARSAW)
     show(graph_store, A, curie, warsaw)

@@ -364,7 +364,7 @@ def test_a_lease_that_is_held_lets_its_holder_write_and_leaves_no_late_writer(op
         one.fence(A, ["x", "somebody else's"])
     with two.lease(A, ["x"]) as taken:
         assert taken
-    assert one.late_writers(A, since=0.0) == []
+    assert one.late_writers(A, since=0.0) == one.late_tenants(since=0.0) == []
 
 
 def test_what_was_written_is_there_for_the_next_client(open_registry: Opener) -> None:

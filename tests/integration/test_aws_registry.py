@@ -308,10 +308,12 @@ def test_who_takes_a_lease_from_a_silent_holder_notes_it(registry: DynamoDBRegis
     (late,) = registry.late_writers(A, since=0.0)
     assert late.key == "x"
     assert registry.late_writers(A, since=60.0) == registry.late_writers(Tenant("b"), since=0.0) == []
+    assert (registry.late_tenants(since=0.0), registry.late_tenants(since=60.0)) == ([A], [])
+    registry.dismiss(Tenant("b"), [late])
     assert taken(registry, "x") == {"x"}
     assert registry.late_writers(A, since=0.0) == [late], "given back and taken again it is not silent"
     registry.dismiss(A, [late])
-    assert registry.late_writers(A, since=0.0) == []
+    assert registry.late_writers(A, since=0.0) == registry.late_tenants(since=0.0) == []
 
 
 def test_asking_a_lease_costs_no_request_while_its_term_runs(registry: DynamoDBRegistry, aws: AwsServer) -> None:

@@ -7,6 +7,7 @@ documents come and go in the middle; messages come twice and in any order. What 
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import permutations
+from typing import Any
 
 import pytest
 
@@ -202,6 +203,35 @@ def test_doctor_takes_away_what_the_stores_of_a_deployment_hold_of_a_document_th
         assert [f.repaired for f in index.repair()] == [True]
         assert world.content() == end.content
         assert index.repair(dry_run=True) == []
+
+
+def compared(ground: Ground, *, repair: bool) -> dict[str, int]:
+    """Have the state machine compare the stores, a place a call; return what it counts."""
+    went: list[tuple[str, dict[str, Any]]] = []
+    given = {"action": "check", "check": {"tenant": OWNER, "repair": repair, "seconds": 0}}
+    ground.world.script.begin()
+    execution = ground.world.execution(ground.functions, given, enter=lambda name, data: went.append((name, data)))
+    assert execution.run() == "SUCCEEDED", execution.error
+    assert [name for name, _ in went].count("Check") > 3
+    name, data = went[-1]
+    assert name == "Checked"
+    return dict(data["check"]["problems"])
+
+
+@pytest.mark.slow
+def test_an_operator_has_a_deployment_compare_its_stores_and_put_them_right(ground: Ground) -> None:
+    world, end = ground.world, ground.way("new").end
+    world.restore(end)
+    with closing(open_all(load_settings())) as stores:
+        stores.documents.put(OWNER, "source:" + "9" * 32, "text.1", b"x")
+        stores.cache.put_many(OWNER, "extraction:x", {"k": b"x"})
+        stores.cache.own(OWNER, {"chunk:" + "9" * 32: [("extraction:x", "k")]})
+    problems = {"is in a store but not in the registry": 1, "chunks that no document has keep results of models": 1}
+    assert compared(ground, repair=False) == problems
+    assert world.content() != end.content
+    assert compared(ground, repair=True) == problems
+    assert world.content() == end.content
+    assert compared(ground, repair=False) == {}
 
 
 # ------------------------------------------------------------ messages

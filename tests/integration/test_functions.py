@@ -9,6 +9,7 @@ from threading import Barrier
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from functions import work
 from functions.finish.handler import IngestFailed
@@ -19,7 +20,7 @@ from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
-from lexigraph.storage.protocols import Claim
+from lexigraph.storage.protocols import Claim, DocumentRecord
 from lexigraph.storage.registry.sqlite import SqliteRegistry
 from tests.functions import EVENTS, KEY, Deployed, deployed, event, inbox, invoke, message
 from tests.laptop import content
@@ -136,6 +137,13 @@ def test_an_event_told_twice_is_remembered_in_its_table(tmp_path: Path) -> None:
         made.cloud.client("dynamodb").delete_table(TableName=table)
 
 
+def test_a_run_of_one_tenant_reads_no_file_of_another(there: Deployed) -> None:
+    invoke("start", message("start.created", version_id=there.put(HARBOUR)))
+    asked = run_of(there)
+    with pytest.raises(InvalidInput, match="another tenant"):
+        invoke("parse", event("parse", run={**asked["run"], "tenant": "thief"}, object=asked["object"]))
+
+
 def test_a_failure_is_recorded_and_fails_the_execution_and_a_redrive_goes_on(there: Deployed) -> None:
     invoke("start", message("start.created", version_id=there.put(HARBOUR)))
     asked = run_of(there)
@@ -178,6 +186,34 @@ def test_documents_are_removed_by_their_ids(there: Deployed) -> None:
 
     assert invoke("remove", told) == {"documents_removed": 1}
     assert there.stores.registry.job(DEFAULT, job.id).status == "SUCCEEDED"
+
+
+def test_a_schedule_has_remove_take_away_what_killed_writers_left(there: Deployed) -> None:
+    assert invoke("remove", event("remove.tend")) == {"tenants": 0, "late_writers": 0}
+
+
+def test_what_a_comparison_hands_on_stays_small_and_counts_all(there: Deployed) -> None:
+    halves = [
+        DocumentRecord(f"source:{n:032x}", f"s3://{inbox()}/{n:03}{'木' * 450}", "default", "", "REMOVING")
+        for n in range(90)
+    ]
+    there.stores.registry.save(DEFAULT, halves)
+    told = invoke("remove", event("remove.check"))
+    assert told["at"]["part"] == "done"
+    assert told["problems"] == {"its removal was interrupted": 90}
+    assert len(told["findings"]) == 40
+    assert told["findings"][0] == {
+        "source_id": halves[0].source_id,
+        "uri": halves[0].uri[:300],
+        "problem": "its removal was interrupted",
+        "remedy": "remove it",
+        "repaired": False,
+    }
+    assert len(json.dumps(told)) < 200_000
+    # an execution of it that fails is nobody's job
+    assert invoke("finish", event("finish.ended", input=json.dumps(event("remove.check")))) is None
+    with pytest.raises(ValidationError, match="less than or equal to 600"):
+        invoke("remove", {"action": "check", "check": {"seconds": 900}})
 
 
 @pytest.mark.slow

@@ -30,6 +30,18 @@ HARBOUR = "# Harbour Office\n\nThe Harbour Office runs Lighthouse.\n\nTove Lund 
 LONG = HARBOUR + "\n\n".join(
     f"## Room {n}\n\nThe Harbour Office keeps Granite {n} in room {n}. Tove Lund built it." for n in range(40)
 )
+GATEWAY = {"LEXIGRAPH_API_AUTH": "gateway", "LEXIGRAPH_API_DEADLINE": "2"}  # nobody carries out what is waited for
+# what the functions behind the gateway answer to their payloads where nothing was taken in
+ANSWERED = {
+    "query": {"query.health": 200, "query.jobs": 200, "query.retrieve": 200, "query.query": 200},
+    "manage": {
+        "manage.upload": 202,
+        "manage.upload_url": 200,
+        "manage.ingest": 202,
+        "manage.remove": 404,
+        "manage.relate": 422,
+    },
+}
 pytestmark = pytest.mark.slow
 
 
@@ -39,8 +51,14 @@ def environment() -> dict[str, str]:
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_function_starts_under_the_runtime_client_and_answers_a_warm_up(tmp_path: Path, name: str) -> None:
-    with deployed(tmp_path, aws=True, LEXIGRAPH_API_AUTH="gateway"), LambdaRuntime(name, environment()) as function:
+    with deployed(tmp_path, aws=True, **GATEWAY), LambdaRuntime(name, environment()) as function:
         assert function.invoke(event("warmup")).reply == {"warm": True}
+        for payload, status in ANSWERED.get(name, {}).items():
+            reply = function.invoke(event(payload)).reply
+            assert reply["statusCode"] == status, (payload, reply)
+        if name == "authorize":
+            reply = function.invoke(event("authorize")).reply
+            assert reply["policyDocument"]["Statement"][0]["Effect"] == "Deny", "the key of the payload is nobody's"
         print(f"\n{name:10} cold {function.cold:5.2f} s CPU  memory {function.memory_mb():5.0f} MB", end="")
         assert function.cold < 10
         assert function.memory_mb() < 512
@@ -68,11 +86,17 @@ def test_a_file_goes_all_the_way_through_functions_in_their_own_processes(tmp_pa
         made.stores.registry.finish_job(DEFAULT, asked["run"]["job_id"], "RUNNING", {})
         with LambdaRuntime("finish", environment()) as function:
             error = function.invoke(failed).error
+        made.delete()
+        with LambdaRuntime("start", environment()) as function:
+            assert function.invoke(message("start.deleted")).reply == {"batchItemFailures": []}
+        with LambdaRuntime("remove", environment()) as function:
+            gone = function.invoke(event("remove", run=made.started()[1]["run"])).reply
     path = tmp_path / "harbour.md"
     path.write_text(HARBOUR)
     with LexicalGraphIndex(settings=Settings(data=tmp_path / "whole")) as whole:
         whole.ingest([FileItem(path, uri, "md")])
         assert found == content(whole.stores)
+    assert gone == {"documents_removed": 1}
     assert error is not None
     assert error["errorType"] == "IngestFailed"
 
@@ -120,6 +144,41 @@ def test_the_state_machine_brings_a_file_in_replaces_it_and_takes_it_out(machine
     assert whole(tmp_path, again, uri) == second
     assert machine.stores.registry.documents(DEFAULT) == []
     assert machine.stores.graph.stats(DEFAULT)["statements"] == 0
+
+
+def compared(made: Deployed, **asked: Any) -> tuple[dict[str, Any], int]:
+    """Have the stores compared, a place a call; return what the execution tells, and how many calls it took."""
+    before, given = len(made.cloud.invoked), event("remove.check")
+    given["check"] |= {"seconds": 0, **asked}
+    began = made.cloud.client("stepfunctions").start_execution(
+        stateMachineArn=made.arn, name=f"check-{before}", input=json.dumps(given)
+    )
+    ended = made.cloud.ended(began["executionArn"])
+    assert ended["status"] == "SUCCEEDED", ended
+    return json.loads(ended["output"])["check"], len(made.cloud.invoked) - before
+
+
+def test_an_operator_has_the_state_machine_compare_the_stores_and_put_them_right(machine: Deployed) -> None:
+    assert arrive(machine, "start.created", version_id=machine.put(HARBOUR))["status"] == "SUCCEEDED"
+    stores, whole = machine.stores, content(machine.stores)
+    (record,) = stores.registry.documents(DEFAULT)
+    gone = "source:" + "9" * 32
+    stores.documents.put(DEFAULT, gone, "text.1", b"left")
+    stores.documents.put(DEFAULT, record.source_id, "text.9", b"old")
+    left = content(stores)
+
+    told, calls = compared(machine)
+    assert told["problems"] == {"leftovers of another version": 1, "is in a store but not in the registry": 1}
+    found = {one["uri"]: (one["remedy"], one["repaired"]) for one in told["findings"]}
+    assert found == {record.uri: ("collect them", False), gone: ("remove it", False)}
+    assert calls > len(found)
+    assert content(stores) == left
+
+    told, _ = compared(machine, repair=True)
+    assert [one["repaired"] for one in told["findings"]] == [True, True]
+    assert content(stores) == whole
+    told, calls = compared(machine, seconds=600)
+    assert (told["problems"], told["findings"], calls) == ({}, [], 1)
 
 
 def test_a_step_that_fails_for_good_fails_the_execution_with_the_reason_in_the_job(machine: Deployed) -> None:

@@ -6,7 +6,7 @@ tests/integration/test_faults.py does the same over Neptune and OpenSearch.
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -18,9 +18,13 @@ import pytest
 
 from lexigraph.ingestion import repair
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
-from lexigraph.model.errors import Conflict
+from lexigraph.ingestion.steps import Steps
+from lexigraph.model.errors import Conflict, StoreUnavailable
+from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
+from lexigraph.settings import Settings
 from lexigraph.storage.cache.sqlite import SqliteContentCache
+from lexigraph.storage.graph.sqlite import SqliteGraphStore
 from lexigraph.storage.protocols import Stores
 from lexigraph.storage.registry.dynamodb import DynamoDBRegistry
 from tests.contract.registry_fixtures import aws, aws_server  # noqa: F401  fixtures
@@ -81,6 +85,29 @@ class Town:
             if item["sk"]["S"] == "lease" and "holder" in item:
                 asleep = {**item, "holder": {"S": "asleep"}, "until": {"N": "0"}}
                 self.aws.client("dynamodb").put_item(TableName=self.table, Item=asleep)
+
+    def end_leases(self) -> None:
+        """Let nobody hold a lease, as when all terms are over."""
+        for item in self.aws.items(self.table):
+            if item["sk"]["S"] == "lease" and "holder" in item:
+                self.aws.client("dynamodb").delete_item(TableName=self.table, Key={n: item[n] for n in ("pk", "sk")})
+
+    def note_late_writer(self, source_id: str, tenant: Tenant = OWNER) -> None:
+        """Have somebody lose the lease of a document."""
+        with suppress(Conflict), closing(self.stores()) as one, one.registry.lease(tenant, [source_id]):
+            self.let_leases_run_out()
+            with closing(self.stores()) as two, two.registry.lease(tenant, [source_id]) as taken:
+                assert taken
+
+    def let_time_pass(self, seconds: float) -> None:
+        """Make it so long ago that leases were lost."""
+        client = self.aws.client("dynamodb")
+        for item in self.aws.items(self.table):
+            if item["pk"]["S"] == "system#late":
+                tenant, at, token = item["sk"]["S"].split("#")
+                earlier = {"S": f"{tenant}#{int(at) - int(seconds * 1e6):020d}#{token}"}
+                client.put_item(TableName=self.table, Item={**item, "sk": earlier})
+                client.delete_item(TableName=self.table, Key={"pk": item["pk"], "sk": item["sk"]})
 
     def remove_meanwhile(self, gone: list[str]) -> None:
         """Remove the document once its writer's lease has run out, if the registry knows it."""
@@ -197,6 +224,7 @@ def killed_after(town: Town, late: str) -> None:
         assert time.monotonic() < deadline, "the process does not end"
         time.sleep(0.02)
     assert os.WIFSIGNALED(ended[1])
+    town.end_leases()  # it may have known that it was late, and have begun to clean up
 
 
 LATE = ["upsert", "write", pytest.param("put", marks=pytest.mark.slow), pytest.param("tag", marks=pytest.mark.slow)]
@@ -222,6 +250,84 @@ def test_what_a_late_writer_left_that_was_killed_goes_with_a_later_run(town: Tow
     repair.sweep(stores, OWNER, since=0.0)
     assert different(town, before) == []
     assert stores.registry.late_writers(OWNER, since=0.0) == []
+
+
+def test_results_that_a_late_writer_noted_as_used_and_was_killed_are_found_and_taken_away(town: Town) -> None:
+    before = content(town.opened[0])
+    killed_after(town, "own")
+    assert different(town, before) == ["cache"]
+    problem = ["1 chunks that no document has keep results of models"]
+    assert doctor(town) == doctor(town, repair=True) == problem
+    assert (different(town, before), doctor(town)) == ([], [])
+
+
+def test_a_quiet_deployment_takes_away_by_itself_what_killed_writers_left(town: Town) -> None:
+    before = content(town.opened[0])
+    killed_after(town, "upsert")
+    steps = Steps(Settings(data=town.folder / "data"), stores=town.stores())
+    assert steps.tend() == {"tenants": 0, "late_writers": 0}, "the writer may still be asleep"
+    assert different(town, before)
+    town.let_time_pass(repair.OVER_SECONDS)
+    noted = len(steps.registry.late_writers(OWNER, since=0.0))
+    assert steps.tend() == {"tenants": 1, "late_writers": noted}
+    assert different(town, before) == []
+    assert steps.tend() == {"tenants": 0, "late_writers": 0}
+
+
+def test_a_document_that_a_late_request_took_from_is_told_and_made_whole_by_its_next_ingest(
+    town: Town, caplog: pytest.LogCaptureFixture
+) -> None:
+    stores = town.stores()
+    index = town.index(stores)
+    index.ingest([town.file])
+    whole = content(stores)
+    source = index.document("a.md").source_id
+    town.note_late_writer(source)
+    stores.vectors.delete(OWNER, {"statement": stores.graph.node_ids(OWNER, source).statements[:1]})
+    assert repair.sweep(stores, OWNER, since=0.0) == 1
+    assert [r.getMessage() for r in caplog.records if r.name == repair.__name__] == [
+        f"{source}: 1 vectors are missing; ingest it again"
+    ]
+    assert (index.document("a.md").state, doctor(town)) == ("READY", ["1 vectors are missing"])
+    assert index.ingest([town.file]).documents_updated == 1
+    assert (different(town, whole), doctor(town)) == ([], [])
+
+
+def test_a_document_whose_run_failed_is_told_and_left_to_its_next_ingest(town: Town) -> None:
+    stores = town.stores()
+    index = town.index(stores)
+    index.ingest([town.file])
+    record = replace(index.document("a.md"), state="FAILED", reason="the model is gone", intended=())
+    stores.registry.save(OWNER, [record])
+    town.note_late_writer(record.source_id)
+    assert repair.sweep(stores, OWNER, since=0.0) == 1
+    kept = index.document("a.md")
+    assert (kept.state, kept.reason, kept.fingerprint) == ("FAILED", record.reason, record.fingerprint)
+
+
+def test_an_error_with_one_tenant_does_not_keep_others_from_being_swept(town: Town) -> None:
+    stores = town.stores()
+    index = town.index(stores)
+    index.ingest([town.file])
+    source = index.document("a.md").source_id
+    other = Tenant("other")
+    for tenant in (OWNER, other):
+        town.note_late_writer(source, tenant)
+
+    class Down(SqliteGraphStore):
+        """A graph that answers one tenant nothing."""
+
+        def sources(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, Source]:
+            if tenant == OWNER:
+                raise StoreUnavailable("down")
+            return super().sources(tenant, source_ids)
+
+    with closing(Down(f"sqlite:///{town.folder / 'data'}")) as graph:
+        tenants = stores.registry.late_tenants(since=0.0)
+        assert tenants == [OWNER, other]
+        with pytest.raises(StoreUnavailable, match="down"):
+            repair.tend(replace(stores, graph=graph), tenants, seconds=60.0, since=0.0)
+    assert stores.registry.late_tenants(since=0.0) == [OWNER]
 
 
 def test_a_document_that_came_back_keeps_all_it_has_when_leftovers_are_swept(town: Town) -> None:

@@ -116,6 +116,23 @@ def take_in_and_out(watched: Watched) -> None:
     watched.bring_in(made.started()[-1])
 
 
+def leave_a_lease(made: Deployed, source_id: str) -> None:
+    """Have a lease lie there that a dead writer held."""
+    dead = {"pk": f"t#default#lease#{source_id}", "sk": "lease", "holder": "dead"}
+    item = {**{name: {"S": value} for name, value in dead.items()}, "until": {"N": "0"}}
+    made.cloud.client("dynamodb").put_item(TableName=f"lexigraph-{made.cloud.port}", Item=item)
+
+
+def let_time_pass(made: Deployed) -> None:
+    """Make it long ago that writers lost their leases."""
+    client, table = made.cloud.client("dynamodb"), f"lexigraph-{made.cloud.port}"
+    for item in made.cloud.items(table):
+        if item["pk"]["S"] == "system#late":
+            tenant, _, token = item["sk"]["S"].split("#")
+            client.put_item(TableName=table, Item={**item, "sk": {"S": f"{tenant}#{0:020d}#{token}"}})
+            client.delete_item(TableName=table, Key={"pk": item["pk"], "sk": item["sk"]})
+
+
 def ask_all(watched: Watched) -> None:
     """Ask what notes something, and what lists."""
     for _ in range(2):
@@ -142,6 +159,7 @@ def test_functions_ask_nothing_of_the_registry_that_their_roles_would_refuse(tmp
         ask_all(watched)
         uri = f"s3://{inbox()}/{KEY}"
         (record,) = (r for r in made.stores.registry.documents(Tenant("default")) if r.uri == uri)
+        leave_a_lease(made, record.source_id)
         path = f"/documents/{record.source_id}"
         removed = event("manage.remove", path=path, pathParameters={"document_id": record.source_id})
         assert watched.call("manage", removed)["statusCode"] == 202
@@ -149,6 +167,8 @@ def test_functions_ask_nothing_of_the_registry_that_their_roles_would_refuse(tmp
         made.delete(SECOND_KEY)
         watched.call("start", message("start.deleted", key=SECOND_KEY, sequencer="0065A1B2C3D4E5F603"))
         watched.call("remove", event("remove", run=made.started()[-1]["run"]))
+        let_time_pass(made)
+        assert watched.call("remove", event("remove.tend")) == {"tenants": 1, "late_writers": 1}
 
     assert {job for job, _, _ in watched.asked} == set(ALL)
     assert {one for one in watched.asked if not allowed(*one)} == set()

@@ -1,20 +1,24 @@
 """What doctor finds when the stores have come apart, and how they come together again."""
 
+import json
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from lexigraph.ingestion.file_run import FileRun
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.ingestion.repair import Finding, Place, examine_from
 from lexigraph.ingestion.steps import Steps
 from lexigraph.model.graph import Source
 from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.cache.sqlite import SqliteContentCache
 from lexigraph.storage.protocols import SourceVersion, VectorRecord
-from tests.laptop import content, laptop
-from tests.stepping import begun, steps_over
+from tests.laptop import content, laptop, open_laptop
+from tests.stepping import begun, drive, steps_over
 from tests.worlds import said, version
 
 DEFAULT = Tenant("default")
@@ -172,6 +176,57 @@ def test_names_that_no_document_gives_are_found_and_taken_away(index: LexicalGra
     assert (index.repair(dry_run=True), content(index.stores)) == ([], whole)
 
 
+@pytest.mark.parametrize("repaired", [False, True])
+def test_a_comparison_that_is_stopped_after_every_document_finds_what_one_in_a_piece_finds(
+    index: LexicalGraphIndex, repaired: bool
+) -> None:
+    lose_vectors(index, index.document("a.md").source_id)
+    leave_a_text(index, index.document("b.md").source_id)
+    leave_nodes(index)
+    leave_a_chunk(index)
+    index.stores.vectors.upsert(DEFAULT, {"entity": [VectorRecord(entity_id(DEFAULT, "Nobody"), "Nobody")]})
+    leave_results(index)
+    wanted = [replace(found, repaired=repaired) for found in index.repair(dry_run=True)]
+    at, found, calls = Place(), list[Finding](), 0
+    while at.part != "done":
+        at = Place(**json.loads(json.dumps(asdict(at))))
+        at, some = examine_from(index.stores, DEFAULT, at, repair=repaired, cache=True, seconds=0.0)
+        found += some
+        calls += 1
+        assert len(some) <= 1
+    assert (len(wanted), calls > len(wanted)) == (6, True)
+    assert sorted(found, key=str) == sorted(wanted, key=str)
+    assert [one.problem for one in index.repair(dry_run=True)] == (
+        ["1 vectors are missing"] if repaired else [one.problem for one in wanted]
+    ), "what is lost comes back with the next ingest"
+
+
+def leave_results(index: LexicalGraphIndex) -> None:
+    index.stores.cache.put_many(DEFAULT, "extraction:x", {"k": b"what a removed document said"})
+    index.stores.cache.own(DEFAULT, {"chunk:" + "9" * 32: [("extraction:x", "k")]})
+
+
+def test_results_that_are_kept_for_chunks_of_no_document_are_found_and_taken_away(index: LexicalGraphIndex) -> None:
+    whole = content(index.stores)
+    leave_results(index)
+    (found,) = index.repair(dry_run=True)
+    assert (found.uri, found.problem) == ("results", "1 chunks that no document has keep results of models")
+    assert index.stores.cache.get_many(DEFAULT, "extraction:x", ["k"])
+    (done,) = index.repair()
+    assert done == replace(found, repaired=True)
+    assert (index.repair(dry_run=True), content(index.stores)) == ([], whole)
+
+
+def test_results_in_a_cache_that_other_databases_may_use_are_left_alone(tmp_path: Path, files: Path) -> None:
+    shared = f"sqlite:///{tmp_path / 'shared'}"
+    with closing(SqliteContentCache(shared)) as cache:
+        index = laptop(tmp_path / "data", replace(open_laptop(tmp_path / "data"), cache=cache), cache=shared)
+        index.ingest([files])
+        leave_results(index)
+        assert index.repair() == []
+        assert index.stores.cache.get_many(DEFAULT, "extraction:x", ["k"])
+
+
 def test_many_strays_are_found_page_by_page(index: LexicalGraphIndex) -> None:
     sources = [f"source:{n:032x}" for n in range(1, 1_200)]
     index.stores.vectors.upsert(
@@ -207,6 +262,33 @@ def test_a_run_that_failed_between_two_steps_is_found(index: LexicalGraphIndex, 
     steps, run = built(index, files / "c.md", tmp_path / "data")
     steps.registry.finish_job(DEFAULT, run.job_id, "FAILED", {}, "stopped")
     assert [f.problem for f in index.repair(dry_run=True)] == ["was never built to the end"]
+
+
+def test_a_run_that_is_driven_on_after_its_document_was_repaired_builds_it_again(
+    index: LexicalGraphIndex, files: Path, tmp_path: Path
+) -> None:
+    steps, run = built(index, files / "a.md", tmp_path / "data")
+    steps.fail(run, "stopped")
+    assert [f.problem for f in index.repair()] == ["registry and graph differ"]
+    assert steps.fail(run, "driven on") is False
+    drive(steps, run, files / "a.md")
+    assert index.repair(dry_run=True) == []
+    assert index.document("a.md").state == "READY"
+    found = content(index.stores)
+    other = laptop(tmp_path / "other")
+    other.ingest([files])
+    assert found == content(other.stores)
+
+
+@pytest.mark.parametrize("state", ["BUILDING", "FAILED"])
+def test_a_run_that_failed_and_was_driven_on_is_passed_over(
+    index: LexicalGraphIndex, files: Path, tmp_path: Path, state: str
+) -> None:
+    steps, run = built(index, files / "c.md", tmp_path / "data")
+    if state == "FAILED":
+        assert [steps.fail(run, "stopped"), steps.fail(run, "driven on")] == [True, False]
+    assert index.document("c.md").state == state
+    assert index.repair() == []
 
 
 def test_a_healthy_database_has_no_findings(index: LexicalGraphIndex) -> None:

@@ -74,6 +74,7 @@ def calls(index: LexicalGraphIndex) -> dict[str, Callable[[], Any]]:
         "graph.dump": lambda: any(s.graph.dump(THEIRS).values()),
         "graph.source_ids": lambda: s.graph.source_ids(THEIRS),
         "graph.absent": lambda: set(entities) - set(s.graph.absent(THEIRS, entities)),
+        "graph.absent_chunks": lambda: set(chunks) - set(s.graph.absent_chunks(THEIRS, chunks)),
         "graph.node_ids": lambda: s.graph.node_ids(THEIRS, document.source_id),
         "graph.doomed": lambda: s.graph.doomed(THEIRS, [document.source_id]),
         "graph.derive": lambda: s.graph.derive(THEIRS),
@@ -103,6 +104,7 @@ def calls(index: LexicalGraphIndex) -> dict[str, Callable[[], Any]]:
         "registry.session": lambda: s.registry.session(THEIRS, "session", since=0.0).seen,
         "registry.stats": lambda: any(s.registry.stats(THEIRS).values()),
         "cache.get_many": lambda: any(s.cache.get_many(THEIRS, k, _keys(index)) for k in kinds),
+        "cache.owners": lambda: s.cache.owners(THEIRS),
         "cache.stats": lambda: any(s.cache.stats(THEIRS).values()),
         "index.documents": lambda: index.documents(tenant=THEIRS),
         "index.document": lambda: index.document(document.source_id, tenant=THEIRS),
@@ -145,7 +147,7 @@ def test_every_reading_call_of_the_protocols_is_tried(index: LexicalGraphIndex) 
         *("save", "forget", "lease", "start_job", "add_events", "finish_job", "put_many", "own", "disown", "close"),
         *("relate", "add_key", "touch", "ordinals", "claim", "clear", "drop", "fence", "dismiss"),
         # whose it is stands in the answer: who asks is not known yet, or is the server itself
-        *("key", "unfinished"),
+        *("key", "unfinished", "late_tenants"),
     }
     tried = set(calls(index))
     for prefix, protocol in (

@@ -170,6 +170,11 @@ class Settings(BaseSettings):
             "cache": self._embedded(self.cache),
         }
 
+    @property
+    def cache_is_own(self) -> bool:
+        """Whether the cache lies where the registry does. In a place of its own it may serve several databases."""
+        return self.connections["cache"] == self.connections["registry"]
+
 
 def load_settings(**overrides: object) -> Settings:
     """Read the settings; None among the overrides means not given. Raise ``InvalidInput`` naming the first bad one."""

@@ -6,8 +6,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
-
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.protocols import Embedder, LanguageModel
 from lexigraph.ingestion import relations, repair, versions
@@ -21,7 +19,7 @@ from lexigraph.model.errors import InvalidInput, NotFound, code_of, in_general
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings, load_settings
 from lexigraph.storage.factory import open_stores
-from lexigraph.storage.protocols import DocumentRecord, JobRecord, SearchRequest, Stores
+from lexigraph.storage.protocols import DocumentRecord, JobRecord, Stores
 
 
 class LexicalGraphIndex:
@@ -113,9 +111,7 @@ class LexicalGraphIndex:
                 f"the vector store was opened for {self.stores.vectors.label}, "
                 f"the embedder is {self.models.embedder.label}: open both with the same LEXIGRAPH_EMBEDDING_MODEL"
             )
-        # a search asks the store whether it holds vectors of this model, before any work is done
-        probe = np.eye(1, self.models.embedder.dimension, dtype=np.float32)[0]
-        self.stores.vectors.search_many(tenant, [SearchRequest("chunk", vector=probe, k=1)])
+        repair.refuse_other_vectors(self.stores, tenant)
 
     def _close_dead_jobs(self, tenant: Tenant) -> None:
         """Close the jobs of processes that were killed: a job at work holds a lease. A server goes on with its own."""
@@ -194,7 +190,7 @@ class LexicalGraphIndex:
         Raise ``InvalidInput`` for a database of another embedding model, whose vectors would all seem to be missing.
         """
         self._refuse_other_embedding(Tenant(tenant))
-        return repair.examine(self.stores, Tenant(tenant), repair=not dry_run)
+        return repair.examine(self.stores, Tenant(tenant), repair=not dry_run, cache=self.settings.cache_is_own)
 
 
 def job_lease(job_id: str) -> str:

@@ -1,20 +1,26 @@
 """Comparing registry, graph, vectors and texts with each other, and bringing them back together."""
 
-from collections.abc import Callable, Iterator
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import groupby
+from typing import Literal
+
+import numpy as np
 
 from lexigraph.ingestion.remove import remove_held
 from lexigraph.ingestion.versions import collect, settle_entities, text_name
-from lexigraph.model.errors import NotFound
+from lexigraph.model.errors import LexigraphError, NotFound
 from lexigraph.model.ids import source_id as make_source_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.documents.names import is_source_id
-from lexigraph.storage.protocols import DocumentRecord, IndexName, SourceVersion, Stores
+from lexigraph.storage.protocols import DocumentRecord, IndexName, SearchRequest, SourceVersion, Stores
 
 # a function lives for 15 minutes at most: whoever lost a lease so long ago writes nothing more, and all searches show it
 OVER_SECONDS = 1_200.0
 _PAGE, _SWEPT_AT_ONCE = 500, 20
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,36 +42,84 @@ def records(stores: Stores, tenant: Tenant) -> Iterator[DocumentRecord]:
         after = page[-1].uri
 
 
-def examine(stores: Stores, tenant: Tenant, *, repair: bool = False) -> list[Finding]:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How far a comparison has come: in which part, after what, and how many strays of no document it has met in that part.
+
+    First the beginning.
+    """
+
+    part: Literal["documents", "sources", "names", "results", "done"] = "documents"
+    after: str = ""
+    strays: int = 0
+
+
+def examine(stores: Stores, tenant: Tenant, *, repair: bool = False, cache: bool = False) -> list[Finding]:
     """Find documents that stand half written, half removed or apart between the stores; ``repair`` puts them right.
 
     So are found, too, sources of which the registry knows nothing and a text, a vector, a word or a node is left, whatever
     left it. A document that another process is working on is passed over, also between two steps of its run. Nothing that
     readers see is ever taken away: what was lost of a document is made again by the next ingest.
 
+    With ``cache``, too, results of models that are kept for chunks which no document has. Only where the cache serves this
+    database alone: those of another would look the same.
+
     Documents and sources are gone through page by page; in memory is what one document has, and what was found.
     """
-    if stores.registry.revision(tenant) == 0:  # it never had a document
-        if not any(listed(tenant, limit=1) for listed in _listings(stores)):
-            return []
-        problem = "the registry knows no document, but there are some in the other stores"
-        return [Finding("", "", problem, "check LEXIGRAPH_REGISTRY, or ingest into a new folder")]
     findings: dict[str, Finding] = {}
-    known = (record.source_id for record in records(stores, tenant))
-    for source_id in chain(known, _strangers(stores, tenant)):
-        if source_id not in findings and (found := _looked_at(stores, tenant, source_id, repair)):
-            findings[source_id] = found
-    names = _stray_names(stores, tenant, repair)
-    if repair:
-        settle_entities(stores, tenant)
-    return [*sorted(findings.values(), key=lambda f: f.source_id), *names]
+    for _, found in _walk(stores, tenant, Place(), repair, cache):
+        for one in found:
+            findings.setdefault(one.source_id or one.uri, one)
+    return sorted(findings.values(), key=lambda f: (not f.source_id, f.source_id))
 
 
-def sweep(stores: Stores, tenant: Tenant, *, since: float = OVER_SECONDS) -> None:
+def examine_from(
+    stores: Stores, tenant: Tenant, at: Place, *, repair: bool = False, cache: bool = False, seconds: float
+) -> tuple[Place, list[Finding]]:
+    """Do a part of :func:`examine`, from a place on for about ``seconds``; return where to go on, and what was found.
+
+    One document at least is looked at. The part ``done`` is the end.
+    """
+    until, findings = time.monotonic() + seconds, list[Finding]()
+    for place, found in _walk(stores, tenant, at, repair, cache):
+        at = place
+        findings += found
+        if time.monotonic() >= until:
+            break
+    return at, findings
+
+
+def refuse_other_vectors(stores: Stores, tenant: Tenant) -> None:
+    """Raise ``InvalidInput`` where there are vectors, and none of the embedding in use: all would seem to be missing."""
+    # a search asks the store whether it holds vectors of this model, before any work is done
+    probe = np.eye(1, stores.vectors.dimension, dtype=np.float32)[0]
+    stores.vectors.search_many(tenant, [SearchRequest("chunk", vector=probe, k=1)])
+
+
+def tend(stores: Stores, tenants: Sequence[Tenant], *, seconds: float, since: float = OVER_SECONDS) -> int:
+    """Sweep tenants; return how many late writers were seen to. After ``seconds`` what is left is for the next call.
+
+    One tenant's error does not keep the others from being swept; it is raised in the end.
+    """
+    until, seen_to, failed = time.monotonic() + seconds, 0, list[LexigraphError]()
+    for tenant in tenants:
+        try:
+            while time.monotonic() < until and (some := sweep(stores, tenant, since=since)):
+                seen_to += some
+        except LexigraphError as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
+    return seen_to
+
+
+def sweep(stores: Stores, tenant: Tenant, *, since: float = OVER_SECONDS) -> int:
     """Take away what writers left that lost their leases at least ``since`` seconds ago, and were killed thereafter.
 
     Looked at are the documents that they held, a few a run; those that somebody works on are left to the next sweep. Of
-    documents that are known nothing is taken but leftovers. Without late writers it is one request.
+    documents that are known nothing is taken but leftovers. One that lost something while it is shown (a late request may
+    have deleted it) is told in the log, and made whole by its next ingest. Without late writers it is one request. Return
+    how many late writers were seen to.
     """
     late = stores.registry.late_writers(tenant, since=since)[:_SWEPT_AT_ONCE]
     seen_to = [one for one in late if not is_source_id(one.key)]  # jobs write nothing, and names of entities are derived
@@ -73,26 +127,79 @@ def sweep(stores: Stores, tenant: Tenant, *, since: float = OVER_SECONDS) -> Non
         with stores.registry.lease(tenant, [source_id]) as mine:
             if not mine or _is_under_way(stores, tenant, source_id):
                 continue
-            found = _examine(stores, tenant, source_id)
-            if found and found.remedy in (_REMOVE, _COLLECT):
-                _repair(stores, tenant, found)
+            if found := _examine(stores, tenant, source_id):
+                _swept(stores, tenant, found)
         seen_to += [one for one in late if one.key == source_id]
     if seen_to:
         stores.registry.dismiss(tenant, seen_to)
+    return len(seen_to)
+
+
+def _swept(stores: Stores, tenant: Tenant, found: Finding) -> None:
+    """Put right what takes nothing from readers; of a document that is not READY the next ingest makes all anew."""
+    if found.remedy.endswith(_AGAIN):
+        logger.warning("%s: %s; ingest it again", found.source_id, found.problem)
+    record = stores.registry.document(tenant, found.source_id)
+    if found.remedy in (_REMOVE, _COLLECT) or (found.remedy == _AGAIN and record and record.state == "READY"):
+        _repair(stores, tenant, found)
 
 
 def _listings(stores: Stores) -> tuple[Callable[..., list[str]], ...]:
     return stores.graph.source_ids, stores.documents.sources, stores.vectors.sources
 
 
-def _strangers(stores: Stores, tenant: Tenant) -> Iterator[str]:
-    """Yield the sources that are in a store, and not in the registry."""
-    for listed in _listings(stores):
-        after = ""
-        while page := listed(tenant, after=after, limit=_PAGE):
-            known = stores.registry.fingerprints(tenant, page)
-            yield from (source_id for source_id in page if source_id not in known)
-            after = page[-1]
+def _walk(stores: Stores, tenant: Tenant, at: Place, repair: bool, cache: bool) -> Iterator[tuple[Place, list[Finding]]]:
+    """Go on with a comparison; yield how far it is, and what was found since the place before."""
+    if at == Place() and stores.registry.revision(tenant) == 0:  # it never had a document
+        yield Place("done"), _unknown(stores, tenant)
+        return
+    for part, listed in (("documents", _documents), ("sources", _strangers)):
+        if at.part == part:
+            for after, ids in listed(stores, tenant, at.after):
+                looked = (_looked_at(stores, tenant, source_id, repair) for source_id in ids)
+                yield Place(at.part, after), [found for found in looked if found]
+            at = Place("sources" if part == "documents" else "names")
+    if at.part == "names":
+        for after, strays in _stray_names(stores, tenant, at.after, repair):
+            at = Place("names", after, at.strays + strays)
+            yield at, []
+        if repair:
+            settle_entities(stores, tenant)
+        problem = f"{at.strays} names of entities are left that no document gives"
+        found = [Finding("", "names", problem, _COLLECT, repaired=repair)] if at.strays else []
+        at = Place("results" if cache else "done")
+        yield at, found
+    if at.part == "results":
+        for after, strays in _stray_results(stores, tenant, at.after, repair):
+            at = Place("results", after, at.strays + strays)
+            yield at, []
+        problem = f"{at.strays} chunks that no document has keep results of models"
+        yield Place("done"), [Finding("", "results", problem, _COLLECT, repaired=repair)] if at.strays else []
+
+
+def _unknown(stores: Stores, tenant: Tenant) -> list[Finding]:
+    if not any(listed(tenant, limit=1) for listed in _listings(stores)):
+        return []
+    problem = "the registry knows no document, but there are some in the other stores"
+    return [Finding("", "", problem, "check LEXIGRAPH_REGISTRY, or ingest into a new folder")]
+
+
+def _documents(stores: Stores, tenant: Tenant, after: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the uris after one, with the ids of their documents."""
+    while page := stores.registry.documents(tenant, after=after, limit=_PAGE):
+        for uri, same in groupby(page, key=lambda record: record.uri):
+            yield uri, [record.source_id for record in same]
+        after = page[-1].uri
+
+
+def _strangers(stores: Stores, tenant: Tenant, after: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the sources after one that are in a store, and not in the registry; and how far it is, without any."""
+    while pages := [page for listed in _listings(stores) if (page := listed(tenant, after=after, limit=_PAGE))]:
+        after = min(page[-1] for page in pages)  # up to there each of them tells all
+        here = sorted({source_id for page in pages for source_id in page if source_id <= after})
+        known = stores.registry.fingerprints(tenant, here)
+        yield from ((source_id, [source_id]) for source_id in here if source_id not in known)
+        yield after, []
 
 
 def _looked_at(stores: Stores, tenant: Tenant, source_id: str, repair: bool) -> Finding | None:
@@ -112,7 +219,7 @@ def _looked_at(stores: Stores, tenant: Tenant, source_id: str, repair: bool) -> 
 def _is_under_way(stores: Stores, tenant: Tenant, source_id: str) -> bool:
     """Whether a run that goes step by step has begun with a document: between two steps nobody holds its lease."""
     record = stores.registry.document(tenant, source_id)
-    if record is None or record.state != "BUILDING":
+    if record is None or record.state not in ("BUILDING", "FAILED"):  # a run that had failed may have been driven on
         return False
     of_file = make_source_id(tenant, record.namespace, record.uri.partition("#")[0])
     claim = stores.registry.claimed(tenant, of_file)
@@ -122,20 +229,30 @@ def _is_under_way(stores: Stores, tenant: Tenant, source_id: str) -> bool:
         return False
 
 
-def _stray_names(stores: Stores, tenant: Tenant, repair: bool) -> list[Finding]:
-    """Find names in the full text whose entities are gone: they belong to no document."""
-    count, after = 0, ""
+def _stray_names(stores: Stores, tenant: Tenant, after: str, repair: bool) -> Iterator[tuple[str, int]]:
+    """Yield how far it is, and how many names there are in the full text whose entities are gone: of no document."""
     while page := stores.vectors.ids(tenant, "entity", after=after, limit=_PAGE):
-        after = page[-1]
-        if not stores.graph.absent(tenant, page):
-            continue
-        with stores.registry.lease(tenant, ["collector"]) as mine:  # whoever derives names changes both stores
-            strays = stores.graph.absent(tenant, page) if mine else []
-            count += len(strays)
+        after, strays = page[-1], list[str]()
+        if stores.graph.absent(tenant, page):
+            with stores.registry.lease(tenant, ["collector"]) as mine:  # whoever derives names changes both stores
+                strays = stores.graph.absent(tenant, page) if mine else []
+                if repair:
+                    stores.vectors.delete(tenant, {"entity": strays})
+        yield after, len(strays)
+
+
+def _stray_results(stores: Stores, tenant: Tenant, after: str, repair: bool) -> Iterator[tuple[str, int]]:
+    """Yield how far it is, and how many chunks own results of models and are in no version of a document."""
+    while page := stores.cache.owners(tenant, after=after, limit=_PAGE):
+        strays = stores.graph.absent_chunks(tenant, page)
+        if strays:
+            # a chunk is in the graph before it owns, and until it owns no more: who owns yet and is absent yet is left over
+            owning = set(stores.cache.owners(tenant, after=after, limit=_PAGE))
+            strays = stores.graph.absent_chunks(tenant, [i for i in strays if i in owning])
             if repair:
-                stores.vectors.delete(tenant, {"entity": strays})
-    problem = f"{count} names of entities are left that no document gives"
-    return [Finding("", "names", problem, _COLLECT, repaired=repair)] if count else []
+                stores.cache.disown(tenant, strays)
+        after = page[-1]
+        yield after, len(strays)
 
 
 _REMOVE, _AGAIN, _COLLECT = "remove it", "ingest it again", "collect them"

@@ -166,7 +166,10 @@ class Steps(Workbench):
             kept.put(name, {"written": plain_written(versions.written(plans)), "report": report.to_dict()})
 
     def finish(self, run: FileRun, part: int) -> None:
-        """Show what `build` wrote of a part, and take away what it replaces. A document removed meanwhile stays away."""
+        """Show what `build` wrote of a part, and take away what it replaces. A document removed meanwhile stays away.
+
+        Raise :class:`Stale` when another version took its place, as where `doctor` repaired what a failed run had left.
+        """
         kept = self.artefacts(run)
         if self.is_over(run):
             return
@@ -176,6 +179,11 @@ class Steps(Workbench):
             if over:
                 return
             known = self.stores.registry.records(run.tenant, list(built))
+            ready = [built[i].ready.intended == r.intended for i, r in known.items() if r.state == "READY"]
+            if not all(ready):
+                for name in ("built", "plan"):
+                    kept.put(f"{name}.{part:05d}", None)
+                raise Stale("a document changed since it was built")
             there = [w for i, w in built.items() if i in known and known[i].state != "REMOVING"]
             if there:
                 versions.show(there, self.stores, run.tenant)
@@ -218,6 +226,12 @@ class Steps(Workbench):
         recording(self, tenant, job_id, unheard)(Event("result", result))
         self.registry.finish_job(tenant, job_id, "SUCCEEDED", result)
         return result
+
+    def tend(self, *, seconds: float = 600.0) -> dict[str, Any]:
+        """Take away what late writers of any tenant left. Where there were none it is one request, to the registry."""
+        tenants = self.registry.late_tenants(since=repair.OVER_SECONDS)
+        seen_to = repair.tend(self.stores, tenants, seconds=seconds) if tenants else 0
+        return {"tenants": len(tenants), "late_writers": seen_to}
 
     def relate(self, tenant: Tenant, job_id: str, id_: str, what: relations.NewChunks) -> dict[str, Any]:
         """Relate the new chunks of a document to others, and end the job. Pairs that were asked about stay done.

@@ -25,6 +25,10 @@ class NoCache:
     def disown(self, tenant: Tenant, owners: Sequence[str]) -> None:
         """Forget nothing."""
 
+    def owners(self, tenant: Tenant, *, after: str = "", limit: int = 1_000) -> list[str]:
+        """List nobody."""
+        return []
+
     def stats(self, tenant: Tenant) -> dict[str, int]:
         """Count nothing."""
         return {}

@@ -29,6 +29,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from itertools import islice
 
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.registry.dynamodb_items import Item, Key, Table, bounded, in_parallel, pack, unpack
@@ -104,6 +105,18 @@ class DynamoDBContentCache:
             True for n in range(_SHARDS) for _ in self._table.query(f"t#{tenant}#owners#{n}", names=("sk",), limit=1)
         )
         self._sweep(tenant, time.time() - self._unowned_seconds if has_owners else math.inf)
+
+    def owners(self, tenant: Tenant, *, after: str = "", limit: int = 1_000) -> list[str]:
+        found: list[str] = []
+        shards = [f"t#{tenant}#owners#{n}" for n in range(_SHARDS)]
+        at = shards.index(_owner_key(tenant, after)[0]) if after else 0
+        for n, pk in enumerate(shards[at:]):
+            low = f"{after}\0" if after and n == 0 else ""
+            left = limit - len(found)
+            found += [item["sk"] for item in islice(self._table.query(pk, low, names=("sk",), limit=left), left)]
+            if len(found) == limit:
+                break
+        return found
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
         def kinds(n: int) -> Counter[str]:

@@ -114,6 +114,11 @@ class SqliteContentCache:
             has_owners = c.execute(_HAS_OWNERS, (tenant,)).fetchone()[0]
             _sweep(c, tenant, time.time() - self._unowned_seconds if has_owners else float("inf"))
 
+    def owners(self, tenant: Tenant, *, after: str = "", limit: int = 1_000) -> list[str]:
+        query = "SELECT owner FROM owners WHERE tenant = ? AND owner > ? ORDER BY owner LIMIT ?"
+        with self._database.read() as c:
+            return [owner for (owner,) in c.execute(query, (tenant, after, limit))]
+
     def stats(self, tenant: Tenant) -> dict[str, int]:
         with self._database.read() as c:
             return dict(c.execute("SELECT kind, count(*) FROM entries WHERE tenant = ? GROUP BY kind", (tenant,)))

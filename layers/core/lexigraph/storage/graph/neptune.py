@@ -157,6 +157,9 @@ class NeptuneGraphStore:
     def absent(self, tenant: Tenant, entity_ids: Sequence[str]) -> list[str]:
         return neptune_inspect.absent(self._client, tenant, entity_ids)
 
+    def absent_chunks(self, tenant: Tenant, chunk_ids: Sequence[str]) -> list[str]:
+        return neptune_inspect.absent_chunks(self._client, tenant, chunk_ids)
+
     def node_ids(self, tenant: Tenant, source_id: str) -> Doomed:
         return neptune_inspect.node_ids(self._client, tenant, source_id)
 

@@ -65,6 +65,7 @@ ORDER BY p.seq
 """
 _SOURCE_IDS = "MATCH (s:Source) WHERE s.tenant = $tenant AND id(s) > $after RETURN id(s) AS id ORDER BY id"
 _ENTITIES = "UNWIND $ids AS id MATCH (e:Entity {`~id`: id}) WHERE e.tenant = $tenant RETURN id(e) AS id"
+_CHUNKS = "UNWIND $ids AS id MATCH (c:Chunk {`~id`: id}) WHERE c.tenant = $tenant RETURN id(c) AS id"
 _OF_SOURCE = "MATCH (c:Chunk)-[p:EXTRACTED_FROM]->(s:Source {`~id`: $id}) WHERE s.tenant = $tenant"
 _NODES_OF_SOURCE = f"""
 {_OF_SOURCE} RETURN DISTINCT id(c) AS id
@@ -124,6 +125,12 @@ def absent(client: NeptuneClient, tenant: str, entity_ids: Sequence[str]) -> lis
     """Return the entities among the ids that do not exist."""
     there = {row["id"] for row in client.read_latest(_ENTITIES, ids=sorted(set(entity_ids)), tenant=tenant)}
     return [i for i in entity_ids if i not in there]
+
+
+def absent_chunks(client: NeptuneClient, tenant: str, chunk_ids: Sequence[str]) -> list[str]:
+    """Return the chunks among the ids that do not exist."""
+    there = {row["id"] for row in client.read_latest(_CHUNKS, ids=sorted(set(chunk_ids)), tenant=tenant)}
+    return [i for i in chunk_ids if i not in there]
 
 
 def node_ids(client: NeptuneClient, tenant: str, source_id: str) -> Doomed:

@@ -168,6 +168,10 @@ class SqliteGraphStore:
         with self._database.read() as connection:
             return sqlite_inspect.absent(connection, tenant, entity_ids)
 
+    def absent_chunks(self, tenant: Tenant, chunk_ids: Sequence[str]) -> list[str]:
+        with self._database.read() as connection:
+            return sqlite_inspect.absent_chunks(connection, tenant, chunk_ids)
+
     def node_ids(self, tenant: Tenant, source_id: str) -> Doomed:
         with self._database.read() as connection:
             return sqlite_inspect.node_ids(connection, tenant, source_id)

@@ -110,9 +110,19 @@ def node_ids(connection: sqlite3.Connection, tenant: str, source_id: str) -> Doo
 
 def absent(connection: sqlite3.Connection, tenant: str, entity_ids: Sequence[str]) -> list[str]:
     """Return the entities among the ids that do not exist."""
-    wanted, there = {raw(i): i for i in entity_ids}, set[bytes]()
+    return _absent(connection, tenant, entity_ids, "SELECT id FROM entity WHERE tenant = ? AND id")
+
+
+def absent_chunks(connection: sqlite3.Connection, tenant: str, chunk_ids: Sequence[str]) -> list[str]:
+    """Return the chunks among the ids that do not exist."""
+    of_tenant = "SELECT c.id FROM chunk c JOIN source s ON s.k = c.source WHERE s.tenant = ? AND c.id"
+    return _absent(connection, tenant, chunk_ids, of_tenant)
+
+
+def _absent(connection: sqlite3.Connection, tenant: str, ids: Sequence[str], among: str) -> list[str]:
+    wanted, there = {raw(i): i for i in ids}, set[bytes]()
     for batch in in_batches(list(wanted)):
-        query = f"SELECT id FROM entity WHERE tenant = ? AND id IN ({marks(len(batch))})"
+        query = f"{among} IN ({marks(len(batch))})"
         there |= {row[0] for row in connection.execute(query, (tenant_key(connection, tenant), *batch))}
     return [wanted[i] for i in wanted if i not in there]
 

@@ -27,6 +27,12 @@ class ContentCache(Protocol):
     def disown(self, tenant: Tenant, owners: Sequence[str]) -> None:
         """Forget the owners and the entries that nobody else uses. Atomic."""
 
+    def owners(self, tenant: Tenant, *, after: str = "", limit: int = 1_000) -> list[str]:
+        """Return owners that use something, in an order of the cache's own: those ``after`` one, at most ``limit``.
+
+        None only when there are no more. One whose name has more than 400 bytes may be told by a hash of it.
+        """
+
     def stats(self, tenant: Tenant) -> dict[str, int]:
         """Return the number of entries by kind."""
 

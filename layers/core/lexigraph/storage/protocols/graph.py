@@ -350,6 +350,9 @@ class GraphStore(Protocol):
     def absent(self, tenant: Tenant, entity_ids: Sequence[str]) -> list[str]:
         """Return those of these entities that the graph does not have, whether readers would see them or not."""
 
+    def absent_chunks(self, tenant: Tenant, chunk_ids: Sequence[str]) -> list[str]:
+        """Return those of these chunks that the graph does not have, of no version of any source."""
+
     def node_ids(self, tenant: Tenant, source_id: str) -> Doomed:
         """Return every chunk, statement and topic of a source, live or not: what may have vectors."""
 

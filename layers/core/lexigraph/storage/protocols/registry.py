@@ -173,6 +173,9 @@ class Registry(Protocol):
         Noted in the transaction that takes the lease, for some weeks. Empty where a lease ends only with its holder.
         """
 
+    def late_tenants(self, *, since: float) -> list[Tenant]:
+        """Return, in order, the tenants that have :meth:`late_writers`: one query for all."""
+
     def dismiss(self, tenant: Tenant, late: Sequence[LateWriter]) -> None:
         """Forget late writers: nothing that they left is there any more."""
 

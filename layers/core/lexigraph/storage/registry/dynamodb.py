@@ -13,7 +13,7 @@ t#TENANT#job#JOB               event#LAST               events of one call, the 
 t#TENANT#jobs                  TIME#JOB                 the tenant's jobs in order
 system#running                 TIME#JOB                 jobs of all tenants that are not over
 t#TENANT#lease#KEY             lease                    holder and end of its term; expires
-t#TENANT#lease#                late#TIME#CHANCE         whose lease was taken before it was given back; expires
+system#late                    TENANT#TIME#CHANCE       whose lease was taken before it was given back; expires
 t#TENANT#claim#KEY             claim                    the newest state of a file, and who brings it in
 t#TENANT#keys                  TIME#KEY                 the tenant's keys in order
 system#key#DIGEST              key                      an API key

@@ -31,7 +31,7 @@ _KEPT_SECONDS = (
     86_400  # its item stays for a day, so that a late holder, or one whose reply was lost, sees what became of it
 )
 _LATE_SECONDS = 30 * 86_400  # for which a late writer is noted, if nobody looks after what it left
-_LATE, _MICROSECONDS = "late#", 1_000_000
+_LATE, _MICROSECONDS = "system#late", 1_000_000
 _FREE = "attribute_not_exists(#holder) OR #holder = :token"
 _LEFT = "#until < :now OR #holder = :token"
 _MINE = "#holder = :token"
@@ -83,11 +83,16 @@ class DynamoLeases:
             term.check(place)
 
     def late_writers(self, tenant: Tenant, *, since: float) -> list[LateWriter]:
-        latest = f"{_LATE}{int((time.time() - since) * _MICROSECONDS):020d}"
-        return [LateWriter(item["sk"], item["key"]) for item in self._table.query(_late_pk(tenant), _LATE, latest)]
+        found = self._table.query(_LATE, f"{tenant}#", f"{tenant}#{_stamp(time.time() - since)}")
+        return [LateWriter(item["sk"].removeprefix(f"{tenant}#"), item["key"]) for item in found]
+
+    def late_tenants(self, *, since: float) -> list[Tenant]:
+        latest = _stamp(time.time() - since)
+        noted = (item["sk"].split("#") for item in self._table.query(_LATE, names=("sk",)))
+        return [Tenant(name) for name in dict.fromkeys(tenant for tenant, at, _ in noted if at <= latest)]
 
     def dismiss(self, tenant: Tenant, late: Sequence[LateWriter]) -> None:
-        self._table.write_many(delete=[(_late_pk(tenant), one.id) for one in late])
+        self._table.write_many(delete=[(_LATE, f"{tenant}#{one.id}") for one in late])
 
     def _mine(self, tenant: Tenant, keys: Sequence[str]) -> "dict[Key, _Term]":
         terms = {place: self._held.get((os.getpid(), place)) for place in (_lease_key(tenant, key) for key in keys)}
@@ -133,8 +138,8 @@ class _Term:
     def _take_over(self, item: Item, key: str) -> None:
         """Take a lease whose term is over, and note its holder. Raise :class:`Outdated` when the term is not over."""
         now = time.time()
-        sk = f"{_LATE}{int(now * _MICROSECONDS):020d}#{self.token}"
-        late = {"pk": _late_pk(self._tenant), "sk": sk, "key": key, "expires": int(now) + _LATE_SECONDS}
+        sk = f"{self._tenant}#{_stamp(now)}#{self.token}"
+        late = {"pk": _LATE, "sk": sk, "key": key, "expires": int(now) + _LATE_SECONDS}
         self._table.transact([put(item, _LEFT, now=now - SKEW_SECONDS, token=self.token), put(late)])
 
     def check(self, place: Key) -> None:
@@ -182,8 +187,8 @@ class _Term:
         return {"pk": place[0], "sk": place[1], "holder": self.token, "until": until, "expires": int(until) + _KEPT_SECONDS}
 
 
-def _late_pk(tenant: Tenant) -> str:
-    return f"t#{tenant}#lease#"
+def _stamp(at: float) -> str:
+    return f"{int(at * _MICROSECONDS):020d}"
 
 
 def _lease_key(tenant: Tenant, key: str) -> Key:

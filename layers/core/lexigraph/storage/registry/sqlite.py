@@ -192,6 +192,10 @@ class SqliteRegistry(SqliteAccess):
         """Return none."""
         return []
 
+    def late_tenants(self, *, since: float) -> list[Tenant]:  # noqa: ARG002  # as the protocol has it
+        """Return none."""
+        return []
+
     def dismiss(self, tenant: Tenant, late: Sequence[LateWriter]) -> None:
         """Do nothing: there are none."""
 
