@@ -5,9 +5,12 @@ redriven the function is called once more: then it opens the job again and retur
 state machine cannot catch, an execution that was stopped or took too long, EventBridge tells.
 """
 
+from contextlib import suppress
+
 from functions.payloads import Ended, FinishEvent
 from functions.runtime import function, logger, metrics, registry
 from functions.work import reason_of, step, steps
+from lexigraph.ingestion.file_run import Superseded
 from lexigraph.model.tenant import Tenant
 
 
@@ -33,7 +36,8 @@ def handler(event: FinishEvent) -> None:
 def _ended(told: Ended) -> None:
     asked, reason = told.input, f"the execution ended: {told.error or told.status}"
     if asked.run and registry().job(Tenant(asked.run.tenant), asked.run.job_id).status == "RUNNING":
-        steps().fail(asked.run.file_run(), reason)
+        with suppress(Superseded):  # its job says so by then
+            steps().fail(asked.run.file_run(), reason)
     if (job := asked.removal or asked.relation) and registry().job(job.owner(), job.job_id).status == "RUNNING":
         steps().fail_job(job.owner(), job.job_id, reason)
 

@@ -69,7 +69,9 @@ def test_a_file_goes_all_the_way_through_functions_in_their_own_processes(tmp_pa
         told = message("start.created", version_id=made.put(HARBOUR))
         with LambdaRuntime("start", environment()) as function:
             assert function.invoke(told).reply == {"batchItemFailures": []}
-        asked, uri = made.started()[0], f"s3://{inbox()}/{KEY}"
+        asked, uri, registry = made.started()[0], f"s3://{inbox()}/{KEY}", made.stores.registry
+        other = event("remove.documents")["removal"]["job_id"]
+        registry.start_job(DEFAULT, "relate", {}, job_id=other)
         for name, payload in (
             ("parse", event("parse", **asked)),
             ("chunk", event("chunk", run=asked["run"])),
@@ -81,22 +83,32 @@ def test_a_file_goes_all_the_way_through_functions_in_their_own_processes(tmp_pa
             with LambdaRuntime(name, environment()) as function:
                 answer = function.invoke(payload)
                 assert answer.error is None, answer
+                if name == "build":
+                    refused = function.invoke(event("build.relate")).error
         found = content(made.stores)
         failed = event("finish.failed", run=asked["run"])
-        made.stores.registry.finish_job(DEFAULT, asked["run"]["job_id"], "RUNNING", {})
+        registry.finish_job(DEFAULT, asked["run"]["job_id"], "RUNNING", {})
         with LambdaRuntime("finish", environment()) as function:
             error = function.invoke(failed).error
+            assert function.invoke(event("finish.ended")).error is None
+        assert "a newer state of the file came in" in registry.job(DEFAULT, other).reason
+        registry.finish_job(DEFAULT, other, "RUNNING", {})
         made.delete()
         with LambdaRuntime("start", environment()) as function:
             assert function.invoke(message("start.deleted")).reply == {"batchItemFailures": []}
         with LambdaRuntime("remove", environment()) as function:
             gone = function.invoke(event("remove", run=made.started()[1]["run"])).reply
+            assert function.invoke(event("remove.documents")).reply == {"documents_removed": 1}
+            assert function.invoke(event("remove.tend")).reply == {"tenants": 0, "late_writers": 0}
+            assert function.invoke(event("remove.check")).reply["at"]["part"] == "done"
     path = tmp_path / "harbour.md"
     path.write_text(HARBOUR)
     with LexicalGraphIndex(settings=Settings(data=tmp_path / "whole")) as whole:
         whole.ingest([FileItem(path, uri, "md")])
         assert found == content(whole.stores)
     assert gone == {"documents_removed": 1}
+    assert refused is not None
+    assert "the document is gone" in refused["errorMessage"]
     assert error is not None
     assert error["errorType"] == "IngestFailed"
 
