@@ -30,7 +30,7 @@ from tests.server import Api, LaptopService, serving
 from tests.standins.aws_server import ENVIRONMENT, REGION, AwsServer
 from tests.standins.opensearch import MOST_BYTES, Fault, OpenSearchServer
 
-A = Tenant("a")
+A, B = Tenant("a"), Tenant("b")
 EAST, NORTH = unit(1), unit(0, 1)
 CHUNKS = f"lexigraph-chunk-{LABEL}"
 Opener = Callable[..., OpenSearchVectorStore]
@@ -69,6 +69,11 @@ def opened() -> Iterator[Opener]:
 
 def record(id_: str, text: str = "some text", vector: Any = EAST, source: str = "s") -> VectorRecord:
     return VectorRecord(id_, text, source, "c", vector)
+
+
+def written(document: Any) -> str:
+    (text,) = document["words"].values()
+    return str(text)
 
 
 def texts(store: OpenSearchVectorStore, word: str = "text") -> dict[str, str]:
@@ -435,7 +440,7 @@ def test_what_is_written_again_goes_to_the_same_document_and_only_when_it_change
     assert len(classic.asked("/_bulk")) == writes
     opened(classic, aws).upsert(A, {"chunk": [record("a", "new text"), record("b")]})
     live = classic.indexes[CHUNKS].live
-    assert sorted(d["text"] for d in live.values()) == ["new text", "some text"]
+    assert sorted(written(d) for d in live.values()) == ["new text", "some text"]
     opened(classic, aws).delete(A, {"chunk": ["a"]})
     assert [d["doc_key"] for d in live.values()] == ["b"]
 
@@ -473,7 +478,7 @@ def test_a_document_that_somebody_deleted_is_written_anew(
     (id_,) = live
     del live[id_]
     store.upsert(A, {"chunk": [record("a", "new text")]})
-    assert [d["text"] for d in live.values()] == ["new text"]
+    assert [written(d) for d in live.values()] == ["new text"]
 
 
 def test_a_throttled_registry_is_asked_for_the_rest(
@@ -507,6 +512,28 @@ def test_the_stand_in_refuses_what_the_service_has_not(collection: OpenSearchSer
     with pytest.raises(opensearchpy.NotFoundError):
         client.transport.perform_request(method, path, body={})
     client.close()
+
+
+def test_a_tenants_ranking_does_not_hang_on_the_words_of_others(collection: OpenSearchServer, opened: Opener) -> None:
+    store, asked = opened(collection), [SearchRequest("chunk", text="granite bergen")]
+    store.upsert(A, {"chunk": [record("a", "Granite in Bergen"), record("b", "Granite"), record("c", "Bergen by the sea")]})
+    collection.show_all()
+    before = store.search_many(A, asked)
+    assert len(before[0]) == 3
+    store.upsert(B, {"chunk": [record(f"b{n}", "granite " * 9) for n in range(40)]})
+    collection.show_all()
+    assert store.search_many(A, asked) == before
+    assert store.search_many(Tenant("nobody"), asked) == [[]]
+
+
+def test_a_collection_that_takes_no_further_tenant_says_so(collection: OpenSearchServer, opened: Opener) -> None:
+    store = opened(collection)
+    store.upsert(A, {"chunk": [record("a")]})
+    index = collection.indexes[CHUNKS]
+    index.add({f"f{n}": {"type": "keyword"} for n in range(1_000 - len(index.fields) - 1)})
+    with pytest.raises(Misconfigured, match="use another collection for further tenants"):
+        store.upsert(B, {"chunk": [record("b")]})
+    store.upsert(A, {"chunk": [record("c")]})
 
 
 def test_the_stand_in_refuses_as_the_service_does(collection: OpenSearchServer, classic: OpenSearchServer) -> None:

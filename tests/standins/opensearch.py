@@ -146,6 +146,9 @@ class OpenSearchServer(LoopbackServer):
             case "PUT", [name, "_mapping"] if lines[0].keys() == {"_meta"}:
                 self._index(name).mappings["_meta"] = lines[0]["_meta"]
                 return {"acknowledged": True}
+            case "PUT", [name, "_mapping"] if lines[0].keys() == {"properties"}:
+                self._index(name).add(lines[0]["properties"])
+                return {"acknowledged": True}
             case "PUT", [name, "_doc", id_]:
                 return self._put(name, id_, lines[0])
         # _refresh, _delete_by_query, _update_by_query, _cluster and all that the store has no need of

@@ -23,6 +23,7 @@ _LONGEST_KEYWORD = 32_766  # bytes; Lucene takes no longer term
 _MOST_TERMS, _MOST_CLAUSES, _WINDOW = 65_536, 1_024, 10_000
 _K1, _B = 1.2, 0.75
 _TYPES = {"keyword", "long", "text", "knn_vector"}
+_MOST_FIELDS = 1_000  # objects count, too
 _COMPRESSIONS = {"1x", "2x", "8x", "16x", "32x"}
 
 
@@ -90,16 +91,29 @@ class Index:
     def __init__(self, name: str, body: Json, generation: str) -> None:
         self.name, self.generation = name, generation
         self.mappings: Json = body.get("mappings", {})
-        self.fields: dict[str, Json] = self.mappings.get("properties", {})
-        self._analyzers = _analyzers(body.get("settings", {}).get("analysis", {}))
-        for name_, mapping in self.fields.items():
-            self._check_mapping(name_, mapping, body.get("settings", {}))
+        self._settings: Json = body.get("settings", {})
+        self._analyzers = _analyzers(self._settings.get("analysis", {}))
+        self.fields: dict[str, Json] = {}
+        self._words: dict[str, Words] = {}
+        self.add({})
         self.unknown = 0  # so many more documents are refused: not everywhere has it been heard of
         self.live: dict[str, Json] = {}
         self._shown: dict[str, Json] = {}
         self._keywords: dict[str, dict[Any, dict[str, None]]] = {}
-        self._words: dict[str, Words] = {name_: Words() for name_, m in self.fields.items() if m["type"] == "text"}
         self._matrix: tuple[list[str], NDArray[np.float64]] | None = None
+
+    def add(self, properties: Json) -> None:
+        """Add fields to the mapping; those of objects are named ``OBJECT.FIELD``."""
+        merged = _merged(self.mappings.get("properties", {}), properties)
+        fields = {name: mapping for name, mapping in _flat(merged, "properties").items() if mapping.get("type") != "object"}
+        for name, mapping in fields.items():
+            self._check_mapping(name, mapping, self._settings)
+        if len(fields) + sum("properties" in mapping for mapping in merged.values()) > _MOST_FIELDS:
+            raise invalid(f"Limit of total fields [{_MOST_FIELDS}] has been exceeded", "illegal_argument_exception")
+        self.mappings["properties"], self.fields = merged, fields
+        for name, mapping in fields.items():
+            if mapping["type"] == "text":
+                self._words.setdefault(name, Words())
 
     def _check_mapping(self, name: str, mapping: Json, settings: Json) -> None:
         if mapping["type"] not in _TYPES:
@@ -125,7 +139,7 @@ class Index:
 
     def check(self, source: Json) -> None:
         """Refuse a document that the mapping does not take."""
-        for name, value in source.items():
+        for name, value in _flat(source).items():
             mapping = self.fields.get(name)
             if mapping is None:
                 reason = f"mapping set to strict, dynamic introduction of [{name}] within [_doc] is not allowed"
@@ -141,9 +155,10 @@ class Index:
     def show(self, id_: str, source: Json | None) -> None:
         """Let searches see a document as it is now; None: let them see that it is gone."""
         old = self._shown.pop(id_, None)
+        documents = [(_flat(document or {}), is_new) for document, is_new in ((old, False), (source, True))]
         for name, mapping in self.fields.items():
-            for document, is_new in ((old, False), (source, True)):
-                if document is not None and name in document:
+            for document, is_new in documents:
+                if name in document:
                     self._index(name, mapping, id_, document[name], is_new)
         if source is not None:
             self._shown[id_] = source
@@ -264,12 +279,16 @@ class Index:
 
     def _match(self, told: Json) -> Scores:
         ((name, options),) = told.items()
+        if name not in self.fields:  # as if no document had it
+            return {}
         words = self._analyzers[self._field(name, "text")["analyzer"]](options["query"])
         return _sum(self._words[name].score(word) for word in words)
 
     def _prefix(self, told: Json) -> Scores:
         """Only the first words in their order take part, all as rare as the most frequent of them."""
         ((name, options),) = told.items()
+        if name not in self.fields:
+            return {}
         self._field(name, "text")
         match = re.fullmatch(r"top_terms_blended_freqs_(\d+)", options["rewrite"])
         if not match:
@@ -302,6 +321,31 @@ class Index:
         if mapping is None or mapping["type"] not in types or not mapping.get("index", True):
             raise invalid(f"Cannot search on field [{name}]", "query_shard_exception")
         return mapping
+
+
+def _merged(known: Json, added: Json) -> Json:
+    """Return a mapping with what is added to it; fields that are there must stay as they are."""
+    merged = dict(known)
+    for name, mapping in added.items():
+        if "properties" in mapping and name in known:
+            merged[name] = {**known[name], "properties": _merged(known[name].get("properties", {}), mapping["properties"])}
+        elif known.get(name, mapping) != mapping:
+            raise invalid(f"mapper [{name}] cannot be changed", "illegal_argument_exception")
+        else:
+            merged[name] = mapping
+    return merged
+
+
+def _flat(fields: Json, inside: str = "") -> Json:
+    """Return fields with those of objects, which lie ``inside``, by their whole names instead of the objects."""
+    flat: Json = {}
+    for name, value in fields.items():
+        parts = value.get(inside) if inside and isinstance(value, dict) else value
+        if isinstance(parts, dict):
+            flat |= {f"{name}.{part}": of_part for part, of_part in parts.items()}
+        else:
+            flat[name] = value
+    return flat
 
 
 def _sum(parts: Iterable[Scores]) -> Scores:

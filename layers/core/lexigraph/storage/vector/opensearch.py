@@ -1,9 +1,10 @@
 """The vector store of AWS: records, vectors and full text in a collection of OpenSearch Serverless.
 
-All tenants share an index of each kind (opensearch_schema.py), every query names one of them. All searches of a call travel
-in one multi-search (opensearch_queries.py). What filters see of a source is kept in an index of its own and copied to each
-of its records as words (opensearch_tags.py), so that a filter needs no second round trip. Searches show a write after 10
-seconds to a minute: ``visible`` asks them, and what this process wrote itself it remembers (opensearch_unseen.py).
+All tenants share an index of each kind (opensearch_schema.py), every query names one of them, and each has its texts in a
+field of its own, so that BM25 counts no words of others. All searches of a call travel in one multi-search
+(opensearch_queries.py). What filters see of a source is kept in an index of its own and copied to each of its records as
+words (opensearch_tags.py), so that a filter needs no second round trip. Searches show a write after 10 seconds to a minute:
+``visible`` asks them, and what this process wrote itself it remembers (opensearch_unseen.py).
 """
 
 import json
@@ -30,11 +31,11 @@ from lexigraph.storage.vector.opensearch_queries import (
     record_body,
     record_of,
 )
-from lexigraph.storage.vector.opensearch_schema import EVERY, TAGS, every_embedding, index_name
+from lexigraph.storage.vector.opensearch_schema import EVERY, TAGS, WORDS, every_embedding, index_name
 from lexigraph.storage.vector.opensearch_tags import tag_words
 from lexigraph.storage.vector.opensearch_unseen import Unseen, Versions, Write
 
-_RECORD = ("doc_key", "source_id", "chunk_id", "text", "packed", "edition")
+_RECORD = ("doc_key", "source_id", "chunk_id", WORDS, "packed", "edition")
 _AT_ONCE = 1_000
 _TIE_FACTOR = 4
 
@@ -43,7 +44,7 @@ class OpenSearchVectorStore:
     """The :class:`~lexigraph.storage.protocols.VectorStore` of ``aoss://https://HOST``.
 
     Differs from the protocol in what the service cannot do: a write is not atomic over records and indexes (it may be
-    repeated, and the graph decides what readers see), and BM25 counts words over all tenants of the collection.
+    repeated, and the graph decides what readers see).
     """
 
     def __init__(
@@ -103,8 +104,8 @@ class OpenSearchVectorStore:
         name, edition = self._names[index], self._unseen.next_edition()
         label = self.label if index in VECTOR_INDEXES else ""
         bodies = {
-            key: record_body(row, index in VECTOR_INDEXES)
-            | {"tenant": str(tenant), "label": label, "edition": edition, "tags": tags.get(row.source_id, [])}
+            key: record_body(tenant, row, index in VECTOR_INDEXES)
+            | {"label": label, "edition": edition, "tags": tags.get(row.source_id, [])}
             for key, row in rows.items()
         }
         for key in self._documents.put(name, index, tenant, bodies):

@@ -17,11 +17,11 @@ from lexigraph.storage.protocols import VECTOR_INDEXES, IndexName
 from lexigraph.storage.vector.opensearch_connection import Action, Collection, IdMode, Json, Refused, Search
 from lexigraph.storage.vector.opensearch_ids import IdRegistry, KnownId
 from lexigraph.storage.vector.opensearch_queries import MOST_FOUND, of_tenant
-from lexigraph.storage.vector.opensearch_schema import FORMAT, document_id, index_body
+from lexigraph.storage.vector.opensearch_schema import FORMAT, WORDS, document_id, index_body, words_key, words_mapping
 
 _AT_ONCE = 1_000
 _PAGE = 2_000
-_NO_CUSTOM_IDS = "Document ID is not supported"
+_NO_CUSTOM_IDS, _NO_MORE_FIELDS = "Document ID is not supported", "Limit of total fields"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,25 +39,40 @@ class Documents:
     def __init__(self, collection: Collection, label: str, dimension: int, ids: IdRegistry | None) -> None:
         self._collection, self._label, self._dimension, self._ids = collection, label, dimension, ids
         self._modes: dict[str, IdMode] = {}
+        self._words: dict[str, set[str]] = {}  # by index, the fields of tenants that it is known to have
         self._lock = Lock()
 
     # ------------------------------------------------------------ indexes
 
-    def ensure(self, name: str, index: IndexName | None) -> IdMode:
-        """Make the index unless it is there, find out once who makes ids in it, and return that."""
+    def ensure(self, name: str, index: IndexName | None, tenant: Tenant) -> IdMode:
+        """Make the index, and the tenant's field in it, unless they are there; return who makes ids in it."""
         with self._lock:
             mode = self._modes.get(name)
             if mode is None:
                 mapping = self._collection.mapping(name)
                 if mapping is None:
                     self._create(name, index)
+                self._words[name] = {*(mapping or {}).get("properties", {}).get(WORDS, {}).get("properties", ())}
                 mode = self._modes[name] = self._mode(name, index, mapping or {})
+            if index is not None and words_key(tenant) not in self._words[name]:
+                self._add_words(name, index, tenant)
         if mode == "server" and self._ids is None:
             raise Misconfigured(
                 f"vector connection: {name} is in a collection that makes document ids itself; add registry=TABLE, the "
                 "DynamoDB table in which they are kept"
             )
         return mode
+
+    def _add_words(self, name: str, index: IndexName, tenant: Tenant) -> None:
+        try:
+            self._collection.put_mapping(name, words_mapping(index, tenant))
+        except Refused as error:
+            if _NO_MORE_FIELDS not in error.reason:
+                raise
+            raise Misconfigured(
+                f"{name}: has a field for each tenant and takes no more of them; use another collection for further tenants"
+            ) from None
+        self._words[name].add(words_key(tenant))
 
     def _mode(self, name: str, index: IndexName | None, mapping: Json) -> IdMode:
         meta = mapping.get("_meta", {})
@@ -110,7 +125,7 @@ class Documents:
 
     def put(self, name: str, index: IndexName | None, tenant: Tenant, bodies: Mapping[str, Json]) -> list[str]:
         """Write documents by key; return the keys of those that were written: what is there already may be left alone."""
-        if self.ensure(name, index) == "client":
+        if self.ensure(name, index, tenant) == "client":
             self._collection.bulk([Action("index", name, document_id(tenant, key), body) for key, body in bodies.items()])
             return list(bodies)
         return self._put_by_registry(name, tenant, bodies)

@@ -18,6 +18,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import VECTOR_INDEXES, FloatArray, Hit, SearchRequest, VectorRecord
 from lexigraph.storage.vector.fulltext import STOP_WORDS
 from lexigraph.storage.vector.opensearch_connection import Json
+from lexigraph.storage.vector.opensearch_schema import WORDS, words_key
 from lexigraph.storage.vector.opensearch_tags import tag_query
 
 MOST_FOUND = 10_000  # the service returns no more of one search
@@ -49,7 +50,7 @@ def queries(request: SearchRequest, tenant: Tenant, more: int = _MORE) -> list[Q
     for ids in given:
         filters = _filters(request, tenant, ids)
         if request.vector is None:
-            body = _by_words(request, filters)
+            body = _by_words(request, tenant, filters)
         elif ids is None:
             knn = {"vector": np.asarray(request.vector, float).tolist(), "k": size, "filter": _all(filters)}
             body = {"query": {"knn": {"vector": knn}}}
@@ -73,7 +74,7 @@ def hits(request: SearchRequest, found: Sequence[Json]) -> list[Hit]:
     for row, score in zip(newest, scores, strict=True):
         source = row["_source"]
         vector = unpacked(source["packed"]) if bring else None
-        text = "" if bring else source.get("text", "")
+        text = "" if bring else _text(source)
         made.append(Hit(source["doc_key"], score, text, source["source_id"], source["chunk_id"], vector))
     return sorted(made, key=lambda hit: (-hit.score, hit.id))
 
@@ -99,9 +100,10 @@ def newest_of(found: Iterable[Json]) -> dict[str, Json]:
     return newest
 
 
-def record_body(record: VectorRecord, vectors: bool) -> Json:
-    """Return what is kept of a record, but for tenant, tags and edition."""
-    body: Json = {"doc_key": record.id, "text": record.text, "source_id": record.source_id, "chunk_id": record.chunk_id}
+def record_body(tenant: Tenant, record: VectorRecord, vectors: bool) -> Json:
+    """Return what is kept of a record, but for label, tags and edition."""
+    body: Json = {"doc_key": record.id, "source_id": record.source_id, "chunk_id": record.chunk_id}
+    body |= {"tenant": str(tenant), WORDS: {words_key(tenant): record.text}}
     if vectors and record.vector is not None:
         vector = np.asarray(record.vector, "<f4")
         body |= {"vector": vector.tolist(), "packed": base64.b64encode(vector.tobytes()).decode("ascii")}
@@ -111,7 +113,12 @@ def record_body(record: VectorRecord, vectors: bool) -> Json:
 def record_of(source: Json) -> VectorRecord:
     """Return the record that a document holds."""
     vector = unpacked(source["packed"]) if "packed" in source else None
-    return VectorRecord(source["doc_key"], source["text"], source["source_id"], source["chunk_id"], vector)
+    return VectorRecord(source["doc_key"], _text(source), source["source_id"], source["chunk_id"], vector)
+
+
+def _text(source: Json) -> str:
+    (text,) = source[WORDS].values()  # the record is of one tenant
+    return str(text)
 
 
 def unpacked(packed: str) -> FloatArray:
@@ -125,7 +132,8 @@ def of_tenant(tenant: Tenant, **terms: Any) -> Json:
     return _all([{"term": {"tenant": str(tenant)}}, *wanted])
 
 
-def _by_words(request: SearchRequest, filters: list[Json]) -> Json:
+def _by_words(request: SearchRequest, tenant: Tenant, filters: list[Json]) -> Json:
+    field = f"{WORDS}.{words_key(tenant)}"
     words = [word.lower() for word in _WORD.findall(request.text)[:_LOOKED_UP]]
     begun = words.pop() if words and request.prefix else ""
     telling = [word for word in words if word not in STOP_WORDS]
@@ -133,9 +141,9 @@ def _by_words(request: SearchRequest, filters: list[Json]) -> Json:
         telling = words
     some: list[Json] = []
     if telling:
-        some.append({"match": {"text": {"query": " ".join(dict.fromkeys(telling))}}})
+        some.append({"match": {field: {"query": " ".join(dict.fromkeys(telling))}}})
     if begun:
-        some.append({"prefix": {"text": {"value": _as_indexed(begun, request.index != "entity"), "rewrite": _BEGUN}}})
+        some.append({"prefix": {field: {"value": _as_indexed(begun, request.index != "entity"), "rewrite": _BEGUN}}})
     if not some:
         return {}
     query = {"bool": {"should": some, "minimum_should_match": 1, "filter": filters}}
@@ -169,7 +177,7 @@ def _fields(request: SearchRequest) -> list[str]:
     fields = ["doc_key", "source_id", "chunk_id", "edition"]
     if bring or request.vector is not None:
         fields.append("packed")
-    return fields if bring else [*fields, "text"]
+    return fields if bring else [*fields, WORDS]
 
 
 def _cosines(rows: Sequence[Json], vector: FloatArray) -> list[float]:

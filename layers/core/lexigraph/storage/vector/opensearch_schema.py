@@ -9,7 +9,8 @@ from lexigraph.storage.vector.opensearch_connection import IdMode, Json
 
 TAGS = "lexigraph-tag"
 EVERY = "lexigraph-*"
-FORMAT = 1
+FORMAT = 2
+WORDS = "words"  # the texts, in a field of each tenant
 _STORED_ONLY = {"type": "keyword", "index": False, "doc_values": False}
 
 
@@ -34,6 +35,17 @@ def document_id(tenant: Tenant, key: str) -> str:
     return blake2b(len(owner).to_bytes(8, "big") + owner + own, digest_size=16).hexdigest()
 
 
+def words_key(tenant: Tenant) -> str:
+    """Return the name of a tenant's own field of text: Lucene counts words, texts and lengths by field."""
+    return blake2b(str(tenant).encode(), digest_size=8).hexdigest()
+
+
+def words_mapping(index: IndexName, tenant: Tenant) -> Json:
+    """Return what a tenant's own field adds to the mapping of an index."""
+    text = {"type": "text", "analyzer": "lexigraph_names" if index == "entity" else "lexigraph_text"}
+    return {"properties": {WORDS: {"properties": {words_key(tenant): text}}}}
+
+
 def index_body(
     index: IndexName | None, label: str, dimension: int, mode: IdMode | None, *, precise: bool, engine: bool = True
 ) -> Json:
@@ -49,8 +61,7 @@ def index_body(
     properties |= {"edition": {"type": "long"}, "payload": _STORED_ONLY}
     settings: Json = {}
     if index is not None:
-        names = index == "entity"
-        properties["text"] = {"type": "text", "analyzer": "lexigraph_names" if names else "lexigraph_text"}
+        properties[WORDS] = {"type": "object"}  # a field for each tenant is added when it first writes
         settings = {"analysis": _ANALYSIS}
     if index in VECTOR_INDEXES:
         properties["packed"] = _STORED_ONLY
