@@ -7,7 +7,10 @@ from aws_lambda_powertools.utilities.parser.models import S3EventNotificationEve
 from pydantic import ConfigDict, Field, Json
 
 from lexigraph.ingestion.file_run import FileRun
+from lexigraph.ingestion.reembed_progress import Place as ReembedPlace
+from lexigraph.ingestion.reembed_progress import ReembedReport
 from lexigraph.ingestion.repair import Place
+from lexigraph.model.ids import content_hash
 from lexigraph.model.tenant import Tenant
 
 
@@ -61,6 +64,41 @@ class Relation(BaseModel):
         return Tenant(self.tenant)
 
 
+class ReembedJob(BaseModel):
+    """Whose records are embedded by another model, and the name of the execution that does it."""
+
+    tenant: str = "default"
+    execution: str = ""
+
+    @property
+    def job_id(self) -> str:
+        """Its job: the same for each call of an execution, whichever comes first."""
+        return content_hash("reembed", self.execution)[:32]
+
+    def owner(self) -> Tenant:
+        """Return whose they are."""
+        return Tenant(self.tenant)
+
+
+class Reembed(ReembedJob):
+    """What an operator asks of `lexigraph reembed`, and beyond that how far the calls before have come.
+
+    ``model``: the new one, empty for that of the functions; ``from``: the label to come from, empty for theirs. A call takes
+    about so many ``seconds``; ``at`` is where the next one goes on, and "done" in the end. ``report`` is the sum so far.
+    """
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    model: str = ""
+    dimension: int | None = None
+    options: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    from_: str = Field("", alias="from")
+    drop_old: bool = False
+    seconds: float = Field(default=600, ge=0, le=600)
+    at: ReembedPlace = ReembedPlace()
+    report: ReembedReport | None = None
+
+
 class Failure(BaseModel):
     """What the state machine caught."""
 
@@ -92,11 +130,12 @@ class ExtractEvent(BaseModel):
 
 
 class BuildEvent(BaseModel):
-    """Input of `build`: a part of a run, or what is to be related."""
+    """Input of `build`: a part of a run, what is to be related, or whose records are to be embedded by another model."""
 
     run: Run | None = None
     part: int = 0
     relation: Relation | None = None
+    reembed: Reembed | None = None
 
 
 class Workflow(BaseModel):
@@ -105,11 +144,13 @@ class Workflow(BaseModel):
     run: Run | None = None
     removal: Removal | None = None
     relation: Relation | None = None
+    reembed: ReembedJob | None = None
 
 
 class Ended(BaseModel):
     """What Step Functions tells of an execution that did not succeed."""
 
+    name: str = ""
     status: Literal["FAILED", "TIMED_OUT", "ABORTED"]
     input: Json[Workflow]
     error: str | None = None
@@ -123,6 +164,7 @@ class FinishEvent(BaseModel):
     run: Run | None = None
     removal: Removal | None = None
     relation: Relation | None = None
+    reembed: ReembedJob | None = None
     part: int | None = None
     error: Failure | None = None
 

@@ -25,7 +25,7 @@ _WRITTEN: Mapping[str, tuple[str, ...]] = {
     "parse": _RUN,
     "chunk": _RUN,
     "extract": (*_RUN, *_RESULTS),
-    "build": _ALL_OF_DOCUMENTS,
+    "build": (*_ALL_OF_DOCUMENTS, "t#*#jobs"),  # it begins the job of records that are embedded anew
     "finish": _ALL_OF_DOCUMENTS,
     "remove": _ALL_OF_DOCUMENTS,
     "start": _NEW_JOB,

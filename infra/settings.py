@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from lexigraph.settings import KNOWN_DIMENSIONS
+
 ProfileName = Literal["dev", "prod", "emulated"]
 
 
@@ -34,6 +36,7 @@ class Profile:
     log_days: int = 14
     # models
     embedding_model: str = "bedrock:amazon.titan-embed-text-v2:0"
+    next_embedding_model: str = ""  # of Bedrock, which `build` may ask, too, to bring records over to it
     llm: str = "bedrock:global.anthropic.claude-haiku-4-5-20251001-v1:0"
     # operation
     web_firewall: bool = False
@@ -45,6 +48,11 @@ class Profile:
     def aws(self) -> bool:
         """Whether it is for AWS and not for an emulator."""
         return self.name != "emulated"
+
+    def models(self, job: str) -> tuple[str, ...]:
+        """Return the models that a function may ask, of those that it asks any: `build` alone also the next one."""
+        coming = (self.next_embedding_model,) if job == "build" and self.next_embedding_model else ()
+        return (self.embedding_model, self.llm, *coming)
 
 
 PROFILES: Mapping[ProfileName, Profile] = {
@@ -91,6 +99,7 @@ CHANGEABLE: Mapping[str, type] = {
     "reserve": int,
     "log_days": int,
     "embedding_model": str,
+    "next_embedding_model": str,
     "llm": str,
     "budget": int,
     "alarm_email": str,
@@ -124,6 +133,9 @@ def profile_of(context: Mapping[str, Any]) -> Profile:
         raise ValueError(f"vector_units {profile.vector_units}: OpenSearch Serverless takes 2, 4, 8 or a multiple of 16")
     if profile.zones and len(set(profile.zones.split(","))) != ZONES:
         raise ValueError(f"zones {profile.zones!r}: name {ZONES} zones of the region, as us-east-1a,us-east-1b")
+    known = [model for model in KNOWN_DIMENSIONS if model.startswith("bedrock:")]  # a profile has no other dimension
+    if profile.next_embedding_model not in ("", *known):
+        raise ValueError(f"next_embedding_model {profile.next_embedding_model!r}: name one of {', '.join(known)}")
     if not 0 <= profile.reserve <= 1_000 or not 1 <= profile.concurrency <= 1_000:
         raise ValueError("concurrency takes 1 to 1,000 and reserve 0 to 1,000")
     return profile

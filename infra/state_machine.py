@@ -4,6 +4,7 @@
           -> Remove
           -> Relate (new chunks of a document to others)
           -> Check (compares the stores, call by call until all is looked at)
+          -> Named -> Reembed (embeds all records by another model, call by call until all are there)
 
 What fails is tried again; in the end ``Failed`` records the reason and fails the execution. A redrive starts there: the
 function then opens the job again and the workflow goes on, where finished steps cost nothing. An older run of a file that
@@ -60,6 +61,7 @@ def definition(arns: Mapping[str, str], *, concurrency: int = 10) -> State:
                     {"Variable": "$.action", "StringEquals": "remove", "Next": "Remove"},
                     {"Variable": "$.action", "StringEquals": "relate", "Next": "Relate"},
                     {"Variable": "$.action", "StringEquals": "check", "Next": "Check"},
+                    {"Variable": "$.action", "StringEquals": "reembed", "Next": "Named"},
                 ],
                 "Default": "Parse",
             },
@@ -84,6 +86,20 @@ def definition(arns: Mapping[str, str], *, concurrency: int = 10) -> State:
                 "Default": "Check",
             },
             "Checked": {"Type": "Succeed"},
+            # nobody has begun a job for it: its id follows from this name, whichever call comes first
+            "Named": {
+                "Type": "Pass",
+                "InputPath": "$$.Execution.Name",
+                "ResultPath": "$.reembed.execution",
+                "Next": "Reembed",
+            },
+            "Reembed": _task(arns["build"], result="$.reembed", next_="IsReembedded"),
+            "IsReembedded": {
+                "Type": "Choice",
+                "Choices": [{"Variable": "$.reembed.at.part", "StringEquals": "done", "Next": "Reembedded"}],
+                "Default": "Reembed",
+            },
+            "Reembedded": {"Type": "Succeed"},
             # tells the job and the documents why, and fails with that reason; driven on again, it returns
             "Failed": {**_task(arns["finish"], next_="Which"), "Retry": RETRY[:], "Catch": [_SUPERSEDED]},
             "Superseded": {"Type": "Succeed"},

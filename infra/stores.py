@@ -60,14 +60,14 @@ class Stores:
         if artefacts:
             self.data.grant_objects(role, self.data.artefacts, write=artefacts == "write")
         if models and self.profile.aws:
-            role.add_to_principal_policy(self._models(reranks=graph == "read"))
+            role.add_to_principal_policy(self._models(function.job, reranks=graph == "read"))
             if graph == "read":
                 role.add_to_principal_policy(iam.PolicyStatement(actions=["bedrock:Rerank"], resources=["*"]))
 
-    def _models(self, *, reranks: bool) -> iam.PolicyStatement:
-        """Return the right to ask the models of the profile."""
+    def _models(self, job: str, *, reranks: bool) -> iam.PolicyStatement:
+        """Return the right to ask the models of the profile that are for a function."""
         reranker = (f"bedrock:{DEFAULT_RERANK_MODEL}",) if reranks else ()
-        specs = (self.profile.embedding_model, self.profile.llm, *reranker)
+        specs = (*self.profile.models(job), *reranker)
         resources = [arn for spec in specs for arn in model_arns(spec)]
         return iam.PolicyStatement(
             actions=["bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"], resources=resources

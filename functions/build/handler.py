@@ -1,22 +1,34 @@
 """`build`: writes the next versions of a part's documents to registry, graph and vectors; readers see none of it yet.
 
-It also relates the new chunks of a document to others, which takes the same rights.
+It also relates the new chunks of a document to others, and embeds records anew, which takes the same rights.
 """
 
-from functions.payloads import BuildEvent, Relation
+from typing import Any
+
+from functions.build.reembed import go_on
+from functions.payloads import BuildEvent, Reembed, Relation
 from functions.runtime import function, logger, told
 from functions.work import step, steps
 from lexigraph.ingestion.relations import NewChunks
 
 
 @function(BuildEvent)
-def handler(event: BuildEvent) -> None:
-    """Build a part, or relate."""
+def handler(event: BuildEvent) -> dict[str, Any] | None:
+    """Build a part, or relate; or return how far records of another embedding are."""
+    if event.reembed:
+        return _reembed(event.reembed)
     if event.relation:
         _relate(event.relation)
     elif event.run:
         with step("build", event.run) as (all_steps, run):
             all_steps.build(run, event.part)
+    return None
+
+
+def _reembed(asked: Reembed) -> dict[str, Any]:
+    logger.append_keys(job_id=asked.job_id, tenant=asked.tenant, step="reembed")
+    with told("reembed", lambda _: None):  # as below
+        return go_on(asked, steps())
 
 
 def _relate(asked: Relation) -> None:

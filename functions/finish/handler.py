@@ -11,6 +11,7 @@ from functions.payloads import Ended, FinishEvent
 from functions.runtime import function, logger, metrics, registry
 from functions.work import reason_of, step, steps
 from lexigraph.ingestion.file_run import Superseded
+from lexigraph.model.errors import InvalidInput, NotFound
 from lexigraph.model.tenant import Tenant
 
 
@@ -38,15 +39,21 @@ def _ended(told: Ended) -> None:
     if asked.run and registry().job(Tenant(asked.run.tenant), asked.run.job_id).status == "RUNNING":
         with suppress(Superseded):  # its job says so by then
             steps().fail(asked.run.file_run(), reason)
-    if (job := asked.removal or asked.relation) and registry().job(job.owner(), job.job_id).status == "RUNNING":
-        steps().fail_job(job.owner(), job.job_id, reason)
+    again = asked.reembed and asked.reembed.model_copy(update={"execution": told.name})
+    if job := asked.removal or asked.relation or again:
+        with suppress(NotFound, InvalidInput):  # it ended before it had a job, or is of a tenant that cannot be
+            if registry().job(job.owner(), job.job_id).status == "RUNNING":
+                steps().fail_job(job.owner(), job.job_id, reason)
 
 
 def _fail(event: FinishEvent, reason: str) -> None:
     if event.run:
         recorded = steps().fail(event.run.file_run(), reason)
-    elif job := event.removal or event.relation:
-        recorded = steps().fail_job(job.owner(), job.job_id, reason)
+    elif job := event.removal or event.relation or event.reembed:
+        try:
+            recorded = steps().fail_job(job.owner(), job.job_id, reason)
+        except NotFound:  # it failed before it had one: its execution alone says why
+            recorded = True
     else:
         recorded = False
     if recorded:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,13 @@ def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, d
         ({"vector_units": "1"}, "2, 4, 8 or a multiple of 16"),
         ({"zones": "us-east-1a"}, "name 2 zones"),
         ({"concurrency": "0"}, "concurrency takes 1 to 1,000"),
+        ({"next_embedding_model": "cohere.embed-v4:0"}, "name one of bedrock:amazon.titan-embed-text-v2:0, "),
+        ({"next_embedding_model": "minilm"}, "name one of bedrock:"),
         ({"profile": "emulated"}, "-c data=FOLDER"),
     ],
 )
 def test_a_context_that_makes_no_sense_is_refused_with_what_to_write(context: dict[str, str], said: str) -> None:
-    with pytest.raises(ValueError, match=r"neptune|profile|expected|vector_units|zones|concurrency") as refused:
+    with pytest.raises(ValueError, match=r"neptune|profile|expected|vector_units|zones|concurrency|next_") as refused:
         profile_of(context)
     assert said in str(refused.value)
 
@@ -56,6 +59,15 @@ def test_what_the_command_line_gives_changes_the_profile_and_nothing_else() -> N
     assert found.neptune_readers == PROFILES["prod"].neptune_readers
     assert profile_of({}) == PROFILES["dev"]
     assert all(hasattr(found, name) for name in CHANGEABLE)
+
+
+def test_the_next_embedding_model_is_for_build_alone_and_changes_nothing_else() -> None:
+    coming = "bedrock:cohere.embed-v4:0"
+    before, after = PROFILES["dev"], profile_of({"next_embedding_model": coming})
+    assert replace(after, next_embedding_model="") == before == profile_of({"next_embedding_model": ""})
+    assert after.models("build") == (*before.models("build"), coming)
+    for job in ("extract", "query", "stream"):
+        assert after.models(job) == before.models(job) == before.models("build")
 
 
 def test_prod_keeps_more_and_dev_costs_less() -> None:

@@ -249,6 +249,12 @@ def test_who_is_given_the_policy_for_batches_may_hand_bedrock_that_role_and_no_o
     assert not [action for action in may if action.startswith(("states:", "lambda:", "neptune-db:", "aoss:"))]
 
 
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_build_may_ask_the_models_that_extract_may_and_no_other_while_none_is_to_come(templates: OF, profile: str) -> None:
+    build, extract = (templates(profile).may(job)["bedrock:InvokeModel"] for job in ("build", "extract"))
+    assert build == extract >= {_embedding(templates(profile))}
+
+
 def _embedding(found: Templates) -> str:
     model = found.functions["build"]["Environment"]["Variables"]["LEXIGRAPH_EMBEDDING_MODEL"].partition(":")[2]
     return f"arn:aws:bedrock:REGION::foundation-model/{model}"

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from functions import work
 from functions.finish.handler import IngestFailed
+from functions.payloads import ReembedJob
 from lexigraph.api.auth import new_key
 from lexigraph.api.handover import MAX_FETCHED_BYTES, WorkflowHandover
 from lexigraph.ingestion.load import FileItem
@@ -190,6 +191,17 @@ def test_documents_are_removed_by_their_ids(there: Deployed) -> None:
 
 def test_a_schedule_has_remove_take_away_what_killed_writers_left(there: Deployed) -> None:
     assert invoke("remove", event("remove.tend")) == {"tenants": 0, "late_writers": 0}
+
+
+def test_to_embed_by_the_model_in_use_is_refused_and_told_to_the_job(there: Deployed) -> None:
+    with pytest.raises(InvalidInput, match="minilm-384: is the one in use"):
+        invoke("build", event("build.reembed", model=""))
+    (job,) = there.stores.registry.jobs(DEFAULT)
+    given = event("build.reembed")
+    assert (job.id, job.kind, job.status) == (ReembedJob(**given["reembed"]).job_id, "reembed", "RUNNING")
+    with pytest.raises(IngestFailed):
+        invoke("finish", {**given, "error": {"Error": "InvalidInput", "Cause": ""}})
+    assert there.stores.registry.job(DEFAULT, job.id).status == "FAILED"
 
 
 def test_what_a_comparison_hands_on_stays_small_and_counts_all(there: Deployed) -> None:

@@ -85,6 +85,8 @@ def test_a_file_goes_all_the_way_through_functions_in_their_own_processes(tmp_pa
                 assert answer.error is None, answer
                 if name == "build":
                     refused = function.invoke(event("build.relate")).error
+                    same = function.invoke(event("build.reembed", model="")).error
+                    assert same is not None and "is the one in use" in same["errorMessage"]
         found = content(made.stores)
         failed = event("finish.failed", run=asked["run"])
         registry.finish_job(DEFAULT, asked["run"]["job_id"], "RUNNING", {})

@@ -1,16 +1,18 @@
 """Another embedding beside the one in use, over real stores: what is there afterwards, and what it costs."""
 
+import json
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
-from lexigraph.ingestion.reembed import ReembedReport, embedding_of, reembed
+from lexigraph.ingestion.reembed import embedding_of, reembed, reembed_from
+from lexigraph.ingestion.reembed_progress import Place, ReembedReport
 from lexigraph.ingestion.steps import Steps
 from lexigraph.model.errors import Conflict, InvalidInput, ModelUnavailable
 from lexigraph.model.tenant import Tenant
@@ -71,6 +73,24 @@ class Database:
 
     def reembed(self, embedder: OtherEmbedder | None = None, *, drop_old: bool = False) -> ReembedReport:
         return reembed(self.stores, self.old, self.new, embedder or OtherEmbedder(), drop_old=drop_old)
+
+    def in_parts(
+        self, embedder: OtherEmbedder | None = None, *, times: int = 1, drop_old: bool = False
+    ) -> tuple[ReembedReport, list[Place]]:
+        """Do a run in parts without any time; each of them so many times, of which only the last is heard of."""
+        embedder, job = embedder or OtherEmbedder(), self.stores.registry.start_job(OWNER, "reembed", {"resumable": True})
+        places, report = [Place()], ReembedReport("words-64", "other-32", job.id)
+        while places[-1].part != "done":
+            for _ in range(times):
+                told = ReembedReport(**json.loads(json.dumps(asdict(report))))
+                at = self.part(places[-1], told, embedder, drop_old=drop_old)
+            places, report = [*places, at], told
+            assert len(places) < 100
+        return report, places
+
+    def part(self, at: Place, report: ReembedReport, embedder: OtherEmbedder, *, drop_old: bool = False) -> Place:
+        """Do the part of a run from a place on that has no time."""
+        return reembed_from(self.stores, self.old, self.new, embedder, at, report, drop_old=drop_old, seconds=0)
 
 
 @pytest.fixture
@@ -239,6 +259,106 @@ def test_a_document_that_was_never_built_to_the_end_is_told_of_and_not_noted(dat
     assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
 
 
+@pytest.fixture
+def many(tmp_path: Path) -> Iterator[Database]:
+    """More documents than are held together."""
+    pages = PAGES | {f"Room {n}": f"Room {n} keeps the log of Lighthouse. Kai Sund keeps Room {n}." for n in range(40)}
+    with ExitStack() as stack:
+        made = Database(tmp_path / "data", stack)
+        made.index(WordEmbedder()).ingest([write_pages(tmp_path / "pages", pages)])
+        yield made
+
+
+def plain(report: ReembedReport) -> dict[str, object]:
+    """What a report says, but for the job and the time."""
+    return {name: value for name, value in asdict(report).items() if name not in ("job_id", "elapsed_sec")}
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_run_in_parts_ends_as_one_in_one_go_also_when_each_part_is_repeated(many: Database, times: int) -> None:
+    report, places = many.in_parts(times=times)
+    parts = many.new.dump(OWNER)
+    marks = {r.source_id: r.fingerprint for r in many.stores.registry.documents(OWNER)}
+    assert [p.part for p in places[-2:]] == ["strays", "done"]
+    assert len({p.after for p in places if p.part == "documents"}) > 2  # between two groups, and amid one
+    assert any(p.left for p in places)
+    job = many.stores.registry.job(OWNER, report.job_id)
+    assert (job.status, job.result["records"]) == ("SUCCEEDED", report.records)
+
+    many.new.drop(OWNER)
+    whole = reembed(replace(many.stores, cache=NoCache()), many.old, many.new, OtherEmbedder())
+    assert many.new.dump(OWNER) == parts
+    assert {r.source_id: r.fingerprint for r in many.stores.registry.documents(OWNER)} == marks
+    assert (report.documents, report.records, report.missing) == (43, whole.records, 0)
+    if times == 1:
+        assert plain(report) == plain(whole)
+
+
+def test_in_parts_no_document_of_a_uri_that_several_namespaces_have_is_passed_over(tmp_path: Path) -> None:
+    pages = write_pages(tmp_path / "pages", {f"Room {n}": f"Kai Sund keeps Room {n}." for n in range(12)})
+    with ExitStack() as stack:
+        made = Database(tmp_path / "data", stack)
+        for namespace in ("first", "second", "third"):
+            made.index(WordEmbedder()).ingest([pages], namespace=namespace)
+        report, places = made.in_parts()
+        assert len({p.after for p in places if p.part == "documents"}) > 2
+        assert (report.documents, report.missing) == (36, 0)
+        assert set(made.new.ids(OWNER, "chunk")) == set(made.old.ids(OWNER, "chunk"))
+
+
+def test_a_part_that_failed_is_repeated_and_nothing_is_embedded_twice(many: Database) -> None:
+    embedder, job = OtherEmbedder(60), many.stores.registry.start_job(OWNER, "reembed", {})
+    report = ReembedReport("words-64", "other-32", job.id)
+    at = many.part(Place(), report, embedder)
+    with pytest.raises(ModelUnavailable):
+        while True:
+            at = many.part(at, report, embedder)
+    assert many.stores.registry.job(OWNER, job.id).status == "RUNNING"  # what becomes of it is the caller's to say
+    embedder.until = 1_000_000
+    while at.part != "done":
+        at = many.part(at, report, embedder)
+    assert (report.documents, report.missing, report.embedded) == (43, 0, embedder.embedded)
+
+
+def test_a_document_that_others_hold_when_the_time_is_up_is_handed_on_and_brought_over_later(database: Database) -> None:
+    held = database.index(WordEmbedder()).document("Granite.md").source_id
+    embedder, job = OtherEmbedder(), database.stores.registry.start_job(OWNER, "reembed", {})
+    report, at = ReembedReport("words-64", "other-32", job.id), Place()
+    with closing(open_laptop(database.folder)) as others, others.registry.lease(OWNER, [held]):
+        while at.left != (held,):
+            at = database.part(at, report, embedder)
+        assert report.documents == 2
+        with pytest.raises(Conflict, match="held by another process"):
+            database.part(at, report, embedder)
+    while at.part != "done":
+        at = database.part(at, report, embedder)
+    assert (report.documents, report.missing) == (3, 0)
+
+
+def test_two_do_not_work_on_the_same_run(database: Database) -> None:
+    job = database.stores.registry.start_job(OWNER, "reembed", {})
+    report = ReembedReport("words-64", "other-32", job.id)
+    with (
+        closing(open_laptop(database.folder)) as others,
+        others.registry.lease(OWNER, [f"job:{job.id}"]),
+        pytest.raises(Conflict, match="worked on elsewhere"),
+    ):
+        database.part(Place(), report, OtherEmbedder())
+
+
+def test_in_parts_the_old_records_go_last_and_stay_while_any_are_missing(database: Database, tmp_path: Path) -> None:
+    lost = database.old.ids(OWNER, "statement")[0]
+    database.old.delete(OWNER, {"statement": [lost]})
+    with pytest.raises(Conflict, match="1 records are neither in words-64 nor in other-32"):
+        database.in_parts(drop_old=True)
+    assert database.old.ids(OWNER, "chunk")
+    database.index(OtherEmbedder()).ingest([tmp_path / "pages"])
+    report, places = database.in_parts(drop_old=True)
+    assert report.dropped and [p.part for p in places[-3:]] == ["strays", "old", "done"]
+    assert not database.old.ids(OWNER, "chunk")
+    assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
+
+
 def test_models_that_do_not_fit_are_refused(database: Database) -> None:
     with pytest.raises(InvalidInput, match="words-64: is the one in use"):
         reembed(database.stores, database.old, database.old, WordEmbedder())
@@ -263,6 +383,10 @@ def test_over_a_collection_that_shows_writes_late_all_is_there_in_the_end(
         report = database.reembed()
         assert (report.documents, report.missing) == (3, 0)
         assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", pages)
+        database.new.drop(OWNER)
+        in_parts, _ = database.in_parts()
+        assert (in_parts.documents, in_parts.missing) == (3, 0)
+        assert database.new.dump(OWNER) == fresh(tmp_path / "again", pages)
         assert database.reembed(drop_old=True).dropped
         for _ in range(3):  # as often as the collection is asked before it shows a write
             left = database.old.ids(OWNER, "chunk")

@@ -14,6 +14,7 @@ from functions.finish.handler import IngestFailed
 from infra.registry_rights import rights
 from lexigraph.api.auth import new_key
 from lexigraph.ingestion.file_run import Superseded
+from lexigraph.model.errors import InvalidInput
 from lexigraph.model.tenant import Tenant
 from tests.functions import ALL, KEY, Deployed, deployed, event, inbox, invoke, message
 
@@ -168,6 +169,8 @@ def test_functions_ask_nothing_of_the_registry_that_their_roles_would_refuse(tmp
         watched.call("start", message("start.deleted", key=SECOND_KEY, sequencer="0065A1B2C3D4E5F603"))
         watched.call("remove", event("remove", run=made.started()[-1]["run"]))
         let_time_pass(made)
+        with pytest.raises(InvalidInput, match="is the one in use"):
+            watched.call("build", event("build.reembed", model=""))
         assert watched.call("remove", event("remove.tend")) == {"tenants": 1, "late_writers": 1}
 
     assert {job for job, _, _ in watched.asked} == set(ALL)

@@ -23,7 +23,7 @@ class Execution:
 
     ``invoke`` calls a function by its ARN, ``read`` returns the items in an object, ``wait`` is told the seconds that
     pass before another try, ``enter`` which state comes next, with its input. ``at`` is where to begin, when not at the
-    beginning. ``status`` and ``error`` are those of the last :meth:`run`.
+    beginning, ``name`` that of the execution. ``status`` and ``error`` are those of the last :meth:`run`.
     """
 
     def __init__(
@@ -36,7 +36,9 @@ class Execution:
         wait: Callable[[float], None],
         enter: Callable[[str, Data], None] = lambda name, data: None,
         at: str = "",
+        name: str = "execution",
     ) -> None:
+        self.name = name
         self.given, self.status, self.error = given, "RUNNING", ""
         self._definition, self._invoke, self._read, self._wait = definition, invoke, read, wait
         self._enter, self._at = enter, (at or str(definition["StartAt"]), given)
@@ -69,6 +71,9 @@ class Execution:
         return data
 
     def _step(self, state: Mapping[str, Any], data: Data) -> Data:
+        if state["Type"] == "Pass":
+            assert state["InputPath"] == "$$.Execution.Name"
+            return _put(data, state["ResultPath"], self.name)
         if state["Type"] == "Task":
             asked = _selected(state["Parameters"], data, None) if "Parameters" in state else data
             return _put(data, state["ResultPath"], self._tried(state, lambda: self._invoke(state["Resource"], asked)))
@@ -130,4 +135,7 @@ def _value(path: str, data: Any) -> Any:
 
 
 def _put(data: Data, path: str | None, result: Any) -> Data:
-    return data if path is None else {**data, path.removeprefix("$."): result}
+    if path is None:
+        return data
+    name, _, inner = path.removeprefix("$.").partition(".")
+    return {**data, name: _put(data.get(name, {}), f"$.{inner}", result) if inner else result}

@@ -2,8 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,12 +13,11 @@ from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.invocation import current
 from lexigraph.cli.output import print_json
 from lexigraph.model.errors import InvalidInput
-from lexigraph.settings import EmbeddingModel, Settings
+from lexigraph.settings import Settings
 
 if TYPE_CHECKING:
     from lexigraph.ingestion.events import Event, Listener
-    from lexigraph.ingestion.reembed import ReembedReport
-    from lexigraph.storage.protocols import VectorStore
+    from lexigraph.ingestion.reembed_progress import ReembedReport
 
 _LINE_SECONDS = 5.0
 
@@ -53,6 +51,7 @@ def reembed(
     """
     from lexigraph.inference.factory import make_embedder
     from lexigraph.ingestion import reembed as core
+    from lexigraph.ingestion.side_by_side import side_by_side
 
     invocation = current(context)
     settings = invocation.settings()
@@ -65,7 +64,7 @@ def reembed(
         )
     with ExitStack() as stack:
         stores = stack.enter_context(invocation.stores(settings))
-        old, new = (stack.enter_context(_opened(settings, one)) for one in (source, target.embedding))
+        old, new = stack.enter_context(side_by_side(settings, source, target.embedding))
         listener = _lines_to(invocation.err, progress=not no_progress)
         report = core.reembed(
             stores,
@@ -84,7 +83,9 @@ def reembed(
 
 
 def _target(settings: Settings, model: str | None, dimension: int | None, options: str) -> Settings:
-    """Return the settings with the new model; dimension and options of the old one do not hold for it."""
+    """Return the settings with the new model."""
+    from lexigraph.ingestion.side_by_side import settings_with
+
     if model is None and (dimension is not None or options != "{}"):
         raise InvalidInput("--embedding-dimension and --embedding-options belong to a new model: give --embedding-model")
     if model is None:
@@ -95,17 +96,7 @@ def _target(settings: Settings, model: str | None, dimension: int | None, option
         given = None
     if not isinstance(given, dict):
         raise InvalidInput("--embedding-options: give a JSON object")
-    new = {"embedding_model": model, "embedding_dimension": dimension, "embedding_options": given}
-    return Settings(**{**settings.model_dump(), **new})
-
-
-@contextmanager
-def _opened(settings: Settings, embedding: EmbeddingModel) -> "Iterator[VectorStore]":
-    from lexigraph.storage.factory import VectorStoreFactory
-
-    where = settings.connections["vector"]
-    with closing(VectorStoreFactory.for_vector_store(where, embedding=embedding, beside=True)) as store:
-        yield store
+    return settings_with(settings, model, dimension, given)
 
 
 def _lines_to(console: Console, *, progress: bool) -> "Listener":

@@ -5,15 +5,19 @@ Documents are brought over a few at a time under their leases, so that nobody ch
 is passed over, so that a run may be interrupted and repeated. A document is noted to have the new embedding when all its
 records are seen in the new indexes: an ingest with that model then passes it over.
 
+:func:`reembed` does a run in one go, :func:`reembed_from` a part of it, for who may not work that long at a time.
+
 Readers keep to the embedding that they were started with. Text without vectors (names, labels of relations) and tags are
 common to all embeddings, and what is removed is removed of all.
 """
 
+import math
 import re
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
+from itertools import groupby
 
 from lexigraph.inference.protocols import Embedder
 from lexigraph.ingestion import marks, remove, repair
@@ -21,6 +25,7 @@ from lexigraph.ingestion.events import Event, Listener, recording
 from lexigraph.ingestion.late import Ids, holding
 from lexigraph.ingestion.models import embed
 from lexigraph.ingestion.pipeline import job_lease
+from lexigraph.ingestion.reembed_progress import Place, ReembedReport
 from lexigraph.model.errors import Conflict, InvalidInput, StoreUnavailable, code_of, in_general
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import EmbeddingModel
@@ -30,32 +35,9 @@ _DOCUMENTS, _CHUNKS = 32, 500  # held together at most, unless one document has 
 _PAGE = 500  # records a round trip
 _LATE_GROUPS = 32  # groups written before the first of them is looked at again, where searches show writes late
 _VISIBLE_SECONDS = 120.0
+_LEFT = 1_000  # documents put off at most: their ids are what one part of a run hands on to the next
 
 Missing = Mapping[IndexName, set[str]]
-
-
-@dataclass(slots=True)
-class ReembedReport:
-    """The sum of a run from the embedding ``source`` to ``target``.
-
-    ``documents`` are those that have all their ``records`` in the new indexes, ``unfinished`` those whose own ingest was
-    interrupted or failed: the next one completes them. ``written`` are the records that this run added, ``embedded`` the
-    texts that the model was given, ``removed`` records that had lost their document. ``missing`` records are in no index:
-    an ingest with the new model makes them again. ``dropped``: the old records are gone.
-    """
-
-    source: str
-    target: str
-    job_id: str = ""
-    documents: int = 0
-    unfinished: int = 0
-    records: int = 0
-    written: int = 0
-    embedded: int = 0
-    removed: int = 0
-    missing: int = 0
-    dropped: bool = False
-    elapsed_sec: float = 0.0
 
 
 def embedding_of(label: str) -> EmbeddingModel:
@@ -82,39 +64,76 @@ def reembed(
     the embedder do not fit each other, ``Conflict`` when others hold documents for too long or, with ``drop_old``, records
     are missing, ``StoreUnavailable`` and ``ModelUnavailable`` when it cannot go on: run it again, it continues.
     """
-    if old.label == new.label:
-        raise InvalidInput(f"embedding {new.label}: is the one in use; name another model, or the label to come from")
-    if embedder.label != new.label:
-        raise InvalidInput(f"the vector store was opened for {new.label}, the embedder is {embedder.label}")
+    _refuse_others(old, new, embedder)
     owner, began = Tenant(tenant), time.perf_counter()
     asked = {"from": old.label, "to": new.label, "drop_old": drop_old}
     report = ReembedReport(old.label, new.label, stores.registry.start_job(owner, "reembed", asked).id)
-    tell = recording(stores, owner, report.job_id, on_event)
+    tell, at = recording(stores, owner, report.job_id, on_event), Place()
     try:
         with stores.registry.lease(owner, [job_lease(report.job_id)]):
-            _Reembedding(stores, old, new, embedder, owner, report, tell, only=drop_old).run()
-            if drop_old and report.missing:
-                raise Conflict(
-                    f"{report.missing:,} records are neither in {old.label} nor in {new.label}, so nothing was dropped: "
-                    "ingest their documents again first (`lexigraph doctor` names them)"
-                )
-            if drop_old:
-                old.drop(owner)
-                report.dropped = True
+            run = _Reembedding(stores, old, new, embedder, owner, report, tell, drop_old=drop_old)
+            while at.part != "done":
+                at = run.go_on(at)
     except BaseException as error:
         report.elapsed_sec = round(time.perf_counter() - began, 3)
         failed = {**asdict(report), "error": code_of(error)}
         stores.registry.finish_job(owner, report.job_id, "FAILED", failed, in_general(error))
         raise
-    report.elapsed_sec = round(time.perf_counter() - began, 3)
-    tell(Event("result", asdict(report)))
-    tell(Event("done"))
-    stores.registry.finish_job(owner, report.job_id, "SUCCEEDED", asdict(report))
+    _end(stores, owner, report, tell, began)
     return report
 
 
+def reembed_from(
+    stores: Stores,
+    old: VectorStore,
+    new: VectorStore,
+    embedder: Embedder,
+    at: Place,
+    report: ReembedReport,
+    *,
+    tenant: str = "default",
+    drop_old: bool = False,
+    seconds: float,
+) -> Place:
+    """Do a part of :func:`reembed` from a place on, for about ``seconds``; return where to go on.
+
+    ``report`` is that of the parts before, and counts on; its job must run, and has succeeded in the end. A part may be
+    repeated: what is there is passed over. One page of records at least is written, if any is lacking. Strays and old
+    records have parts of their own, which take the time that they need. Raise as :func:`reembed`, also ``Conflict`` while
+    the same job is worked on elsewhere, or where nothing could be done in this time because others hold all that is left.
+    The job then goes on running: what becomes of it is the caller's to say.
+    """
+    _refuse_others(old, new, embedder)
+    owner, began = Tenant(tenant), time.perf_counter()
+    tell = recording(stores, owner, report.job_id, lambda _: None)
+    with stores.registry.lease(owner, [job_lease(report.job_id)]) as mine:
+        if not mine:
+            raise Conflict(f"job {report.job_id}: is worked on elsewhere; try again")
+        run = _Reembedding(stores, old, new, embedder, owner, report, tell, drop_old=drop_old, seconds=seconds)
+        at = run.go_on(at)
+        if at.part == "done":
+            _end(stores, owner, report, tell, began)
+        else:
+            report.elapsed_sec = round(report.elapsed_sec + time.perf_counter() - began, 3)
+    return at
+
+
+def _refuse_others(old: VectorStore, new: VectorStore, embedder: Embedder) -> None:
+    if old.label == new.label:
+        raise InvalidInput(f"embedding {new.label}: is the one in use; name another model, or the label to come from")
+    if embedder.label != new.label:
+        raise InvalidInput(f"the vector store was opened for {new.label}, the embedder is {embedder.label}")
+
+
+def _end(stores: Stores, owner: Tenant, report: ReembedReport, tell: Listener, began: float) -> None:
+    report.elapsed_sec = round(report.elapsed_sec + time.perf_counter() - began, 3)
+    tell(Event("result", asdict(report)))
+    tell(Event("done"))
+    stores.registry.finish_job(owner, report.job_id, "SUCCEEDED", asdict(report))
+
+
 class _Reembedding:
-    """One run. ``only``: documents are noted to have the new embedding and no other."""
+    """One run, or the part of one that is done in so many seconds. With ``drop_old`` no other embedding is noted."""
 
     def __init__(
         self,
@@ -126,33 +145,69 @@ class _Reembedding:
         report: ReembedReport,
         tell: Listener,
         *,
-        only: bool,
+        drop_old: bool,
+        seconds: float = math.inf,
     ) -> None:
         self._stores, self._old, self._new, self._embedder = stores, old, new, embedder
-        self._tenant, self._report, self._tell, self._only = tenant, report, tell, only
+        self._tenant, self._report, self._tell, self._drop_old = tenant, report, tell, drop_old
         self._late: deque[tuple[list[str], Ids]] = deque()  # written, not seen yet: documents and their records
-        self._held: list[str] = []  # documents that others work on
+        self._left: list[str] = []  # documents that others work on, or that there was no time for
+        self._until, self._moved = time.monotonic() + seconds, False
 
-    def run(self) -> None:
-        """Bring every document over, then take away records that have lost theirs."""
+    def go_on(self, at: Place) -> Place:
+        """Do a part, of the documents as many as there is time for; return where to go on."""
+        if at.part == "documents":
+            return self._documents(at)
+        if at.part == "strays":
+            for index in VECTOR_INDEXES:
+                self._remove_strays(index)
+            return Place("old" if self._drop_old else "done")
+        if missing := self._report.missing:
+            raise Conflict(
+                f"{missing:,} records are neither in {self._old.label} nor in {self._new.label}, so nothing was dropped: "
+                "ingest their documents again first (`lexigraph doctor` names them)"
+            )
+        self._old.drop(self._tenant)
+        self._report.dropped = True
+        return Place("done")
+
+    def _documents(self, at: Place) -> Place:
+        """Bring documents over, and in the end those that were left."""
         total = sum(n for state, n in self._stores.registry.stats(self._tenant).items() if state != "jobs")
-        for group in _groups(repair.records(self._stores, self._tenant)):
+        after, self._left, more = at.after, list(at.left), True
+        for uri, group in _groups(repair.records(self._stores, self._tenant, after=after)):
+            if self._is_over() or len(self._left) > _LEFT:
+                break
             self._bring(group)
+            after = uri
             while len(self._late) > _LATE_GROUPS:
                 self._look_again()
             self._progress(total)
-        until = remove.deadline()
-        while self._late or self._held:
-            while self._late:
-                self._look_again()
-            if self._held:
-                held, self._held = self._held, []
-                remove.pause(until)
-                for at in range(0, len(held), _DOCUMENTS):
-                    self._bring(held[at : at + _DOCUMENTS])
+        else:
+            more = False
+        self._look_at_all()
+        self._bring_left(total)
+        return Place("documents", after, tuple(self._left)) if more or self._left else Place("strays")
+
+    def _bring_left(self, total: int) -> None:
+        """Bring over what was left, until nothing is or the time is up. Raise ``Conflict`` when nothing could be done."""
+        until = min(remove.deadline(), self._until)
+        while self._left and not self._is_over():
+            left, self._left = self._left, []
+            for at in range(0, len(left), _DOCUMENTS):
+                self._bring(left[at : at + _DOCUMENTS])
+            self._look_at_all()
             self._progress(total)
-        for index in VECTOR_INDEXES:
-            self._remove_strays(index)
+            if self._left and not self._is_over():
+                remove.pause(until)
+
+    def _look_at_all(self) -> None:
+        while self._late:
+            self._look_again()
+
+    def _is_over(self) -> bool:
+        """Whether the time is up, and was of use."""
+        return self._moved and time.monotonic() >= self._until
 
     def _progress(self, total: int) -> None:
         done = self._report.documents + self._report.unfinished
@@ -162,12 +217,15 @@ class _Reembedding:
         """Write what is missing of documents that nobody else holds, and note those that are whole."""
         written: dict[str, Ids] = {}
         with holding(self._stores, self._tenant, ids, written) as mine:
-            self._held += [i for i in ids if i not in mine]
+            self._left += [i for i in ids if i not in mine]
             known = self._stores.registry.records(self._tenant, sorted(mine))
             here = {i: self._nodes(i) for i, r in known.items() if r.state != "REMOVING"}
             written.update(here)
             every = _together(here.values())
             missing = self._write(every)
+            if missing is None:
+                self._left += here
+                return
             if not self._visible(every, but=missing):
                 self._late.append((list(here), {n: [i for i in every[n] if i not in missing[n]] for n in every}))
                 return
@@ -176,6 +234,7 @@ class _Reembedding:
     def _note(self, known: Sequence[DocumentRecord], here: Mapping[str, Ids], missing: Missing) -> None:
         """Count documents, and note those that have all their records as having the new embedding."""
         changed = []
+        self._moved |= bool(known)
         for r in known:
             ids = here[r.source_id]
             lost = sum(i in missing[name] for name in ids for i in ids[name])
@@ -187,18 +246,23 @@ class _Reembedding:
             self._report.records += sum(map(len, ids.values())) - lost
             had = marks.labels(r.fingerprint)
             has = had - {self._new.label} if lost else had | {self._new.label}
-            has = has & {self._new.label} if self._only else has
+            has = has & {self._new.label} if self._drop_old else has
             if has != had:
                 changed.append(replace(r, fingerprint=marks.labelled(r.fingerprint, has)))
         if changed:
             self._stores.registry.save(self._tenant, changed)
 
-    def _write(self, wanted: Ids) -> dict[IndexName, set[str]]:
-        """Embed and write the records that the new indexes lack; return those that the old ones lack as well."""
+    def _write(self, wanted: Ids) -> dict[IndexName, set[str]] | None:
+        """Embed and write the records that the new indexes lack; return those that the old ones lack as well.
+
+        None: the time was up before all was there.
+        """
         missing: dict[IndexName, set[str]] = {index: set() for index in wanted}
         for index, part in _pages(wanted):
             if self._new.visible(self._tenant, {index: part}):
                 continue
+            if self._is_over():
+                return None
             there = self._new.fetch(self._tenant, index, part)
             lacking = [i for i in part if i not in there]
             found = self._old.fetch(self._tenant, index, lacking)
@@ -208,6 +272,7 @@ class _Reembedding:
             made = [replace(row, vector=vector) for row, vector in zip(rows, vectors, strict=True)]
             if made:
                 self._new.upsert(self._tenant, {index: made})
+                self._moved = True
             self._report.written += len(made)
             self._report.embedded += asked
         return missing
@@ -249,17 +314,20 @@ class _Reembedding:
         return {"chunk": nodes.chunks, "statement": nodes.statements, "topic": nodes.topics}
 
 
-def _groups(records: Iterable[DocumentRecord]) -> Iterator[list[str]]:
+def _groups(records: Iterable[DocumentRecord]) -> Iterator[tuple[str, list[str]]]:
+    """Yield documents to be held together, with the last uri among them; those of one uri are never parted."""
     group: list[str] = []
-    chunks = 0
-    for record in records:
-        if group and (len(group) >= _DOCUMENTS or chunks + record.chunks > _CHUNKS):
-            yield group
+    last, chunks = "", 0
+    for uri, same in groupby(records, key=lambda record: record.uri):
+        of_uri = list(same)
+        more = sum(record.chunks for record in of_uri)
+        if group and (len(group) + len(of_uri) > _DOCUMENTS or chunks + more > _CHUNKS):
+            yield last, group
             group, chunks = [], 0
-        group.append(record.source_id)
-        chunks += record.chunks
+        group += [record.source_id for record in of_uri]
+        last, chunks = uri, chunks + more
     if group:
-        yield group
+        yield last, group
 
 
 def _together(parts: Iterable[Ids]) -> dict[IndexName, list[str]]:

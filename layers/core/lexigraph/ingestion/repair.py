@@ -34,9 +34,8 @@ class Finding:
     repaired: bool = False
 
 
-def records(stores: Stores, tenant: Tenant) -> Iterator[DocumentRecord]:
-    """Yield every document of the tenant, by uri."""
-    after = ""
+def records(stores: Stores, tenant: Tenant, *, after: str = "") -> Iterator[DocumentRecord]:
+    """Yield every document of the tenant after a uri, by uri."""
     while page := stores.registry.documents(tenant, after=after, limit=_PAGE):
         yield from page
         after = page[-1].uri
