@@ -430,6 +430,23 @@ def test_events_that_outgrow_an_item_are_several(registry: DynamoDBRegistry) -> 
 # -- the cache
 
 
+def test_uses_noted_while_another_takes_their_owner_away_go_with_whoever_noted_them(aws: AwsServer, table: str) -> None:
+    late, other = (DynamoDBContentCache(aws.dynamodb(table)) for _ in range(2))
+    late.put_many(A, "kind", {"x": b"1"})
+    aws.script = Script()
+    aws.script.begin(at=3, kind="wait")  # the uses, after their owner
+    aws.script.meanwhile = lambda: other.disown(A, ["chunk"])
+    aws.script.counting = True
+    late.own(A, {"chunk": [("kind", "x")]})
+    assert aws.script.met
+    aws.script = None
+    late.disown(A, ["chunk"])
+    late.put_many(A, "kind", {"x": b"1"})
+    late.own(A, {"next": [("kind", "x")]})
+    late.disown(A, ["next"])
+    assert late.stats(A) == {}
+
+
 def test_entries_that_waited_too_long_for_an_owner_go_and_owned_ones_stay(aws: AwsServer, table: str) -> None:
     patient = DynamoDBContentCache(aws.dynamodb(table))
     patient.put_many(A, "kind", {"owned": b"1", "waiting": b"2"})

@@ -40,6 +40,7 @@ _COMPRESSED_FROM = 8_000  # vectors are smaller, and do not shrink
 _SHARDS = 8  # a partition takes 1,000 writes a second
 _USE, _AFTER_USES = "use#", "use#~"
 _MICROSECONDS = 1_000_000
+_REMEMBERED = 10_000  # owners
 
 Pair = tuple[str, str]
 
@@ -57,6 +58,7 @@ class DynamoDBContentCache:
         """
         self._unowned_seconds = unowned_seconds
         self._table = Table(connection)
+        self._noted: dict[Key, set[Pair]] = {}  # uses that we wrote lately, by their owners
 
     def get_many(self, tenant: Tenant, kind: str, keys: Sequence[str]) -> dict[str, bytes]:
         wanted = {_entry_key(tenant, (kind, key)): key for key in keys}
@@ -86,6 +88,9 @@ class DynamoDBContentCache:
         self._table.write_many(_owner_item(tenant, owner, pairs) for owner, pairs in both.items() if pairs)
         # all of them: what an owner's item names may lack its use, where an earlier call was interrupted here
         all_uses = [_use(tenant, pair, owner) for owner, pairs in wanted.items() for pair in pairs]
+        self._noted |= {_owner_key(tenant, owner): pairs for owner, pairs in wanted.items()}
+        for key in list(self._noted)[:-_REMEMBERED]:
+            self._noted.pop(key, None)
         self._table.write_many({"pk": pk, "sk": sk} for pk, sk in all_uses)
         released = {owner: pairs - wanted[owner] for owner, pairs in before.items()}
         self._release(tenant, released)
@@ -99,8 +104,12 @@ class DynamoDBContentCache:
     def disown(self, tenant: Tenant, owners: Sequence[str]) -> None:
         if not owners:
             return
-        self._release(tenant, self._owned(tenant, owners))
-        self._table.write_many(delete=[_owner_key(tenant, owner) for owner in owners])
+        # of what we own ourselves another may have taken the item away before its uses were written
+        keys, owned = {owner: _owner_key(tenant, owner) for owner in owners}, self._owned(tenant, owners)
+        self._release(tenant, {o: owned.get(o, set()) | self._noted.get(key, set()) for o, key in keys.items()})
+        self._table.write_many(delete=keys.values())
+        for key in keys.values():
+            self._noted.pop(key, None)
         has_owners = any(
             True for n in range(_SHARDS) for _ in self._table.query(f"t#{tenant}#owners#{n}", names=("sk",), limit=1)
         )
