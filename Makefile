@@ -56,7 +56,8 @@ format: $(VENV)/dev  ## rewrite the sources in the project's format
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
 # the servers are fetched where they can be had; tests that need one say why they are skipped
-ci: lint types test $(VENV)/infra $(VENV)/emulator node_modules/.bin/cdk  ## all that CI runs
+ci: lint $(VENV)/infra $(VENV)/emulator node_modules/.bin/cdk  ## all that CI runs
+	@$(MAKE) --no-print-directory -j 2 types test
 	-@$(BIN)/python -m tests.servers
 	@$(BIN)/pytest -m "slow and not soak" -n 2 -rs $(TESTS)
 

@@ -69,7 +69,7 @@ def disturb(tmp_path: Path, rounds: range, prepare: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", [0, 10])
+@pytest.mark.parametrize("first", [0, pytest.param(10, marks=pytest.mark.soak)])
 def test_an_ingest_killed_at_any_point_and_run_again_equals_an_undisturbed_one(tmp_path: Path, first: int) -> None:
     disturb(tmp_path, range(first, first + 10), "new")
 

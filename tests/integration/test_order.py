@@ -84,7 +84,7 @@ def test_fresh_processes_find_the_same_whatever_the_seed_of_their_hashes(folder:
     assert differing(one, {key: json.loads(json.dumps(at_once[key])) for key in one}) == []
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_local_extractor_s_graph_gives_the_same_answers_after_every_history(tmp_path: Path) -> None:
     first, *others = (found_by(history, tmp_path, QUESTIONS[::5], LocalExtractor) for history in HISTORIES)
 
