@@ -1,8 +1,13 @@
-"""What holds for all tests: a failure is explained within limits, wherever they run."""
+"""What holds for all tests: a failure is explained within limits, and Ctrl-C interrupts, wherever they run."""
 
+import signal
 from collections.abc import Generator
 
 import pytest
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # a shell lets what it starts in the background ignore it, and so would every process that a test starts
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -643,8 +643,7 @@ class TestDatabase:
     def test_an_interrupted_ingest_says_so_and_is_finished_by_the_next(self, tmp_path: Path) -> None:
         write_corpus(tmp_path / "files", 120, "a")
         with begin("--data", "data", "ingest", "files", cwd=tmp_path) as process:
-            # amid writing: while modules are loaded Python may lose a signal
-            eventually(lambda: any((tmp_path / "data" / "documents").rglob("text*")))
+            eventually((tmp_path / "data" / "graph.sqlite").exists)
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=120)
         assert (process.returncode, out) == (ExitCode.INTERRUPTED, "")
