@@ -33,7 +33,8 @@ ENTITY = "'entity' AS kind, [id(e), e.value, e.class, e.df, e.degree] AS row"
 
 # An ALIAS_OF between `e` and `o` counts where the synonyms, or the text that owns it and that readers see, give it: `said`.
 SAID = """
-    OPTIONAL MATCH (c:Chunk {{`~id`: owner}})-[p:EXTRACTED_FROM]->(s:Source) WHERE SEEN
+    OPTIONAL MATCH (c:Chunk {{`~id`: owner}})
+    OPTIONAL MATCH (c)-[p:EXTRACTED_FROM]->(s:Source) WHERE SEEN
     WITH {0}, o, owner, count(s) AS places
     WITH {0}, o, owner = $synonyms OR places > 0 AS said
 """

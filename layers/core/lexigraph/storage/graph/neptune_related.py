@@ -99,9 +99,12 @@ _FURTHER = f"""
     WITH followed, pair[0] AS one, collect(DISTINCT key) AS chunks
     WITH followed, one, chunks WHERE $least_together <= size(chunks) AND size(chunks) <= {COMMON}
     UNWIND chunks AS key
-    MATCH (c:Chunk {{`~id`: key}})<-[:MENTIONED_IN]-(:Statement)-[m:MENTIONS]->(e:Entity)
-    WHERE m.chunk = id(c) AND NOT e IN followed
-    WITH one, e, count(DISTINCT c) AS together
+    WITH followed, key, collect(one) AS ones
+    MATCH (c:Chunk {{`~id`: key}})
+    MATCH (c)<-[:MENTIONED_IN]-(:Statement)-[m:MENTIONS]->(e) WHERE m.chunk = key AND NOT e IN followed
+    WITH DISTINCT ones, key, e
+    UNWIND ones AS one
+    WITH one, e, count(key) AS together
     WITH e, max(together) AS most WHERE most >= $least_together
     {VISIBLE}
     WITH e, most, {_TELLING} AS telling WHERE telling
