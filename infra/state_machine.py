@@ -79,13 +79,7 @@ def definition(arns: Mapping[str, str], *, concurrency: int = 10) -> State:
             "Remove": _task(arns["remove"]),
             "Relate": _task(arns["build"]),
             # it belongs to no job: what fails it fails the execution, which goes on there when it is redriven
-            "Check": _task(arns["remove"], result="$.check", next_="IsChecked", caught=False),
-            "IsChecked": {
-                "Type": "Choice",
-                "Choices": [{"Variable": "$.check.at.part", "StringEquals": "done", "Next": "Checked"}],
-                "Default": "Check",
-            },
-            "Checked": {"Type": "Succeed"},
+            **_repeated("Check", "Checked", _task(arns["remove"], result="$.check", next_="IsChecked", caught=False)),
             # nobody has begun a job for it: its id follows from this name, whichever call comes first
             "Named": {
                 "Type": "Pass",
@@ -93,18 +87,19 @@ def definition(arns: Mapping[str, str], *, concurrency: int = 10) -> State:
                 "ResultPath": "$.reembed.execution",
                 "Next": "Reembed",
             },
-            "Reembed": _task(arns["build"], result="$.reembed", next_="IsReembedded"),
-            "IsReembedded": {
-                "Type": "Choice",
-                "Choices": [{"Variable": "$.reembed.at.part", "StringEquals": "done", "Next": "Reembedded"}],
-                "Default": "Reembed",
-            },
-            "Reembedded": {"Type": "Succeed"},
+            **_repeated("Reembed", "Reembedded", _task(arns["build"], result="$.reembed", next_="IsReembedded")),
             # tells the job and the documents why, and fails with that reason; driven on again, it returns
             "Failed": {**_task(arns["finish"], next_="Which"), "Retry": RETRY[:], "Catch": [_SUPERSEDED]},
             "Superseded": {"Type": "Succeed"},
         },
     }
+
+
+def _repeated(name: str, ended: str, task: State) -> State:
+    """Return the states of a task that is called until it says that its last part is done, and ends the execution."""
+    done = {"Variable": f"{task['ResultPath']}.at.part", "StringEquals": "done", "Next": ended}
+    again = {"Type": "Choice", "Choices": [done], "Default": name}
+    return {name: task, task["Next"]: again, ended: {"Type": "Succeed"}}
 
 
 def _task(
