@@ -3,12 +3,14 @@
 FTS5 scores every row that holds any of the words, about a microsecond each. In a large partition the rarest words alone
 choose the rows, up to ``_CHOSEN`` of them; the other words only add to their scores. A row with none of the rare words
 could hardly have been among the best. In an index of names a word that is in very many of them chooses none: it is no name.
-BM25 is that of FTS5: k1 1.2, b 0.75; a word in more than half of the rows counts next to nothing.
+BM25 is that of Lucene, as OpenSearch has it: k1 1.2, b 0.75, idf ln(1 + (N - n + 0.5) / (n + 0.5)). FTS5 weighs a word by
+ln((N - n + 0.5) / (n + 0.5)), at least 1e-6, and its frequency by k1 + 1 more; so each word is searched alone.
 """
 
-import json
 import re
 import sqlite3
+from collections.abc import Sequence
+from math import log, log1p
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +28,11 @@ _ADDED = 30_000  # rows that further words may score
 # a word in more of the rows than this says little; it is left out unless there is no other
 _FREQUENT_SHARE = 0.2
 _FREQUENT_ROWS = 20_000
+_K1 = 1.2
+_LEAST = 1e-6  # FTS5's weight of a word in half of the rows and more
 _ROW = np.dtype([("key", np.int64), ("score", np.float64)])
+
+_Counted = tuple[int, str]  # in how many rows an FTS5 term is
 
 _STOP_TEXT = (
     "a about above after again against all also am an and any are as at be because been before being below "
@@ -58,24 +64,26 @@ def score_words(
     known = recent.scored(partition, text, prefix) if tagged is None else None
     if known is not None:
         return known
-    scored = Scored(np.zeros(0, np.int64), np.zeros(0))
-    for expression in _expressions(connection, partition, _terms(text, prefix), recent):
-        scored = scored.joined(_scored(connection, partition, expression, scored.keys, tagged))
+    chosen, added = _split(partition, _counted(connection, partition, _terms(text, prefix), recent)[:_USED])
+    rows = [_rows(connection, partition, term, tagged) for _, term in chosen]
+    scored = _sum(rows, [_factor(partition, count) for count, _ in chosen])
+    if added:
+        plain = _sum(rows, [1.0] * len(rows))
+        any_chosen = " OR ".join(term for _, term in chosen)
+        rows = [_rows(connection, partition, f"({any_chosen}) AND {term}", tagged) for _, term in added]
+        # what the chosen words give is in these scores, too
+        rows = [Scored(r.keys, r.scores - plain.scores[np.searchsorted(plain.keys, r.keys)]) for r in rows]
+        scored = _sum([scored, *rows], [1.0, *(_factor(partition, count) for count, _ in added)])
+    scored = Scored(scored.keys, np.round(scored.scores, 6))
     if tagged is None:
         recent.keep(partition, text, prefix, scored)
     return scored
 
 
-def _scored(
-    connection: sqlite3.Connection, partition: Partition, expression: str, known: NDArray[np.int64], tagged: Sql | None
-) -> Scored:
-    """Return the rows that match and are not known yet."""
+def _rows(connection: sqlite3.Connection, partition: Partition, expression: str, tagged: Sql | None) -> Scored:
+    """Return the rows that match, with FTS5's scores."""
     where: str = ""
     parameters: list[object] = [expression]
-    if len(known):
-        # the plus keeps SQLite from running the whole search once a key
-        where += f" AND +{partition.words}.rowid NOT IN (SELECT value FROM json_each(?))"
-        parameters.append(json.dumps(known.tolist()))
     if tagged is not None:
         # asked of the rows found: there are fewer of them than of sources that pass
         where += f" AND EXISTS (SELECT 1 FROM {partition.records} AS r JOIN tags ON tags.source = r.source"
@@ -83,25 +91,35 @@ def _scored(
         parameters += tagged[1]
     query = f"SELECT rowid, bm25({partition.words}) FROM {partition.words} WHERE {partition.words} MATCH ?{where}"
     rows = np.fromiter(connection.execute(query, parameters), _ROW)
-    return Scored(rows["key"], np.round(np.maximum(0.0, -rows["score"]), 6))
+    return Scored(rows["key"], -rows["score"])
 
 
-def _expressions(connection: sqlite3.Connection, partition: Partition, terms: list[str], recent: Recent) -> list[str]:
-    """Return FTS5 queries: the score of a row is what the first of them that finds it says."""
-    counted = _counted(connection, partition, terms, recent)
-    if not counted:
-        return []
-    chosen: list[str] = []
-    added: list[str] = []
+def _sum(parts: Sequence[Scored], factors: Sequence[float]) -> Scored:
+    """Return the rows of all parts, by key, with the sums of their scores times the factors."""
+    if not parts:
+        return Scored(np.zeros(0, np.int64), np.zeros(0))
+    keys, places = np.unique(np.concatenate([part.keys for part in parts]), return_inverse=True)
+    scores = np.concatenate([part.scores * factor for part, factor in zip(parts, factors, strict=True)])
+    return Scored(keys, np.bincount(places, scores, len(keys)))
+
+
+def _factor(partition: Partition, count: int) -> float:
+    """Return what makes Lucene's score of FTS5's, for a word in this many rows."""
+    odds = (partition.live - count + 0.5) / (count + 0.5)
+    return log1p(odds) / (_K1 + 1) / (log(odds) if odds > 1 else _LEAST)
+
+
+def _split(partition: Partition, counted: list[_Counted]) -> tuple[list[_Counted], list[_Counted]]:
+    """Return the words that choose the rows, and those that only add to the scores of these."""
+    chosen, added = list[_Counted](), list[_Counted]()
     rows, most = 0, _CHOSEN_NAMES if partition.name == "entity" else _CHOSEN
-    for count, term in counted[:_USED]:
+    for count, term in counted:
         rows += count
         if rows <= most or not chosen:
-            chosen.append(term)
+            chosen.append((count, term))
         elif rows <= _ADDED:
-            added.append(term)
-    any_chosen = " OR ".join(chosen)
-    return [f"({any_chosen}) AND ({' OR '.join(added)})", any_chosen] if added else [any_chosen]
+            added.append((count, term))
+    return chosen, added
 
 
 def _terms(text: str, prefix: bool) -> list[str]:
@@ -116,7 +134,7 @@ def _terms(text: str, prefix: bool) -> list[str]:
 
 def _counted(
     connection: sqlite3.Connection, partition: Partition, terms: list[str], recent: Recent
-) -> list[tuple[int, str]]:
+) -> list[_Counted]:
     """Return the terms that occur with their numbers of rows, rarest first, without the very frequent."""
     known = recent.counts(partition)
 

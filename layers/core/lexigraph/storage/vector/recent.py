@@ -25,10 +25,6 @@ class Scored:
     keys: NDArray[np.int64]
     scores: NDArray[np.float64]
 
-    def joined(self, other: "Scored") -> "Scored":
-        """Return the rows of both, which have none in common."""
-        return Scored(np.concatenate([self.keys, other.keys]), np.concatenate([self.scores, other.scores]))
-
     def best(self, k: int) -> list[tuple[int, float]]:
         """Return key and score of the ``k`` best, and of all that tie with the last of them."""
         if k >= len(self.keys):
