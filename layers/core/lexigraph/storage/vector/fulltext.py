@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from math import log, log1p
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lexigraph.storage.sqlite_filters import Sql
 from lexigraph.storage.vector.partitions import Partition
@@ -132,9 +131,7 @@ def _terms(text: str, prefix: bool) -> list[str]:
     return [*(f'"{word}"' for word in dict.fromkeys(telling)), *last]
 
 
-def _counted(
-    connection: sqlite3.Connection, partition: Partition, terms: list[str], recent: Recent
-) -> list[_Counted]:
+def _counted(connection: sqlite3.Connection, partition: Partition, terms: list[str], recent: Recent) -> list[_Counted]:
     """Return the terms that occur with their numbers of rows, rarest first, without the very frequent."""
     known = recent.counts(partition)
 
