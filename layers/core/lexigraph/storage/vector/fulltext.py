@@ -99,7 +99,7 @@ def _sum(parts: Sequence[Scored], factors: Sequence[float]) -> Scored:
         return Scored(np.zeros(0, np.int64), np.zeros(0))
     keys, places = np.unique(np.concatenate([part.keys for part in parts]), return_inverse=True)
     scores = np.concatenate([part.scores * factor for part, factor in zip(parts, factors, strict=True)])
-    return Scored(keys, np.bincount(places, scores, len(keys)))
+    return Scored(keys, np.bincount(places, scores, len(keys)).astype(np.float64, copy=False))
 
 
 def _factor(partition: Partition, count: int) -> float:
