@@ -8,8 +8,8 @@ python -m bench.stores --retriever memory --apart
 Neptune, OpenSearch Serverless and DynamoDB are the stand-ins of the tests, on loopback; requests are counted as they arrive
 there. Two corpora are asked: the demo's (examples/), and a made-up world (lexigraph.evaluation.made). Texts are embedded by
 their words (tests/models.py), so that no model is needed. Printed are two tables in Markdown; the exit code is 1 when less
-than 95 % of the first ten are the same, when both more than two texts and more than 2 % of the gold are shown over SQLite
-only, or when a question sends more than planned.
+than 95 % of the first ten are the same, when AWS shows fewer of the gold texts, by over one and over 5 of 1,000,
+or when a question sends more than planned.
 """
 
 import argparse
