@@ -82,7 +82,7 @@ class ObservabilityStack(Stack):
         failed = self._together(watched, "failed runs", "timed out runs")
         self._alarm("FailedRuns", failed, 1, "a document could not be taken in")
         self._alarm("OldChanges", watched["oldest change, seconds"], 900, "changes wait longer than 15 minutes", periods=2)
-        # a check that the schedule asks for belongs to no job, and Lambda tries it three times
+        # what the schedule asks for belongs to no job, and Lambda tries it three times
         dropped = ingestion.steps["remove"].metric("AsyncEventsDropped", statistic="Sum", period=_FIVE_MINUTES)
         self._alarm("Untended", dropped, 1, "what killed writers left could not be taken away")
         self._show("Ingestion", watched)
