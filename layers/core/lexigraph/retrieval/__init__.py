@@ -1,1 +1,71 @@
-"""From a question to ranked statements: anchors, expansion, ranking, results."""
+"""From a question to ranked statements: a folder a way of retrieving, composed of ``stages``. Names load when first used."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lexigraph.retrieval.retrievers.baseline import BaselineRetriever
+    from lexigraph.retrieval.retrievers.cached_synthesizer import CachedSynthesizer, ContextCache
+    from lexigraph.retrieval.retrievers.hybrid import HybridRetriever
+    from lexigraph.retrieval.retrievers.multidoc import MultidocRetriever
+    from lexigraph.retrieval.retrievers.multihop import MultihopRetriever
+    from lexigraph.retrieval.retrievers.recall import RecallRetriever
+    from lexigraph.retrieval.retrievers.recall_search import RecallSearch
+    from lexigraph.retrieval.retrievers.searches import ChunkBasedSearch, EntityBasedSearch, TopicBeamSearch
+    from lexigraph.retrieval.retrievers.semantic_guided import SemanticGuidedRetriever
+    from lexigraph.retrieval.retrievers.semantic_searches import (
+        KeywordRankingSearch,
+        RerankingBeamGraphSearch,
+        SemanticBeamGraphSearch,
+        StatementCosineSimilaritySearch,
+    )
+    from lexigraph.retrieval.retrievers.synthesizer import MultiDocSynthesizer
+    from lexigraph.retrieval.retrievers.traversal import TraversalBasedRetriever
+
+__all__ = [
+    "BaselineRetriever",
+    "CachedSynthesizer",
+    "ChunkBasedSearch",
+    "ContextCache",
+    "EntityBasedSearch",
+    "HybridRetriever",
+    "KeywordRankingSearch",
+    "MultiDocSynthesizer",
+    "MultidocRetriever",
+    "MultihopRetriever",
+    "RecallRetriever",
+    "RecallSearch",
+    "RerankingBeamGraphSearch",
+    "SemanticBeamGraphSearch",
+    "SemanticGuidedRetriever",
+    "StatementCosineSimilaritySearch",
+    "TopicBeamSearch",
+    "TraversalBasedRetriever",
+]
+
+_HOME = {
+    "BaselineRetriever": "lexigraph.retrieval.retrievers.baseline",
+    "CachedSynthesizer": "lexigraph.retrieval.retrievers.cached_synthesizer",
+    "ChunkBasedSearch": "lexigraph.retrieval.retrievers.searches",
+    "ContextCache": "lexigraph.retrieval.retrievers.cached_synthesizer",
+    "EntityBasedSearch": "lexigraph.retrieval.retrievers.searches",
+    "HybridRetriever": "lexigraph.retrieval.retrievers.hybrid",
+    "KeywordRankingSearch": "lexigraph.retrieval.retrievers.semantic_searches",
+    "MultiDocSynthesizer": "lexigraph.retrieval.retrievers.synthesizer",
+    "MultidocRetriever": "lexigraph.retrieval.retrievers.multidoc",
+    "MultihopRetriever": "lexigraph.retrieval.retrievers.multihop",
+    "RecallRetriever": "lexigraph.retrieval.retrievers.recall",
+    "RecallSearch": "lexigraph.retrieval.retrievers.recall_search",
+    "RerankingBeamGraphSearch": "lexigraph.retrieval.retrievers.semantic_searches",
+    "SemanticBeamGraphSearch": "lexigraph.retrieval.retrievers.semantic_searches",
+    "SemanticGuidedRetriever": "lexigraph.retrieval.retrievers.semantic_guided",
+    "StatementCosineSimilaritySearch": "lexigraph.retrieval.retrievers.semantic_searches",
+    "TopicBeamSearch": "lexigraph.retrieval.retrievers.searches",
+    "TraversalBasedRetriever": "lexigraph.retrieval.retrievers.traversal",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
