@@ -17,8 +17,8 @@ from lexigraph.evaluation.quality import Quality, ask, summary
 from lexigraph.model.errors import LexigraphError
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.catalogue import Retriever, make_retriever
-from lexigraph.retrieval.ranking import WEIGHTS
 from lexigraph.retrieval.retrievers import TraversalBasedRetriever
+from lexigraph.retrieval.stages.ranking import WEIGHTS
 from lexigraph.settings import load_settings
 
 ARGS: dict[str, dict[str, Any]] = {

@@ -18,9 +18,9 @@ from lexigraph.model.question import Question
 from lexigraph.model.relations import ChunkRelation, PairObservation
 from lexigraph.model.tenant import DEFAULT_TENANT, Tenant
 from lexigraph.retrieval.hybrid_results import HybridResults
-from lexigraph.retrieval.rerank_guard import FAILURES, RerankGuard
 from lexigraph.retrieval.retrievers import HybridRetriever
-from lexigraph.retrieval.trace import Trace
+from lexigraph.retrieval.stages.rerank_guard import FAILURES, RerankGuard
+from lexigraph.retrieval.stages.trace import Trace
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Stores
 from tests.effective import effective

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lexigraph.retrieval.keywords import model_keywords, question_keywords, subqueries
-from lexigraph.retrieval.trace import Trace
+from lexigraph.retrieval.stages.keywords import model_keywords, question_keywords, subqueries
+from lexigraph.retrieval.stages.trace import Trace
 from tests.models import model
 from tests.standins.llm_server import ScriptedLLMServer, refused, said
 

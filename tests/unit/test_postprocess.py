@@ -11,7 +11,7 @@ import pytest
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.model.graph import Source
 from lexigraph.model.results import ScoredStatement, SearchResult, SearchResults
-from lexigraph.retrieval.postprocess import (
+from lexigraph.retrieval.stages.postprocess import (
     EnrichSourceDetails,
     PostProcessor,
     SentenceReranker,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lexigraph.model.graph import Entity, Link
 from lexigraph.retrieval.args import TraversalArgs
-from lexigraph.retrieval.ranking import (
+from lexigraph.retrieval.stages.ranking import (
     WEIGHTS,
     Candidate,
     Coverage,
@@ -21,7 +21,7 @@ from lexigraph.retrieval.ranking import (
     title_matches,
     title_share,
 )
-from lexigraph.retrieval.text import names
+from lexigraph.retrieval.stages.text import names
 
 QUESTION = "When did the mother of Lothair die?"
 

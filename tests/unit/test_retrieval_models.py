@@ -12,9 +12,6 @@ from lexigraph.model.errors import InvalidInput
 from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import DEFAULT_TENANT
-from lexigraph.retrieval.models import Models
-from lexigraph.retrieval.postprocess import SentenceReranker
-from lexigraph.retrieval.reranking import scored
 from lexigraph.retrieval.retrievers import (
     ChunkBasedSearch,
     RerankingBeamGraphSearch,
@@ -22,7 +19,10 @@ from lexigraph.retrieval.retrievers import (
     StatementCosineSimilaritySearch,
     TraversalBasedRetriever,
 )
-from lexigraph.retrieval.trace import Trace
+from lexigraph.retrieval.stages.models import Models
+from lexigraph.retrieval.stages.postprocess import SentenceReranker
+from lexigraph.retrieval.stages.reranking import scored
+from lexigraph.retrieval.stages.trace import Trace
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Stores
 from tests.laptop import laptop_with

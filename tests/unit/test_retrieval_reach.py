@@ -13,7 +13,7 @@ from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import DEFAULT_TENANT
 from lexigraph.retrieval.catalogue import make_retriever
-from lexigraph.retrieval.statements import leads_on
+from lexigraph.retrieval.stages.statements import leads_on
 from lexigraph.settings import Settings
 from tests.found import texts, titles
 from tests.laptop import laptop, open_laptop

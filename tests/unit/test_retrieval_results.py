@@ -5,7 +5,7 @@ import pytest
 from lexigraph.model.graph import FactRow, Source, StatementRow
 from lexigraph.model.results import ScoredStatement
 from lexigraph.retrieval.args import TraversalArgs
-from lexigraph.retrieval.results import assemble
+from lexigraph.retrieval.stages.results import assemble
 
 Pair = tuple[ScoredStatement, StatementRow]
 

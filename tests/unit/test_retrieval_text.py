@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexigraph.model.normalise import entity_key
-from lexigraph.retrieval.text import StemFinder, longest, names, stem, stems, words
+from lexigraph.retrieval.stages.text import StemFinder, longest, names, stem, stems, words
 
 
 def keys(text: str, **options: bool) -> list[str]:

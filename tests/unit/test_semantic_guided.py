@@ -18,7 +18,6 @@ from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import DEFAULT_TENANT, Tenant
-from lexigraph.retrieval.postprocess import StatementDiversityPostProcessor
 from lexigraph.retrieval.retrievers import (
     KeywordRankingSearch,
     RerankingBeamGraphSearch,
@@ -28,6 +27,7 @@ from lexigraph.retrieval.retrievers import (
 )
 from lexigraph.retrieval.retrievers.semantic_searches import SEMANTIC_SEARCHES, SemanticSearch
 from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.retrieval.stages.postprocess import StatementDiversityPostProcessor
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Stores
 from tests.found import best, texts, titles

@@ -8,7 +8,7 @@ from threading import Barrier
 
 import pytest
 
-from lexigraph.retrieval.text import stem
+from lexigraph.retrieval.stages.text import stem
 
 WORDS = [
     "".join(parts)

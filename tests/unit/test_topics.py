@@ -19,11 +19,11 @@ from lexigraph.model.graph import Source, StatementRow
 from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.anchors import Goal, Likeness
 from lexigraph.retrieval.args import TraversalArgs
-from lexigraph.retrieval.ranking import Coverage
 from lexigraph.retrieval.retrievers import ChunkBasedSearch, EntityBasedSearch, TopicBeamSearch, TraversalBasedRetriever
-from lexigraph.retrieval.topics import (
+from lexigraph.retrieval.stages.anchors import Goal, Likeness
+from lexigraph.retrieval.stages.ranking import Coverage
+from lexigraph.retrieval.stages.topics import (
     BASE,
     NEXT_CHUNK,
     PREVIOUS_CHUNK,

@@ -16,7 +16,7 @@ from lexigraph.answering import citations
 from lexigraph.answering.context import EXTERNAL, ExternalText, external_citation
 from lexigraph.model.normalise import entity_key, without_brackets
 from lexigraph.model.results import Citation, ScoredStatement, SearchResult, SearchResults
-from lexigraph.retrieval.text import STOP_WORDS, stems
+from lexigraph.retrieval.stages.text import STOP_WORDS, stems
 
 _MOST_CANDIDATES = 300
 _ASKS_FOR_A_NAME = re.compile(r"\b(?:who|whom|whose|where|person|place)\b", re.IGNORECASE)

@@ -14,9 +14,9 @@ from lexigraph.model.results import Citation, Notice, SearchResults
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.articles import RetrievalFailed
-from lexigraph.retrieval.chunk_statements import read_on
-from lexigraph.retrieval.results import assemble
 from lexigraph.retrieval.retrievers.synthesizer import MultiDocSynthesizer
+from lexigraph.retrieval.stages.chunk_statements import read_on
+from lexigraph.retrieval.stages.results import assemble
 from lexigraph.storage.protocols import EvidenceRequest
 
 MAX_EXAMPLES = 20

@@ -9,9 +9,9 @@ from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import ScoredStatement
 from lexigraph.retrieval.hybrid_args import HybridArgs, HybridWeights
 from lexigraph.retrieval.hybrid_results import HybridItem
-from lexigraph.retrieval.ranking import Coverage
-from lexigraph.retrieval.rerank_guard import RerankGuard
-from lexigraph.retrieval.trace import Trace
+from lexigraph.retrieval.stages.ranking import Coverage
+from lexigraph.retrieval.stages.rerank_guard import RerankGuard
+from lexigraph.retrieval.stages.trace import Trace
 
 _RERANKED = 60  # the best chunks are reranked
 

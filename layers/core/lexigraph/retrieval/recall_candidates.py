@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.retrieval import recall_strategies as strategies
-from lexigraph.retrieval.models import Models
 from lexigraph.retrieval.patterns import MAX_CHARS, Pattern, compile_pattern, looks_like_pattern
 from lexigraph.retrieval.recall_results import StrategyReport
 from lexigraph.retrieval.recall_strategies import BM25, EDGE_LABELS, REGEX, STRATEGIES, VECTOR, Scores
-from lexigraph.retrieval.trace import BoundStores
+from lexigraph.retrieval.stages.models import Models
+from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import EvidenceRequest, FloatArray, GraphNode, Hit
 
 

@@ -9,8 +9,8 @@ from itertools import zip_longest
 from lexigraph.model.errors import LexigraphError
 from lexigraph.model.graph import StatementRow
 from lexigraph.retrieval.patterns import Pattern
-from lexigraph.retrieval.text import stems
-from lexigraph.retrieval.trace import BoundStores
+from lexigraph.retrieval.stages.text import stems
+from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import FloatArray, GraphNode, Hit, SearchRequest
 
 BM25, VECTOR, EDGE_LABELS, REGEX = STRATEGIES = ("bm25", "vector", "edge_labels", "regex")

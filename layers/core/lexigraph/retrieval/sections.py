@@ -12,9 +12,9 @@ from lexigraph.model.errors import InvalidInput
 from lexigraph.model.graph import Source
 from lexigraph.model.normalise import text_key
 from lexigraph.retrieval.args import check_number
-from lexigraph.retrieval.passages import heading, passage
-from lexigraph.retrieval.reranking import scored
-from lexigraph.retrieval.trace import BoundStores
+from lexigraph.retrieval.stages.passages import heading, passage
+from lexigraph.retrieval.stages.reranking import scored
+from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import Hit, SearchRequest
 
 # W-19: num_docs, max_sections, min_relevance

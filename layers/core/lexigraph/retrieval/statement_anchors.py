@@ -8,11 +8,11 @@ import numpy as np
 
 from lexigraph.model.graph import Entity
 from lexigraph.model.ids import node_id
-from lexigraph.retrieval.anchors import Anchors, AskedEntity, Inquiry, Likeness, overlap
-from lexigraph.retrieval.ranking import Array, Candidate
 from lexigraph.retrieval.semantic_args import SemanticArgs
-from lexigraph.retrieval.text import Name, longest
-from lexigraph.retrieval.trace import BoundStores
+from lexigraph.retrieval.stages.anchors import Anchors, AskedEntity, Inquiry, Likeness, overlap
+from lexigraph.retrieval.stages.ranking import Array, Candidate
+from lexigraph.retrieval.stages.text import Name, longest
+from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import Hit, SearchRequest
 
 _NAMES_PER_KEYWORD = 5

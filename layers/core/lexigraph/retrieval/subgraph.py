@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from lexigraph.model.ids import node_id
 from lexigraph.model.relations import Step
 from lexigraph.retrieval.hybrid_args import HybridArgs, HybridWeights
-from lexigraph.retrieval.text import names
-from lexigraph.retrieval.trace import BoundStores
+from lexigraph.retrieval.stages.text import names
+from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import Hit, RelatedRequest
 
 _REACHED = 100  # chunks of a level that are scored at most

@@ -11,10 +11,10 @@ from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.args import Known, TraversalArgs
-from lexigraph.retrieval.chunk_statements import read_on
-from lexigraph.retrieval.models import Models
-from lexigraph.retrieval.results import assemble
-from lexigraph.retrieval.trace import BoundStores, Trace
+from lexigraph.retrieval.stages.chunk_statements import read_on
+from lexigraph.retrieval.stages.models import Models
+from lexigraph.retrieval.stages.results import assemble
+from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SearchRequest, VectorStore
 

@@ -15,13 +15,13 @@ from lexigraph.retrieval.args import Known
 from lexigraph.retrieval.hybrid_args import HYBRID_WEIGHTS, HybridArgs, HybridWeights
 from lexigraph.retrieval.hybrid_results import HybridItem, HybridResults
 from lexigraph.retrieval.hybrid_statements import context_statements, contexts_with_sources, reranked
-from lexigraph.retrieval.models import Models
 from lexigraph.retrieval.relation_scores import prune, score_contexts
-from lexigraph.retrieval.rerank_guard import RerankGuard
-from lexigraph.retrieval.reranking import reranker_name
-from lexigraph.retrieval.results import assemble
+from lexigraph.retrieval.stages.models import Models
+from lexigraph.retrieval.stages.rerank_guard import RerankGuard
+from lexigraph.retrieval.stages.reranking import reranker_name
+from lexigraph.retrieval.stages.results import assemble
+from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.retrieval.subgraph import Context, Subgraph
-from lexigraph.retrieval.trace import BoundStores, Trace
 from lexigraph.settings import Settings, load_settings
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SearchRequest, VectorStore
 

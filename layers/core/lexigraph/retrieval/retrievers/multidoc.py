@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lexigraph.retrieval.chunk_statements import read_on
-from lexigraph.retrieval.retrievers.statement_retriever import Ranked, StatementRetriever
 from lexigraph.retrieval.sections import (
     MultidocArgs,
     best_sections,
@@ -13,7 +11,9 @@ from lexigraph.retrieval.sections import (
     group_by_article,
     rank_articles,
 )
-from lexigraph.retrieval.trace import BoundStores
+from lexigraph.retrieval.stages.chunk_statements import read_on
+from lexigraph.retrieval.stages.statement_retriever import Ranked, StatementRetriever
+from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import EvidenceRequest
 
 
@@ -26,7 +26,7 @@ class MultidocRetriever(StatementRetriever):
     which also tells where it stands. When the embedding model fails the search goes by words, with a warning. ``args`` are
     those of :meth:`~lexigraph.retrieval.sections.MultidocArgs.of`, except that ``min_relevance`` is 0 unless it or a
     ``preset`` is given, so that the best there is comes back as from any retriever; and those of every
-    :class:`~lexigraph.retrieval.retrievers.statement_retriever.StatementRetriever`.
+    :class:`~lexigraph.retrieval.stages.statement_retriever.StatementRetriever`.
     """
 
     OWN = ("num_docs", "max_sections", "min_relevance", "preset")

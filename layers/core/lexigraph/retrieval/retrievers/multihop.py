@@ -10,11 +10,11 @@ from lexigraph.model.filters import MetadataFilter, MetadataFilters
 from lexigraph.model.multihop import Hop, MultihopResult, MultihopResults, SymbolicEdge
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.chunk_statements import read_on
 from lexigraph.retrieval.hops import Cell, MultihopArgs, Walk
-from lexigraph.retrieval.passages import passage
-from lexigraph.retrieval.retrievers.statement_retriever import Ranked, StatementRetriever
-from lexigraph.retrieval.trace import BoundStores, Trace
+from lexigraph.retrieval.stages.chunk_statements import read_on
+from lexigraph.retrieval.stages.passages import passage
+from lexigraph.retrieval.stages.statement_retriever import Ranked, StatementRetriever
+from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.storage.protocols import EvidenceRequest, Registry, VectorRecord
 
 ROWS = 1_000_000  # row ids that one document of a namespace takes
@@ -31,7 +31,7 @@ class MultihopRetriever(StatementRetriever):
     and one of the graph; then one for the texts (or the statements) of what is shown, and two of the registry for
     :meth:`query`. A failing symbolic step is skipped with a warning; without an embedding the search goes by words and
     symbolic edges. ``args`` are those of :class:`~lexigraph.retrieval.hops.MultihopArgs` and, for :meth:`retrieve`, those of
-    every :class:`~lexigraph.retrieval.retrievers.statement_retriever.StatementRetriever`.
+    every :class:`~lexigraph.retrieval.stages.statement_retriever.StatementRetriever`.
     """
 
     OWN = tuple(f.name for f in fields(MultihopArgs))

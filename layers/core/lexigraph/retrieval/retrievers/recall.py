@@ -7,14 +7,14 @@ from collections.abc import Callable
 from lexigraph.inference.protocols import Embedder
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.models import Models
 from lexigraph.retrieval.recall_args import RecallArgs, recall_query
 from lexigraph.retrieval.recall_candidates import gather
 from lexigraph.retrieval.recall_context import as_results, expand, rank, tiers
 from lexigraph.retrieval.recall_results import RecallResults
 from lexigraph.retrieval.recall_strategies import fuse
 from lexigraph.retrieval.sessions import KEEP, PhaseWeights, hot_nodes, phase_of, session_scores
-from lexigraph.retrieval.trace import BoundStores, Trace
+from lexigraph.retrieval.stages.models import Models
+from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphNode, GraphStore, Registry, Surroundings, VectorStore
 

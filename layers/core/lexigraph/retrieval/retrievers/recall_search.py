@@ -6,8 +6,8 @@ from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import ScoredStatement
 from lexigraph.retrieval.recall_candidates import gather
 from lexigraph.retrieval.recall_strategies import fuse
-from lexigraph.retrieval.retrievers.statement_retriever import Ranked, StatementRetriever
-from lexigraph.retrieval.trace import BoundStores
+from lexigraph.retrieval.stages.statement_retriever import Ranked, StatementRetriever
+from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import EvidenceRequest, GraphNode
 
 _NODES = 50  # best nodes whose statements are taken

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 from lexigraph.inference.protocols import Embedder, LanguageModel
 from lexigraph.model.errors import InvalidInput
 from lexigraph.retrieval.args import Known, TraversalArgs
-from lexigraph.retrieval.reranking import reranker_name
-from lexigraph.retrieval.retrievers.parts import Search, as_searches, known_parameters
+from lexigraph.retrieval.stages.parts import Search, as_searches, known_parameters
+from lexigraph.retrieval.stages.reranking import reranker_name
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 

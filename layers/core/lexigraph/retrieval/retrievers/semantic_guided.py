@@ -9,14 +9,8 @@ from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
 from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.anchors import Goal, Inquiry
 from lexigraph.retrieval.args import Known
 from lexigraph.retrieval.beam import Beam
-from lexigraph.retrieval.keywords import keywords
-from lexigraph.retrieval.models import Models
-from lexigraph.retrieval.postprocess import PostProcessor, as_post_processors, processed
-from lexigraph.retrieval.reranking import reranker_name
-from lexigraph.retrieval.results import assemble
 from lexigraph.retrieval.retrievers.semantic_searches import (
     KeywordRankingSearch,
     RerankingBeamGraphSearch,
@@ -27,9 +21,15 @@ from lexigraph.retrieval.retrievers.semantic_searches import (
     semantic_searches,
 )
 from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.retrieval.stages.anchors import Goal, Inquiry
+from lexigraph.retrieval.stages.keywords import keywords
+from lexigraph.retrieval.stages.models import Models
+from lexigraph.retrieval.stages.postprocess import PostProcessor, as_post_processors, processed
+from lexigraph.retrieval.stages.reranking import reranker_name
+from lexigraph.retrieval.stages.results import assemble
+from lexigraph.retrieval.stages.statements import rank_statements
+from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.retrieval.statement_anchors import StatementAnchors, find_statements
-from lexigraph.retrieval.statements import rank_statements
-from lexigraph.retrieval.trace import BoundStores, Trace
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 
@@ -39,9 +39,9 @@ class SemanticGuidedRetriever:
 
     ``retrievers`` are its searches: types, instances or names of ``StatementCosineSimilaritySearch``,
     ``KeywordRankingSearch`` and a beam, ``SemanticBeamGraphSearch`` (default: these three) or ``RerankingBeamGraphSearch``.
-    ``post_processors`` change the results, one after the other (:mod:`lexigraph.retrieval.postprocess`). ``args`` are those
-    of :class:`~lexigraph.retrieval.semantic_args.SemanticArgs`. ``embedder`` defaults to the one of the settings; without
-    ``llm`` keywords come from the question itself. ``reranker``, a name or a ``Reranker``, takes part in ordering
+    ``post_processors`` change the results, one after the other (:mod:`lexigraph.retrieval.stages.postprocess`). ``args`` are
+    those of :class:`~lexigraph.retrieval.semantic_args.SemanticArgs`. ``embedder`` defaults to the one of the settings;
+    without ``llm`` keywords come from the question itself. ``reranker``, a name or a ``Reranker``, takes part in ordering
     statements. Safe to share between threads. Raise ``InvalidInput`` for parameters that are not allowed.
 
     >>> retriever = SemanticGuidedRetriever(graph_store, vector_store, post_processors=[StatementDiversityPostProcessor()])

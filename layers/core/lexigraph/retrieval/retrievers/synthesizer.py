@@ -12,8 +12,6 @@ from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.args import check_number
 from lexigraph.retrieval.articles import ArticleStore, RetrievalFailed, check_store, embedded
-from lexigraph.retrieval.models import Models
-from lexigraph.retrieval.reranking import reranker_name
 from lexigraph.retrieval.sections import (
     Article,
     MultidocArgs,
@@ -23,7 +21,9 @@ from lexigraph.retrieval.sections import (
     group_by_article,
     rank_articles,
 )
-from lexigraph.retrieval.trace import BoundStores, Trace
+from lexigraph.retrieval.stages.models import Models
+from lexigraph.retrieval.stages.reranking import reranker_name
+from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings
 
 

@@ -9,14 +9,7 @@ from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
 from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.anchors import POOL, Anchors, Goal, Inquiry, find_anchors
 from lexigraph.retrieval.args import Known, TraversalArgs
-from lexigraph.retrieval.expansion import gather
-from lexigraph.retrieval.keywords import keywords, subqueries
-from lexigraph.retrieval.models import Models
-from lexigraph.retrieval.ranking import WEIGHTS, Weights
-from lexigraph.retrieval.reranking import reranker_name
-from lexigraph.retrieval.results import assemble
 from lexigraph.retrieval.retrievers.searches import (
     ChunkBasedSearch,
     EntityBasedSearch,
@@ -25,8 +18,15 @@ from lexigraph.retrieval.retrievers.searches import (
     traversal_parameters,
     traversal_searches,
 )
-from lexigraph.retrieval.statements import rank_statements
-from lexigraph.retrieval.trace import BoundStores, Trace
+from lexigraph.retrieval.stages.anchors import POOL, Anchors, Goal, Inquiry, find_anchors
+from lexigraph.retrieval.stages.expansion import gather
+from lexigraph.retrieval.stages.keywords import keywords, subqueries
+from lexigraph.retrieval.stages.models import Models
+from lexigraph.retrieval.stages.ranking import WEIGHTS, Weights
+from lexigraph.retrieval.stages.reranking import reranker_name
+from lexigraph.retrieval.stages.results import assemble
+from lexigraph.retrieval.stages.statements import rank_statements
+from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from threading import Lock, Thread
 
 from lexigraph.inference.protocols import Reranker
-from lexigraph.retrieval.reranking import scored
-from lexigraph.retrieval.trace import Trace
+from lexigraph.retrieval.stages.reranking import scored
+from lexigraph.retrieval.stages.trace import Trace
 
 FAILURES = 3  # in a row, after which it is left alone
 COOL_DOWN_SECONDS = 60.0

@@ -8,8 +8,8 @@ from lexigraph.inference.protocols import FloatArray
 from lexigraph.model.graph import Entity
 from lexigraph.model.ids import node_id
 from lexigraph.model.normalise import entity_key
-from lexigraph.retrieval.text import Name, longest, names
-from lexigraph.retrieval.trace import BoundStores
+from lexigraph.retrieval.stages.text import Name, longest, names
+from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import Hit, IndexName, SearchRequest
 
 POOL = 50  # chunks looked at by vectors, and as many by BM25, before the best are chosen

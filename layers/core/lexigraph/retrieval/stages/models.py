@@ -6,7 +6,7 @@ from threading import Lock
 from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.protocols import Embedder, FloatArray, Reranker
 from lexigraph.model.errors import ModelUnavailable
-from lexigraph.retrieval.trace import Trace
+from lexigraph.retrieval.stages.trace import Trace
 from lexigraph.settings import Settings, load_settings
 
 

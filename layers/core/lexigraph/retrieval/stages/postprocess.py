@@ -19,10 +19,10 @@ from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailabl
 from lexigraph.model.graph import Source
 from lexigraph.model.results import Notice, ScoredStatement, SearchResult, SearchResults
 from lexigraph.retrieval.args import check_number
-from lexigraph.retrieval.prompts import ENHANCE, ENHANCE_SCHEMA, ENHANCE_SYSTEM
-from lexigraph.retrieval.reranking import reranker_name, scored
-from lexigraph.retrieval.text import stem, words
-from lexigraph.retrieval.trace import Trace
+from lexigraph.retrieval.stages.prompts import ENHANCE, ENHANCE_SCHEMA, ENHANCE_SYSTEM
+from lexigraph.retrieval.stages.reranking import reranker_name, scored
+from lexigraph.retrieval.stages.text import stem, words
+from lexigraph.retrieval.stages.trace import Trace
 from lexigraph.settings import Settings, load_settings
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")

@@ -10,9 +10,9 @@ import numpy as np
 
 from lexigraph.model.graph import ChunkStatements, Entity, Link, Source, StatementRow
 from lexigraph.model.ids import node_id
-from lexigraph.retrieval.anchors import Anchors, spread_over_sources
 from lexigraph.retrieval.args import TraversalArgs
-from lexigraph.retrieval.ranking import (
+from lexigraph.retrieval.stages.anchors import Anchors, spread_over_sources
+from lexigraph.retrieval.stages.ranking import (
     WEIGHTS,
     Array,
     Candidate,
@@ -23,9 +23,9 @@ from lexigraph.retrieval.ranking import (
     title_keys,
     title_matches,
 )
-from lexigraph.retrieval.text import Name, longest, names
-from lexigraph.retrieval.topics import FoundTopic, best_topics, grow
-from lexigraph.retrieval.trace import BoundStores
+from lexigraph.retrieval.stages.text import Name, longest, names
+from lexigraph.retrieval.stages.topics import FoundTopic, best_topics, grow
+from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import EvidenceRequest, Neighbourhood
 
 _MAX_TITLE_CHARS = 200

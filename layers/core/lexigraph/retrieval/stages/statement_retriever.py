@@ -12,10 +12,10 @@ from lexigraph.model.question import Question
 from lexigraph.model.results import ScoredStatement, SearchResults
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.args import Known
-from lexigraph.retrieval.chunk_statements import SHAPING, shape
-from lexigraph.retrieval.models import Models
-from lexigraph.retrieval.results import assemble
-from lexigraph.retrieval.trace import BoundStores, Trace
+from lexigraph.retrieval.stages.chunk_statements import SHAPING, shape
+from lexigraph.retrieval.stages.models import Models
+from lexigraph.retrieval.stages.results import assemble
+from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 

@@ -7,15 +7,15 @@ from typing import Any
 from lexigraph.inference.protocols import LanguageModel, Prompt
 from lexigraph.model.errors import ModelUnavailable
 from lexigraph.model.normalise import entity_key
-from lexigraph.retrieval.prompts import (
+from lexigraph.retrieval.stages.prompts import (
     KEYWORDS_SCHEMA,
     KEYWORDS_SYSTEM,
     QUESTION,
     SUBQUERIES_SCHEMA,
     SUBQUERIES_SYSTEM,
 )
-from lexigraph.retrieval.text import STOP_WORDS
-from lexigraph.retrieval.trace import Trace
+from lexigraph.retrieval.stages.text import STOP_WORDS
+from lexigraph.retrieval.stages.trace import Trace
 
 MIN_COMPLEX_CHARS = 26  # G-28: only questions longer than 25 characters are broken up
 _MAX_KEYWORD_CHARS = 120

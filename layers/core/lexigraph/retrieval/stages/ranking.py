@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from lexigraph.model.graph import Entity, Link
 from lexigraph.model.normalise import entity_key, without_brackets
 from lexigraph.retrieval.args import TraversalArgs
-from lexigraph.retrieval.text import Name, StemFinder, longest, stems
+from lexigraph.retrieval.stages.text import Name, StemFinder, longest, stems
 
 Array = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from lexigraph.inference.protocols import Reranker
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
-from lexigraph.retrieval.trace import Trace
+from lexigraph.retrieval.stages.trace import Trace
 
 
 def reranker_name(given: Any) -> str | None:

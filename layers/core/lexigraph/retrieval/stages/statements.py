@@ -9,10 +9,10 @@ from typing import NamedTuple
 from lexigraph.inference.protocols import Reranker
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import ScoredStatement
-from lexigraph.retrieval.expansion import Expansion
-from lexigraph.retrieval.ranking import Ranked, Weights
-from lexigraph.retrieval.reranking import scored
-from lexigraph.retrieval.trace import Trace
+from lexigraph.retrieval.stages.expansion import Expansion
+from lexigraph.retrieval.stages.ranking import Ranked, Weights
+from lexigraph.retrieval.stages.reranking import scored
+from lexigraph.retrieval.stages.trace import Trace
 
 _READ = 2  # chunks looked at for each result that may be returned
 _RERANKED = 10  # statements of a chunk given to a reranker, those that fit best

@@ -1,0 +1,1 @@
+"""What ways of retrieving are made of: anchors, expansion, ranking, results, and the models they use."""
