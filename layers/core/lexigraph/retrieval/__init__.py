@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lexigraph.retrieval.retrievers.baseline import BaselineRetriever
+    from lexigraph.retrieval.baseline import BaselineRetriever
     from lexigraph.retrieval.retrievers.cached_synthesizer import CachedSynthesizer, ContextCache
     from lexigraph.retrieval.retrievers.hybrid import HybridRetriever
     from lexigraph.retrieval.retrievers.multidoc import MultidocRetriever
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "BaselineRetriever": "lexigraph.retrieval.retrievers.baseline",
+    "BaselineRetriever": "lexigraph.retrieval.baseline",
     "CachedSynthesizer": "lexigraph.retrieval.retrievers.cached_synthesizer",
     "ChunkBasedSearch": "lexigraph.retrieval.retrievers.searches",
     "ContextCache": "lexigraph.retrieval.retrievers.cached_synthesizer",
