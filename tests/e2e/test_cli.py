@@ -28,9 +28,9 @@ from lexigraph.cli.output import one_line, printable, short_path, size
 from lexigraph.cli.progress import Progression, telling
 from lexigraph.ingestion.events import Event
 from lexigraph.model import errors
-from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.catalogue import RetrieverName
 from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.retrieval.traversal.args import TraversalArgs
 from lexigraph.settings import Settings
 from lexigraph.storage.graph.sqlite_schema import VERSION
 from tests.e2e.commandline import Outcome, apart, begin, here

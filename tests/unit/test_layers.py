@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.retrieval.traversal.args import TraversalArgs
 
 PACKAGE = Path(__file__).parents[2] / "layers" / "core" / "lexigraph"
 MAY_IMPORT = {
@@ -72,7 +72,7 @@ def test_nothing_imports_upwards(layer: str) -> None:
     "module",
     [
         "lexigraph",
-        "lexigraph.retrieval.retrievers.traversal",
+        "lexigraph.retrieval.traversal.retriever",
         "lexigraph.answering.query_engine",
         "lexigraph.storage.factory",
         "lexigraph.inference.factory",

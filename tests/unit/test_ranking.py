@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from lexigraph.model.graph import Entity, Link
-from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.stages.ranking import (
     WEIGHTS,
     Candidate,
@@ -22,6 +21,7 @@ from lexigraph.retrieval.stages.ranking import (
     title_share,
 )
 from lexigraph.retrieval.stages.text import names
+from lexigraph.retrieval.traversal.args import TraversalArgs
 
 QUESTION = "When did the mother of Lothair die?"
 

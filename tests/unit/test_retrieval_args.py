@@ -6,7 +6,7 @@ from dataclasses import fields
 import pytest
 
 from lexigraph.model.errors import InvalidInput
-from lexigraph.retrieval.args import TraversalArgs
+from lexigraph.retrieval.traversal.args import TraversalArgs
 
 
 @pytest.mark.requirement("G-17", "G-21", "G-22", "G-23", "G-24", "G-25", "G-26", "G-27", "G-28", "G-29", "G-30", "G-31")

@@ -4,8 +4,8 @@ import pytest
 
 from lexigraph.model.graph import FactRow, Source, StatementRow
 from lexigraph.model.results import ScoredStatement
-from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.stages.results import assemble
+from lexigraph.retrieval.traversal.args import TraversalArgs
 
 Pair = tuple[ScoredStatement, StatementRow]
 

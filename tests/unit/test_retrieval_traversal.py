@@ -17,14 +17,14 @@ from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import DEFAULT_TENANT, Tenant
-from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.retrievers import (
     ChunkBasedSearch,
     EntityBasedSearch,
     TopicBeamSearch,
     TraversalBasedRetriever,
 )
-from lexigraph.retrieval.retrievers.searches import SEARCHES, TraversalSearch
+from lexigraph.retrieval.traversal.args import TraversalArgs
+from lexigraph.retrieval.traversal.searches import SEARCHES, TraversalSearch
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Stores
 from tests.found import best, texts, titles

@@ -19,7 +19,6 @@ from lexigraph.model.graph import Source, StatementRow
 from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.retrievers import ChunkBasedSearch, EntityBasedSearch, TopicBeamSearch, TraversalBasedRetriever
 from lexigraph.retrieval.stages.anchors import Goal, Likeness
 from lexigraph.retrieval.stages.ranking import Coverage
@@ -34,6 +33,7 @@ from lexigraph.retrieval.stages.topics import (
     beside,
     best_topics,
 )
+from lexigraph.retrieval.traversal.args import TraversalArgs
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Hit, Stores
 from tests.laptop import open_laptop

@@ -12,11 +12,11 @@ from lexigraph.model.multidoc import MultidocContext
 from lexigraph.model.question import Question
 from lexigraph.model.results import Citation, Notice, SearchResults
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.articles import RetrievalFailed
 from lexigraph.retrieval.retrievers.synthesizer import MultiDocSynthesizer
 from lexigraph.retrieval.stages.chunk_statements import read_on
 from lexigraph.retrieval.stages.results import assemble
+from lexigraph.retrieval.traversal.args import TraversalArgs
 from lexigraph.storage.protocols import EvidenceRequest
 
 MAX_EXAMPLES = 20

@@ -7,7 +7,7 @@ from fastapi import Request, params
 from fastapi.dependencies.models import Dependant
 
 from lexigraph.model.errors import InvalidInput
-from lexigraph.retrieval.args import check_names
+from lexigraph.retrieval.traversal.args import check_names
 
 _MOST_CHARS = 80  # of a name, in a message
 

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, mod
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lexigraph.api.errors import MAX_DEPTH, ApiError, answer_error, ending
-from lexigraph.retrieval.args import check_names
+from lexigraph.retrieval.traversal.args import check_names
 
 MAX_BODY_BYTES = 1_000_000
 MAX_VALUES = 20_000

@@ -29,9 +29,9 @@ from lexigraph.api.service import Service
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import parse_filter
 from lexigraph.model.question import Question
-from lexigraph.retrieval.args import check_names
 from lexigraph.retrieval.catalogue import RETRIEVERS
 from lexigraph.retrieval.recall_args import recall_query
+from lexigraph.retrieval.traversal.args import check_names
 
 _ABOUT = """Documents as a lexical graph: `query` answers with citations, the search tools return ranked statements with
 their reasons, `hm_recall` finds entities, statements and topics near to what the session was about."""

@@ -17,9 +17,9 @@ from lexigraph.cli.output import print_json, printable
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import Filter, MetadataFilters, parse_expression
 from lexigraph.model.question import Question
-from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.catalogue import RetrieverName, check_parameters
 from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.retrieval.traversal.args import TraversalArgs
 
 if TYPE_CHECKING:
     from lexigraph.answering.query_engine import LexicalGraphQueryEngine

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from lexigraph.retrieval.retrievers.multihop import MultihopRetriever
     from lexigraph.retrieval.retrievers.recall import RecallRetriever
     from lexigraph.retrieval.retrievers.recall_search import RecallSearch
-    from lexigraph.retrieval.retrievers.searches import ChunkBasedSearch, EntityBasedSearch, TopicBeamSearch
     from lexigraph.retrieval.retrievers.semantic_guided import SemanticGuidedRetriever
     from lexigraph.retrieval.retrievers.semantic_searches import (
         KeywordRankingSearch,
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
         StatementCosineSimilaritySearch,
     )
     from lexigraph.retrieval.retrievers.synthesizer import MultiDocSynthesizer
-    from lexigraph.retrieval.retrievers.traversal import TraversalBasedRetriever
+    from lexigraph.retrieval.traversal.retriever import TraversalBasedRetriever
+    from lexigraph.retrieval.traversal.searches import ChunkBasedSearch, EntityBasedSearch, TopicBeamSearch
 
 __all__ = [
     "BaselineRetriever",
@@ -46,9 +46,9 @@ __all__ = [
 _HOME = {
     "BaselineRetriever": "lexigraph.retrieval.baseline",
     "CachedSynthesizer": "lexigraph.retrieval.retrievers.cached_synthesizer",
-    "ChunkBasedSearch": "lexigraph.retrieval.retrievers.searches",
+    "ChunkBasedSearch": "lexigraph.retrieval.traversal.searches",
     "ContextCache": "lexigraph.retrieval.retrievers.cached_synthesizer",
-    "EntityBasedSearch": "lexigraph.retrieval.retrievers.searches",
+    "EntityBasedSearch": "lexigraph.retrieval.traversal.searches",
     "HybridRetriever": "lexigraph.retrieval.retrievers.hybrid",
     "KeywordRankingSearch": "lexigraph.retrieval.retrievers.semantic_searches",
     "MultiDocSynthesizer": "lexigraph.retrieval.retrievers.synthesizer",
@@ -60,8 +60,8 @@ _HOME = {
     "SemanticBeamGraphSearch": "lexigraph.retrieval.retrievers.semantic_searches",
     "SemanticGuidedRetriever": "lexigraph.retrieval.retrievers.semantic_guided",
     "StatementCosineSimilaritySearch": "lexigraph.retrieval.retrievers.semantic_searches",
-    "TopicBeamSearch": "lexigraph.retrieval.retrievers.searches",
-    "TraversalBasedRetriever": "lexigraph.retrieval.retrievers.traversal",
+    "TopicBeamSearch": "lexigraph.retrieval.traversal.searches",
+    "TraversalBasedRetriever": "lexigraph.retrieval.traversal.retriever",
 }
 
 

@@ -10,11 +10,11 @@ from lexigraph.model.errors import InvalidInput
 from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.args import Known, TraversalArgs
 from lexigraph.retrieval.stages.chunk_statements import read_on
 from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.results import assemble
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
+from lexigraph.retrieval.traversal.args import Known, TraversalArgs
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SearchRequest, VectorStore
 
@@ -30,7 +30,7 @@ class BaselineRetriever:
     Results have the shape of every retriever's; the statements of a chunk come in reading order. At most one vector call for
     ``vector`` and ``bm25``, two for ``fused``, and one graph call. When the embedding model fails, ``fused`` goes by BM25
     with a warning, ``vector`` raises ``ModelUnavailable``. ``args`` are ``max_search_results``, ``max_statements_per_topic``
-    and ``include_facts`` of :class:`~lexigraph.retrieval.args.TraversalArgs`, with ``fused`` also ``bm25_weight``.
+    and ``include_facts`` of :class:`~lexigraph.retrieval.traversal.args.TraversalArgs`, with ``fused`` also ``bm25_weight``.
     """
 
     def __init__(

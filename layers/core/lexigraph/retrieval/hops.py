@@ -14,8 +14,8 @@ import numpy as np
 from lexigraph.inference.protocols import FloatArray
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.model.graph import Source
-from lexigraph.retrieval.args import check_names, check_number
 from lexigraph.retrieval.stages.trace import BoundStores
+from lexigraph.retrieval.traversal.args import check_names, check_number
 from lexigraph.storage.protocols import ChunkEdge, ChunkPlace, Hit, SearchRequest
 
 ROLE = "paragraph"  # H-05: the role looked for when none is given

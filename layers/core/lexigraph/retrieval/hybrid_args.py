@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 from lexigraph.model.errors import InvalidInput
-from lexigraph.retrieval.args import NO_RERANKER, RERANKERS, Needs, TraversalArgs, check_names, check_number
+from lexigraph.retrieval.traversal.args import NO_RERANKER, RERANKERS, Needs, TraversalArgs, check_names, check_number
 
 GRAPH_RANKS = ("none", "degree", "pagerank")
 _TRAVERSAL = TraversalArgs()  # what both kinds of search know has one default

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.question import MAX_CHARS
-from lexigraph.retrieval.args import check_number
+from lexigraph.retrieval.traversal.args import check_number
 
 MAX_SESSION_CHARS = 128
 

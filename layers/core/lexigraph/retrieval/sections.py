@@ -11,10 +11,10 @@ from lexigraph.inference.protocols import FloatArray, Reranker
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.graph import Source
 from lexigraph.model.normalise import text_key
-from lexigraph.retrieval.args import check_number
 from lexigraph.retrieval.stages.passages import heading, passage
 from lexigraph.retrieval.stages.reranking import scored
 from lexigraph.retrieval.stages.trace import BoundStores
+from lexigraph.retrieval.traversal.args import check_number
 from lexigraph.storage.protocols import Hit, SearchRequest
 
 # W-19: num_docs, max_sections, min_relevance

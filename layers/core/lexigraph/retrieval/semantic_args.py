@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
-from lexigraph.retrieval.args import Needs, TraversalArgs, check_names, check_number
+from lexigraph.retrieval.traversal.args import Needs, TraversalArgs, check_names, check_number
 
 _TRAVERSAL = TraversalArgs()  # what both kinds of search know has one default
 _LINKS = ("link_seeds", "max_links_per_entity", "max_link_df")

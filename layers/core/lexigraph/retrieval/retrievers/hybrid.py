@@ -11,7 +11,6 @@ from lexigraph.inference.protocols import Embedder, FloatArray, Reranker
 from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.args import Known
 from lexigraph.retrieval.hybrid_args import HYBRID_WEIGHTS, HybridArgs, HybridWeights
 from lexigraph.retrieval.hybrid_results import HybridItem, HybridResults
 from lexigraph.retrieval.hybrid_statements import context_statements, contexts_with_sources, reranked
@@ -22,6 +21,7 @@ from lexigraph.retrieval.stages.reranking import reranker_name
 from lexigraph.retrieval.stages.results import assemble
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.retrieval.subgraph import Context, Subgraph
+from lexigraph.retrieval.traversal.args import Known
 from lexigraph.settings import Settings, load_settings
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SearchRequest, VectorStore
 

@@ -9,7 +9,6 @@ from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
 from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.args import Known
 from lexigraph.retrieval.beam import Beam
 from lexigraph.retrieval.retrievers.semantic_searches import (
     KeywordRankingSearch,
@@ -30,6 +29,7 @@ from lexigraph.retrieval.stages.results import assemble
 from lexigraph.retrieval.stages.statements import rank_statements
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.retrieval.statement_anchors import StatementAnchors, find_statements
+from lexigraph.retrieval.traversal.args import Known
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 

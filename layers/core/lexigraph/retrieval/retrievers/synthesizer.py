@@ -10,7 +10,6 @@ from lexigraph.model.filters import Filter, parse_filter
 from lexigraph.model.multidoc import MultidocContext
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.args import check_number
 from lexigraph.retrieval.articles import ArticleStore, RetrievalFailed, check_store, embedded
 from lexigraph.retrieval.sections import (
     Article,
@@ -24,6 +23,7 @@ from lexigraph.retrieval.sections import (
 from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.reranking import reranker_name
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
+from lexigraph.retrieval.traversal.args import check_number
 from lexigraph.settings import Settings
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import ScoredStatement
-from lexigraph.retrieval.args import TraversalArgs
+from lexigraph.retrieval.traversal.args import TraversalArgs
 
 SHAPING = ("max_search_results", "max_statements_per_topic", "include_facts")  # parameters of results made of chunks
 _READ_ON = 0.98  # a statement counts a little less than the one before it in its chunk

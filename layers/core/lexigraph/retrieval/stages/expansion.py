@@ -10,7 +10,6 @@ import numpy as np
 
 from lexigraph.model.graph import ChunkStatements, Entity, Link, Source, StatementRow
 from lexigraph.model.ids import node_id
-from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.stages.anchors import Anchors, spread_over_sources
 from lexigraph.retrieval.stages.ranking import (
     WEIGHTS,
@@ -26,6 +25,7 @@ from lexigraph.retrieval.stages.ranking import (
 from lexigraph.retrieval.stages.text import Name, longest, names
 from lexigraph.retrieval.stages.topics import FoundTopic, best_topics, grow
 from lexigraph.retrieval.stages.trace import BoundStores
+from lexigraph.retrieval.traversal.args import TraversalArgs
 from lexigraph.storage.protocols import EvidenceRequest, Neighbourhood
 
 _MAX_TITLE_CHARS = 200

@@ -11,7 +11,7 @@ from lexigraph.model.errors import InvalidInput
 from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.args import Known
+from lexigraph.retrieval.traversal.args import Known
 
 
 class Search:

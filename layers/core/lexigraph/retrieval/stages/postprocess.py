@@ -18,11 +18,11 @@ from lexigraph.inference.protocols import LanguageModel, Prompt, Reranker
 from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailable, in_general
 from lexigraph.model.graph import Source
 from lexigraph.model.results import Notice, ScoredStatement, SearchResult, SearchResults
-from lexigraph.retrieval.args import check_number
 from lexigraph.retrieval.stages.prompts import ENHANCE, ENHANCE_SCHEMA, ENHANCE_SYSTEM
 from lexigraph.retrieval.stages.reranking import reranker_name, scored
 from lexigraph.retrieval.stages.text import stem, words
 from lexigraph.retrieval.stages.trace import Trace
+from lexigraph.retrieval.traversal.args import check_number
 from lexigraph.settings import Settings, load_settings
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from lexigraph.model.graph import Entity, Link
 from lexigraph.model.normalise import entity_key, without_brackets
-from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.stages.text import Name, StemFinder, longest, stems
+from lexigraph.retrieval.traversal.args import TraversalArgs
 
 Array = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import ScoredStatement, SearchResult
-from lexigraph.retrieval.args import TraversalArgs
+from lexigraph.retrieval.traversal.args import TraversalArgs
 
 
 def assemble(ranked: Iterable[tuple[ScoredStatement, StatementRow]], args: TraversalArgs) -> tuple[SearchResult, ...]:

@@ -11,11 +11,11 @@ from lexigraph.model.graph import StatementRow
 from lexigraph.model.question import Question
 from lexigraph.model.results import ScoredStatement, SearchResults
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.args import Known
 from lexigraph.retrieval.stages.chunk_statements import SHAPING, shape
 from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.results import assemble
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
+from lexigraph.retrieval.traversal.args import Known
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 
@@ -26,7 +26,7 @@ class StatementRetriever(ABC):
     """Finds statements for a question in two stores. ``embedder`` defaults to the one of the ``settings``.
 
     ``args`` are those in ``OWN`` and what shapes every retriever's results: ``max_search_results``,
-    ``max_statements_per_topic`` and ``include_facts`` of :class:`~lexigraph.retrieval.args.TraversalArgs`. Raise
+    ``max_statements_per_topic`` and ``include_facts`` of :class:`~lexigraph.retrieval.traversal.args.TraversalArgs`. Raise
     ``InvalidInput`` for one that is unknown or out of range. Safe to share between threads.
     """
 

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lexigraph.model.graph import StatementRow
-from lexigraph.retrieval.args import TraversalArgs
 from lexigraph.retrieval.stages.anchors import Likeness
 from lexigraph.retrieval.stages.ranking import Coverage
+from lexigraph.retrieval.traversal.args import TraversalArgs
 
 # How much of a topic's score a step keeps at best. A topic of the same chunk is nearest; a text goes on forwards rather
 # than backwards; an entity in common says least, and less the more topics have it.

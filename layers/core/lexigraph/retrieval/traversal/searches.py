@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 from lexigraph.inference.protocols import Embedder, LanguageModel
 from lexigraph.model.errors import InvalidInput
-from lexigraph.retrieval.args import Known, TraversalArgs
 from lexigraph.retrieval.stages.parts import Search, as_searches, known_parameters
 from lexigraph.retrieval.stages.reranking import reranker_name
+from lexigraph.retrieval.traversal.args import Known, TraversalArgs
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 
@@ -19,8 +19,8 @@ class TraversalSearch(Search):
     """A way to find where to start. Give its type or an instance in ``retrievers`` of ``TraversalBasedRetriever``.
 
     Inside a composite an instance's own arguments replace those of the composite: the ``OWN`` ones, and ``weight``. Used
-    alone, with stores, it takes every parameter of :class:`~lexigraph.retrieval.args.TraversalArgs` that has an effect on
-    it, ``reranker`` by name or as a ``Reranker``.
+    alone, with stores, it takes every parameter of :class:`~lexigraph.retrieval.traversal.args.TraversalArgs` that has an
+    effect on it, ``reranker`` by name or as a ``Reranker``.
     """
 
     RETRIEVER = "TraversalBasedRetriever"

@@ -9,15 +9,6 @@ from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
 from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.args import Known, TraversalArgs
-from lexigraph.retrieval.retrievers.searches import (
-    ChunkBasedSearch,
-    EntityBasedSearch,
-    TopicBeamSearch,
-    TraversalSearch,
-    traversal_parameters,
-    traversal_searches,
-)
 from lexigraph.retrieval.stages.anchors import POOL, Anchors, Goal, Inquiry, find_anchors
 from lexigraph.retrieval.stages.expansion import gather
 from lexigraph.retrieval.stages.keywords import keywords, subqueries
@@ -27,6 +18,15 @@ from lexigraph.retrieval.stages.reranking import reranker_name
 from lexigraph.retrieval.stages.results import assemble
 from lexigraph.retrieval.stages.statements import rank_statements
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
+from lexigraph.retrieval.traversal.args import Known, TraversalArgs
+from lexigraph.retrieval.traversal.searches import (
+    ChunkBasedSearch,
+    EntityBasedSearch,
+    TopicBeamSearch,
+    TraversalSearch,
+    traversal_parameters,
+    traversal_searches,
+)
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 
@@ -36,9 +36,9 @@ class TraversalBasedRetriever:
 
     ``retrievers`` are the searches to start from: types, instances or names of ``ChunkBasedSearch`` and
     ``EntityBasedSearch`` (default both), and ``TopicBeamSearch``. ``args`` are those of
-    :class:`~lexigraph.retrieval.args.TraversalArgs`. ``embedder`` defaults to the one of the settings; without ``llm``
-    keywords come from the question itself. ``reranker`` is a name or a ``Reranker``, ``weights`` are the constants of the
-    ranking. Safe to share between threads. Raise ``InvalidInput`` for parameters that are not allowed.
+    :class:`~lexigraph.retrieval.traversal.args.TraversalArgs`. ``embedder`` defaults to the one of the settings; without
+    ``llm`` keywords come from the question itself. ``reranker`` is a name or a ``Reranker``, ``weights`` are the constants
+    of the ranking. Safe to share between threads. Raise ``InvalidInput`` for parameters that are not allowed.
 
     >>> retriever = TraversalBasedRetriever(graph_store, vector_store, max_search_results=10)
     >>> retriever.retrieve(Tenant("default"), Question.of("Which query languages does Neptune support?"))

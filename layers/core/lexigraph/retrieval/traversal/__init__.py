@@ -1,0 +1,1 @@
+"""Traversal: from chunks and entities over the links between documents (G-06)."""
