@@ -29,7 +29,7 @@ from lexigraph.cli.progress import Progression, telling
 from lexigraph.ingestion.events import Event
 from lexigraph.model import errors
 from lexigraph.retrieval.catalogue import RetrieverName
-from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.retrieval.semantic.args import SemanticArgs
 from lexigraph.retrieval.traversal.args import TraversalArgs
 from lexigraph.settings import Settings
 from lexigraph.storage.graph.sqlite_schema import VERSION

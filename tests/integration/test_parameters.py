@@ -19,7 +19,7 @@ from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import DEFAULT_TENANT, Tenant
 from lexigraph.retrieval.catalogue import RETRIEVERS, make_retriever, parameters
 from lexigraph.retrieval.retrievers import RerankingBeamGraphSearch, SemanticGuidedRetriever, TraversalBasedRetriever
-from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.retrieval.semantic.args import SemanticArgs
 from lexigraph.retrieval.traversal.args import TraversalArgs
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Stores

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.retrieval.semantic.args import SemanticArgs
 from lexigraph.retrieval.traversal.args import TraversalArgs
 
 PACKAGE = Path(__file__).parents[2] / "layers" / "core" / "lexigraph"

@@ -25,8 +25,8 @@ from lexigraph.retrieval.retrievers import (
     SemanticGuidedRetriever,
     StatementCosineSimilaritySearch,
 )
-from lexigraph.retrieval.retrievers.semantic_searches import SEMANTIC_SEARCHES, SemanticSearch
-from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.retrieval.semantic.args import SemanticArgs
+from lexigraph.retrieval.semantic.searches import SEMANTIC_SEARCHES, SemanticSearch
 from lexigraph.retrieval.stages.postprocess import StatementDiversityPostProcessor
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Stores

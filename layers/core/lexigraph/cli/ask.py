@@ -18,7 +18,7 @@ from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import Filter, MetadataFilters, parse_expression
 from lexigraph.model.question import Question
 from lexigraph.retrieval.catalogue import RetrieverName, check_parameters
-from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.retrieval.semantic.args import SemanticArgs
 from lexigraph.retrieval.traversal.args import TraversalArgs
 
 if TYPE_CHECKING:

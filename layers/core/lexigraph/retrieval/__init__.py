@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from lexigraph.retrieval.retrievers.multihop import MultihopRetriever
     from lexigraph.retrieval.retrievers.recall import RecallRetriever
     from lexigraph.retrieval.retrievers.recall_search import RecallSearch
-    from lexigraph.retrieval.retrievers.semantic_guided import SemanticGuidedRetriever
-    from lexigraph.retrieval.retrievers.semantic_searches import (
+    from lexigraph.retrieval.retrievers.synthesizer import MultiDocSynthesizer
+    from lexigraph.retrieval.semantic.retriever import SemanticGuidedRetriever
+    from lexigraph.retrieval.semantic.searches import (
         KeywordRankingSearch,
         RerankingBeamGraphSearch,
         SemanticBeamGraphSearch,
         StatementCosineSimilaritySearch,
     )
-    from lexigraph.retrieval.retrievers.synthesizer import MultiDocSynthesizer
     from lexigraph.retrieval.traversal.retriever import TraversalBasedRetriever
     from lexigraph.retrieval.traversal.searches import ChunkBasedSearch, EntityBasedSearch, TopicBeamSearch
 
@@ -50,16 +50,16 @@ _HOME = {
     "ContextCache": "lexigraph.retrieval.retrievers.cached_synthesizer",
     "EntityBasedSearch": "lexigraph.retrieval.traversal.searches",
     "HybridRetriever": "lexigraph.retrieval.retrievers.hybrid",
-    "KeywordRankingSearch": "lexigraph.retrieval.retrievers.semantic_searches",
+    "KeywordRankingSearch": "lexigraph.retrieval.semantic.searches",
     "MultiDocSynthesizer": "lexigraph.retrieval.retrievers.synthesizer",
     "MultidocRetriever": "lexigraph.retrieval.retrievers.multidoc",
     "MultihopRetriever": "lexigraph.retrieval.retrievers.multihop",
     "RecallRetriever": "lexigraph.retrieval.retrievers.recall",
     "RecallSearch": "lexigraph.retrieval.retrievers.recall_search",
-    "RerankingBeamGraphSearch": "lexigraph.retrieval.retrievers.semantic_searches",
-    "SemanticBeamGraphSearch": "lexigraph.retrieval.retrievers.semantic_searches",
-    "SemanticGuidedRetriever": "lexigraph.retrieval.retrievers.semantic_guided",
-    "StatementCosineSimilaritySearch": "lexigraph.retrieval.retrievers.semantic_searches",
+    "RerankingBeamGraphSearch": "lexigraph.retrieval.semantic.searches",
+    "SemanticBeamGraphSearch": "lexigraph.retrieval.semantic.searches",
+    "SemanticGuidedRetriever": "lexigraph.retrieval.semantic.retriever",
+    "StatementCosineSimilaritySearch": "lexigraph.retrieval.semantic.searches",
     "TopicBeamSearch": "lexigraph.retrieval.traversal.searches",
     "TraversalBasedRetriever": "lexigraph.retrieval.traversal.retriever",
 }

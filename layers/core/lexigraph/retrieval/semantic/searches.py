@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
 from lexigraph.model.errors import InvalidInput
-from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.retrieval.semantic.args import SemanticArgs
 from lexigraph.retrieval.stages.parts import Search, as_searches, known_parameters
 from lexigraph.retrieval.stages.reranking import reranker_name
 from lexigraph.retrieval.traversal.args import Known, check_names

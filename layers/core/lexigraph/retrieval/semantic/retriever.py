@@ -9,8 +9,9 @@ from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
 from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.beam import Beam
-from lexigraph.retrieval.retrievers.semantic_searches import (
+from lexigraph.retrieval.semantic.args import SemanticArgs
+from lexigraph.retrieval.semantic.beam import Beam
+from lexigraph.retrieval.semantic.searches import (
     KeywordRankingSearch,
     RerankingBeamGraphSearch,
     SemanticBeamGraphSearch,
@@ -19,7 +20,7 @@ from lexigraph.retrieval.retrievers.semantic_searches import (
     semantic_parameters,
     semantic_searches,
 )
-from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.retrieval.semantic.statement_anchors import StatementAnchors, find_statements
 from lexigraph.retrieval.stages.anchors import Goal, Inquiry
 from lexigraph.retrieval.stages.keywords import keywords
 from lexigraph.retrieval.stages.models import Models
@@ -28,7 +29,6 @@ from lexigraph.retrieval.stages.reranking import reranker_name
 from lexigraph.retrieval.stages.results import assemble
 from lexigraph.retrieval.stages.statements import rank_statements
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
-from lexigraph.retrieval.statement_anchors import StatementAnchors, find_statements
 from lexigraph.retrieval.traversal.args import Known
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
@@ -40,7 +40,7 @@ class SemanticGuidedRetriever:
     ``retrievers`` are its searches: types, instances or names of ``StatementCosineSimilaritySearch``,
     ``KeywordRankingSearch`` and a beam, ``SemanticBeamGraphSearch`` (default: these three) or ``RerankingBeamGraphSearch``.
     ``post_processors`` change the results, one after the other (:mod:`lexigraph.retrieval.stages.postprocess`). ``args`` are
-    those of :class:`~lexigraph.retrieval.semantic_args.SemanticArgs`. ``embedder`` defaults to the one of the settings;
+    those of :class:`~lexigraph.retrieval.semantic.args.SemanticArgs`. ``embedder`` defaults to the one of the settings;
     without ``llm`` keywords come from the question itself. ``reranker``, a name or a ``Reranker``, takes part in ordering
     statements. Safe to share between threads. Raise ``InvalidInput`` for parameters that are not allowed.
 

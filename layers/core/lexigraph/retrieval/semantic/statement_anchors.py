@@ -8,7 +8,7 @@ import numpy as np
 
 from lexigraph.model.graph import Entity
 from lexigraph.model.ids import node_id
-from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.retrieval.semantic.args import SemanticArgs
 from lexigraph.retrieval.stages.anchors import Anchors, AskedEntity, Inquiry, Likeness, overlap
 from lexigraph.retrieval.stages.ranking import Array, Candidate
 from lexigraph.retrieval.stages.text import Name, longest

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from lexigraph.inference.protocols import Reranker
 from lexigraph.model.graph import ChunkStatements, Entity, Link
-from lexigraph.retrieval.semantic_args import SemanticArgs
+from lexigraph.retrieval.semantic.args import SemanticArgs
+from lexigraph.retrieval.semantic.statement_anchors import StatementAnchors, StatementLikeness
 from lexigraph.retrieval.stages.expansion import Expansion
 from lexigraph.retrieval.stages.ranking import Candidate
 from lexigraph.retrieval.stages.reranking import scored
 from lexigraph.retrieval.stages.trace import BoundStores
-from lexigraph.retrieval.statement_anchors import StatementAnchors, StatementLikeness
 from lexigraph.storage.protocols import EvidenceRequest, Neighbourhood, SearchRequest
 
 FETCHED = 2  # depths whose neighbourhood is fetched
