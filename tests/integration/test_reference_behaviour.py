@@ -16,7 +16,7 @@ from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.document import ChunkText
 from lexigraph.model.errors import ModelUnavailable
 from lexigraph.model.extraction import Extraction
-from lexigraph.retrieval.hybrid_args import HybridArgs
+from lexigraph.retrieval.hybrid.args import HybridArgs
 from lexigraph.settings import Settings
 from tests.integration.test_api_ingest import events
 from tests.laptop import open_laptop, write_pages

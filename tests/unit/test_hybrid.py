@@ -17,7 +17,7 @@ from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.question import Question
 from lexigraph.model.relations import ChunkRelation, PairObservation
 from lexigraph.model.tenant import DEFAULT_TENANT, Tenant
-from lexigraph.retrieval.hybrid_results import HybridResults
+from lexigraph.retrieval.hybrid.results import HybridResults
 from lexigraph.retrieval.retrievers import HybridRetriever
 from lexigraph.retrieval.stages.rerank_guard import FAILURES, RerankGuard
 from lexigraph.retrieval.stages.trace import Trace

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.relations import RELATION_TYPES, Step, count_together
-from lexigraph.retrieval.hybrid_args import HYBRID_WEIGHTS, RELATION_WEIGHTS, HybridArgs
-from lexigraph.retrieval.hybrid_results import HybridItem, HybridResults
-from lexigraph.retrieval.relation_scores import centrality, path_score, prune, relation_bonus, score_contexts
-from lexigraph.retrieval.subgraph import Context
+from lexigraph.retrieval.hybrid.args import HYBRID_WEIGHTS, RELATION_WEIGHTS, HybridArgs
+from lexigraph.retrieval.hybrid.relation_scores import centrality, path_score, prune, relation_bonus, score_contexts
+from lexigraph.retrieval.hybrid.results import HybridItem, HybridResults
+from lexigraph.retrieval.hybrid.subgraph import Context
 
 W = HYBRID_WEIGHTS
 PLAIN = HybridArgs(bm25_weight=0.0, path_weight=0.0, relation_bonus=False)

@@ -10,7 +10,7 @@ from lexigraph.api.service import Service
 from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.results import Citation
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.hybrid_results import HybridItem, HybridResults
+from lexigraph.retrieval.hybrid.results import HybridItem, HybridResults
 from lexigraph.storage.protocols import EvidenceRequest
 
 _MOST_ENTITIES = 50

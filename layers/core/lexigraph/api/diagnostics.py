@@ -20,7 +20,7 @@ from lexigraph.api.service import Service
 from lexigraph.model.errors import InvalidInput, ModelUnavailable, StoreUnavailable
 from lexigraph.model.relations import RelationCounts
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.hybrid_args import RELATION_WEIGHTS, HybridArgs
+from lexigraph.retrieval.hybrid.args import RELATION_WEIGHTS, HybridArgs
 
 _RELATIONS = "lexigraph.ingestion.relations"  # where relations are found, and logged
 T = TypeVar("T")

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lexigraph.retrieval.baseline import BaselineRetriever
+    from lexigraph.retrieval.hybrid.retriever import HybridRetriever
     from lexigraph.retrieval.retrievers.cached_synthesizer import CachedSynthesizer, ContextCache
-    from lexigraph.retrieval.retrievers.hybrid import HybridRetriever
     from lexigraph.retrieval.retrievers.multidoc import MultidocRetriever
     from lexigraph.retrieval.retrievers.multihop import MultihopRetriever
     from lexigraph.retrieval.retrievers.recall import RecallRetriever
@@ -49,7 +49,7 @@ _HOME = {
     "ChunkBasedSearch": "lexigraph.retrieval.traversal.searches",
     "ContextCache": "lexigraph.retrieval.retrievers.cached_synthesizer",
     "EntityBasedSearch": "lexigraph.retrieval.traversal.searches",
-    "HybridRetriever": "lexigraph.retrieval.retrievers.hybrid",
+    "HybridRetriever": "lexigraph.retrieval.hybrid.retriever",
     "KeywordRankingSearch": "lexigraph.retrieval.semantic.searches",
     "MultiDocSynthesizer": "lexigraph.retrieval.retrievers.synthesizer",
     "MultidocRetriever": "lexigraph.retrieval.retrievers.multidoc",

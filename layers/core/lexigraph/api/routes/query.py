@@ -15,7 +15,7 @@ from lexigraph.api.openapi import errors, events
 from lexigraph.api.schemas.query import PreviewReply, PreviewRequest, QueryReply, QueryRequest
 from lexigraph.api.service import TheService
 from lexigraph.inference.line import Line, asking_over
-from lexigraph.retrieval.hybrid_results import HybridResults
+from lexigraph.retrieval.hybrid.results import HybridResults
 
 router = APIRouter(tags=["query"])
 _EVENTS = (

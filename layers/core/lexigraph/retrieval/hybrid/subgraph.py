@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from lexigraph.model.ids import node_id
 from lexigraph.model.relations import Step
-from lexigraph.retrieval.hybrid_args import HybridArgs, HybridWeights
+from lexigraph.retrieval.hybrid.args import HybridArgs, HybridWeights
 from lexigraph.retrieval.stages.text import names
 from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import Hit, RelatedRequest

@@ -11,16 +11,16 @@ from lexigraph.inference.protocols import Embedder, FloatArray, Reranker
 from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.hybrid_args import HYBRID_WEIGHTS, HybridArgs, HybridWeights
-from lexigraph.retrieval.hybrid_results import HybridItem, HybridResults
-from lexigraph.retrieval.hybrid_statements import context_statements, contexts_with_sources, reranked
-from lexigraph.retrieval.relation_scores import prune, score_contexts
+from lexigraph.retrieval.hybrid.args import HYBRID_WEIGHTS, HybridArgs, HybridWeights
+from lexigraph.retrieval.hybrid.relation_scores import prune, score_contexts
+from lexigraph.retrieval.hybrid.results import HybridItem, HybridResults
+from lexigraph.retrieval.hybrid.statements import context_statements, contexts_with_sources, reranked
+from lexigraph.retrieval.hybrid.subgraph import Context, Subgraph
 from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.rerank_guard import RerankGuard
 from lexigraph.retrieval.stages.reranking import reranker_name
 from lexigraph.retrieval.stages.results import assemble
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
-from lexigraph.retrieval.subgraph import Context, Subgraph
 from lexigraph.retrieval.traversal.args import Known
 from lexigraph.settings import Settings, load_settings
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SearchRequest, VectorStore
@@ -33,7 +33,7 @@ class HybridRetriever:
     """Ranks chunks by their likeness to the question and by how the graph leads to them, within 2 vector and 3 graph calls.
 
     ``retrieve`` gives statements like every retriever, and ``items``: the chunks with each part of their scores. ``args``
-    are those of :class:`~lexigraph.retrieval.hybrid_args.HybridArgs`; ``entity_min_length`` and ``cooccur_min_count``
+    are those of :class:`~lexigraph.retrieval.hybrid.args.HybridArgs`; ``entity_min_length`` and ``cooccur_min_count``
     default to the settings. ``embedder`` defaults to the one of the settings, ``reranker`` is a name or a ``Reranker``,
     ``weights`` are the constants of the scores. Safe to share between threads. Raise ``InvalidInput`` for parameters that
     are not allowed.

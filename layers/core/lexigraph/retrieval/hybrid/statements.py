@@ -7,8 +7,8 @@ from dataclasses import replace
 from lexigraph.inference.protocols import Reranker
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import ScoredStatement
-from lexigraph.retrieval.hybrid_args import HybridArgs, HybridWeights
-from lexigraph.retrieval.hybrid_results import HybridItem
+from lexigraph.retrieval.hybrid.args import HybridArgs, HybridWeights
+from lexigraph.retrieval.hybrid.results import HybridItem
 from lexigraph.retrieval.stages.ranking import Coverage
 from lexigraph.retrieval.stages.rerank_guard import RerankGuard
 from lexigraph.retrieval.stages.trace import Trace

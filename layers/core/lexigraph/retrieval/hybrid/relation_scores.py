@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from lexigraph.model.relations import Step
-from lexigraph.retrieval.hybrid_args import HybridArgs, HybridWeights
-from lexigraph.retrieval.hybrid_results import HybridItem
-from lexigraph.retrieval.subgraph import Context
+from lexigraph.retrieval.hybrid.args import HybridArgs, HybridWeights
+from lexigraph.retrieval.hybrid.results import HybridItem
+from lexigraph.retrieval.hybrid.subgraph import Context
 
 _DAMPING = 0.85
 _ROUNDS = 30

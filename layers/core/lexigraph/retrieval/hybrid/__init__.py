@@ -1,0 +1,1 @@
+"""Hybrid: vectors, BM25 and relations between chunks, with scores that explain themselves (E)."""
