@@ -20,7 +20,7 @@ from lexigraph.model.multihop import MultihopResults
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import DEFAULT_TENANT, Tenant
 from lexigraph.retrieval.catalogue import make_retriever
-from lexigraph.retrieval.hops import MultihopArgs, finite
+from lexigraph.retrieval.multihop.hops import MultihopArgs, finite
 from lexigraph.retrieval.retrievers import MultihopRetriever
 from lexigraph.storage.protocols import Stores
 from tests.laptop import laptop, open_laptop, write_pages
@@ -320,7 +320,7 @@ def test_a_failing_symbolic_step_is_skipped_logged_counted_and_told(
         connection.execute("DROP TABLE topic_in")  # what symbolic edges need, and places do not
     connection.close()
 
-    with caplog.at_level(logging.WARNING, "lexigraph.retrieval.hops"):
+    with caplog.at_level(logging.WARNING, "lexigraph.retrieval.multihop.hops"):
         after = ask(stores, top_k_per_hop=2, final_top_k=100)
 
     assert {r.row_id for r in after.final_results} == {r.row_id for r in before.final_results}

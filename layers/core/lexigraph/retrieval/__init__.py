@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lexigraph.retrieval.baseline import BaselineRetriever
     from lexigraph.retrieval.hybrid.retriever import HybridRetriever
+    from lexigraph.retrieval.multihop.retriever import MultihopRetriever
     from lexigraph.retrieval.retrievers.cached_synthesizer import CachedSynthesizer, ContextCache
     from lexigraph.retrieval.retrievers.multidoc import MultidocRetriever
-    from lexigraph.retrieval.retrievers.multihop import MultihopRetriever
     from lexigraph.retrieval.retrievers.recall import RecallRetriever
     from lexigraph.retrieval.retrievers.recall_search import RecallSearch
     from lexigraph.retrieval.retrievers.synthesizer import MultiDocSynthesizer
@@ -53,7 +53,7 @@ _HOME = {
     "KeywordRankingSearch": "lexigraph.retrieval.semantic.searches",
     "MultiDocSynthesizer": "lexigraph.retrieval.retrievers.synthesizer",
     "MultidocRetriever": "lexigraph.retrieval.retrievers.multidoc",
-    "MultihopRetriever": "lexigraph.retrieval.retrievers.multihop",
+    "MultihopRetriever": "lexigraph.retrieval.multihop.retriever",
     "RecallRetriever": "lexigraph.retrieval.retrievers.recall",
     "RecallSearch": "lexigraph.retrieval.retrievers.recall_search",
     "RerankingBeamGraphSearch": "lexigraph.retrieval.semantic.searches",

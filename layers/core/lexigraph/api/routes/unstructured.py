@@ -12,7 +12,7 @@ from lexigraph.api.schemas.multihop import MultihopReply, MultihopRequest
 from lexigraph.api.service import TheService
 from lexigraph.api.uploads import Upload, Wait, begin_upload, check_taken, new_namespace
 from lexigraph.model.question import Question
-from lexigraph.retrieval.retrievers.multihop import MultihopRetriever
+from lexigraph.retrieval.multihop.retriever import MultihopRetriever
 from lexigraph.storage.protocols import JobRecord
 
 router = APIRouter(tags=["unstructured"])

@@ -10,7 +10,7 @@ from lexigraph.model.filters import MetadataFilter, MetadataFilters
 from lexigraph.model.multihop import Hop, MultihopResult, MultihopResults, SymbolicEdge
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.hops import Cell, MultihopArgs, Walk
+from lexigraph.retrieval.multihop.hops import Cell, MultihopArgs, Walk
 from lexigraph.retrieval.stages.chunk_statements import read_on
 from lexigraph.retrieval.stages.passages import passage
 from lexigraph.retrieval.stages.statement_retriever import Ranked, StatementRetriever
@@ -30,8 +30,8 @@ class MultihopRetriever(StatementRetriever):
     :meth:`query` gives chunks with row ids, :meth:`retrieve` their statements. Calls at most: a hop one of the vector store
     and one of the graph; then one for the texts (or the statements) of what is shown, and two of the registry for
     :meth:`query`. A failing symbolic step is skipped with a warning; without an embedding the search goes by words and
-    symbolic edges. ``args`` are those of :class:`~lexigraph.retrieval.hops.MultihopArgs` and, for :meth:`retrieve`, those of
-    every :class:`~lexigraph.retrieval.stages.statement_retriever.StatementRetriever`.
+    symbolic edges. ``args`` are those of :class:`~lexigraph.retrieval.multihop.hops.MultihopArgs` and, for :meth:`retrieve`,
+    those of every :class:`~lexigraph.retrieval.stages.statement_retriever.StatementRetriever`.
     """
 
     OWN = tuple(f.name for f in fields(MultihopArgs))
