@@ -31,7 +31,7 @@ from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval import retrievers
 from lexigraph.retrieval.catalogue import make_retriever
-from lexigraph.retrieval.sessions import KEEP
+from lexigraph.retrieval.recall.sessions import KEEP
 from lexigraph.settings import EmbeddingModel, Settings
 from lexigraph.storage.factory import (
     CacheFactory,

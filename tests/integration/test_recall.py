@@ -19,9 +19,9 @@ from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import DEFAULT_TENANT, Tenant
 from lexigraph.retrieval.catalogue import make_retriever
-from lexigraph.retrieval.recall_results import RecallNode, RecallResults
+from lexigraph.retrieval.recall.results import RecallNode, RecallResults
+from lexigraph.retrieval.recall.sessions import HALF_LIFE, KEEP, PhaseWeights, Weights
 from lexigraph.retrieval.retrievers import RecallRetriever
-from lexigraph.retrieval.sessions import HALF_LIFE, KEEP, PhaseWeights, Weights
 from lexigraph.settings import EmbeddingModel
 from lexigraph.storage.factory import VectorStoreFactory
 from lexigraph.storage.protocols import Stores

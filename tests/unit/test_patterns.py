@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexigraph.model.errors import InvalidInput
-from lexigraph.retrieval.patterns import MAX_CHARS, compile_pattern, looks_like_pattern
+from lexigraph.retrieval.recall.patterns import MAX_CHARS, compile_pattern, looks_like_pattern
 
 WORDS = {
     "JWT": ("jwt",),

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexigraph.model.errors import InvalidInput
-from lexigraph.retrieval.sessions import (
+from lexigraph.retrieval.recall.sessions import (
     HALF_LIFE,
     HOT,
     KEEP,

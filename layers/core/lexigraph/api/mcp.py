@@ -30,7 +30,7 @@ from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import parse_filter
 from lexigraph.model.question import Question
 from lexigraph.retrieval.catalogue import RETRIEVERS
-from lexigraph.retrieval.recall_args import recall_query
+from lexigraph.retrieval.recall.args import recall_query
 from lexigraph.retrieval.traversal.args import check_names
 
 _ABOUT = """Documents as a lexical graph: `query` answers with citations, the search tools return ranked statements with

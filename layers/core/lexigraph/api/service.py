@@ -24,7 +24,7 @@ from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.relations import RelationCounts
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.catalogue import Retriever, make_retriever
-from lexigraph.retrieval.retrievers.recall import RecallRetriever
+from lexigraph.retrieval.recall.retriever import RecallRetriever
 from lexigraph.settings import Settings
 from lexigraph.storage.factory import open_stores
 from lexigraph.storage.protocols import Freshness, Stores

@@ -15,8 +15,8 @@ from lexigraph.cli.invocation import current
 from lexigraph.cli.output import one_line, print_json
 from lexigraph.model.question import MAX_CHARS, Question
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.recall_args import RecallArgs, recall_query
-from lexigraph.retrieval.recall_results import RecallNode, RecallResults
+from lexigraph.retrieval.recall.args import RecallArgs, recall_query
+from lexigraph.retrieval.recall.results import RecallNode, RecallResults
 
 _DEFAULT = RecallArgs()
 _SHOWN = 160

@@ -7,10 +7,10 @@ if TYPE_CHECKING:
     from lexigraph.retrieval.baseline import BaselineRetriever
     from lexigraph.retrieval.hybrid.retriever import HybridRetriever
     from lexigraph.retrieval.multihop.retriever import MultihopRetriever
+    from lexigraph.retrieval.recall.retriever import RecallRetriever
+    from lexigraph.retrieval.recall.search import RecallSearch
     from lexigraph.retrieval.retrievers.cached_synthesizer import CachedSynthesizer, ContextCache
     from lexigraph.retrieval.retrievers.multidoc import MultidocRetriever
-    from lexigraph.retrieval.retrievers.recall import RecallRetriever
-    from lexigraph.retrieval.retrievers.recall_search import RecallSearch
     from lexigraph.retrieval.retrievers.synthesizer import MultiDocSynthesizer
     from lexigraph.retrieval.semantic.retriever import SemanticGuidedRetriever
     from lexigraph.retrieval.semantic.searches import (
@@ -54,8 +54,8 @@ _HOME = {
     "MultiDocSynthesizer": "lexigraph.retrieval.retrievers.synthesizer",
     "MultidocRetriever": "lexigraph.retrieval.retrievers.multidoc",
     "MultihopRetriever": "lexigraph.retrieval.multihop.retriever",
-    "RecallRetriever": "lexigraph.retrieval.retrievers.recall",
-    "RecallSearch": "lexigraph.retrieval.retrievers.recall_search",
+    "RecallRetriever": "lexigraph.retrieval.recall.retriever",
+    "RecallSearch": "lexigraph.retrieval.recall.search",
     "RerankingBeamGraphSearch": "lexigraph.retrieval.semantic.searches",
     "SemanticBeamGraphSearch": "lexigraph.retrieval.semantic.searches",
     "SemanticGuidedRetriever": "lexigraph.retrieval.semantic.retriever",

@@ -9,7 +9,7 @@ from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.recall import RecallReply, RecallRequest
 from lexigraph.api.service import TheService
 from lexigraph.model.question import Question
-from lexigraph.retrieval.recall_args import recall_query
+from lexigraph.retrieval.recall.args import recall_query
 
 router = APIRouter(prefix="/api/v1/memory", tags=["recall"])
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from lexigraph.model.results import Notice
-from lexigraph.retrieval.sessions import Weights
+from lexigraph.retrieval.recall.sessions import Weights
 from lexigraph.storage.protocols import GraphNode, Surroundings
 
 _NAME = 80  # characters of a statement that serve as its name

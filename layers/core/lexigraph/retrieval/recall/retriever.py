@@ -7,12 +7,12 @@ from collections.abc import Callable
 from lexigraph.inference.protocols import Embedder
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.recall_args import RecallArgs, recall_query
-from lexigraph.retrieval.recall_candidates import gather
-from lexigraph.retrieval.recall_context import as_results, expand, rank, tiers
-from lexigraph.retrieval.recall_results import RecallResults
-from lexigraph.retrieval.recall_strategies import fuse
-from lexigraph.retrieval.sessions import KEEP, PhaseWeights, hot_nodes, phase_of, session_scores
+from lexigraph.retrieval.recall.args import RecallArgs, recall_query
+from lexigraph.retrieval.recall.candidates import gather
+from lexigraph.retrieval.recall.context import as_results, expand, rank, tiers
+from lexigraph.retrieval.recall.results import RecallResults
+from lexigraph.retrieval.recall.sessions import KEEP, PhaseWeights, hot_nodes, phase_of, session_scores
+from lexigraph.retrieval.recall.strategies import fuse
 from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings

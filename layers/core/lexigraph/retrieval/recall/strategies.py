@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from lexigraph.model.errors import LexigraphError
 from lexigraph.model.graph import StatementRow
-from lexigraph.retrieval.patterns import Pattern
+from lexigraph.retrieval.recall.patterns import Pattern
 from lexigraph.retrieval.stages.text import stems
 from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import FloatArray, GraphNode, Hit, SearchRequest

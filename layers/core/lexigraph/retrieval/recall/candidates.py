@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
-from lexigraph.retrieval import recall_strategies as strategies
-from lexigraph.retrieval.patterns import MAX_CHARS, Pattern, compile_pattern, looks_like_pattern
-from lexigraph.retrieval.recall_results import StrategyReport
-from lexigraph.retrieval.recall_strategies import BM25, EDGE_LABELS, REGEX, STRATEGIES, VECTOR, Scores
+from lexigraph.retrieval.recall import strategies
+from lexigraph.retrieval.recall.patterns import MAX_CHARS, Pattern, compile_pattern, looks_like_pattern
+from lexigraph.retrieval.recall.results import StrategyReport
+from lexigraph.retrieval.recall.strategies import BM25, EDGE_LABELS, REGEX, STRATEGIES, VECTOR, Scores
 from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import EvidenceRequest, FloatArray, GraphNode, Hit

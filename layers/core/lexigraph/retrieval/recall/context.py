@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from lexigraph.retrieval.recall_results import RecallEdge, RecallNode, described
-from lexigraph.retrieval.recall_strategies import STRATEGIES, Scores
-from lexigraph.retrieval.sessions import Weights, topical_score
+from lexigraph.retrieval.recall.results import RecallEdge, RecallNode, described
+from lexigraph.retrieval.recall.sessions import Weights, topical_score
+from lexigraph.retrieval.recall.strategies import STRATEGIES, Scores
 from lexigraph.storage.protocols import GraphEdge, GraphNode, Surroundings
 
 EXPANDED = 5  # best nodes whose surroundings are added (M-16)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import ScoredStatement
-from lexigraph.retrieval.recall_candidates import gather
-from lexigraph.retrieval.recall_strategies import fuse
+from lexigraph.retrieval.recall.candidates import gather
+from lexigraph.retrieval.recall.strategies import fuse
 from lexigraph.retrieval.stages.statement_retriever import Ranked, StatementRetriever
 from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import EvidenceRequest, GraphNode

@@ -1,0 +1,1 @@
+"""Recall: four strategies at once, and what a session has seen (M)."""
