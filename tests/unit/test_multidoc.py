@@ -17,8 +17,8 @@ from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import DEFAULT_TENANT
 from lexigraph.retrieval.catalogue import make_retriever
+from lexigraph.retrieval.multidoc.sections import PRESETS, extract_facts, sentences
 from lexigraph.retrieval.retrievers import CachedSynthesizer, ContextCache, MultiDocSynthesizer
-from lexigraph.retrieval.sections import PRESETS, extract_facts, sentences
 from lexigraph.storage.protocols import Stores
 from tests.laptop import laptop, open_laptop
 from tests.models import WordEmbedder

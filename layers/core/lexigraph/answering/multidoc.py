@@ -12,8 +12,8 @@ from lexigraph.model.multidoc import MultidocContext
 from lexigraph.model.question import Question
 from lexigraph.model.results import Citation, Notice, SearchResults
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.articles import RetrievalFailed
-from lexigraph.retrieval.retrievers.synthesizer import MultiDocSynthesizer
+from lexigraph.retrieval.multidoc.articles import RetrievalFailed
+from lexigraph.retrieval.multidoc.synthesizer import MultiDocSynthesizer
 from lexigraph.retrieval.stages.chunk_statements import read_on
 from lexigraph.retrieval.stages.results import assemble
 from lexigraph.retrieval.traversal.args import TraversalArgs

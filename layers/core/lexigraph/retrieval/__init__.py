@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lexigraph.retrieval.baseline import BaselineRetriever
     from lexigraph.retrieval.hybrid.retriever import HybridRetriever
+    from lexigraph.retrieval.multidoc.cached_synthesizer import CachedSynthesizer, ContextCache
+    from lexigraph.retrieval.multidoc.retriever import MultidocRetriever
+    from lexigraph.retrieval.multidoc.synthesizer import MultiDocSynthesizer
     from lexigraph.retrieval.multihop.retriever import MultihopRetriever
     from lexigraph.retrieval.recall.retriever import RecallRetriever
     from lexigraph.retrieval.recall.search import RecallSearch
-    from lexigraph.retrieval.retrievers.cached_synthesizer import CachedSynthesizer, ContextCache
-    from lexigraph.retrieval.retrievers.multidoc import MultidocRetriever
-    from lexigraph.retrieval.retrievers.synthesizer import MultiDocSynthesizer
     from lexigraph.retrieval.semantic.retriever import SemanticGuidedRetriever
     from lexigraph.retrieval.semantic.searches import (
         KeywordRankingSearch,
@@ -45,14 +45,14 @@ __all__ = [
 
 _HOME = {
     "BaselineRetriever": "lexigraph.retrieval.baseline",
-    "CachedSynthesizer": "lexigraph.retrieval.retrievers.cached_synthesizer",
+    "CachedSynthesizer": "lexigraph.retrieval.multidoc.cached_synthesizer",
     "ChunkBasedSearch": "lexigraph.retrieval.traversal.searches",
-    "ContextCache": "lexigraph.retrieval.retrievers.cached_synthesizer",
+    "ContextCache": "lexigraph.retrieval.multidoc.cached_synthesizer",
     "EntityBasedSearch": "lexigraph.retrieval.traversal.searches",
     "HybridRetriever": "lexigraph.retrieval.hybrid.retriever",
     "KeywordRankingSearch": "lexigraph.retrieval.semantic.searches",
-    "MultiDocSynthesizer": "lexigraph.retrieval.retrievers.synthesizer",
-    "MultidocRetriever": "lexigraph.retrieval.retrievers.multidoc",
+    "MultiDocSynthesizer": "lexigraph.retrieval.multidoc.synthesizer",
+    "MultidocRetriever": "lexigraph.retrieval.multidoc.retriever",
     "MultihopRetriever": "lexigraph.retrieval.multihop.retriever",
     "RecallRetriever": "lexigraph.retrieval.recall.retriever",
     "RecallSearch": "lexigraph.retrieval.recall.search",

@@ -9,7 +9,7 @@ from lexigraph.api.auth import Reader
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.multidoc import MultidocReply, MultidocRequest
 from lexigraph.api.service import TheService
-from lexigraph.retrieval.retrievers.synthesizer import MultiDocSynthesizer
+from lexigraph.retrieval.multidoc.synthesizer import MultiDocSynthesizer
 
 router = APIRouter(prefix="/query", tags=["query"])
 

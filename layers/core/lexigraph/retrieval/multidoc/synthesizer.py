@@ -10,8 +10,8 @@ from lexigraph.model.filters import Filter, parse_filter
 from lexigraph.model.multidoc import MultidocContext
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.articles import ArticleStore, RetrievalFailed, check_store, embedded
-from lexigraph.retrieval.sections import (
+from lexigraph.retrieval.multidoc.articles import ArticleStore, RetrievalFailed, check_store, embedded
+from lexigraph.retrieval.multidoc.sections import (
     Article,
     MultidocArgs,
     Section,
@@ -32,9 +32,9 @@ class MultiDocSynthesizer:
 
     ``num_docs`` articles (1 to 10, default 5) of ``max_sections`` sections (1 to 10, default 3), each with a relevance,
     (1 + cosine) / 2, of at least ``min_relevance`` (0 to 1, default 0.7); ``preset`` gives other defaults
-    (:data:`~lexigraph.retrieval.sections.PRESETS`). Facts have ``min_fact_chars`` (0 to 1,000, default 9) characters.
-    ``reranker`` (``tfidf``, ``bedrock``, ``model``, or an object) puts the articles in its own order before they are cut.
-    ``tenant`` and ``filters`` say what may be read. One vector call, one graph call, one registry call a question.
+    (:data:`~lexigraph.retrieval.multidoc.sections.PRESETS`). Facts have ``min_fact_chars`` (0 to 1,000, default 9)
+    characters. ``reranker`` (``tfidf``, ``bedrock``, ``model``, or an object) puts the articles in its own order before they
+    are cut. ``tenant`` and ``filters`` say what may be read. One vector call, one graph call, one registry call a question.
     Raise ``ValueError`` (``InvalidInput``) for a value out of range, ``TypeError`` for a store that is none.
     """
 

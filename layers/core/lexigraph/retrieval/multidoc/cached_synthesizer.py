@@ -9,8 +9,8 @@ from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.model.multidoc import MultidocContext
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.articles import RetrievalFailed
-from lexigraph.retrieval.retrievers.synthesizer import MultiDocSynthesizer
+from lexigraph.retrieval.multidoc.articles import RetrievalFailed
+from lexigraph.retrieval.multidoc.synthesizer import MultiDocSynthesizer
 
 Key = tuple[Any, ...]  # the tenant first
 

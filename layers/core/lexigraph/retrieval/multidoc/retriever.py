@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lexigraph.retrieval.sections import (
+from lexigraph.retrieval.multidoc.sections import (
     MultidocArgs,
     best_sections,
     distinct_titles,
@@ -21,11 +21,11 @@ class MultidocRetriever(StatementRetriever):
     """Finds sections by one search, ranks articles by the sum of their sections' relevance (1 + cosine) / 2, and returns the
     statements of the best ``max_sections`` sections of the best ``num_docs`` articles (W-07).
 
-    :class:`~lexigraph.retrieval.retrievers.synthesizer.MultiDocSynthesizer` returns the same sections as such; here one
+    :class:`~lexigraph.retrieval.multidoc.synthesizer.MultiDocSynthesizer` returns the same sections as such; here one
     that states nothing does not count. One vector call and one graph call: the statements of every section found are read,
     which also tells where it stands. When the embedding model fails the search goes by words, with a warning. ``args`` are
-    those of :meth:`~lexigraph.retrieval.sections.MultidocArgs.of`, except that ``min_relevance`` is 0 unless it or a
-    ``preset`` is given, so that the best there is comes back as from any retriever; and those of every
+    those of :meth:`~lexigraph.retrieval.multidoc.sections.MultidocArgs.of`, except that ``min_relevance`` is 0 unless it or
+    a ``preset`` is given, so that the best there is comes back as from any retriever; and those of every
     :class:`~lexigraph.retrieval.stages.statement_retriever.StatementRetriever`.
     """
 

@@ -1,0 +1,1 @@
+"""Several documents: sections grouped by article, and a synthesis of them (W)."""
