@@ -10,9 +10,9 @@ import pytest
 
 from lexigraph.model.errors import Conflict, NotFound
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.embedded import APPLICATION_ID
 from lexigraph.storage.protocols import ApiKey, Freshness, Registry, Session
-from lexigraph.storage.registry.sqlite import SqliteRegistry
+from lexigraph.storage.sqlite.database import APPLICATION_ID
+from lexigraph.storage.sqlite.registry import SqliteRegistry
 from tests.contract.test_registry import record
 
 A, B = Tenant("a"), Tenant("b")

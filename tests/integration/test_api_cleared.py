@@ -13,7 +13,7 @@ from lexigraph.inference.protocols import FloatArray
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Freshness
-from lexigraph.storage.registry.sqlite import SqliteRegistry
+from lexigraph.storage.sqlite.registry import SqliteRegistry
 from tests.laptop import laptop, open_laptop, write_pages
 from tests.models import WordEmbedder
 from tests.server import Api, LaptopService, serving

@@ -12,7 +12,7 @@ from lexigraph.ingestion.workflow import Inbox
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import Registry
 from lexigraph.storage.registry.dynamodb import DynamoDBRegistry
-from lexigraph.storage.registry.sqlite import SqliteRegistry
+from lexigraph.storage.sqlite.registry import SqliteRegistry
 from tests.server import Api, laptop_api
 from tests.standins.aws_server import ENVIRONMENT, REGION, AwsServer
 

@@ -22,7 +22,7 @@ from lexigraph.model.errors import InvalidInput
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Claim, DocumentRecord
-from lexigraph.storage.registry.sqlite import SqliteRegistry
+from lexigraph.storage.sqlite.registry import SqliteRegistry
 from tests.functions import EVENTS, KEY, Deployed, deployed, event, inbox, invoke, message
 from tests.laptop import content
 from tests.models import SentenceExtractor

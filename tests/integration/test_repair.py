@@ -15,8 +15,8 @@ from lexigraph.ingestion.steps import Steps
 from lexigraph.model.graph import Source
 from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.cache.sqlite import SqliteContentCache
 from lexigraph.storage.protocols import SourceVersion, VectorRecord
+from lexigraph.storage.sqlite.cache import SqliteContentCache
 from tests.laptop import content, laptop, open_laptop
 from tests.stepping import begun, drive, steps_over
 from tests.worlds import said, version

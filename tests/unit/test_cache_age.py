@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.cache.sqlite import SqliteContentCache
+from lexigraph.storage.sqlite.cache import SqliteContentCache
 
 A, B = Tenant("a"), Tenant("b")
 KIND = "embedding:minilm-384"

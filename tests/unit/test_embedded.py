@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
-from lexigraph.storage.embedded import APPLICATION_ID, Database, embedded_folder, embedded_path
+from lexigraph.storage.sqlite.database import APPLICATION_ID, Database, embedded_folder, embedded_path
 from tests.disks import files_of_at_most, ordinary_user
 
 SCHEMA = """
@@ -27,7 +27,7 @@ OPEN = f"""
 import os, signal, sys, time
 signal.alarm(120)  # who waits for a word of ours waits no longer
 from pathlib import Path
-from lexigraph.storage.embedded import Database
+from lexigraph.storage.sqlite.database import Database
 database = Database(Path(sys.argv[1]), {SCHEMA!r})
 """
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lexigraph.model.errors import StoreUnavailable
-from lexigraph.storage.embedded import Database
+from lexigraph.storage.sqlite.database import Database
 
 SCHEMA = "CREATE TABLE words (word TEXT);"
 SECONDS = 30.0

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.registry.sqlite import SqliteRegistry
+from lexigraph.storage.sqlite.registry import SqliteRegistry
 
 A = Tenant("a")
 OPEN = """
 import os, signal, sys, time
 signal.alarm(120)  # who waits for a word of ours waits no longer
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.registry.sqlite import SqliteRegistry
+from lexigraph.storage.sqlite.registry import SqliteRegistry
 registry, A = SqliteRegistry(sys.argv[1]), Tenant("a")
 """
 

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lexigraph.model.filters import Filter, MetadataFilter, MetadataFilters, parse_expression
-from lexigraph.storage.sqlite_filters import filter_sql, filterable_json
+from lexigraph.storage.sqlite.filters import filter_sql, filterable_json
 
 # few keys and values, so that conditions often meet what is there
 KEYS = st.sampled_from(

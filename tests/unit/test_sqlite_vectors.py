@@ -15,8 +15,8 @@ import pytest
 from lexigraph.model.filters import parse_expression
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.embedded import Database
 from lexigraph.storage.protocols import Hit, IndexName, SearchRequest, VectorRecord
+from lexigraph.storage.sqlite.database import Database
 from lexigraph.storage.vector import partitions
 from lexigraph.storage.vector.sidecar import Moved, Sidecars
 from lexigraph.storage.vector.sqlite import SqliteVectorStore

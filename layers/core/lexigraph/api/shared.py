@@ -17,7 +17,7 @@ from lexigraph.api.auth import take_token
 from lexigraph.api.caches import Key
 from lexigraph.inference.protocols import FloatArray
 from lexigraph.model.errors import StoreUnavailable
-from lexigraph.storage.embedded import Database
+from lexigraph.storage.sqlite.database import Database
 
 T = TypeVar("T")
 

@@ -44,7 +44,7 @@ def stats(context: typer.Context, json_: Annotated[bool, typer.Option("--json", 
 
 def on_disk(settings: Settings) -> dict[str, int]:
     """Return bytes by store of those in local folders; write-ahead logs and other companions of a file count with it."""
-    from lexigraph.storage.embedded import embedded_folder
+    from lexigraph.storage.sqlite.database import embedded_folder
 
     sizes: dict[str, int] = {}
     for store, connection in settings.connections.items():

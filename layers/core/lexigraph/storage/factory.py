@@ -23,11 +23,11 @@ DOCUMENT_STORES = {
     "s3": "lexigraph.storage.documents.s3:S3DocumentStore",
 }
 REGISTRIES = {
-    "sqlite": "lexigraph.storage.registry.sqlite:SqliteRegistry",
+    "sqlite": "lexigraph.storage.sqlite.registry:SqliteRegistry",
     "dynamodb": "lexigraph.storage.registry.dynamodb:DynamoDBRegistry",
 }
 CACHES = {
-    "sqlite": "lexigraph.storage.cache.sqlite:SqliteContentCache",
+    "sqlite": "lexigraph.storage.sqlite.cache:SqliteContentCache",
     "dynamodb": "lexigraph.storage.cache.dynamodb:DynamoDBContentCache",
     "none": "lexigraph.storage.cache:NoCache",
 }

@@ -18,7 +18,7 @@ from lexigraph.api.uploads import file_name
 from lexigraph.ingestion.jobs import file_type, files_inside
 from lexigraph.ingestion.load import FileItem
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.embedded import translated
+from lexigraph.storage.sqlite.database import translated
 
 router = APIRouter(tags=["ingest"])
 _SHARE = 0.9  # of the deadline

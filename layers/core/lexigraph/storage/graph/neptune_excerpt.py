@@ -17,7 +17,6 @@ from typing import Any
 
 from lexigraph.model.filters import Filter, MetadataFilter
 from lexigraph.model.graph import Source
-from lexigraph.storage.embedded import marks
 from lexigraph.storage.graph.neptune_client import NeptuneClient
 from lexigraph.storage.graph.neptune_filters import filter_condition
 from lexigraph.storage.graph.neptune_schema import LIVE, synonyms_owner
@@ -25,7 +24,8 @@ from lexigraph.storage.graph.sqlite_read import HUB
 from lexigraph.storage.graph.sqlite_rows import store_statements
 from lexigraph.storage.graph.sqlite_schema import SCHEMA, SYNONYMS
 from lexigraph.storage.graph.sqlite_write import raw
-from lexigraph.storage.sqlite_filters import filterable_json
+from lexigraph.storage.sqlite.database import marks
+from lexigraph.storage.sqlite.filters import filterable_json
 
 TENANT = 1  # the key of the one tenant; entities that are only named belong to none
 _NOBODY = 0

@@ -7,7 +7,6 @@ from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Placement, Source, StatementRow
 from lexigraph.model.relations import PairObservation, RelationCounts, Step
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.embedded import Database, embedded_path
 from lexigraph.storage.graph import (
     sqlite_adjacent,
     sqlite_derive,
@@ -35,6 +34,7 @@ from lexigraph.storage.protocols import (
     SourceVersion,
     Surroundings,
 )
+from lexigraph.storage.sqlite.database import Database, embedded_path
 
 
 class SqliteGraphStore:

@@ -14,7 +14,7 @@ from math import log, log1p
 
 import numpy as np
 
-from lexigraph.storage.sqlite_filters import Sql
+from lexigraph.storage.sqlite.filters import Sql
 from lexigraph.storage.vector.partitions import Partition
 from lexigraph.storage.vector.recent import Recent, Scored
 

@@ -16,7 +16,7 @@ from lexigraph.model.errors import InvalidInput, Misconfigured
 from lexigraph.model.graph import Metadata, Source
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import VECTOR_INDEXES, Hit, IndexName, SearchRequest, VectorRecord
-from lexigraph.storage.sqlite_filters import filterable_json
+from lexigraph.storage.sqlite.filters import filterable_json
 from lexigraph.storage.vector.checks import INDEXES, check_embedding, check_index, check_record, check_vector
 from lexigraph.storage.vector.opensearch_connection import Collection, Json, Search, parse_place
 from lexigraph.storage.vector.opensearch_documents import Documents, Found

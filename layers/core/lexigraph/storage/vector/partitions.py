@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from lexigraph.storage.embedded import in_batches, marks
 from lexigraph.storage.protocols import IndexName, VectorRecord
+from lexigraph.storage.sqlite.database import in_batches, marks
 
 SCHEMA = """
 CREATE TABLE partitions (

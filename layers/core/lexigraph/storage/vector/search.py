@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexigraph.model.filters import Filter
-from lexigraph.storage.embedded import in_batches, marks
 from lexigraph.storage.protocols import FloatArray, Hit, IndexName, SearchRequest
-from lexigraph.storage.sqlite_filters import Sql, filter_sql
+from lexigraph.storage.sqlite.database import in_batches, marks
+from lexigraph.storage.sqlite.filters import Sql, filter_sql
 from lexigraph.storage.vector.fulltext import score_words
 from lexigraph.storage.vector.partitions import Partition
 from lexigraph.storage.vector.recent import Recent

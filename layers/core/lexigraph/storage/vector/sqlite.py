@@ -13,9 +13,9 @@ import numpy as np
 from lexigraph.model.errors import Misconfigured
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.embedded import Database, embedded_path, in_batches, marks
 from lexigraph.storage.protocols import VECTOR_INDEXES, FloatArray, Hit, IndexName, SearchRequest, VectorRecord
-from lexigraph.storage.sqlite_filters import filterable_json
+from lexigraph.storage.sqlite.database import Database, embedded_path, in_batches, marks
+from lexigraph.storage.sqlite.filters import filterable_json
 from lexigraph.storage.vector import partitions
 from lexigraph.storage.vector.checks import INDEXES, check_embedding, check_index, check_record, check_vector
 from lexigraph.storage.vector.partitions import Partition

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from lexigraph.model.errors import Conflict, NotFound
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.embedded import Database
 from lexigraph.storage.protocols import ApiKey, Claim, Freshness, Session, seen_at
+from lexigraph.storage.sqlite.database import Database
 
 TABLES = """
 CREATE TABLE keys (

@@ -14,10 +14,8 @@ from typing import Any, get_args
 
 from lexigraph.model.errors import InvalidInput, NotFound, StoreUnavailable
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.embedded import Database, embedded_path
 from lexigraph.storage.protocols import DocumentRecord, DocumentState, JobEvent, JobRecord, JobStatus, LateWriter
-from lexigraph.storage.registry.holders import Holder
-from lexigraph.storage.registry.sqlite_access import (
+from lexigraph.storage.sqlite.access import (
     CLAIMS,
     CLEARED,
     TABLES,
@@ -27,6 +25,8 @@ from lexigraph.storage.registry.sqlite_access import (
     add_tables,
     bump,
 )
+from lexigraph.storage.sqlite.database import Database, embedded_path
+from lexigraph.storage.sqlite.holders import Holder
 
 VERSION = 4
 

@@ -10,7 +10,7 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 
-from lexigraph.storage.embedded import lock_now
+from lexigraph.storage.sqlite.database import lock_now
 
 
 class Holder:

@@ -1,0 +1,1 @@
+"""The embedded back end: graph, vectors, registry and cache in SQLite files of one folder."""
