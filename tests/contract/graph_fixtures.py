@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from lexigraph.storage.graph.neptune import NeptuneGraphStore
-from lexigraph.storage.graph.sqlite import SqliteGraphStore
 from lexigraph.storage.protocols import GraphStore
+from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
 from tests.standins.neptune import NeptuneStandIn
 
 # Tests that write hundreds of statements or a dozen documents, where every step is several requests over HTTP

@@ -32,7 +32,7 @@ from lexigraph.retrieval.catalogue import RetrieverName
 from lexigraph.retrieval.semantic.args import SemanticArgs
 from lexigraph.retrieval.traversal.args import TraversalArgs
 from lexigraph.settings import Settings
-from lexigraph.storage.graph.sqlite_schema import VERSION
+from lexigraph.storage.sqlite.graph.schema import VERSION
 from tests.e2e.commandline import Outcome, apart, begin, here
 from tests.standins.llm_server import ScriptedLLMServer
 from tests.waiting import eventually

@@ -23,10 +23,10 @@ from lexigraph.model.errors import Conflict, StoreUnavailable
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
-from lexigraph.storage.graph.sqlite import SqliteGraphStore
 from lexigraph.storage.protocols import Stores
 from lexigraph.storage.registry.dynamodb import DynamoDBRegistry
 from lexigraph.storage.sqlite.cache import SqliteContentCache
+from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
 from tests.contract.registry_fixtures import aws, aws_server  # noqa: F401  fixtures
 from tests.laptop import content, laptop, open_laptop
 from tests.standins.aws_server import AwsServer

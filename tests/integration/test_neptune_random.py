@@ -11,8 +11,8 @@ import pytest
 from lexigraph.model.relations import ChunkRelation, PairObservation
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.graph.neptune import NeptuneGraphStore
-from lexigraph.storage.graph.sqlite import SqliteGraphStore
 from lexigraph.storage.protocols import GraphStore, SourceVersion
+from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
 from tests.standins.neptune import NeptuneStandIn
 from tests.worlds import Said, said, settle, show, take_out, version
 

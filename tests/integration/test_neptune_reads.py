@@ -12,8 +12,8 @@ from lexigraph.model.ids import entity_id
 from lexigraph.model.relations import ChunkRelation, PairObservation
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.graph.neptune import NeptuneGraphStore
-from lexigraph.storage.graph.sqlite import SqliteGraphStore
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, RelatedRequest, SourceVersion
+from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
 from tests.standins.neptune import NeptuneStandIn
 from tests.worlds import said, show, take_out, version
 

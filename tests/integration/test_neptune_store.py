@@ -15,8 +15,8 @@ from lexigraph.model.relations import ChunkRelation, PairObservation
 from lexigraph.model.tenant import DEFAULT_TENANT, Tenant
 from lexigraph.storage.factory import GraphStoreFactory
 from lexigraph.storage.graph.neptune import NeptuneGraphStore
-from lexigraph.storage.graph.sqlite import SqliteGraphStore
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SourceVersion
+from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
 from tests.laptop import laptop, open_laptop, write_pages
 from tests.standins.neptune import Fault, NeptuneStandIn
 from tests.standins.neptune_falkor import falkor

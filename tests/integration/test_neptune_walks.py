@@ -13,8 +13,8 @@ from lexigraph.model.filters import MetadataFilter, MetadataFilters
 from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.graph.neptune import NeptuneGraphStore
-from lexigraph.storage.graph.sqlite import SqliteGraphStore
 from lexigraph.storage.protocols import GraphStore, SourceVersion
+from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
 from tests.contract import test_graph_relations as relations
 from tests.contract import test_graph_store as stores
 from tests.contract import test_graph_walks as walks

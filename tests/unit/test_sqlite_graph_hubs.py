@@ -7,8 +7,8 @@ import pytest
 
 from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.graph.sqlite import SqliteGraphStore
 from lexigraph.storage.protocols import EvidenceRequest, SourceVersion
+from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
 from tests.worlds import said, settle, version
 
 A = Tenant("a")

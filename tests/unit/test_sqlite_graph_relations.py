@@ -6,8 +6,8 @@ from pathlib import Path
 
 from lexigraph.model.relations import ChunkRelation, PairObservation
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.graph.sqlite import SqliteGraphStore
 from lexigraph.storage.protocols import RelatedRequest
+from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
 from tests.worlds import said, show, version
 
 A = Tenant("a")

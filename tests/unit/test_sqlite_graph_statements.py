@@ -11,8 +11,8 @@ import pytest
 from lexigraph.model.graph import ChunkGraph, Mention, Placement, Source, StatementNode, TopicNode
 from lexigraph.model.ids import entity_id, node_id, source_id, statement_id, topic_id
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.graph.sqlite import SqliteGraphStore
 from lexigraph.storage.protocols import EvidenceRequest, SourceVersion
+from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
 from tests.worlds import said, show, take_out, version
 
 A = Tenant("a")

@@ -11,7 +11,7 @@ from lexigraph.storage.protocols import ContentCache, DocumentStore, GraphStore,
 
 # scheme -> module:class, which takes the connection string
 GRAPH_STORES = {
-    "sqlite": "lexigraph.storage.graph.sqlite:SqliteGraphStore",
+    "sqlite": "lexigraph.storage.sqlite.graph.store:SqliteGraphStore",
     "neptune-db": "lexigraph.storage.graph.neptune:NeptuneGraphStore",
 }
 VECTOR_STORES = {

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from lexigraph.model.filters import Filter
-from lexigraph.storage.graph import sqlite_adjacent
 from lexigraph.storage.graph.neptune_client import NeptuneClient
 from lexigraph.storage.graph.neptune_excerpt import admitted, ask, excerpt
 from lexigraph.storage.graph.neptune_links import SEEDS
 from lexigraph.storage.graph.neptune_read import MENTIONED, PLACE, PLACED, SOURCE, together
-from lexigraph.storage.graph.sqlite_adjacent import SHARED
 from lexigraph.storage.protocols import Adjacency
+from lexigraph.storage.sqlite.graph import adjacent as sqlite_adjacent
+from lexigraph.storage.sqlite.graph.adjacent import SHARED
 
 _SEEDS_STAND = f"UNWIND seeds AS c MATCH {PLACED} RETURN {PLACE}"
 # The first chunk under the headings of each chunk; and every chunk of its source

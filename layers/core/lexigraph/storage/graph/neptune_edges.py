@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from lexigraph.model.filters import Filter
-from lexigraph.storage.graph import sqlite_walks
 from lexigraph.storage.graph.neptune_client import NeptuneClient
 from lexigraph.storage.graph.neptune_excerpt import admitted, ask, excerpt
 from lexigraph.storage.graph.neptune_read import MENTIONED, together
 from lexigraph.storage.graph.neptune_walks import CALM, CROWDED, FACT, LISTED, LONG, SHORT, described
-from lexigraph.storage.graph.sqlite_read import HUB
-from lexigraph.storage.graph.sqlite_walks import TOLD_OVER
 from lexigraph.storage.protocols import Surroundings
+from lexigraph.storage.sqlite.graph import walks as sqlite_walks
+from lexigraph.storage.sqlite.graph.read import HUB
+from lexigraph.storage.sqlite.graph.walks import TOLD_OVER
 
 _TOPIC_CHUNKS = """
     WITH short

@@ -20,12 +20,12 @@ from lexigraph.model.graph import Source
 from lexigraph.storage.graph.neptune_client import NeptuneClient
 from lexigraph.storage.graph.neptune_filters import filter_condition
 from lexigraph.storage.graph.neptune_schema import LIVE, synonyms_owner
-from lexigraph.storage.graph.sqlite_read import HUB
-from lexigraph.storage.graph.sqlite_rows import store_statements
-from lexigraph.storage.graph.sqlite_schema import SCHEMA, SYNONYMS
-from lexigraph.storage.graph.sqlite_write import raw
 from lexigraph.storage.sqlite.database import marks
 from lexigraph.storage.sqlite.filters import filterable_json
+from lexigraph.storage.sqlite.graph.read import HUB
+from lexigraph.storage.sqlite.graph.rows import store_statements
+from lexigraph.storage.sqlite.graph.schema import SCHEMA, SYNONYMS
+from lexigraph.storage.sqlite.graph.write import raw
 
 TENANT = 1  # the key of the one tenant; entities that are only named belong to none
 _NOBODY = 0

@@ -13,7 +13,7 @@ from gremlin_python.process.traversal import P, T  # type: ignore[import-untyped
 
 from lexigraph.model.filters import Filter, MetadataFilter
 from lexigraph.storage.graph.neptune_filters import NEGATIONS, compared_values
-from lexigraph.storage.graph.sqlite_walks import PASSED, RUNS_OVER
+from lexigraph.storage.sqlite.graph.walks import PASSED, RUNS_OVER
 
 _ORDERED = {"<": P.lt, "<=": P.lte, ">": P.gt, ">=": P.gte}
 

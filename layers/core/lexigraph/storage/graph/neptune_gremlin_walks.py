@@ -8,8 +8,8 @@ from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Source
 from lexigraph.storage.graph.neptune_egonet import MOST, Edge, checked_kind, net
 from lexigraph.storage.graph.neptune_gremlin import GremlinWalks
-from lexigraph.storage.graph.sqlite_walks import KINDS
 from lexigraph.storage.protocols import GraphNode
+from lexigraph.storage.sqlite.graph.walks import KINDS
 
 # ---------------------------------------------------------------- what is around a node
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 from lexigraph.model.filters import Filter
-from lexigraph.storage.graph import sqlite_links
 from lexigraph.storage.graph.neptune_client import NeptuneClient
 from lexigraph.storage.graph.neptune_excerpt import admitted, ask, excerpt
 from lexigraph.storage.graph.neptune_read import CHUNK, MENTIONED, PLACED, SAME, SOURCE, TOLD, together
-from lexigraph.storage.graph.sqlite_read import HUB
 from lexigraph.storage.protocols import Neighbourhood
+from lexigraph.storage.sqlite.graph import links as sqlite_links
+from lexigraph.storage.sqlite.graph.read import HUB
 
 SEEDS = f"MATCH {PLACED} AND id(c) IN $chunks RETURN collect(DISTINCT c) AS seeds"
 _TITLES = """

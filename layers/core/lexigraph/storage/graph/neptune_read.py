@@ -10,12 +10,12 @@ from functools import cache
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import StatementRow
-from lexigraph.storage.graph import sqlite_read
 from lexigraph.storage.graph.neptune_client import NeptuneClient
 from lexigraph.storage.graph.neptune_excerpt import admitted, ask, excerpt
-from lexigraph.storage.graph.sqlite_read import HUB, TITLES
-from lexigraph.storage.graph.sqlite_topics import BESIDE, CHUNKS, SHARED
 from lexigraph.storage.protocols import EntityLookup, EvidenceRequest
+from lexigraph.storage.sqlite.graph import read as sqlite_read
+from lexigraph.storage.sqlite.graph.read import HUB, TITLES
+from lexigraph.storage.sqlite.graph.topics import BESIDE, CHUNKS, SHARED
 
 _GROUP = 100  # other names of one entity, beyond which some that share a fact with it might be missed
 

@@ -4,15 +4,15 @@ from dataclasses import replace
 from functools import cache
 
 from lexigraph.model.relations import Step
-from lexigraph.storage.graph import sqlite_related
 from lexigraph.storage.graph.neptune_client import NeptuneClient
 from lexigraph.storage.graph.neptune_excerpt import admitted, ask, excerpt
 from lexigraph.storage.graph.neptune_links import SEEDS, SEEDS_STAND, SEEDS_TITLES
 from lexigraph.storage.graph.neptune_read import MENTIONED, PLACED, SAID, TOLD, VISIBLE, together
-from lexigraph.storage.graph.sqlite_read import HUB
-from lexigraph.storage.graph.sqlite_related import TOGETHER
-from lexigraph.storage.graph.sqlite_relations import COMMON
 from lexigraph.storage.protocols import RelatedRequest
+from lexigraph.storage.sqlite.graph import related as sqlite_related
+from lexigraph.storage.sqlite.graph.read import HUB
+from lexigraph.storage.sqlite.graph.related import TOGETHER
+from lexigraph.storage.sqlite.graph.relations import COMMON
 
 # From (k, e), a chunk and what it names, to these and what means the same as e; k is '' for the question
 _STEP = f"""

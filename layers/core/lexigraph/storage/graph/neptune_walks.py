@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from lexigraph.model.filters import Filter
-from lexigraph.storage.graph import sqlite_walks
 from lexigraph.storage.graph.neptune_client import NeptuneClient
 from lexigraph.storage.graph.neptune_excerpt import admitted, ask, excerpt
 from lexigraph.storage.graph.neptune_read import ENTITIES, MENTIONED, NAMED, SOURCE_ROW, together
-from lexigraph.storage.graph.sqlite_walks import PASSED, RUNS_OVER
 from lexigraph.storage.protocols import GraphNode
+from lexigraph.storage.sqlite.graph import walks as sqlite_walks
+from lexigraph.storage.sqlite.graph.walks import PASSED, RUNS_OVER
 
 LISTED = (
     "MATCH (e:Entity) WHERE id(e) IN $ids AND e.tenant = $tenant RETURN collect(e) AS entities",

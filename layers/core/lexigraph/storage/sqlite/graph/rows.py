@@ -16,8 +16,8 @@ from functools import partial
 from typing import Any
 
 from lexigraph.model.graph import ChunkStatements, FactRow, Source, StatementRow
-from lexigraph.storage.graph.sqlite_gate import Gate, Pair, select
-from lexigraph.storage.graph.sqlite_write import public
+from lexigraph.storage.sqlite.graph.gate import Gate, Pair, select
+from lexigraph.storage.sqlite.graph.write import public
 
 # One row a chunk that readers see.
 _STATEMENTS = """

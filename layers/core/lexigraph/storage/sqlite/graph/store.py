@@ -7,21 +7,7 @@ from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Placement, Source, StatementRow
 from lexigraph.model.relations import PairObservation, RelationCounts, Step
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.graph import (
-    sqlite_adjacent,
-    sqlite_derive,
-    sqlite_inspect,
-    sqlite_links,
-    sqlite_read,
-    sqlite_related,
-    sqlite_relations,
-    sqlite_rows,
-    sqlite_walks,
-    sqlite_write,
-)
 from lexigraph.storage.graph.contribution import refuse_strays
-from lexigraph.storage.graph.sqlite_migrations import MIGRATIONS
-from lexigraph.storage.graph.sqlite_schema import SCHEMA, VERSION
 from lexigraph.storage.protocols import (
     Adjacency,
     Derived,
@@ -35,6 +21,18 @@ from lexigraph.storage.protocols import (
     Surroundings,
 )
 from lexigraph.storage.sqlite.database import Database, embedded_path
+from lexigraph.storage.sqlite.graph import adjacent as sqlite_adjacent
+from lexigraph.storage.sqlite.graph import derive as sqlite_derive
+from lexigraph.storage.sqlite.graph import inspect as sqlite_inspect
+from lexigraph.storage.sqlite.graph import links as sqlite_links
+from lexigraph.storage.sqlite.graph import read as sqlite_read
+from lexigraph.storage.sqlite.graph import related as sqlite_related
+from lexigraph.storage.sqlite.graph import relations as sqlite_relations
+from lexigraph.storage.sqlite.graph import rows as sqlite_rows
+from lexigraph.storage.sqlite.graph import walks as sqlite_walks
+from lexigraph.storage.sqlite.graph import write as sqlite_write
+from lexigraph.storage.sqlite.graph.migrations import MIGRATIONS
+from lexigraph.storage.sqlite.graph.schema import SCHEMA, VERSION
 
 
 class SqliteGraphStore:

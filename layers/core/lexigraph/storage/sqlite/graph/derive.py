@@ -5,9 +5,9 @@ from collections import Counter
 
 from lexigraph.model.graph import Entity
 from lexigraph.storage.graph.contribution import majority
-from lexigraph.storage.graph.sqlite_schema import LIVE
-from lexigraph.storage.graph.sqlite_write import public, raw, tenant_key
 from lexigraph.storage.protocols import Derived
+from lexigraph.storage.sqlite.graph.schema import LIVE
+from lexigraph.storage.sqlite.graph.write import public, raw, tenant_key
 
 _UNSUPPORTED = """
 DELETE FROM entity WHERE k IN (SELECT k FROM temp.due) AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.entity = entity.k)

@@ -4,9 +4,9 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from lexigraph.storage.graph.sqlite_gate import PLACED, Gate, Pair, select
-from lexigraph.storage.graph.sqlite_write import keys_of, raw
 from lexigraph.storage.protocols import EvidenceRequest
+from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, select
+from lexigraph.storage.sqlite.graph.write import keys_of, raw
 
 CHUNKS = 1_000  # of one topic that are looked at, in reading order
 BESIDE = 20  # topics next to one topic at most, the nearest first; and topics that share entities, most of them first

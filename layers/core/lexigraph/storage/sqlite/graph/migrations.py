@@ -3,8 +3,8 @@
 import sqlite3
 from collections.abc import Callable, Mapping
 
-from lexigraph.storage.graph.sqlite_rows import store_statements
-from lexigraph.storage.graph.sqlite_schema import RELATIONS
+from lexigraph.storage.sqlite.graph.rows import store_statements
+from lexigraph.storage.sqlite.graph.schema import RELATIONS
 
 _BATCH = 500  # chunks at once: what is held in memory
 

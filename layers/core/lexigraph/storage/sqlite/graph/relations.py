@@ -8,9 +8,9 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from lexigraph.model.relations import PairObservation, RelationCounts, count_together
-from lexigraph.storage.graph.sqlite_schema import LIVE, SYNONYMS
-from lexigraph.storage.graph.sqlite_write import public, raw, tenant_key
 from lexigraph.storage.sqlite.database import in_batches
+from lexigraph.storage.sqlite.graph.schema import LIVE, SYNONYMS
+from lexigraph.storage.sqlite.graph.write import public, raw, tenant_key
 
 # Chunks that name an entity; where more do, it is too common to relate any two of them.
 COMMON = 50

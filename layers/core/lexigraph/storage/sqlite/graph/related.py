@@ -11,11 +11,11 @@ from math import inf
 
 from lexigraph.model.graph import Entity
 from lexigraph.model.relations import Step, StepKind
-from lexigraph.storage.graph.sqlite_gate import PLACED, Gate, Pair, select
-from lexigraph.storage.graph.sqlite_read import TITLED, entity_rows, same_meaning, seen_entities, seldom
-from lexigraph.storage.graph.sqlite_relations import COMMON
-from lexigraph.storage.graph.sqlite_write import keys_of, public, raw, tenant_key
 from lexigraph.storage.protocols import RelatedRequest
+from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, select
+from lexigraph.storage.sqlite.graph.read import TITLED, entity_rows, same_meaning, seen_entities, seldom
+from lexigraph.storage.sqlite.graph.relations import COMMON
+from lexigraph.storage.sqlite.graph.write import keys_of, public, raw, tenant_key
 
 _ASKED = 0  # stands for the question among the keys of chunks, of which none is 0
 TOGETHER = 20  # further entities followed because they stand together with one

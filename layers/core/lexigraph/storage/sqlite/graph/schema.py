@@ -4,7 +4,7 @@ Every edge that a chunk contributes carries the chunk's key (``said_in``, ``topi
 ``alias``), so a chunk is withdrawn exactly. ``placed`` is EXTRACTED_FROM: readers see a chunk when
 ``since <= source.live < until``. NEXT and PREVIOUS follow from ``placed.seq`` and ``said_in.position``, RELATION from
 ``fact.subject_entity`` and ``supports.object_entity``. ``chunk_statements`` repeats what the tables say of a chunk's
-statements, ready for reading (:mod:`~lexigraph.storage.graph.sqlite_rows`).
+statements, ready for reading (:mod:`~lexigraph.storage.sqlite.graph.rows`).
 """
 
 VERSION = 4

@@ -6,10 +6,10 @@ from typing import Any
 
 from lexigraph.model.errors import InvalidInput, NotFound
 from lexigraph.model.ids import Kind
-from lexigraph.storage.graph.sqlite_schema import LIVE
-from lexigraph.storage.graph.sqlite_write import DOOMED_STATEMENTS, DOOMED_TOPICS, find_doomed, public, raw, tenant_key
 from lexigraph.storage.protocols import Doomed
 from lexigraph.storage.sqlite.database import in_batches, marks
+from lexigraph.storage.sqlite.graph.schema import LIVE
+from lexigraph.storage.sqlite.graph.write import DOOMED_STATEMENTS, DOOMED_TOPICS, find_doomed, public, raw, tenant_key
 
 _LIVE_CHUNKS = f"SELECT p.chunk FROM placed p JOIN source s ON s.k = p.source WHERE {LIVE}"
 _COUNTS = {

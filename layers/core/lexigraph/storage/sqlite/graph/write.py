@@ -10,10 +10,10 @@ from lexigraph.model.graph import ChunkGraph, Placement, Source
 from lexigraph.model.ids import Kind, entity_id
 from lexigraph.model.normalise import title_names
 from lexigraph.storage.graph.contribution import entity_forms, expect_version
-from lexigraph.storage.graph.sqlite_schema import SYNONYMS
 from lexigraph.storage.protocols import SourceVersion
 from lexigraph.storage.sqlite.database import in_batches, marks
 from lexigraph.storage.sqlite.filters import filterable_json
+from lexigraph.storage.sqlite.graph.schema import SYNONYMS
 
 Keys = dict[bytes, int]
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from lexigraph.model.filters import Filter
-from lexigraph.storage.graph.sqlite_schema import LIVE
 from lexigraph.storage.sqlite.database import in_batches, marks
 from lexigraph.storage.sqlite.filters import filter_sql
+from lexigraph.storage.sqlite.graph.schema import LIVE
 
 Pair = tuple[int, int]  # chunk, statement
 

@@ -9,10 +9,10 @@ from typing import Any
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Source
 from lexigraph.model.ids import Kind
-from lexigraph.storage.graph.sqlite_gate import PLACED, Gate, select
-from lexigraph.storage.graph.sqlite_read import HUB, entity_rows, seen_entities, seldom
-from lexigraph.storage.graph.sqlite_write import keys_of, public, raw, tenant_key
 from lexigraph.storage.protocols import GraphEdge, GraphNode, Surroundings
+from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, select
+from lexigraph.storage.sqlite.graph.read import HUB, entity_rows, seen_entities, seldom
+from lexigraph.storage.sqlite.graph.write import keys_of, public, raw, tenant_key
 
 KINDS: tuple[Kind, ...] = ("entity", "statement", "topic")
 PASSED = 100  # mentions of an entity that a walk still goes through

@@ -11,15 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Entity, Placement, Source, StatementRow
-from lexigraph.storage.graph.sqlite_gate import PLACED as _PLACED
-from lexigraph.storage.graph.sqlite_gate import Gate, Pair
-from lexigraph.storage.graph.sqlite_gate import select as _select
-from lexigraph.storage.graph.sqlite_rows import statement_rows
-from lexigraph.storage.graph.sqlite_schema import LIVE, SYNONYMS
-from lexigraph.storage.graph.sqlite_topics import of_topics
-from lexigraph.storage.graph.sqlite_write import keys_of, public, raw, tenant_key
 from lexigraph.storage.protocols import EntityLookup, EvidenceRequest
 from lexigraph.storage.sqlite.database import in_batches, marks
+from lexigraph.storage.sqlite.graph.gate import PLACED as _PLACED
+from lexigraph.storage.sqlite.graph.gate import Gate, Pair
+from lexigraph.storage.sqlite.graph.gate import select as _select
+from lexigraph.storage.sqlite.graph.rows import statement_rows
+from lexigraph.storage.sqlite.graph.schema import LIVE, SYNONYMS
+from lexigraph.storage.sqlite.graph.topics import of_topics
+from lexigraph.storage.sqlite.graph.write import keys_of, public, raw, tenant_key
 
 # Mentions of one entity that are looked at; beyond, the entity alone is no evidence (EvidenceRequest).
 HUB = 1_000

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Placement
-from lexigraph.storage.graph.sqlite_gate import PLACED, Gate, select
-from lexigraph.storage.graph.sqlite_read import seldom, sources
-from lexigraph.storage.graph.sqlite_write import keys_of, public, raw, tenant_key
 from lexigraph.storage.protocols import Adjacency, ChunkEdge, ChunkPlace
+from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, select
+from lexigraph.storage.sqlite.graph.read import seldom, sources
+from lexigraph.storage.sqlite.graph.write import keys_of, public, raw, tenant_key
 
 SHARED = 100  # mentions of an entity beyond which chunks are not joined by it
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Link
-from lexigraph.storage.graph.sqlite_gate import PLACED, Gate, Pair, select
-from lexigraph.storage.graph.sqlite_read import TITLED, entity_rows, same_meaning, seen_entities, seldom
-from lexigraph.storage.graph.sqlite_rows import chunk_statements
-from lexigraph.storage.graph.sqlite_write import keys_by_id, tenant_key
 from lexigraph.storage.protocols import Neighbourhood
+from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, select
+from lexigraph.storage.sqlite.graph.read import TITLED, entity_rows, same_meaning, seen_entities, seldom
+from lexigraph.storage.sqlite.graph.rows import chunk_statements
+from lexigraph.storage.sqlite.graph.write import keys_by_id, tenant_key
 
 _Targets = dict[int, list[int]]  # by entity, the chunks it leads to
 
