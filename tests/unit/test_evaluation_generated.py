@@ -13,7 +13,7 @@ from lexigraph.evaluation.build import TENANT
 from lexigraph.evaluation.generated import STATEMENTS_A_CHUNK, GeneratedCorpus
 from lexigraph.evaluation.sizes import page_bytes, row_bytes
 from lexigraph.evaluation.speed import KINDS, generated_questions
-from lexigraph.storage.vector.partitions import partitions_of
+from lexigraph.storage.sqlite.vector.partitions import partitions_of
 from tests.e2e.commandline import here
 
 

@@ -17,9 +17,9 @@ from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import Hit, IndexName, SearchRequest, VectorRecord
 from lexigraph.storage.sqlite.database import Database
-from lexigraph.storage.vector import partitions
-from lexigraph.storage.vector.sidecar import Moved, Sidecars
-from lexigraph.storage.vector.sqlite import SqliteVectorStore
+from lexigraph.storage.sqlite.vector import partitions
+from lexigraph.storage.sqlite.vector.sidecar import Moved, Sidecars
+from lexigraph.storage.sqlite.vector.store import SqliteVectorStore
 from tests.contract.vector_fixtures import DIMENSION, LABEL, random_units, unit
 from tests.disks import files_of_at_most
 

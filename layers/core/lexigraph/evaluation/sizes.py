@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import SearchRequest
-from lexigraph.storage.vector.partitions import Partition, partitions_of
+from lexigraph.storage.sqlite.vector.partitions import Partition, partitions_of
 
 GRAPH = "graph"
 

@@ -15,7 +15,7 @@ GRAPH_STORES = {
     "neptune-db": "lexigraph.storage.graph.neptune:NeptuneGraphStore",
 }
 VECTOR_STORES = {
-    "sqlite": "lexigraph.storage.vector.sqlite:SqliteVectorStore",
+    "sqlite": "lexigraph.storage.sqlite.vector.store:SqliteVectorStore",
     "aoss": "lexigraph.storage.vector.opensearch:OpenSearchVectorStore",
 }
 DOCUMENT_STORES = {

@@ -16,7 +16,7 @@ import snowballstemmer
 
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import VECTOR_INDEXES, FloatArray, Hit, SearchRequest, VectorRecord
-from lexigraph.storage.vector.fulltext import STOP_WORDS
+from lexigraph.storage.sqlite.vector.fulltext import STOP_WORDS
 from lexigraph.storage.vector.opensearch_connection import Json
 from lexigraph.storage.vector.opensearch_schema import WORDS, words_key
 from lexigraph.storage.vector.opensearch_tags import tag_query

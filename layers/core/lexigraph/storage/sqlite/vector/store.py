@@ -16,12 +16,12 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import VECTOR_INDEXES, FloatArray, Hit, IndexName, SearchRequest, VectorRecord
 from lexigraph.storage.sqlite.database import Database, embedded_path, in_batches, marks
 from lexigraph.storage.sqlite.filters import filterable_json
-from lexigraph.storage.vector import partitions
+from lexigraph.storage.sqlite.vector import partitions
+from lexigraph.storage.sqlite.vector.partitions import Partition
+from lexigraph.storage.sqlite.vector.recent import Recent
+from lexigraph.storage.sqlite.vector.search import Search
+from lexigraph.storage.sqlite.vector.sidecar import Moved, Sidecars
 from lexigraph.storage.vector.checks import INDEXES, check_embedding, check_index, check_record, check_vector
-from lexigraph.storage.vector.partitions import Partition
-from lexigraph.storage.vector.recent import Recent
-from lexigraph.storage.vector.search import Search
-from lexigraph.storage.vector.sidecar import Moved, Sidecars
 
 _ATTEMPTS = 10
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexigraph.storage.protocols import FloatArray
-from lexigraph.storage.vector.partitions import Partition, holes_after, vector_of, vectors_from
+from lexigraph.storage.sqlite.vector.partitions import Partition, holes_after, vector_of, vectors_from
 
 logger = logging.getLogger(__name__)
 _HEADER = struct.Struct("<8sIIQQQQQI")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lexigraph.storage.vector.partitions import Partition
+from lexigraph.storage.sqlite.vector.partitions import Partition
 
 _TEXTS = 32
 _ROWS = 20_000  # of a text that is remembered: 320 kB

@@ -12,10 +12,10 @@ from lexigraph.model.filters import Filter
 from lexigraph.storage.protocols import FloatArray, Hit, IndexName, SearchRequest
 from lexigraph.storage.sqlite.database import in_batches, marks
 from lexigraph.storage.sqlite.filters import Sql, filter_sql
-from lexigraph.storage.vector.fulltext import score_words
-from lexigraph.storage.vector.partitions import Partition
-from lexigraph.storage.vector.recent import Recent
-from lexigraph.storage.vector.sidecar import Moved, Sidecars, View
+from lexigraph.storage.sqlite.vector.fulltext import score_words
+from lexigraph.storage.sqlite.vector.partitions import Partition
+from lexigraph.storage.sqlite.vector.recent import Recent
+from lexigraph.storage.sqlite.vector.sidecar import Moved, Sidecars, View
 
 Scores = list[tuple[int, float]]
 _Row = tuple[Any, ...]

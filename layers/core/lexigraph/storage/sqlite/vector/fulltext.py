@@ -15,8 +15,8 @@ from math import log, log1p
 import numpy as np
 
 from lexigraph.storage.sqlite.filters import Sql
-from lexigraph.storage.vector.partitions import Partition
-from lexigraph.storage.vector.recent import Recent, Scored
+from lexigraph.storage.sqlite.vector.partitions import Partition
+from lexigraph.storage.sqlite.vector.recent import Recent, Scored
 
 _WORD = re.compile(r"[^\W_]+")
 _LOOKED_UP = 200  # words of a text, from its beginning

@@ -1,0 +1,1 @@
+"""The embedded vector store: exact search by numpy, full text by FTS5."""
