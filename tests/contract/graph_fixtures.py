@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lexigraph.storage.graph.neptune import NeptuneGraphStore
+from lexigraph.storage.neptune.store import NeptuneGraphStore
 from lexigraph.storage.protocols import GraphStore
 from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
 from tests.standins.neptune import NeptuneStandIn

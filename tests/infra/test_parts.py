@@ -10,7 +10,7 @@ import pytest
 
 from lexigraph.settings import EmbeddingModel
 from lexigraph.storage import GraphStoreFactory, VectorStoreFactory
-from lexigraph.storage.graph.neptune import NeptuneGraphStore
+from lexigraph.storage.neptune.store import NeptuneGraphStore
 from lexigraph.storage.vector.opensearch import OpenSearchVectorStore
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ import pytest
 
 from lexigraph.model.relations import ChunkRelation, PairObservation
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.graph.neptune import NeptuneGraphStore
+from lexigraph.storage.neptune.store import NeptuneGraphStore
 from lexigraph.storage.protocols import GraphStore, SourceVersion
 from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
 from tests.standins.neptune import NeptuneStandIn

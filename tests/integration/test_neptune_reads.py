@@ -11,7 +11,7 @@ from lexigraph.model.filters import Filter, MetadataFilter, MetadataFilters
 from lexigraph.model.ids import entity_id
 from lexigraph.model.relations import ChunkRelation, PairObservation
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.graph.neptune import NeptuneGraphStore
+from lexigraph.storage.neptune.store import NeptuneGraphStore
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, RelatedRequest, SourceVersion
 from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
 from tests.standins.neptune import NeptuneStandIn

@@ -14,7 +14,7 @@ from lexigraph.model.ids import entity_id
 from lexigraph.model.relations import ChunkRelation, PairObservation
 from lexigraph.model.tenant import DEFAULT_TENANT, Tenant
 from lexigraph.storage.factory import GraphStoreFactory
-from lexigraph.storage.graph.neptune import NeptuneGraphStore
+from lexigraph.storage.neptune.store import NeptuneGraphStore
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SourceVersion
 from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
 from tests.laptop import laptop, open_laptop, write_pages

@@ -12,7 +12,7 @@ from lexigraph.model.errors import NotFound, StoreUnavailable
 from lexigraph.model.filters import MetadataFilter, MetadataFilters
 from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.graph.neptune import NeptuneGraphStore
+from lexigraph.storage.neptune.store import NeptuneGraphStore
 from lexigraph.storage.protocols import GraphStore, SourceVersion
 from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
 from tests.contract import test_graph_relations as relations

@@ -3,7 +3,7 @@
 import pytest
 
 from lexigraph.model.errors import Misconfigured
-from lexigraph.storage.graph.neptune_address import NeptuneAddress
+from lexigraph.storage.neptune.address import NeptuneAddress
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from lexigraph.storage.protocols import ContentCache, DocumentStore, GraphStore,
 # scheme -> module:class, which takes the connection string
 GRAPH_STORES = {
     "sqlite": "lexigraph.storage.sqlite.graph.store:SqliteGraphStore",
-    "neptune-db": "lexigraph.storage.graph.neptune:NeptuneGraphStore",
+    "neptune-db": "lexigraph.storage.neptune.store:NeptuneGraphStore",
 }
 VECTOR_STORES = {
     "sqlite": "lexigraph.storage.sqlite.vector.store:SqliteVectorStore",

@@ -8,8 +8,8 @@ from threading import Lock, Thread, local
 from typing import Any, TypeVar
 
 from lexigraph.model.errors import LexigraphError, Misconfigured, StoreUnavailable
-from lexigraph.storage.graph.neptune_address import NeptuneAddress
-from lexigraph.storage.graph.neptune_client import Backoff, signing_session
+from lexigraph.storage.neptune.address import NeptuneAddress
+from lexigraph.storage.neptune.client import Backoff, signing_session
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from gremlin_python.process.graph_traversal import __  # type: ignore[import-unt
 from gremlin_python.process.traversal import P, T  # type: ignore[import-untyped]  # has no types
 
 from lexigraph.model.filters import Filter, MetadataFilter
-from lexigraph.storage.graph.neptune_filters import NEGATIONS, compared_values
+from lexigraph.storage.neptune.filters import NEGATIONS, compared_values
 from lexigraph.storage.sqlite.graph.walks import PASSED, RUNS_OVER
 
 _ORDERED = {"<": P.lt, "<=": P.lte, ">": P.gt, ">=": P.gte}

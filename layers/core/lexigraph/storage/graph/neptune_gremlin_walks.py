@@ -6,8 +6,8 @@ from typing import Any
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Source
-from lexigraph.storage.graph.neptune_egonet import MOST, Edge, checked_kind, net
 from lexigraph.storage.graph.neptune_gremlin import GremlinWalks
+from lexigraph.storage.neptune.egonet import MOST, Edge, checked_kind, net
 from lexigraph.storage.protocols import GraphNode
 from lexigraph.storage.sqlite.graph.walks import KINDS
 

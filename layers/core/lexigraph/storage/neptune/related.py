@@ -4,10 +4,10 @@ from dataclasses import replace
 from functools import cache
 
 from lexigraph.model.relations import Step
-from lexigraph.storage.graph.neptune_client import NeptuneClient
-from lexigraph.storage.graph.neptune_excerpt import admitted, ask, excerpt
-from lexigraph.storage.graph.neptune_links import SEEDS, SEEDS_STAND, SEEDS_TITLES
-from lexigraph.storage.graph.neptune_read import MENTIONED, PLACED, SAID, TOLD, VISIBLE, together
+from lexigraph.storage.neptune.client import NeptuneClient
+from lexigraph.storage.neptune.excerpt import admitted, ask, excerpt
+from lexigraph.storage.neptune.links import SEEDS, SEEDS_STAND, SEEDS_TITLES
+from lexigraph.storage.neptune.read import MENTIONED, PLACED, SAID, TOLD, VISIBLE, together
 from lexigraph.storage.protocols import RelatedRequest
 from lexigraph.storage.sqlite.graph import related as sqlite_related
 from lexigraph.storage.sqlite.graph.read import HUB

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from lexigraph.model.graph import Entity
 from lexigraph.storage.graph.contribution import majority
-from lexigraph.storage.graph.neptune_client import NeptuneClient, Row
-from lexigraph.storage.graph.neptune_publish import tell
-from lexigraph.storage.graph.neptune_schema import LIVE
+from lexigraph.storage.neptune.client import NeptuneClient, Row
+from lexigraph.storage.neptune.publish import tell
+from lexigraph.storage.neptune.schema import LIVE
 from lexigraph.storage.protocols import Derived
 
 _ENTITIES_AT_ONCE = 500

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lexigraph.model.errors import InvalidInput, NotFound
-from lexigraph.storage.graph.neptune_client import NeptuneClient
-from lexigraph.storage.graph.neptune_excerpt import ask
-from lexigraph.storage.graph.neptune_read import MENTIONED
+from lexigraph.storage.neptune.client import NeptuneClient
+from lexigraph.storage.neptune.excerpt import ask
+from lexigraph.storage.neptune.read import MENTIONED
 
 Edge = tuple[str, str, str]  # type, from, to
 MOST = 2_000  # edges of one kind, one way, in a step

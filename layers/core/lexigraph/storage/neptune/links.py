@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from lexigraph.model.filters import Filter
-from lexigraph.storage.graph.neptune_client import NeptuneClient
-from lexigraph.storage.graph.neptune_excerpt import admitted, ask, excerpt
-from lexigraph.storage.graph.neptune_read import CHUNK, MENTIONED, PLACED, SAME, SOURCE, TOLD, together
+from lexigraph.storage.neptune.client import NeptuneClient
+from lexigraph.storage.neptune.excerpt import admitted, ask, excerpt
+from lexigraph.storage.neptune.read import CHUNK, MENTIONED, PLACED, SAME, SOURCE, TOLD, together
 from lexigraph.storage.protocols import Neighbourhood
 from lexigraph.storage.sqlite.graph import links as sqlite_links
 from lexigraph.storage.sqlite.graph.read import HUB

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from lexigraph.model.errors import Conflict
-from lexigraph.storage.graph.neptune_client import NeptuneClient, Row
-from lexigraph.storage.graph.neptune_publish import TOUCH
-from lexigraph.storage.graph.neptune_schema import edge_id
+from lexigraph.storage.neptune.client import NeptuneClient, Row
+from lexigraph.storage.neptune.publish import TOUCH
+from lexigraph.storage.neptune.schema import edge_id
 from lexigraph.storage.protocols import Doomed
 
 _CHUNKS_AT_ONCE = 50

@@ -8,7 +8,7 @@ as JSON text. No property is ever absent but for ``touched``, ``claim``, ``untol
 node         properties
 ===========  =====================================================================================================
 Source       ``uri namespace title metadata`` (JSON text; what filters see are further properties, one a key of
-             ``Source.filterable``: :func:`~lexigraph.storage.graph.neptune_filters.filter_properties`),
+             ``Source.filterable``: :func:`~lexigraph.storage.neptune.filters.filter_properties`),
              ``live`` (0: readers see nothing of it), ``untold`` (the tenant, while entities of the version that just
              became live are not marked yet)
 Chunk        ``source`` (id), ``aliases`` (JSON: pairs of entity ids it owns an ALIAS_OF between), ``statements``

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from lexigraph.model.filters import Filter
-from lexigraph.storage.graph.neptune_client import NeptuneClient
-from lexigraph.storage.graph.neptune_excerpt import admitted, ask, excerpt
-from lexigraph.storage.graph.neptune_read import ENTITIES, MENTIONED, NAMED, SOURCE_ROW, together
+from lexigraph.storage.neptune.client import NeptuneClient
+from lexigraph.storage.neptune.excerpt import admitted, ask, excerpt
+from lexigraph.storage.neptune.read import ENTITIES, MENTIONED, NAMED, SOURCE_ROW, together
 from lexigraph.storage.protocols import GraphNode
 from lexigraph.storage.sqlite.graph import walks as sqlite_walks
 from lexigraph.storage.sqlite.graph.walks import PASSED, RUNS_OVER

@@ -10,25 +10,23 @@ from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Placement, Source, StatementRow
 from lexigraph.model.relations import PairObservation, RelationCounts, Step
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.graph import (
-    neptune_adjacent,
-    neptune_collect,
-    neptune_derive,
-    neptune_edges,
-    neptune_egonet,
-    neptune_gremlin_walks,
-    neptune_inspect,
-    neptune_links,
-    neptune_publish,
-    neptune_read,
-    neptune_related,
-    neptune_relations,
-    neptune_walks,
-    neptune_write,
-)
-from lexigraph.storage.graph.neptune_address import NeptuneAddress
-from lexigraph.storage.graph.neptune_client import READ_SECONDS, NeptuneClient
+from lexigraph.storage.graph import neptune_gremlin_walks
 from lexigraph.storage.graph.neptune_gremlin import GremlinWalks
+from lexigraph.storage.neptune import adjacent as neptune_adjacent
+from lexigraph.storage.neptune import collect as neptune_collect
+from lexigraph.storage.neptune import derive as neptune_derive
+from lexigraph.storage.neptune import edges as neptune_edges
+from lexigraph.storage.neptune import egonet as neptune_egonet
+from lexigraph.storage.neptune import inspect as neptune_inspect
+from lexigraph.storage.neptune import links as neptune_links
+from lexigraph.storage.neptune import publish as neptune_publish
+from lexigraph.storage.neptune import read as neptune_read
+from lexigraph.storage.neptune import related as neptune_related
+from lexigraph.storage.neptune import relations as neptune_relations
+from lexigraph.storage.neptune import walks as neptune_walks
+from lexigraph.storage.neptune import write as neptune_write
+from lexigraph.storage.neptune.address import NeptuneAddress
+from lexigraph.storage.neptune.client import READ_SECONDS, NeptuneClient
 from lexigraph.storage.protocols import (
     Adjacency,
     Derived,
@@ -46,7 +44,7 @@ from lexigraph.storage.protocols import (
 class NeptuneGraphStore:
     """:class:`~lexigraph.storage.protocols.GraphStore` in the cluster of ``neptune-db://HOST[:PORT]``.
 
-    ``options`` are those of :class:`~lexigraph.storage.graph.neptune_client.NeptuneClient`. What a method writes in more
+    ``options`` are those of :class:`~lexigraph.storage.neptune.client.NeptuneClient`. What a method writes in more
     than one query is written so that it may end between any two of them (see the modules that write). Egonets and
     distances are walked by Gremlin, one traversal each; with ``?gremlin=off`` in the connection by openCypher.
     """

@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from lexigraph.model.relations import PairObservation, RelationCounts, count_together
-from lexigraph.storage.graph.neptune_client import NeptuneClient, Row
-from lexigraph.storage.graph.neptune_schema import LIVE, edge_id, synonyms_owner
+from lexigraph.storage.neptune.client import NeptuneClient, Row
+from lexigraph.storage.neptune.schema import LIVE, edge_id, synonyms_owner
 
 # Chunks that name an entity; where more do, it is too common to relate any two of them.
 COMMON = 50

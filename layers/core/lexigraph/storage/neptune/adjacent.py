@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from lexigraph.model.filters import Filter
-from lexigraph.storage.graph.neptune_client import NeptuneClient
-from lexigraph.storage.graph.neptune_excerpt import admitted, ask, excerpt
-from lexigraph.storage.graph.neptune_links import SEEDS
-from lexigraph.storage.graph.neptune_read import MENTIONED, PLACE, PLACED, SOURCE, together
+from lexigraph.storage.neptune.client import NeptuneClient
+from lexigraph.storage.neptune.excerpt import admitted, ask, excerpt
+from lexigraph.storage.neptune.links import SEEDS
+from lexigraph.storage.neptune.read import MENTIONED, PLACE, PLACED, SOURCE, together
 from lexigraph.storage.protocols import Adjacency
 from lexigraph.storage.sqlite.graph import adjacent as sqlite_adjacent
 from lexigraph.storage.sqlite.graph.adjacent import SHARED

@@ -1,7 +1,7 @@
 """Entities and statements from Neptune, each answered with one query.
 
 The queries bring candidates, ordered by what the protocol ranks by before any limit; the code of the embedded store makes
-the answer of them (:mod:`~lexigraph.storage.graph.neptune_excerpt`, which names the kinds of rows).
+the answer of them (:mod:`~lexigraph.storage.neptune.excerpt`, which names the kinds of rows).
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from functools import cache
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import StatementRow
-from lexigraph.storage.graph.neptune_client import NeptuneClient
-from lexigraph.storage.graph.neptune_excerpt import admitted, ask, excerpt
+from lexigraph.storage.neptune.client import NeptuneClient
+from lexigraph.storage.neptune.excerpt import admitted, ask, excerpt
 from lexigraph.storage.protocols import EntityLookup, EvidenceRequest
 from lexigraph.storage.sqlite.graph import read as sqlite_read
 from lexigraph.storage.sqlite.graph.read import HUB, TITLES

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from lexigraph.model.graph import Placement, Source
-from lexigraph.storage.graph.neptune_client import NeptuneClient
-from lexigraph.storage.graph.neptune_schema import LIVE, OPEN, SOURCE_COLUMNS, source_of
+from lexigraph.storage.neptune.client import NeptuneClient
+from lexigraph.storage.neptune.schema import LIVE, OPEN, SOURCE_COLUMNS, source_of
 from lexigraph.storage.protocols import Doomed
 
 _PLACED = "(c:Chunk)-[p:EXTRACTED_FROM]->(s:Source)"

@@ -12,7 +12,7 @@ from typing import Any
 
 from lexigraph.model.errors import Conflict, LexigraphError, Misconfigured, StoreUnavailable
 from lexigraph.storage.aws import core_session
-from lexigraph.storage.graph.neptune_address import NeptuneAddress
+from lexigraph.storage.neptune.address import NeptuneAddress
 
 logger = logging.getLogger(__name__)
 Row = dict[str, Any]

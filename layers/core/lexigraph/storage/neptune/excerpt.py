@@ -17,9 +17,9 @@ from typing import Any
 
 from lexigraph.model.filters import Filter, MetadataFilter
 from lexigraph.model.graph import Source
-from lexigraph.storage.graph.neptune_client import NeptuneClient
-from lexigraph.storage.graph.neptune_filters import filter_condition
-from lexigraph.storage.graph.neptune_schema import LIVE, synonyms_owner
+from lexigraph.storage.neptune.client import NeptuneClient
+from lexigraph.storage.neptune.filters import filter_condition
+from lexigraph.storage.neptune.schema import LIVE, synonyms_owner
 from lexigraph.storage.sqlite.database import marks
 from lexigraph.storage.sqlite.filters import filterable_json
 from lexigraph.storage.sqlite.graph.read import HUB

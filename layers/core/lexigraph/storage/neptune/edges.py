@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from lexigraph.model.filters import Filter
-from lexigraph.storage.graph.neptune_client import NeptuneClient
-from lexigraph.storage.graph.neptune_excerpt import admitted, ask, excerpt
-from lexigraph.storage.graph.neptune_read import MENTIONED, together
-from lexigraph.storage.graph.neptune_walks import CALM, CROWDED, FACT, LISTED, LONG, SHORT, described
+from lexigraph.storage.neptune.client import NeptuneClient
+from lexigraph.storage.neptune.excerpt import admitted, ask, excerpt
+from lexigraph.storage.neptune.read import MENTIONED, together
+from lexigraph.storage.neptune.walks import CALM, CROWDED, FACT, LISTED, LONG, SHORT, described
 from lexigraph.storage.protocols import Surroundings
 from lexigraph.storage.sqlite.graph import walks as sqlite_walks
 from lexigraph.storage.sqlite.graph.read import HUB

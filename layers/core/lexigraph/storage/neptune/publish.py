@@ -13,10 +13,10 @@ from lexigraph.model.graph import Source
 from lexigraph.model.ids import entity_id
 from lexigraph.model.normalise import title_names
 from lexigraph.storage.graph.contribution import expect_version
-from lexigraph.storage.graph.neptune_client import NeptuneClient, Row
-from lexigraph.storage.graph.neptune_filters import filter_properties
-from lexigraph.storage.graph.neptune_schema import edge_id, metadata_text, synonyms_owner
-from lexigraph.storage.graph.neptune_write import SOURCES_AS_THEY_ARE
+from lexigraph.storage.neptune.client import NeptuneClient, Row
+from lexigraph.storage.neptune.filters import filter_properties
+from lexigraph.storage.neptune.schema import edge_id, metadata_text, synonyms_owner
+from lexigraph.storage.neptune.write import SOURCES_AS_THEY_ARE
 
 # What a touch sets on an entity `e`: it is due, and a computation that is under way is no longer the last word
 TOUCH = "SET e.touched = $tenant, e.claim = 0"

@@ -1,0 +1,1 @@
+"""Amazon Neptune: the graph by openCypher over the HTTPS data API, and walks by Gremlin."""
