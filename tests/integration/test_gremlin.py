@@ -14,9 +14,9 @@ from urllib.request import Request, urlopen
 import pytest
 
 from lexigraph.model.errors import Misconfigured, StoreUnavailable
-from lexigraph.storage.graph.neptune_gremlin import GremlinWalks, signed_headers
 from lexigraph.storage.neptune.address import NeptuneAddress
 from lexigraph.storage.neptune.client import Backoff, NeptuneClient
+from lexigraph.storage.neptune.gremlin.connection import GremlinWalks, signed_headers
 from tests.servers import Unavailable, fetch_gremlin_server, gremlin_port, gremlin_server, jars_folder
 from tests.standins.neptune import NeptuneStandIn, account
 from tests.standins.neptune_gremlin import Frames

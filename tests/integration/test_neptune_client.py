@@ -396,7 +396,7 @@ def test_neither_errors_nor_logs_hold_a_query_or_a_value(cluster, caplog):
 
 
 def test_the_modules_of_neptune_load_no_client_library_before_it_is_used():
-    modules = "lexigraph.storage.neptune.client, lexigraph.storage.graph.neptune_gremlin"
+    modules = "lexigraph.storage.neptune.client, lexigraph.storage.neptune.gremlin.connection"
     code = (
         f"import sys, {modules}; print([m for m in ('boto3', 'botocore', 'gremlin_python', 'aiohttp') if m in sys.modules])"
     )

@@ -10,8 +10,6 @@ from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Placement, Source, StatementRow
 from lexigraph.model.relations import PairObservation, RelationCounts, Step
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.graph import neptune_gremlin_walks
-from lexigraph.storage.graph.neptune_gremlin import GremlinWalks
 from lexigraph.storage.neptune import adjacent as neptune_adjacent
 from lexigraph.storage.neptune import collect as neptune_collect
 from lexigraph.storage.neptune import derive as neptune_derive
@@ -27,6 +25,8 @@ from lexigraph.storage.neptune import walks as neptune_walks
 from lexigraph.storage.neptune import write as neptune_write
 from lexigraph.storage.neptune.address import NeptuneAddress
 from lexigraph.storage.neptune.client import READ_SECONDS, NeptuneClient
+from lexigraph.storage.neptune.gremlin import walks as neptune_gremlin_walks
+from lexigraph.storage.neptune.gremlin.connection import GremlinWalks
 from lexigraph.storage.protocols import (
     Adjacency,
     Derived,

@@ -6,8 +6,8 @@ from typing import Any
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Source
-from lexigraph.storage.graph.neptune_gremlin import GremlinWalks
 from lexigraph.storage.neptune.egonet import MOST, Edge, checked_kind, net
+from lexigraph.storage.neptune.gremlin.connection import GremlinWalks
 from lexigraph.storage.protocols import GraphNode
 from lexigraph.storage.sqlite.graph.walks import KINDS
 
@@ -37,7 +37,7 @@ def _around(g: Any, tenant: str, node_id: str, depth: int, limit: int) -> list[d
     from gremlin_python.process.graph_traversal import __  # type: ignore[import-untyped]  # has no types
     from gremlin_python.process.traversal import P, T  # type: ignore[import-untyped]  # has no types
 
-    from lexigraph.storage.graph.neptune_gremlin_steps import Seen
+    from lexigraph.storage.neptune.gremlin.steps import Seen
 
     seen = Seen(tenant)
     walk = g.V(node_id).aggregate("around")
@@ -124,7 +124,7 @@ def _distances(g: Any, tenant: str, ids: list[str], near: list[str], filters: Fi
     from gremlin_python.process.graph_traversal import __
     from gremlin_python.process.traversal import P, T
 
-    from lexigraph.storage.graph.neptune_gremlin_steps import Seen, passed
+    from lexigraph.storage.neptune.gremlin.steps import Seen, passed
 
     seen = Seen(tenant, filters)
     # an id that no node has comes first, as g.V() of no ids is every node
