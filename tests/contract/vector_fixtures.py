@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lexigraph.storage.opensearch.ids import DynamoIds
+from lexigraph.storage.opensearch.store import OpenSearchVectorStore
 from lexigraph.storage.protocols import FloatArray, VectorStore
 from lexigraph.storage.sqlite.vector.store import SqliteVectorStore
-from lexigraph.storage.vector.opensearch import OpenSearchVectorStore
-from lexigraph.storage.vector.opensearch_ids import DynamoIds
 from tests.contract.vector_waiting import WaitingVectorStore
 from tests.standins.aws_server import ENVIRONMENT, REGION, AwsServer
 from tests.standins.opensearch import OpenSearchServer

@@ -11,7 +11,7 @@ import pytest
 from lexigraph.settings import EmbeddingModel
 from lexigraph.storage import GraphStoreFactory, VectorStoreFactory
 from lexigraph.storage.neptune.store import NeptuneGraphStore
-from lexigraph.storage.vector.opensearch import OpenSearchVectorStore
+from lexigraph.storage.opensearch.store import OpenSearchVectorStore
 
 ROOT = Path(__file__).parents[2]
 # the package as it is asked for, what is imported of it, and where

@@ -9,8 +9,8 @@ import pytest
 from lexigraph.model.filters import parse_expression, parse_filter
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.opensearch.store import OpenSearchVectorStore
 from lexigraph.storage.protocols import SearchRequest, VectorRecord, VectorStore
-from lexigraph.storage.vector.opensearch import OpenSearchVectorStore
 from tests.contract.vector_waiting import WaitingVectorStore
 from tests.opensearch_server import opensearch_port  # noqa: F401  fixture
 from tests.standins.aws_server import ENVIRONMENT, REGION

@@ -18,9 +18,9 @@ from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.factory import VectorStoreFactory
+from lexigraph.storage.opensearch.ids import DynamoIds
+from lexigraph.storage.opensearch.store import OpenSearchVectorStore
 from lexigraph.storage.protocols import SearchRequest, VectorRecord
-from lexigraph.storage.vector.opensearch import OpenSearchVectorStore
-from lexigraph.storage.vector.opensearch_ids import DynamoIds
 from tests.contract.registry_fixtures import aws, aws_server  # noqa: F401  fixtures
 from tests.contract.vector_fixtures import DIMENSION, LABEL, random_units, unit
 from tests.contract.vector_waiting import WaitingVectorStore

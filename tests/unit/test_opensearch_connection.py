@@ -3,8 +3,8 @@
 import pytest
 
 from lexigraph.model.errors import Misconfigured
-from lexigraph.storage.vector.opensearch_connection import Place, parse_place
-from lexigraph.storage.vector.opensearch_schema import index_name
+from lexigraph.storage.opensearch.connection import Place, parse_place
+from lexigraph.storage.opensearch.schema import index_name
 
 HOST = "abc123.eu-west-1.aoss.amazonaws.com"
 NEXT = "abc123.aoss.eu-west-1.on.aws"  # of the next generation

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import Filter, MetadataFilter, MetadataFilters, parse_expression
 from lexigraph.model.graph import Metadata
-from lexigraph.storage.vector.opensearch_tags import tag_query, tag_words
+from lexigraph.storage.opensearch.tags import tag_query, tag_words
 from tests.standins.opensearch_index import Index
 from tests.unit.test_sqlite_filters import FILTERS, METADATA
 

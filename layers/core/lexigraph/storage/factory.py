@@ -16,7 +16,7 @@ GRAPH_STORES = {
 }
 VECTOR_STORES = {
     "sqlite": "lexigraph.storage.sqlite.vector.store:SqliteVectorStore",
-    "aoss": "lexigraph.storage.vector.opensearch:OpenSearchVectorStore",
+    "aoss": "lexigraph.storage.opensearch.store:OpenSearchVectorStore",
 }
 DOCUMENT_STORES = {
     "file": "lexigraph.storage.documents.files:FileDocumentStore",

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import Filter, MetadataFilter, value_type
 from lexigraph.model.graph import Metadata, Scalar
-from lexigraph.storage.vector.opensearch_connection import Json
+from lexigraph.storage.opensearch.connection import Json
 
 _SLOTS = "0123"
 _ORDERED_CHARACTERS = 1_000  # a longer text is compared in order by its first ones

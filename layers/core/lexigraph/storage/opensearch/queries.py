@@ -15,11 +15,11 @@ import numpy as np
 import snowballstemmer
 
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.opensearch.connection import Json
+from lexigraph.storage.opensearch.schema import WORDS, words_key
+from lexigraph.storage.opensearch.tags import tag_query
 from lexigraph.storage.protocols import VECTOR_INDEXES, FloatArray, Hit, SearchRequest, VectorRecord
 from lexigraph.storage.sqlite.vector.fulltext import STOP_WORDS
-from lexigraph.storage.vector.opensearch_connection import Json
-from lexigraph.storage.vector.opensearch_schema import WORDS, words_key
-from lexigraph.storage.vector.opensearch_tags import tag_query
 
 MOST_FOUND = 10_000  # the service returns no more of one search
 _GIVEN_AT_ONCE = 5_000

@@ -13,11 +13,11 @@ from threading import Lock
 from lexigraph.model.errors import Misconfigured, StoreUnavailable
 from lexigraph.model.ids import content_hash
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.opensearch.connection import Action, Collection, IdMode, Json, Refused, Search
+from lexigraph.storage.opensearch.ids import IdRegistry, KnownId
+from lexigraph.storage.opensearch.queries import MOST_FOUND, of_tenant
+from lexigraph.storage.opensearch.schema import FORMAT, WORDS, document_id, index_body, words_key, words_mapping
 from lexigraph.storage.protocols import VECTOR_INDEXES, IndexName
-from lexigraph.storage.vector.opensearch_connection import Action, Collection, IdMode, Json, Refused, Search
-from lexigraph.storage.vector.opensearch_ids import IdRegistry, KnownId
-from lexigraph.storage.vector.opensearch_queries import MOST_FOUND, of_tenant
-from lexigraph.storage.vector.opensearch_schema import FORMAT, WORDS, document_id, index_body, words_key, words_mapping
 
 _AT_ONCE = 1_000
 _PAGE = 2_000

@@ -15,13 +15,10 @@ from typing import Any
 from lexigraph.model.errors import InvalidInput, Misconfigured
 from lexigraph.model.graph import Metadata, Source
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import VECTOR_INDEXES, Hit, IndexName, SearchRequest, VectorRecord
-from lexigraph.storage.sqlite.filters import filterable_json
-from lexigraph.storage.vector.checks import INDEXES, check_embedding, check_index, check_record, check_vector
-from lexigraph.storage.vector.opensearch_connection import Collection, Json, Search, parse_place
-from lexigraph.storage.vector.opensearch_documents import Documents, Found
-from lexigraph.storage.vector.opensearch_ids import DynamoIds, IdRegistry
-from lexigraph.storage.vector.opensearch_queries import (
+from lexigraph.storage.opensearch.connection import Collection, Json, Search, parse_place
+from lexigraph.storage.opensearch.documents import Documents, Found
+from lexigraph.storage.opensearch.ids import DynamoIds, IdRegistry
+from lexigraph.storage.opensearch.queries import (
     Query,
     cut_in_a_tie,
     hits,
@@ -31,9 +28,12 @@ from lexigraph.storage.vector.opensearch_queries import (
     record_body,
     record_of,
 )
-from lexigraph.storage.vector.opensearch_schema import EVERY, TAGS, WORDS, every_embedding, index_name
-from lexigraph.storage.vector.opensearch_tags import tag_words
-from lexigraph.storage.vector.opensearch_unseen import Unseen, Versions, Write
+from lexigraph.storage.opensearch.schema import EVERY, TAGS, WORDS, every_embedding, index_name
+from lexigraph.storage.opensearch.tags import tag_words
+from lexigraph.storage.opensearch.unseen import Unseen, Versions, Write
+from lexigraph.storage.protocols import VECTOR_INDEXES, Hit, IndexName, SearchRequest, VectorRecord
+from lexigraph.storage.sqlite.filters import filterable_json
+from lexigraph.storage.vector.checks import INDEXES, check_embedding, check_index, check_record, check_vector
 
 _RECORD = ("doc_key", "source_id", "chunk_id", WORDS, "packed", "edition")
 _AT_ONCE = 1_000

@@ -4,8 +4,8 @@ import re
 from hashlib import blake2b
 
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.opensearch.connection import IdMode, Json
 from lexigraph.storage.protocols import VECTOR_INDEXES, IndexName
-from lexigraph.storage.vector.opensearch_connection import IdMode, Json
 
 TAGS = "lexigraph-tag"
 EVERY = "lexigraph-*"

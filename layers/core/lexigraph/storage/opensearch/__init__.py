@@ -1,0 +1,1 @@
+"""Amazon OpenSearch Serverless: vectors and full text."""
