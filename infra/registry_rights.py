@@ -1,6 +1,6 @@
 """Which items of the registry's table a function may read and write, by patterns of partition keys: plain data, no CDK.
 
-What lies under which key: :mod:`lexigraph.storage.registry.dynamodb` and :mod:`lexigraph.storage.cache.dynamodb`. API keys
+What lies under which key: :mod:`lexigraph.storage.dynamodb.registry` and :mod:`lexigraph.storage.dynamodb.cache`. API keys
 are `system#key#...`, `system#keyid#...` and `t#TENANT#keys`. No function writes these: `lexigraph keys` does, with the
 credentials of an operator.
 """

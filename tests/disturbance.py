@@ -24,7 +24,7 @@ from lexigraph.ingestion.file_run import FileRun
 from lexigraph.ingestion.steps import Steps
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import EmbeddingModel, Settings, load_settings
-from lexigraph.storage.cache.dynamodb import DynamoDBContentCache
+from lexigraph.storage.dynamodb.cache import DynamoDBContentCache
 from lexigraph.storage.factory import (
     CacheFactory,
     DocumentStoreFactory,

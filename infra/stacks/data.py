@@ -11,7 +11,7 @@ from constructs import Construct
 
 from infra.registry_rights import RegistryRight
 from infra.settings import Profile
-from lexigraph.storage.registry import dynamodb_table as layout
+from lexigraph.storage.dynamodb import table as layout
 
 # in the bucket of artefacts: texts and tables to keep, what steps hand on, and batches for Bedrock
 DOCUMENTS, WORK, BULK = "documents", "work", "bulk"

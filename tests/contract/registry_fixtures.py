@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from lexigraph.storage.cache.dynamodb import DynamoDBContentCache
 from lexigraph.storage.documents.files import FileDocumentStore
 from lexigraph.storage.documents.s3 import S3DocumentStore
+from lexigraph.storage.dynamodb.cache import DynamoDBContentCache
+from lexigraph.storage.dynamodb.registry import DynamoDBRegistry
 from lexigraph.storage.protocols import ContentCache, DocumentStore, Registry
-from lexigraph.storage.registry.dynamodb import DynamoDBRegistry
 from lexigraph.storage.sqlite.cache import SqliteContentCache
 from lexigraph.storage.sqlite.registry import SqliteRegistry
 from tests.standins.aws_server import ENVIRONMENT, AwsServer

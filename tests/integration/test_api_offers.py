@@ -10,8 +10,8 @@ import pytest
 from lexigraph.api.outcome import UPLOAD_GRACE_SECONDS, standing
 from lexigraph.ingestion.workflow import Inbox
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.dynamodb.registry import DynamoDBRegistry
 from lexigraph.storage.protocols import Registry
-from lexigraph.storage.registry.dynamodb import DynamoDBRegistry
 from lexigraph.storage.sqlite.registry import SqliteRegistry
 from tests.server import Api, laptop_api
 from tests.standins.aws_server import ENVIRONMENT, REGION, AwsServer

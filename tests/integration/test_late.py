@@ -23,8 +23,8 @@ from lexigraph.model.errors import Conflict, StoreUnavailable
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
+from lexigraph.storage.dynamodb.registry import DynamoDBRegistry
 from lexigraph.storage.protocols import Stores
-from lexigraph.storage.registry.dynamodb import DynamoDBRegistry
 from lexigraph.storage.sqlite.cache import SqliteContentCache
 from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
 from tests.contract.registry_fixtures import aws, aws_server  # noqa: F401  fixtures

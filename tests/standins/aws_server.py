@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from lexigraph.storage.registry.dynamodb_table import create_table_request, time_to_live_request
+from lexigraph.storage.dynamodb.table import create_table_request, time_to_live_request
 from tests.standins.loopback import LoopbackServer, hang_up, send
 from tests.standins.script import Script
 

@@ -24,11 +24,11 @@ DOCUMENT_STORES = {
 }
 REGISTRIES = {
     "sqlite": "lexigraph.storage.sqlite.registry:SqliteRegistry",
-    "dynamodb": "lexigraph.storage.registry.dynamodb:DynamoDBRegistry",
+    "dynamodb": "lexigraph.storage.dynamodb.registry:DynamoDBRegistry",
 }
 CACHES = {
     "sqlite": "lexigraph.storage.sqlite.cache:SqliteContentCache",
-    "dynamodb": "lexigraph.storage.cache.dynamodb:DynamoDBContentCache",
+    "dynamodb": "lexigraph.storage.dynamodb.cache:DynamoDBContentCache",
     "none": "lexigraph.storage.cache:NoCache",
 }
 _PATIENCE = {"neptune-db": "read_seconds", "aoss": "patience"}  # what the option is called

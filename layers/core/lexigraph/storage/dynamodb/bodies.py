@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable
 
 from lexigraph.model.errors import StoreUnavailable
-from lexigraph.storage.registry.dynamodb_items import Item, Key, Table
+from lexigraph.storage.dynamodb.items import Item, Key, Table
 
 HEAD = "head"
 INLINE_BYTES = 16_000  # what a look at a head costs: 4 KB are a unit of reading

@@ -13,9 +13,8 @@ from typing import Any
 
 from lexigraph.model.errors import Conflict, InvalidInput, NotFound
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import JobEvent, JobRecord, JobStatus
-from lexigraph.storage.registry.dynamodb_bodies import HEAD, read_whole, stamp, sweep, with_body
-from lexigraph.storage.registry.dynamodb_items import (
+from lexigraph.storage.dynamodb.bodies import HEAD, read_whole, stamp, sweep, with_body
+from lexigraph.storage.dynamodb.items import (
     Item,
     Key,
     Outdated,
@@ -29,6 +28,7 @@ from lexigraph.storage.registry.dynamodb_items import (
     unpack,
     update,
 )
+from lexigraph.storage.protocols import JobEvent, JobRecord, JobStatus
 
 RUNNING = "system#running"
 _EVENT, _AFTER_EVENTS = "event#", "event#~"

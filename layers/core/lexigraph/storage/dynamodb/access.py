@@ -14,9 +14,8 @@ from typing import Any
 
 from lexigraph.model.errors import Conflict, NotFound
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import ApiKey, Claim, Freshness, Session, seen_at
-from lexigraph.storage.registry.dynamodb_bodies import stamp
-from lexigraph.storage.registry.dynamodb_items import (
+from lexigraph.storage.dynamodb.bodies import stamp
+from lexigraph.storage.dynamodb.items import (
     TRANSACTION_ITEMS,
     Item,
     Key,
@@ -29,6 +28,7 @@ from lexigraph.storage.registry.dynamodb_items import (
     unpack,
     update,
 )
+from lexigraph.storage.protocols import ApiKey, Claim, Freshness, Session, seen_at
 
 _RECALL, _SESSION = "recall#", "session"
 _KEY = "key"

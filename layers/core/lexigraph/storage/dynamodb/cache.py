@@ -32,7 +32,7 @@ from hashlib import blake2b
 from itertools import islice
 
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.registry.dynamodb_items import Item, Key, Table, bounded, in_parallel, pack, unpack
+from lexigraph.storage.dynamodb.items import Item, Key, Table, bounded, in_parallel, pack, unpack
 
 UNOWNED_SECONDS = 7 * 24 * 3600
 MAX_BYTES = 380_000

@@ -21,8 +21,8 @@ from contextlib import contextmanager, suppress
 
 from lexigraph.model.errors import Conflict, LexigraphError, StoreUnavailable
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.dynamodb.items import Item, Key, Outdated, Table, bounded, check, in_parallel, put
 from lexigraph.storage.protocols import LateWriter
-from lexigraph.storage.registry.dynamodb_items import Item, Key, Outdated, Table, bounded, check, in_parallel, put
 
 LEASE_SECONDS = 60.0
 SKEW_SECONDS = 2.0

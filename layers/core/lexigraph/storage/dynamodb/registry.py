@@ -1,4 +1,4 @@
-"""The registry in one DynamoDB table. What deploys the table: :mod:`lexigraph.storage.registry.dynamodb_table`.
+"""The registry in one DynamoDB table. What deploys the table: :mod:`lexigraph.storage.dynamodb.table`.
 
 =============================  =======================  ==========================================================
 pk                             sk                       what
@@ -21,7 +21,7 @@ system#keyid#KEY               key                      whose it is, and its dig
 t#TENANT#session#SESSION       session                  number of recalls; expires
 t#TENANT#session#SESSION       recall#CHANCE            what one recall returned; expires
 t#TENANT#ordinals#NAMESPACE    count, source#SOURCE     places in a namespace
-t#TENANT#entry#..., and more   ...                      :mod:`lexigraph.storage.cache.dynamodb`
+t#TENANT#entry#..., and more   ...                      :mod:`lexigraph.storage.dynamodb.cache`
 =============================  =======================  ==========================================================
 
 There is no secondary index, and every read is strong. A record is saved or forgotten in one transaction with its places in
@@ -39,10 +39,9 @@ from typing import get_args
 
 from lexigraph.model.errors import Conflict
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import DocumentRecord, DocumentState
-from lexigraph.storage.registry.dynamodb_access import DynamoAccess
-from lexigraph.storage.registry.dynamodb_bodies import HEAD, read_whole, stamp, sweep, with_body
-from lexigraph.storage.registry.dynamodb_items import (
+from lexigraph.storage.dynamodb.access import DynamoAccess
+from lexigraph.storage.dynamodb.bodies import HEAD, read_whole, stamp, sweep, with_body
+from lexigraph.storage.dynamodb.items import (
     TRANSACTION_ITEMS,
     Item,
     Key,
@@ -59,8 +58,9 @@ from lexigraph.storage.registry.dynamodb_items import (
     unpack,
     update,
 )
-from lexigraph.storage.registry.dynamodb_jobs import DynamoJobs
-from lexigraph.storage.registry.dynamodb_leases import LEASE_SECONDS, DynamoLeases
+from lexigraph.storage.dynamodb.jobs import DynamoJobs
+from lexigraph.storage.dynamodb.leases import LEASE_SECONDS, DynamoLeases
+from lexigraph.storage.protocols import DocumentRecord, DocumentState
 
 # in the head, for queries and conditions; the rest of a record is its body
 _COLUMNS = ("source_id", "uri", "namespace", "state", "fingerprint", "updated_at")

@@ -1,7 +1,7 @@
 """The one table of the DynamoDB registry and cache, as plain data: what deploys it and what tests it read it here.
 
 It has no secondary index: those answer late, and readers must see what was saved. What is looked up in another way has an
-item of its own, written in the same transaction (the layout is in :mod:`lexigraph.storage.registry.dynamodb`).
+item of its own, written in the same transaction (the layout is in :mod:`lexigraph.storage.dynamodb.registry`).
 """
 
 from typing import Any

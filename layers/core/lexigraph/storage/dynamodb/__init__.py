@@ -1,0 +1,1 @@
+"""Amazon DynamoDB: registry and cache in one table."""
