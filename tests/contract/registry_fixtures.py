@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from lexigraph.storage.documents.files import FileDocumentStore
-from lexigraph.storage.documents.s3 import S3DocumentStore
 from lexigraph.storage.dynamodb.cache import DynamoDBContentCache
 from lexigraph.storage.dynamodb.registry import DynamoDBRegistry
 from lexigraph.storage.protocols import ContentCache, DocumentStore, Registry
+from lexigraph.storage.s3.documents import S3DocumentStore
 from lexigraph.storage.sqlite.cache import SqliteContentCache
 from lexigraph.storage.sqlite.registry import SqliteRegistry
 from tests.standins.aws_server import ENVIRONMENT, AwsServer

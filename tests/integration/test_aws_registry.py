@@ -19,12 +19,12 @@ import pytest
 from lexigraph.model.errors import InvalidInput, NotFound, StoreUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.aws import AwsClient
-from lexigraph.storage.documents.s3 import S3DocumentStore
 from lexigraph.storage.dynamodb.cache import DynamoDBContentCache
 from lexigraph.storage.dynamodb.items import Table
 from lexigraph.storage.dynamodb.registry import DynamoDBRegistry
 from lexigraph.storage.factory import CacheFactory, DocumentStoreFactory, RegistryFactory
 from lexigraph.storage.protocols import ApiKey, DocumentRecord, Session, Stores
+from lexigraph.storage.s3.documents import S3DocumentStore
 from tests.contract.registry_fixtures import aws, aws_server
 from tests.contract.test_registry import record, stored
 from tests.laptop import laptop, open_laptop

@@ -20,7 +20,7 @@ VECTOR_STORES = {
 }
 DOCUMENT_STORES = {
     "file": "lexigraph.storage.documents.files:FileDocumentStore",
-    "s3": "lexigraph.storage.documents.s3:S3DocumentStore",
+    "s3": "lexigraph.storage.s3.documents:S3DocumentStore",
 }
 REGISTRIES = {
     "sqlite": "lexigraph.storage.sqlite.registry:SqliteRegistry",
