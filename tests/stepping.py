@@ -11,7 +11,7 @@ from lexigraph.ingestion.jobs import file_type
 from lexigraph.ingestion.steps import Steps
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
-from lexigraph.storage.documents.files import FileDocumentStore
+from lexigraph.storage.files.documents import FileDocumentStore
 from lexigraph.storage.protocols import Stores
 from tests.laptop import open_laptop
 from tests.models import SentenceExtractor, WordEmbedder

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from lexigraph.storage.documents.files import FileDocumentStore
 from lexigraph.storage.dynamodb.cache import DynamoDBContentCache
 from lexigraph.storage.dynamodb.registry import DynamoDBRegistry
+from lexigraph.storage.files.documents import FileDocumentStore
 from lexigraph.storage.protocols import ContentCache, DocumentStore, Registry
 from lexigraph.storage.s3.documents import S3DocumentStore
 from lexigraph.storage.sqlite.cache import SqliteContentCache

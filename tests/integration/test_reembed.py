@@ -18,8 +18,8 @@ from lexigraph.model.errors import Conflict, InvalidInput, ModelUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.cache import NoCache
-from lexigraph.storage.documents.files import FileDocumentStore
 from lexigraph.storage.factory import VectorStoreFactory
+from lexigraph.storage.files.documents import FileDocumentStore
 from lexigraph.storage.protocols import FloatArray, SearchRequest, VectorRecord, VectorStore
 from tests.laptop import content, laptop, open_laptop, write_pages
 from tests.models import SentenceExtractor, WordEmbedder

@@ -8,7 +8,7 @@ import pytest
 
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.documents.files import FileDocumentStore
+from lexigraph.storage.files.documents import FileDocumentStore
 from tests.disks import files_of_at_most, ordinary_user
 
 A = Tenant("a")
@@ -56,7 +56,7 @@ def test_what_a_killed_writer_left_is_not_listed_and_goes_with_the_next_delete(
     body = f"""
 import os, signal, sys, threading
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.documents.files import FileDocumentStore
+from lexigraph.storage.files.documents import FileDocumentStore
 store = FileDocumentStore(sys.argv[1])
 threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGKILL)).start()
 while True:

@@ -19,7 +19,7 @@ VECTOR_STORES = {
     "aoss": "lexigraph.storage.opensearch.store:OpenSearchVectorStore",
 }
 DOCUMENT_STORES = {
-    "file": "lexigraph.storage.documents.files:FileDocumentStore",
+    "file": "lexigraph.storage.files.documents:FileDocumentStore",
     "s3": "lexigraph.storage.s3.documents:S3DocumentStore",
 }
 REGISTRIES = {
