@@ -6,8 +6,8 @@ from typing import Any
 
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.common.vector_checks import INDEXES
 from lexigraph.storage.protocols import VECTOR_INDEXES, Hit, IndexName, SearchRequest, VectorRecord, VectorStore
-from lexigraph.storage.vector.checks import INDEXES
 
 _SECONDS = 30.0
 

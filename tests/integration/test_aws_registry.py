@@ -18,7 +18,7 @@ import pytest
 
 from lexigraph.model.errors import InvalidInput, NotFound, StoreUnavailable
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.aws import AwsClient
+from lexigraph.storage.common.aws import AwsClient
 from lexigraph.storage.dynamodb.cache import DynamoDBContentCache
 from lexigraph.storage.dynamodb.items import Table
 from lexigraph.storage.dynamodb.registry import DynamoDBRegistry

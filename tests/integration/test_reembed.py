@@ -17,7 +17,7 @@ from lexigraph.ingestion.steps import Steps
 from lexigraph.model.errors import Conflict, InvalidInput, ModelUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
-from lexigraph.storage.cache import NoCache
+from lexigraph.storage.common.no_cache import NoCache
 from lexigraph.storage.factory import VectorStoreFactory
 from lexigraph.storage.files.documents import FileDocumentStore
 from lexigraph.storage.protocols import FloatArray, SearchRequest, VectorRecord, VectorStore

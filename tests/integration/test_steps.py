@@ -10,7 +10,7 @@ from lexigraph.ingestion.file_run import Superseded, begin
 from lexigraph.ingestion.steps import Steps
 from lexigraph.model.errors import Conflict, StoreUnavailable
 from lexigraph.settings import Settings
-from lexigraph.storage.cache import NoCache
+from lexigraph.storage.common.no_cache import NoCache
 from tests.laptop import content, laptop, open_laptop
 from tests.models import SentenceExtractor, WordEmbedder
 from tests.stepping import DEFAULT, begun, drive, killed_at, once, steps_over, twice

@@ -20,7 +20,7 @@ from lexigraph.model.graph import Source
 from lexigraph.model.ids import content_hash, source_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import EmbeddingModel
-from lexigraph.storage.cache import NoCache
+from lexigraph.storage.common.no_cache import NoCache
 from lexigraph.storage.factory import DocumentStoreFactory, GraphStoreFactory, RegistryFactory, VectorStoreFactory
 from lexigraph.storage.protocols import Stores
 

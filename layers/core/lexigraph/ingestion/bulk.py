@@ -30,8 +30,8 @@ from lexigraph.model.document import ChunkText
 from lexigraph.model.errors import InvalidInput, NotFound
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
-from lexigraph.storage.aws import AwsClient, Refused, parse_place
-from lexigraph.storage.cache import NoCache
+from lexigraph.storage.common.aws import AwsClient, Refused, parse_place
+from lexigraph.storage.common.no_cache import NoCache
 from lexigraph.storage.protocols import ContentCache
 
 MOST = 25_000  # records of a job: half of what Bedrock takes, so that a file is sent in one piece

@@ -14,7 +14,7 @@ from lexigraph.ingestion.versions import collect, settle_entities, text_name
 from lexigraph.model.errors import LexigraphError, NotFound
 from lexigraph.model.ids import source_id as make_source_id
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.documents.names import is_source_id
+from lexigraph.storage.common.document_names import is_source_id
 from lexigraph.storage.protocols import DocumentRecord, IndexName, SearchRequest, SourceVersion, Stores
 
 # a function lives for 15 minutes at most: whoever lost a lease so long ago writes nothing more, and all searches show it

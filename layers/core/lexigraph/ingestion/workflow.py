@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 from lexigraph.ingestion.file_run import FileRun
 from lexigraph.model.errors import Conflict, InvalidInput, NotFound
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.aws import AwsClient, Place, Refused, parse_place
+from lexigraph.storage.common.aws import AwsClient, Place, Refused, parse_place
 
 JOB = "lexigraph-job"  # metadata of an object that a job waits for
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")

@@ -29,7 +29,7 @@ REGISTRIES = {
 CACHES = {
     "sqlite": "lexigraph.storage.sqlite.cache:SqliteContentCache",
     "dynamodb": "lexigraph.storage.dynamodb.cache:DynamoDBContentCache",
-    "none": "lexigraph.storage.cache:NoCache",
+    "none": "lexigraph.storage.common.no_cache:NoCache",
 }
 _PATIENCE = {"neptune-db": "read_seconds", "aoss": "patience"}  # what the option is called
 

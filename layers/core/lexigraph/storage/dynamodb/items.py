@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import Any, TypeVar
 
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
-from lexigraph.storage.aws import AwsClient, Refused, parse_place
+from lexigraph.storage.common.aws import AwsClient, Refused, parse_place
 
 Key = tuple[str, str]
 Value = str | int | float | bytes

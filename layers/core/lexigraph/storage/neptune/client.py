@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any
 
 from lexigraph.model.errors import Conflict, LexigraphError, Misconfigured, StoreUnavailable
-from lexigraph.storage.aws import core_session
+from lexigraph.storage.common.aws import core_session
 from lexigraph.storage.neptune.address import NeptuneAddress
 
 logger = logging.getLogger(__name__)

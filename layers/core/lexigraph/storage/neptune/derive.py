@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from lexigraph.model.graph import Entity
-from lexigraph.storage.graph.contribution import majority
+from lexigraph.storage.common.contribution import majority
 from lexigraph.storage.neptune.client import NeptuneClient, Row
 from lexigraph.storage.neptune.publish import tell
 from lexigraph.storage.neptune.schema import LIVE

@@ -12,7 +12,7 @@ from lexigraph.model.errors import Conflict
 from lexigraph.model.graph import Source
 from lexigraph.model.ids import entity_id
 from lexigraph.model.normalise import title_names
-from lexigraph.storage.graph.contribution import expect_version
+from lexigraph.storage.common.contribution import expect_version
 from lexigraph.storage.neptune.client import NeptuneClient, Row
 from lexigraph.storage.neptune.filters import filter_properties
 from lexigraph.storage.neptune.schema import edge_id, metadata_text, synonyms_owner

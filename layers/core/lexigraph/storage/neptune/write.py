@@ -16,7 +16,7 @@ from typing import Any
 
 from lexigraph.model.errors import Conflict
 from lexigraph.model.graph import ChunkGraph, Mention, Placement
-from lexigraph.storage.graph.contribution import entity_forms, expect_version, refuse_strays
+from lexigraph.storage.common.contribution import entity_forms, expect_version, refuse_strays
 from lexigraph.storage.neptune.client import NeptuneClient, Row
 from lexigraph.storage.neptune.schema import OPEN, edge_id, statements_text
 from lexigraph.storage.protocols import SourceVersion

@@ -19,7 +19,7 @@ from typing import Any, Literal, cast, get_args
 from urllib.parse import parse_qsl, urlsplit
 
 from lexigraph.model.errors import InvalidInput, Misconfigured, StoreUnavailable
-from lexigraph.storage.aws import core_session
+from lexigraph.storage.common.aws import core_session
 
 IdMode = Literal["client", "server"]
 Json = dict[str, Any]

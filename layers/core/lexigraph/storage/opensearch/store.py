@@ -15,6 +15,7 @@ from typing import Any
 from lexigraph.model.errors import InvalidInput, Misconfigured
 from lexigraph.model.graph import Metadata, Source
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.common.vector_checks import INDEXES, check_embedding, check_index, check_record, check_vector
 from lexigraph.storage.opensearch.connection import Collection, Json, Search, parse_place
 from lexigraph.storage.opensearch.documents import Documents, Found
 from lexigraph.storage.opensearch.ids import DynamoIds, IdRegistry
@@ -33,7 +34,6 @@ from lexigraph.storage.opensearch.tags import tag_words
 from lexigraph.storage.opensearch.unseen import Unseen, Versions, Write
 from lexigraph.storage.protocols import VECTOR_INDEXES, Hit, IndexName, SearchRequest, VectorRecord
 from lexigraph.storage.sqlite.filters import filterable_json
-from lexigraph.storage.vector.checks import INDEXES, check_embedding, check_index, check_record, check_vector
 
 _RECORD = ("doc_key", "source_id", "chunk_id", WORDS, "packed", "edition")
 _AT_ONCE = 1_000

@@ -13,8 +13,8 @@ from urllib.parse import quote, unquote
 
 from lexigraph.model.errors import Misconfigured, NotFound, StoreUnavailable
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.aws import AwsClient, Refused, parse_place
-from lexigraph.storage.documents.names import checked_name, is_source_id, source_digits
+from lexigraph.storage.common.aws import AwsClient, Refused, parse_place
+from lexigraph.storage.common.document_names import checked_name, is_source_id, source_digits
 
 MAX_PREFIX_BYTES = 300  # a key has 1,024; a name becomes up to 600, and tenant and source 98
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")

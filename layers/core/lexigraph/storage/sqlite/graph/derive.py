@@ -4,7 +4,7 @@ import sqlite3
 from collections import Counter
 
 from lexigraph.model.graph import Entity
-from lexigraph.storage.graph.contribution import majority
+from lexigraph.storage.common.contribution import majority
 from lexigraph.storage.protocols import Derived
 from lexigraph.storage.sqlite.graph.schema import LIVE
 from lexigraph.storage.sqlite.graph.write import public, raw, tenant_key

@@ -7,7 +7,7 @@ from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Placement, Source, StatementRow
 from lexigraph.model.relations import PairObservation, RelationCounts, Step
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.graph.contribution import refuse_strays
+from lexigraph.storage.common.contribution import refuse_strays
 from lexigraph.storage.protocols import (
     Adjacency,
     Derived,

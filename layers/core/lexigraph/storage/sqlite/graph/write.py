@@ -9,7 +9,7 @@ from lexigraph.model.errors import Conflict
 from lexigraph.model.graph import ChunkGraph, Placement, Source
 from lexigraph.model.ids import Kind, entity_id
 from lexigraph.model.normalise import title_names
-from lexigraph.storage.graph.contribution import entity_forms, expect_version
+from lexigraph.storage.common.contribution import entity_forms, expect_version
 from lexigraph.storage.protocols import SourceVersion
 from lexigraph.storage.sqlite.database import in_batches, marks
 from lexigraph.storage.sqlite.filters import filterable_json

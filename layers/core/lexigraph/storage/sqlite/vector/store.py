@@ -13,6 +13,7 @@ import numpy as np
 from lexigraph.model.errors import Misconfigured
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.common.vector_checks import INDEXES, check_embedding, check_index, check_record, check_vector
 from lexigraph.storage.protocols import VECTOR_INDEXES, FloatArray, Hit, IndexName, SearchRequest, VectorRecord
 from lexigraph.storage.sqlite.database import Database, embedded_path, in_batches, marks
 from lexigraph.storage.sqlite.filters import filterable_json
@@ -21,7 +22,6 @@ from lexigraph.storage.sqlite.vector.partitions import Partition
 from lexigraph.storage.sqlite.vector.recent import Recent
 from lexigraph.storage.sqlite.vector.search import Search
 from lexigraph.storage.sqlite.vector.sidecar import Moved, Sidecars
-from lexigraph.storage.vector.checks import INDEXES, check_embedding, check_index, check_record, check_vector
 
 _ATTEMPTS = 10
 

@@ -1,0 +1,1 @@
+"""What several back ends share."""

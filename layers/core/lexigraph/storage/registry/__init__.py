@@ -1,1 +1,0 @@
-"""Back ends, one module each."""
