@@ -9,7 +9,7 @@ from typing import Any
 
 from functions.payloads import AuthorizerEvent
 from functions.runtime import function, registry, settings
-from lexigraph.api.keys import HEADER, LONGEST, PREFIX, digest
+from lexigraph.api.access.keys import HEADER, LONGEST, PREFIX, digest
 
 DENIED = "denied"
 

@@ -11,8 +11,8 @@ import pytest
 from mangum import Mangum
 
 from lexigraph import __version__
+from lexigraph.api.access.auth import HEADER, RateLimit, digest
 from lexigraph.api.app import create_app
-from lexigraph.api.auth import HEADER, RateLimit, digest
 from lexigraph.cli.serve import listening
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings

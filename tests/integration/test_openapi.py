@@ -11,8 +11,8 @@ import pytest
 
 import lexigraph.api
 from lexigraph import model
+from lexigraph.api.access.auth import HEADER, PUBLIC
 from lexigraph.api.app import create_app
-from lexigraph.api.auth import HEADER, PUBLIC
 from lexigraph.api.compatibility import allowed, breaking_changes
 from lexigraph.api.openapi_file import as_text, document
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from fastapi import Depends, FastAPI
 
 from lexigraph import __version__
-from lexigraph.api.auth import Principals
+from lexigraph.api.access.auth import Principals
 from lexigraph.api.declared import only_declared
 from lexigraph.api.errors import handle_errors
 from lexigraph.api.limits import Requests

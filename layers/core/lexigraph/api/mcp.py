@@ -20,8 +20,8 @@ from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
 from lexigraph import __version__
+from lexigraph.api.access.auth import Principal
 from lexigraph.api.answers import Answers
-from lexigraph.api.auth import Principal
 from lexigraph.api.errors import ApiError, as_api_error, first_problem, unread_body
 from lexigraph.api.limits import checked
 from lexigraph.api.schemas.query import QueryRequest

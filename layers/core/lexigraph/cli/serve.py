@@ -29,7 +29,7 @@ def serve(
     workers: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Server processes.")] = 1,
 ) -> int:
     """Serve the HTTP API, with its documentation at /docs, until interrupted."""
-    from lexigraph.api.auth import LOOPBACK
+    from lexigraph.api.access.auth import LOOPBACK
     from lexigraph.api.service import Service
     from lexigraph.cli.served import order
 

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from lexigraph.api.auth import Reader
+from lexigraph.api.access.auth import Reader
 from lexigraph.api.diagnostics import diagnose
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.diagnostics import Diagnostics

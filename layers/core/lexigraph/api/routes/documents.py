@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Form, Path, Query, Response
 
-from lexigraph.api.auth import Reader, Writer
+from lexigraph.api.access.auth import Reader, Writer
 from lexigraph.api.errors import ApiError
 from lexigraph.api.limits import TEXT, WHOLE
 from lexigraph.api.openapi import errors

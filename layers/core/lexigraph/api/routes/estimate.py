@@ -9,7 +9,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from lexigraph.api.auth import Writer
+from lexigraph.api.access.auth import Writer
 from lexigraph.api.estimator import Prices, estimate_apart
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.estimate import EstimateReply, EstimateRequest

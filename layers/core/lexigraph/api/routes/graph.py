@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from lexigraph.api.auth import Reader
+from lexigraph.api.access.auth import Reader
 from lexigraph.api.limits import TEXT, WHOLE
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.graph import Egonet

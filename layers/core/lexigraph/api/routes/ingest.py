@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 
 from lexigraph.api import sse
-from lexigraph.api.auth import Writer
+from lexigraph.api.access.auth import Writer
 from lexigraph.api.limits import FLAG, NUMBER, TEXT
 from lexigraph.api.openapi import errors, events
 from lexigraph.api.outcome import check_any_taken, check_over

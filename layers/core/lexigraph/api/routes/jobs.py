@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from lexigraph.api.auth import ReaderOrWriter
+from lexigraph.api.access.auth import ReaderOrWriter
 from lexigraph.api.limits import WHOLE
 from lexigraph.api.openapi import errors
 from lexigraph.api.outcome import standing

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from lexigraph.answering.multidoc import query_multidoc
-from lexigraph.api.auth import Reader
+from lexigraph.api.access.auth import Reader
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.multidoc import MultidocReply, MultidocRequest
 from lexigraph.api.service import TheService

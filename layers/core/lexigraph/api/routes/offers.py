@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import Field
 
-from lexigraph.api.auth import Writer
+from lexigraph.api.access.auth import Writer
 from lexigraph.api.errors import ApiError
 from lexigraph.api.limits import Body, Reply
 from lexigraph.api.openapi import errors

@@ -9,8 +9,8 @@ from fastapi.responses import JSONResponse
 
 from lexigraph.answering.response import StreamingQueryResponse
 from lexigraph.api import sse
+from lexigraph.api.access.auth import Reader
 from lexigraph.api.answers import Answers
-from lexigraph.api.auth import Reader
 from lexigraph.api.openapi import errors, events
 from lexigraph.api.schemas.query import PreviewReply, PreviewRequest, QueryReply, QueryRequest
 from lexigraph.api.service import TheService

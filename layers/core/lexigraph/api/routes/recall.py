@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from lexigraph.api.auth import Reader
+from lexigraph.api.access.auth import Reader
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.recall import RecallReply, RecallRequest
 from lexigraph.api.service import TheService

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 
-from lexigraph.api.auth import Reader
+from lexigraph.api.access.auth import Reader
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.search import RetrieveReply, RetrieveRequest
 from lexigraph.api.service import TheService

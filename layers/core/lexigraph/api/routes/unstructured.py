@@ -4,7 +4,7 @@ from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Form, Response
 
-from lexigraph.api.auth import Reader, Writer, check_database
+from lexigraph.api.access.auth import Reader, Writer, check_database
 from lexigraph.api.limits import TEXT
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.ingest import UploadReply

@@ -3,7 +3,7 @@
 ``key``: the caller sends ``X-API-Key``. ``open``: who sends no key of ours is the default tenant with every scope, who sends
 one is whom it stands for; for a server on loopback, which then answers only requests that name a loopback host and come
 from no other site.
-``gateway``, ``adapter``: a gateway's authorizer has looked the key up (:mod:`lexigraph.api.gateway`).
+``gateway``, ``adapter``: a gateway's authorizer has looked the key up (:mod:`lexigraph.api.access.gateway`).
 Headers by which a gateway would say who asks are dropped: nobody but the gateway's own adapter may.
 """
 
@@ -19,13 +19,13 @@ from fastapi import Depends, Request
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from lexigraph.api.access.gateway import Source, asked_by
+from lexigraph.api.access.keys import HEADER as HEADER
+from lexigraph.api.access.keys import LONGEST, PREFIX
+from lexigraph.api.access.keys import digest as digest
+from lexigraph.api.access.keys import new_key as new_key
+from lexigraph.api.access.principal import Principal as Principal
 from lexigraph.api.errors import ApiError, answer_error
-from lexigraph.api.gateway import Source, asked_by
-from lexigraph.api.keys import HEADER as HEADER
-from lexigraph.api.keys import LONGEST, PREFIX
-from lexigraph.api.keys import digest as digest
-from lexigraph.api.keys import new_key as new_key
-from lexigraph.api.principal import Principal as Principal
 from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import SCOPES, Registry

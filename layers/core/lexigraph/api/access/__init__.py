@@ -1,0 +1,1 @@
+"""Who asks and what they may: keys, principals, limits of requests, the word of a gateway."""
