@@ -15,11 +15,11 @@ import pytest
 from fastapi import UploadFile
 
 from lexigraph.api.app import create_app
-from lexigraph.api.jobs import Jobs
+from lexigraph.api.jobs.queue import Jobs
+from lexigraph.api.jobs.uploads import begin_upload
 from lexigraph.api.routes.ingest import begin
 from lexigraph.api.service import Service
 from lexigraph.api.sse import STREAMS
-from lexigraph.api.uploads import begin_upload
 from lexigraph.ingestion.jobs import ingest_request
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings

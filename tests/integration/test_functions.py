@@ -15,7 +15,7 @@ from functions import work
 from functions.finish.handler import IngestFailed
 from functions.payloads import ReembedJob
 from lexigraph.api.access.auth import new_key
-from lexigraph.api.handover import MAX_FETCHED_BYTES, WorkflowHandover
+from lexigraph.api.jobs.handover import MAX_FETCHED_BYTES, WorkflowHandover
 from lexigraph.ingestion.load import FileItem
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.errors import InvalidInput

@@ -30,8 +30,8 @@ from lexigraph.storage.factory import open_stores
 from lexigraph.storage.protocols import Freshness, Stores
 
 if TYPE_CHECKING:
-    from lexigraph.api.handover import Handover
-    from lexigraph.api.jobs import Jobs
+    from lexigraph.api.jobs.handover import Handover
+    from lexigraph.api.jobs.queue import Jobs
     from lexigraph.api.shared import Shared
     from lexigraph.ingestion.pipeline import LexicalGraphIndex
 
@@ -206,14 +206,14 @@ class Service:
         return False
 
     def _make_jobs(self) -> "Jobs":
-        from lexigraph.api.jobs import Jobs, ProcessWorker, ThreadWorker
+        from lexigraph.api.jobs.queue import Jobs, ProcessWorker, ThreadWorker
 
         in_process = self.settings.ingest_in == "process"
         worker = ProcessWorker(self.settings) if in_process else ThreadWorker(lambda: self.index)
         return Jobs(self.stores.registry, worker, self.settings.uploads, self.settings.ingest_jobs)
 
     def _make_handover(self) -> "Handover":
-        from lexigraph.api.handover import WorkflowHandover
+        from lexigraph.api.jobs.handover import WorkflowHandover
         from lexigraph.ingestion.workflow import Inbox, Workflow
 
         return WorkflowHandover(self.stores.registry, Inbox(self.settings.inbox), Workflow(self.settings.workflow))

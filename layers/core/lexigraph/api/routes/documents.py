@@ -7,12 +7,12 @@ from fastapi import APIRouter, Form, Path, Query, Response
 
 from lexigraph.api.access.auth import Reader, Writer
 from lexigraph.api.errors import ApiError
+from lexigraph.api.jobs.outcome import check_over
+from lexigraph.api.jobs.uploads import Upload, Wait, begin_upload, check_taken
 from lexigraph.api.limits import TEXT, WHOLE
 from lexigraph.api.openapi import errors
-from lexigraph.api.outcome import check_over
 from lexigraph.api.schemas.documents import DocumentJob, DocumentList, DocumentReply, Removed
 from lexigraph.api.service import TheService
-from lexigraph.api.uploads import Upload, Wait, begin_upload, check_taken
 from lexigraph.model.ids import source_id
 from lexigraph.storage.protocols import DocumentRecord, JobRecord
 

@@ -11,10 +11,10 @@ from fastapi import APIRouter
 
 from lexigraph.api.access.auth import Writer
 from lexigraph.api.estimator import Prices, estimate_apart
+from lexigraph.api.jobs.uploads import file_name
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.estimate import EstimateReply, EstimateRequest
 from lexigraph.api.service import Service, TheService
-from lexigraph.api.uploads import file_name
 from lexigraph.ingestion.jobs import file_type, files_inside
 from lexigraph.ingestion.load import FileItem
 from lexigraph.model.tenant import Tenant

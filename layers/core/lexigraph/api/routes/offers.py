@@ -7,10 +7,10 @@ from pydantic import Field
 
 from lexigraph.api.access.auth import Writer
 from lexigraph.api.errors import ApiError
+from lexigraph.api.jobs.uploads import file_name
 from lexigraph.api.limits import Body, Reply
 from lexigraph.api.openapi import errors
 from lexigraph.api.service import TheService
-from lexigraph.api.uploads import file_name
 
 router = APIRouter(prefix="/documents", tags=["documents"])
 

@@ -5,12 +5,12 @@ from typing import Annotated, Any, cast
 from fastapi import APIRouter, Form, Response
 
 from lexigraph.api.access.auth import Reader, Writer, check_database
+from lexigraph.api.jobs.uploads import Upload, Wait, begin_upload, check_taken, new_namespace
 from lexigraph.api.limits import TEXT
 from lexigraph.api.openapi import errors
 from lexigraph.api.schemas.ingest import UploadReply
 from lexigraph.api.schemas.multihop import MultihopReply, MultihopRequest
 from lexigraph.api.service import TheService
-from lexigraph.api.uploads import Upload, Wait, begin_upload, check_taken, new_namespace
 from lexigraph.model.question import Question
 from lexigraph.retrieval.multihop.retriever import MultihopRetriever
 from lexigraph.storage.protocols import JobRecord

@@ -1,4 +1,4 @@
-"""A process that takes documents in, so that readers keep their processor: ``python -m lexigraph.api.worker LEVEL``.
+"""A process that takes documents in, so that readers keep their processor: ``python -m lexigraph.api.jobs.worker LEVEL``.
 
 It reads ``{"tenant", "job", "resumed"}`` lines from its input and answers each with a line when the job is over. When the
 input ends, its server is gone: it stops where it is, and the next server goes on from there. ``LEVEL`` is that of the log.

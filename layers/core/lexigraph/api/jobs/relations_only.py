@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Query
 
 from lexigraph.api.errors import ApiError
-from lexigraph.api.handover import is_id
+from lexigraph.api.jobs.handover import is_id
 from lexigraph.api.limits import FLAG, NUMBER, TEXT, WHOLE
 from lexigraph.api.service import Service
 from lexigraph.ingestion.jobs import RELATE, inside

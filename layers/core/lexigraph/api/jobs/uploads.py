@@ -10,8 +10,8 @@ from urllib.parse import quote
 from fastapi import Depends, File, Query, Request, UploadFile
 
 from lexigraph.api.errors import ApiError
+from lexigraph.api.jobs.outcome import check_over, nothing_taken
 from lexigraph.api.limits import NUMBER
-from lexigraph.api.outcome import check_over, nothing_taken
 from lexigraph.api.service import Service
 from lexigraph.ingestion.jobs import file_type, ingest_request
 from lexigraph.model.tenant import Tenant
