@@ -107,7 +107,7 @@ emulate: $(VENV)/infra $(VENV)/emulator node_modules/.bin/cdk  ## deploy to an e
 	@$(BIN)/python -m infra.emulate
 
 openapi: $(VENV)/laptop  ## renew docs/openapi.json; refuses what would break clients
-	@$(BIN)/python -m lexigraph.api.openapi_file docs/openapi.json
+	@$(BIN)/python -m lexigraph.api.openapi.file docs/openapi.json
 
 clean:           ## remove what the targets made
 	rm -rf $(VENV) .build .emulator .demo .emulated cdk.out node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from jsonschema import Draft202012Validator
 
-from lexigraph.api.openapi_file import document
+from lexigraph.api.openapi.file import document
 from lexigraph.retrieval.catalogue import RETRIEVERS
 from lexigraph.settings import EmbeddingModel
 from lexigraph.storage.factory import VectorStoreFactory

@@ -13,8 +13,8 @@ import lexigraph.api
 from lexigraph import model
 from lexigraph.api.access.auth import HEADER, PUBLIC
 from lexigraph.api.app import create_app
-from lexigraph.api.compatibility import allowed, breaking_changes
-from lexigraph.api.openapi_file import as_text, document
+from lexigraph.api.openapi.compatibility import allowed, breaking_changes
+from lexigraph.api.openapi.file import as_text, document
 
 KEPT = Path(__file__).parents[2] / "docs" / "openapi.json"
 ERRORS = {"400", "401", "403", "413", "422", "429", "500", "503"}

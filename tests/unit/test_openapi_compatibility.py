@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from lexigraph.api.compatibility import allowed, breaking_changes
-from lexigraph.api.openapi_file import as_text, document, renew
+from lexigraph.api.openapi.compatibility import allowed, breaking_changes
+from lexigraph.api.openapi.file import as_text, document, renew
 from lexigraph.model.errors import Conflict
 
 Doc = dict[str, Any]

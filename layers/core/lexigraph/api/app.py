@@ -11,7 +11,7 @@ from lexigraph.api.access.auth import Principals
 from lexigraph.api.declared import only_declared
 from lexigraph.api.errors import handle_errors
 from lexigraph.api.limits import Requests
-from lexigraph.api.openapi import describe
+from lexigraph.api.openapi.document import describe
 from lexigraph.api.routes.mcp import add_mcp
 from lexigraph.api.service import Service
 from lexigraph.settings import Settings, load_settings

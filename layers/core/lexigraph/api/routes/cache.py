@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 
 from lexigraph.api.access.auth import Admin, Reader
-from lexigraph.api.openapi import errors
+from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.cache import CacheStats, Cleared
 from lexigraph.api.service import TheService
 

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 
 from lexigraph.api.access.auth import Reader
 from lexigraph.api.diagnostics import diagnose
-from lexigraph.api.openapi import errors
+from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.diagnostics import Diagnostics
 from lexigraph.api.service import TheService
 

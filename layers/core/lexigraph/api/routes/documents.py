@@ -10,7 +10,7 @@ from lexigraph.api.errors import ApiError
 from lexigraph.api.jobs.outcome import check_over
 from lexigraph.api.jobs.uploads import Upload, Wait, begin_upload, check_taken
 from lexigraph.api.limits import TEXT, WHOLE
-from lexigraph.api.openapi import errors
+from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.documents import DocumentJob, DocumentList, DocumentReply, Removed
 from lexigraph.api.service import TheService
 from lexigraph.model.ids import source_id

@@ -12,7 +12,7 @@ from fastapi import APIRouter
 from lexigraph.api.access.auth import Writer
 from lexigraph.api.estimator import Prices, estimate_apart
 from lexigraph.api.jobs.uploads import file_name
-from lexigraph.api.openapi import errors
+from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.estimate import EstimateReply, EstimateRequest
 from lexigraph.api.service import Service, TheService
 from lexigraph.ingestion.jobs import file_type, files_inside

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 
 from lexigraph.api.access.auth import Reader
 from lexigraph.api.limits import TEXT, WHOLE
-from lexigraph.api.openapi import errors
+from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.graph import Egonet
 from lexigraph.api.service import TheService
 

@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 
 from lexigraph import __version__
-from lexigraph.api.openapi import only_errors
+from lexigraph.api.openapi.document import only_errors
 from lexigraph.api.schemas.health import Health
 
 router = APIRouter(tags=["service"])

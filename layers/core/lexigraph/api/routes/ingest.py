@@ -14,7 +14,7 @@ from lexigraph.api.access.auth import Writer
 from lexigraph.api.jobs.outcome import check_any_taken, check_over
 from lexigraph.api.jobs.relations_only import RelationsOnly, begin_relate
 from lexigraph.api.limits import FLAG, NUMBER, TEXT
-from lexigraph.api.openapi import errors, events
+from lexigraph.api.openapi.document import errors, events
 from lexigraph.api.schemas.ingest import IngestReply, IngestRequest
 from lexigraph.api.service import Service, TheService
 from lexigraph.ingestion.jobs import RELATE, ingest_request, inside

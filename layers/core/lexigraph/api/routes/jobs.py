@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query
 from lexigraph.api.access.auth import ReaderOrWriter
 from lexigraph.api.jobs.outcome import standing
 from lexigraph.api.limits import WHOLE
-from lexigraph.api.openapi import errors
+from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.ingest import EventList, EventReply, JobList, JobReply
 from lexigraph.api.service import TheService
 

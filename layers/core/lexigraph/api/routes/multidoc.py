@@ -6,7 +6,7 @@ from fastapi import APIRouter
 
 from lexigraph.answering.multidoc import query_multidoc
 from lexigraph.api.access.auth import Reader
-from lexigraph.api.openapi import errors
+from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.multidoc import MultidocReply, MultidocRequest
 from lexigraph.api.service import TheService
 from lexigraph.retrieval.multidoc.synthesizer import MultiDocSynthesizer

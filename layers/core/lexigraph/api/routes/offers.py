@@ -9,7 +9,7 @@ from lexigraph.api.access.auth import Writer
 from lexigraph.api.errors import ApiError
 from lexigraph.api.jobs.uploads import file_name
 from lexigraph.api.limits import Body, Reply
-from lexigraph.api.openapi import errors
+from lexigraph.api.openapi.document import errors
 from lexigraph.api.service import TheService
 
 router = APIRouter(prefix="/documents", tags=["documents"])

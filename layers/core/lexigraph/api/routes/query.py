@@ -11,7 +11,7 @@ from lexigraph.answering.response import StreamingQueryResponse
 from lexigraph.api import sse
 from lexigraph.api.access.auth import Reader
 from lexigraph.api.answers import Answers
-from lexigraph.api.openapi import errors, events
+from lexigraph.api.openapi.document import errors, events
 from lexigraph.api.schemas.query import PreviewReply, PreviewRequest, QueryReply, QueryRequest
 from lexigraph.api.service import TheService
 from lexigraph.inference.line import Line, asking_over

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from lexigraph.api.access.auth import Reader
-from lexigraph.api.openapi import errors
+from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.recall import RecallReply, RecallRequest
 from lexigraph.api.service import TheService
 from lexigraph.model.question import Question

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 
 from lexigraph.api.access.auth import Reader
-from lexigraph.api.openapi import errors
+from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.search import RetrieveReply, RetrieveRequest
 from lexigraph.api.service import TheService
 from lexigraph.retrieval.catalogue import RetrieverName

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Form, Response
 from lexigraph.api.access.auth import Reader, Writer, check_database
 from lexigraph.api.jobs.uploads import Upload, Wait, begin_upload, check_taken, new_namespace
 from lexigraph.api.limits import TEXT
-from lexigraph.api.openapi import errors
+from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.ingest import UploadReply
 from lexigraph.api.schemas.multihop import MultihopReply, MultihopRequest
 from lexigraph.api.service import TheService

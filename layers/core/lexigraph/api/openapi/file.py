@@ -1,4 +1,4 @@
-"""The OpenAPI document as a file: ``python -m lexigraph.api.openapi_file docs/openapi.json`` renews it (`make openapi`)."""
+"""The OpenAPI document as a file: ``python -m lexigraph.api.openapi.file docs/openapi.json`` renews it (`make openapi`)."""
 
 import json
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lexigraph.api.app import create_app
-from lexigraph.api.compatibility import allowed, breaking_changes
+from lexigraph.api.openapi.compatibility import allowed, breaking_changes
 from lexigraph.model.errors import Conflict
 
 
