@@ -6,10 +6,10 @@ from aws_lambda_powertools.utilities.parser import BaseModel
 from aws_lambda_powertools.utilities.parser.models import S3EventNotificationEventBridgeModel, SqsRecordModel
 from pydantic import ConfigDict, Field, Json
 
-from lexigraph.ingestion.file_run import FileRun
 from lexigraph.ingestion.reembed_progress import Place as ReembedPlace
 from lexigraph.ingestion.reembed_progress import ReembedReport
 from lexigraph.ingestion.repair import Place
+from lexigraph.ingestion.workflow.file_run import FileRun
 from lexigraph.model.ids import content_hash
 from lexigraph.model.tenant import Tenant
 
@@ -23,7 +23,7 @@ class StoredObject(BaseModel):
 
 
 class Run(BaseModel):
-    """A file on its way in, as :class:`lexigraph.ingestion.file_run.FileRun`."""
+    """A file on its way in, as :class:`lexigraph.ingestion.workflow.file_run.FileRun`."""
 
     tenant: str
     namespace: str

@@ -7,9 +7,9 @@ from functools import cache
 
 from functions.payloads import Failure, Run
 from functions.runtime import logger, settings, told
-from lexigraph.ingestion.file_run import FileRun, Stale, Superseded
-from lexigraph.ingestion.steps import Steps
-from lexigraph.ingestion.workflow import Inbox, Workflow
+from lexigraph.ingestion.workflow.aws import Inbox, Workflow
+from lexigraph.ingestion.workflow.file_run import FileRun, Stale, Superseded
+from lexigraph.ingestion.workflow.steps import Steps
 from lexigraph.model import errors
 
 

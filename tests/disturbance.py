@@ -20,8 +20,8 @@ from functions.start import once
 from infra.state_machine import FUNCTIONS, definition
 from lexigraph.api.app import create_app
 from lexigraph.api.service import Service
-from lexigraph.ingestion.file_run import FileRun
-from lexigraph.ingestion.steps import Steps
+from lexigraph.ingestion.workflow.file_run import FileRun
+from lexigraph.ingestion.workflow.steps import Steps
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import EmbeddingModel, Settings, load_settings
 from lexigraph.storage.dynamodb.cache import DynamoDBContentCache

@@ -14,7 +14,7 @@ from functions.invoke import EVENTS as EVENTS
 from functions.invoke import invoke as invoke
 from functions.start import once
 from infra.state_machine import FUNCTIONS
-from lexigraph.ingestion.steps import Steps
+from lexigraph.ingestion.workflow.steps import Steps
 from lexigraph.settings import load_settings
 from lexigraph.storage.factory import open_stores
 from lexigraph.storage.protocols import Stores

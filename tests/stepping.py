@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lexigraph.ingestion.file_run import FileRun, Stale, begin
 from lexigraph.ingestion.jobs import file_type
-from lexigraph.ingestion.steps import Steps
+from lexigraph.ingestion.workflow.file_run import FileRun, Stale, begin
+from lexigraph.ingestion.workflow.steps import Steps
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.files.documents import FileDocumentStore

@@ -15,7 +15,7 @@ from lexigraph.inference.factory import make_embedder
 from lexigraph.ingestion.reembed import embedding_of, reembed_from
 from lexigraph.ingestion.reembed_progress import ReembedReport
 from lexigraph.ingestion.side_by_side import settings_with, side_by_side
-from lexigraph.ingestion.workbench import Workbench
+from lexigraph.ingestion.workflow.workbench import Workbench
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import KNOWN_DIMENSIONS, Settings
 

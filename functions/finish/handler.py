@@ -10,7 +10,7 @@ from contextlib import suppress
 from functions.payloads import Ended, FinishEvent
 from functions.runtime import function, logger, metrics, registry
 from functions.work import reason_of, step, steps
-from lexigraph.ingestion.file_run import Superseded
+from lexigraph.ingestion.workflow.file_run import Superseded
 from lexigraph.model.errors import InvalidInput, NotFound
 from lexigraph.model.tenant import Tenant
 

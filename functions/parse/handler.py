@@ -7,7 +7,7 @@ from typing import Any
 from functions.payloads import ParseEvent
 from functions.runtime import function
 from functions.work import inbox, step
-from lexigraph.ingestion.workflow import Object
+from lexigraph.ingestion.workflow.aws import Object
 from lexigraph.model.errors import InvalidInput
 
 _LONGEST = 250  # bytes of a name that a disk takes

@@ -8,7 +8,7 @@ from typing import Any
 from functions.payloads import Check
 from functions.runtime import logger
 from lexigraph.ingestion.repair import Finding, examine_from, refuse_other_vectors
-from lexigraph.ingestion.workbench import Workbench
+from lexigraph.ingestion.workflow.workbench import Workbench
 from lexigraph.model.tenant import Tenant
 
 _SHOWN, _URI_CHARS = 40, 300  # what an execution hands on is 256 KB at most

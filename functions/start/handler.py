@@ -13,9 +13,9 @@ from functions.payloads import AnyEvent, ObjectMessage
 from functions.runtime import function, logger, registry
 from functions.start.once import once
 from functions.work import inbox, workflow
-from lexigraph.ingestion.file_run import begin
 from lexigraph.ingestion.jobs import file_type
-from lexigraph.ingestion.workflow import Object
+from lexigraph.ingestion.workflow.aws import Object
+from lexigraph.ingestion.workflow.file_run import begin
 from lexigraph.model.errors import InvalidInput
 
 processor = BatchProcessor(event_type=EventType.SQS, model=ObjectMessage, raise_on_entire_batch_failure=False)

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from lexigraph.api.jobs.outcome import UPLOAD_GRACE_SECONDS, standing
-from lexigraph.ingestion.workflow import Inbox
+from lexigraph.ingestion.workflow.aws import Inbox
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.dynamodb.registry import DynamoDBRegistry
 from lexigraph.storage.protocols import Registry

@@ -18,7 +18,7 @@ import pytest
 
 from lexigraph.ingestion import repair
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
-from lexigraph.ingestion.steps import Steps
+from lexigraph.ingestion.workflow.steps import Steps
 from lexigraph.model.errors import Conflict, StoreUnavailable
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant

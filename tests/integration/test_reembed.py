@@ -13,7 +13,7 @@ import pytest
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.ingestion.reembed import embedding_of, reembed, reembed_from
 from lexigraph.ingestion.reembed_progress import Place, ReembedReport
-from lexigraph.ingestion.steps import Steps
+from lexigraph.ingestion.workflow.steps import Steps
 from lexigraph.model.errors import Conflict, InvalidInput, ModelUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings

@@ -13,7 +13,7 @@ import pytest
 from functions.finish.handler import IngestFailed
 from infra.registry_rights import rights
 from lexigraph.api.access.auth import new_key
-from lexigraph.ingestion.file_run import Superseded
+from lexigraph.ingestion.workflow.file_run import Superseded
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.tenant import Tenant
 from tests.functions import ALL, KEY, Deployed, deployed, event, inbox, invoke, message

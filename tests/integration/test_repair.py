@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lexigraph.ingestion.file_run import FileRun
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.ingestion.repair import Finding, Place, examine_from
-from lexigraph.ingestion.steps import Steps
+from lexigraph.ingestion.workflow.file_run import FileRun
+from lexigraph.ingestion.workflow.steps import Steps
 from lexigraph.model.graph import Source
 from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant

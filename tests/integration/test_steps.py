@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lexigraph.ingestion.file_run import Superseded, begin
-from lexigraph.ingestion.steps import Steps
+from lexigraph.ingestion.workflow.file_run import Superseded, begin
+from lexigraph.ingestion.workflow.steps import Steps
 from lexigraph.model.errors import Conflict, StoreUnavailable
 from lexigraph.settings import Settings
 from lexigraph.storage.common.no_cache import NoCache

@@ -214,7 +214,7 @@ class Service:
 
     def _make_handover(self) -> "Handover":
         from lexigraph.api.jobs.handover import WorkflowHandover
-        from lexigraph.ingestion.workflow import Inbox, Workflow
+        from lexigraph.ingestion.workflow.aws import Inbox, Workflow
 
         return WorkflowHandover(self.stores.registry, Inbox(self.settings.inbox), Workflow(self.settings.workflow))
 

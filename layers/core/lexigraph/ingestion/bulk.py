@@ -18,7 +18,6 @@ from typing import Any
 
 from lexigraph.inference.bedrock import BedrockLLM
 from lexigraph.inference.bedrock_batch import LEAST_RECORDS, BatchJob, BedrockBatches, read_line, request_line
-from lexigraph.ingestion.artefacts import read_chunk
 from lexigraph.ingestion.chunk import chunk as split
 from lexigraph.ingestion.events import Failure
 from lexigraph.ingestion.extract.llm import LLMExtractor, has_words
@@ -26,6 +25,7 @@ from lexigraph.ingestion.extract.reply import UnusableReply, read_reply
 from lexigraph.ingestion.extract.schema import REPLY
 from lexigraph.ingestion.load import Rejected, load, scan
 from lexigraph.ingestion.models import extraction_use
+from lexigraph.ingestion.workflow.artefacts import read_chunk
 from lexigraph.model.document import ChunkText
 from lexigraph.model.errors import InvalidInput, NotFound
 from lexigraph.model.tenant import Tenant

@@ -2,7 +2,7 @@
 
 Each step may be repeated. Until :func:`finish` publishes them readers see nothing of the new versions; whatever stops the
 run, the next one continues from the graph, the registry and the cache. Whoever runs the whole ingest in process
-(:mod:`lexigraph.ingestion.run`) and whoever runs it step by step (:mod:`lexigraph.ingestion.steps`) share these.
+(:mod:`lexigraph.ingestion.run`) and whoever runs it step by step (:mod:`lexigraph.ingestion.workflow.steps`) share these.
 """
 
 import time

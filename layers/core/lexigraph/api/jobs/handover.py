@@ -7,11 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from lexigraph.ingestion.file_run import begin
 from lexigraph.ingestion.jobs import KIND, RELATE, file_type
 from lexigraph.ingestion.load import FileItem
 from lexigraph.ingestion.relations import NewChunks
-from lexigraph.ingestion.workflow import OFFERED_SECONDS, Inbox, Located, Object, Offer, Workflow
+from lexigraph.ingestion.workflow.aws import OFFERED_SECONDS, Inbox, Located, Object, Offer, Workflow
+from lexigraph.ingestion.workflow.file_run import begin
 from lexigraph.model.errors import InvalidInput, LexigraphError, NotFound, in_general
 from lexigraph.model.ids import source_id
 from lexigraph.model.tenant import Tenant

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote, unquote
 
-from lexigraph.ingestion.file_run import FileRun
+from lexigraph.ingestion.workflow.file_run import FileRun
 from lexigraph.model.errors import Conflict, InvalidInput, NotFound
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.aws import AwsClient, Place, Refused, parse_place

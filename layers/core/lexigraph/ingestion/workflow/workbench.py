@@ -7,11 +7,11 @@ from typing import Protocol, runtime_checkable
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.protocols import Embedder, LanguageModel
-from lexigraph.ingestion.artefacts import Artefacts
 from lexigraph.ingestion.events import Event, Listener, recording
 from lexigraph.ingestion.extract import Extractor, make_extractor
-from lexigraph.ingestion.file_run import FileRun, Superseded
 from lexigraph.ingestion.late import Ids, holding
+from lexigraph.ingestion.workflow.artefacts import Artefacts
+from lexigraph.ingestion.workflow.file_run import FileRun, Superseded
 from lexigraph.model.errors import Conflict
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings

@@ -19,7 +19,16 @@ from pathlib import Path
 from typing import Any
 
 from lexigraph.ingestion import relations, remove, repair, versions
-from lexigraph.ingestion.artefacts import (
+from lexigraph.ingestion.build import IdentifiedChunk, chunk_graph, identify, records, yield_of
+from lexigraph.ingestion.chunk import chunk as split
+from lexigraph.ingestion.events import Event, Failure, IngestReport, recording
+from lexigraph.ingestion.late import Ids
+from lexigraph.ingestion.load import FileItem, Rejected
+from lexigraph.ingestion.marks import mark
+from lexigraph.ingestion.models import CachedModels, extraction_use
+from lexigraph.ingestion.run import made_with, read, source_of
+from lexigraph.ingestion.synonyms import read_synonyms
+from lexigraph.ingestion.workflow.artefacts import (
     RunCache,
     plain_documents,
     plain_written,
@@ -27,17 +36,8 @@ from lexigraph.ingestion.artefacts import (
     read_documents,
     read_written,
 )
-from lexigraph.ingestion.build import IdentifiedChunk, chunk_graph, identify, records, yield_of
-from lexigraph.ingestion.chunk import chunk as split
-from lexigraph.ingestion.events import Event, Failure, IngestReport, recording
-from lexigraph.ingestion.file_run import FileRun, Stale
-from lexigraph.ingestion.late import Ids
-from lexigraph.ingestion.load import FileItem, Rejected
-from lexigraph.ingestion.marks import mark
-from lexigraph.ingestion.models import CachedModels, extraction_use
-from lexigraph.ingestion.run import made_with, read, source_of
-from lexigraph.ingestion.synonyms import read_synonyms
-from lexigraph.ingestion.workbench import Workbench, unheard
+from lexigraph.ingestion.workflow.file_run import FileRun, Stale
+from lexigraph.ingestion.workflow.workbench import Workbench, unheard
 from lexigraph.model.document import ChunkText, LoadedDocument
 from lexigraph.model.errors import Conflict, LexigraphError, NotFound, in_general
 from lexigraph.model.ids import source_id

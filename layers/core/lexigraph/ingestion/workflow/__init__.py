@@ -1,0 +1,1 @@
+"""An ingest in steps that run anywhere, as the deployment runs them."""
