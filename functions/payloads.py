@@ -6,9 +6,9 @@ from aws_lambda_powertools.utilities.parser import BaseModel
 from aws_lambda_powertools.utilities.parser.models import S3EventNotificationEventBridgeModel, SqsRecordModel
 from pydantic import ConfigDict, Field, Json
 
-from lexigraph.ingestion.reembed_progress import Place as ReembedPlace
-from lexigraph.ingestion.reembed_progress import ReembedReport
-from lexigraph.ingestion.repair import Place
+from lexigraph.ingestion.upkeep.reembed_progress import Place as ReembedPlace
+from lexigraph.ingestion.upkeep.reembed_progress import ReembedReport
+from lexigraph.ingestion.upkeep.repair import Place
 from lexigraph.ingestion.workflow.file_run import FileRun
 from lexigraph.model.ids import content_hash
 from lexigraph.model.tenant import Tenant

@@ -7,7 +7,7 @@ from typing import Any
 
 from functions.payloads import Check
 from functions.runtime import logger
-from lexigraph.ingestion.repair import Finding, examine_from, refuse_other_vectors
+from lexigraph.ingestion.upkeep.repair import Finding, examine_from, refuse_other_vectors
 from lexigraph.ingestion.workflow.workbench import Workbench
 from lexigraph.model.tenant import Tenant
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from lexigraph.ingestion import repair
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.ingestion.upkeep import repair
 from lexigraph.ingestion.workflow.steps import Steps
 from lexigraph.model.errors import Conflict, StoreUnavailable
 from lexigraph.model.graph import Source

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
-from lexigraph.ingestion.reembed import embedding_of, reembed, reembed_from
-from lexigraph.ingestion.reembed_progress import Place, ReembedReport
+from lexigraph.ingestion.upkeep.reembed import embedding_of, reembed, reembed_from
+from lexigraph.ingestion.upkeep.reembed_progress import Place, ReembedReport
 from lexigraph.ingestion.workflow.steps import Steps
 from lexigraph.model.errors import Conflict, InvalidInput, ModelUnavailable
 from lexigraph.model.tenant import Tenant

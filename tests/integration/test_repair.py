@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
-from lexigraph.ingestion.repair import Finding, Place, examine_from
+from lexigraph.ingestion.upkeep.repair import Finding, Place, examine_from
 from lexigraph.ingestion.workflow.file_run import FileRun
 from lexigraph.ingestion.workflow.steps import Steps
 from lexigraph.model.graph import Source

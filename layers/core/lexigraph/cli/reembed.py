@@ -17,7 +17,7 @@ from lexigraph.settings import Settings
 
 if TYPE_CHECKING:
     from lexigraph.ingestion.events import Event, Listener
-    from lexigraph.ingestion.reembed_progress import ReembedReport
+    from lexigraph.ingestion.upkeep.reembed_progress import ReembedReport
 
 _LINE_SECONDS = 5.0
 
@@ -50,8 +50,8 @@ def reembed(
     again for what was taken in meanwhile (after that with --from LABEL), at last with --drop-old.
     """
     from lexigraph.inference.factory import make_embedder
-    from lexigraph.ingestion import reembed as core
-    from lexigraph.ingestion.side_by_side import side_by_side
+    from lexigraph.ingestion.upkeep import reembed as core
+    from lexigraph.ingestion.upkeep.side_by_side import side_by_side
 
     invocation = current(context)
     settings = invocation.settings()
@@ -84,7 +84,7 @@ def reembed(
 
 def _target(settings: Settings, model: str | None, dimension: int | None, options: str) -> Settings:
     """Return the settings with the new model."""
-    from lexigraph.ingestion.side_by_side import settings_with
+    from lexigraph.ingestion.upkeep.side_by_side import settings_with
 
     if model is None and (dimension is not None or options != "{}"):
         raise InvalidInput("--embedding-dimension and --embedding-options belong to a new model: give --embedding-model")

@@ -8,13 +8,14 @@ from typing import Any, Self
 
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.protocols import Embedder, LanguageModel
-from lexigraph.ingestion import relations, repair, versions
+from lexigraph.ingestion import relations, versions
 from lexigraph.ingestion.events import Event, IngestReport, Listener, recording
 from lexigraph.ingestion.extract import Extractor, make_extractor
 from lexigraph.ingestion.load import FileItem
 from lexigraph.ingestion.models import CachedModels
 from lexigraph.ingestion.remove import remove_all
 from lexigraph.ingestion.run import Run
+from lexigraph.ingestion.upkeep import repair
 from lexigraph.model.errors import InvalidInput, NotFound, code_of, in_general
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings, load_settings

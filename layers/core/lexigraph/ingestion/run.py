@@ -5,13 +5,14 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from lexigraph.inference.protocols import LanguageModel
-from lexigraph.ingestion import marks, relations, remove, repair, versions
+from lexigraph.ingestion import marks, relations, remove, versions
 from lexigraph.ingestion.events import Event, Failure, IngestReport, Listener
 from lexigraph.ingestion.extract.relations import RelationExtractor
-from lexigraph.ingestion.late import Ids, holding
 from lexigraph.ingestion.load import FileItem, Rejected, fingerprint, load, scan
 from lexigraph.ingestion.models import CachedModels
 from lexigraph.ingestion.synonyms import read_synonyms
+from lexigraph.ingestion.upkeep import repair
+from lexigraph.ingestion.upkeep.late import Ids, holding
 from lexigraph.model.document import LoadedDocument
 from lexigraph.model.graph import Source
 from lexigraph.model.ids import source_id

@@ -18,16 +18,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lexigraph.ingestion import relations, remove, repair, versions
+from lexigraph.ingestion import relations, remove, versions
 from lexigraph.ingestion.build import IdentifiedChunk, chunk_graph, identify, records, yield_of
 from lexigraph.ingestion.chunk import chunk as split
 from lexigraph.ingestion.events import Event, Failure, IngestReport, recording
-from lexigraph.ingestion.late import Ids
 from lexigraph.ingestion.load import FileItem, Rejected
 from lexigraph.ingestion.marks import mark
 from lexigraph.ingestion.models import CachedModels, extraction_use
 from lexigraph.ingestion.run import made_with, read, source_of
 from lexigraph.ingestion.synonyms import read_synonyms
+from lexigraph.ingestion.upkeep import repair
+from lexigraph.ingestion.upkeep.late import Ids
 from lexigraph.ingestion.workflow.artefacts import (
     RunCache,
     plain_documents,

@@ -9,7 +9,7 @@ from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.protocols import Embedder, LanguageModel
 from lexigraph.ingestion.events import Event, Listener, recording
 from lexigraph.ingestion.extract import Extractor, make_extractor
-from lexigraph.ingestion.late import Ids, holding
+from lexigraph.ingestion.upkeep.late import Ids, holding
 from lexigraph.ingestion.workflow.artefacts import Artefacts
 from lexigraph.ingestion.workflow.file_run import FileRun, Superseded
 from lexigraph.model.errors import Conflict
@@ -103,7 +103,7 @@ class Workbench:
     def held(self, run: FileRun, source_ids: Sequence[str], written: Mapping[str, Ids] | None = None) -> Iterator[bool]:
         """Hold the leases of documents; the value tells whether the run is over. Raise ``Conflict`` when one is taken.
 
-        ``written`` as for :func:`lexigraph.ingestion.late.holding`.
+        ``written`` as for :func:`lexigraph.ingestion.upkeep.late.holding`.
         """
         with holding(self.stores, run.tenant, source_ids, {} if written is None else written) as mine:
             if len(mine) < len(source_ids):

@@ -20,12 +20,13 @@ from dataclasses import asdict, replace
 from itertools import groupby
 
 from lexigraph.inference.protocols import Embedder
-from lexigraph.ingestion import marks, remove, repair
+from lexigraph.ingestion import marks, remove
 from lexigraph.ingestion.events import Event, Listener, recording
-from lexigraph.ingestion.late import Ids, holding
 from lexigraph.ingestion.models import embed
 from lexigraph.ingestion.pipeline import job_lease
-from lexigraph.ingestion.reembed_progress import Place, ReembedReport
+from lexigraph.ingestion.upkeep import repair
+from lexigraph.ingestion.upkeep.late import Ids, holding
+from lexigraph.ingestion.upkeep.reembed_progress import Place, ReembedReport
 from lexigraph.model.errors import Conflict, InvalidInput, StoreUnavailable, code_of, in_general
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import EmbeddingModel

@@ -7,8 +7,8 @@ to it that none stays:
 * the writer asks its lease before each call (:meth:`~lexigraph.storage.protocols.Registry.fence`), and takes away what it
   wrote once it knows that it was late (:func:`holding`);
 * whoever takes a lease from a holder that did not give it back notes that, and a later run looks at the document once more
-  when that holder cannot live any longer (:func:`lexigraph.ingestion.repair.sweep`): it may have been killed before it
-  could clean up;
+  when that holder cannot live any longer (:func:`lexigraph.ingestion.upkeep.repair.sweep`): it may have been killed before
+  it could clean up;
 * ``lexigraph doctor`` compares all stores with the registry.
 
 Whoever cleans up holds the lease, so nothing that somebody is writing is taken for a leftover.

@@ -1,4 +1,4 @@
-"""How far a run of :mod:`lexigraph.ingestion.reembed` is, and its sum: what one part of it hands on to the next."""
+"""How far a run of :mod:`lexigraph.ingestion.upkeep.reembed` is, and its sum: what one part of it hands on to the next."""
 
 from dataclasses import dataclass
 from typing import Literal
