@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from lexigraph.api.access.auth import take_token
+from lexigraph.api.access.rates import take_token
 from lexigraph.api.caches import Key
 from lexigraph.inference.protocols import FloatArray
 from lexigraph.model.errors import StoreUnavailable
@@ -65,7 +65,9 @@ class Shared:
         )
 
     def wait(self, key: str, rate: int) -> float:
-        """Take a token as :class:`~lexigraph.api.access.auth.RateLimit` does, from a bucket that all processes take from."""
+        """Take a token as :class:`~lexigraph.api.access.rates.RateLimit` does, from a bucket that all processes take
+        from.
+        """
         if rate <= 0:
             return 0.0
         with self._database.write() as c:
