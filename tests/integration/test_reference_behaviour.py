@@ -18,7 +18,7 @@ from lexigraph.model.errors import ModelUnavailable
 from lexigraph.model.extraction import Extraction
 from lexigraph.retrieval.hybrid.args import HybridArgs
 from lexigraph.settings import Settings
-from tests.integration.test_api_ingest import events
+from tests.integration.api.routes.test_ingest import events
 from tests.laptop import open_laptop, write_pages
 from tests.models import SentenceExtractor, WordEmbedder
 from tests.server import Api, LaptopService, laptop_api, serving

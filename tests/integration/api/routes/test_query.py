@@ -1,0 +1,594 @@
+"""Questions over HTTP: cited answers whole and in pieces, the ranking behind them, statements by every retriever."""
+
+import json
+import logging
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lexigraph.inference.factory import make_llm
+from lexigraph.inference.protocols import LanguageModel
+from lexigraph.retrieval.catalogue import RETRIEVERS
+from lexigraph.settings import Settings
+from tests.integration.api.routes.test_ingest import events
+from tests.laptop import write_pages
+from tests.server import SECONDS, Api, laptop_api
+from tests.standins.llm_server import ScriptedLLMServer, said
+from tests.waiting import eventually
+
+PAGES = {
+    "Tidewater": "Tidewater is owned by the Heron Team.\n\nTidewater runs on Neptune since 2019.",
+    "Heron Team": "The Heron Team is led by Ines Calloway.\n\nIt has 12000 members.",
+    "Ines Calloway": "Ines Calloway came from a shipping insurer.",
+}
+QUESTION = "Who leads the Heron Team?"
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    folder = tmp_path_factory.mktemp("query")
+    write_pages(folder / "corpus", PAGES)
+    with laptop_api(folder, ingest_in="thread") as served:
+        assert served.client().post("/ingest", json={"path": "corpus"}).status_code == 200
+        yield served
+
+
+def model(server: ScriptedLLMServer, **settings: Any) -> LanguageModel:
+    made = Settings(llm="openai:test", llm_options={"base_url": server.base_url}, model_attempts=1, **settings)
+    llm = make_llm(made)
+    assert llm is not None
+    return llm
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Any]:
+    """Return a function that serves the pages with a model of that script."""
+    open_: list[Any] = []
+
+    def serve(script: Any, **settings: Any) -> tuple[Api, ScriptedLLMServer]:
+        server = ScriptedLLMServer(script)
+        server.__enter__()
+        write_pages(tmp_path / "corpus", PAGES)
+        context = laptop_api(tmp_path, llm=model(server, **settings), ingest_in="thread")
+        api = context.__enter__()
+        open_.extend((context, server))
+        assert api.client().post("/ingest", json={"path": "corpus"}).status_code == 200
+        return api, server
+
+    yield serve
+    for context in open_:
+        context.__exit__(None, None, None)
+
+
+@pytest.mark.requirement("E-35", "E-36", "E-42", "E-43", "E-44", "E-45", "E-46")
+def test_an_answer_has_sources_references_entities_and_warnings(served: Any) -> None:
+    api, _ = served("The Heron Team is led by Ines Calloway [S1]. It has 12000 people.")
+    reply = api.client().post("/query", json={"question": QUESTION})
+    assert reply.status_code == 200, reply.text
+    told = reply.json()
+    assert told["answer"].startswith("The Heron Team is led by Ines Calloway [S1]")
+    assert [s["rank"] for s in told["sources"]] == list(range(1, len(told["sources"]) + 1))
+    first = told["sources"][0]
+    assert {"id", "rank", "reason", "score", "base_norm", "bonus", "composite_score", "rel_type", "rel_conf"} <= first.keys()
+    assert first["id"].startswith("chunk:")
+    assert first["composite_score"] == pytest.approx(first["base_norm"] + first["bonus"], abs=2e-4)
+    assert told["references"] == [{name: first[name] for name in ("label", "id", "score", "composite_score")}]
+    assert {"name": "Ines Calloway", "freq": 2} in told["entities"]
+    assert [e["freq"] for e in told["entities"]] == sorted((e["freq"] for e in told["entities"]), reverse=True)
+    warned = {w["type"]: w["detail"] for w in told["warnings"]}
+    assert "S2" in warned["unused_sources"]
+    assert "12000" in warned["unreferenced_numeric"]
+
+
+@pytest.mark.requirement("E-37", "E-41")
+def test_a_streamed_answer_is_tokens_then_sources_then_done(served: Any) -> None:
+    api, _ = served("Ines Calloway leads it [S1].")
+    client = api.client()
+    told = events(client.post("/query", json={"question": QUESTION, "stream": True}))
+    names = [name for name, _ in told]
+    assert names == ["token"] * (len(told) - 2) + ["sources", "done"]
+    answer = "".join(data["text"] for name, data in told if name == "token")
+    whole = client.post("/query", json={"question": QUESTION}).json()
+    assert whole["answer"] == answer == told[-1][1]["answer"]
+    assert told[-2][1] == whole["sources"]
+    assert whole["cached"] is True
+
+
+@pytest.mark.requirement("E-37", "E-57")
+@pytest.mark.parametrize("first", [False, True], ids=["whole first", "streamed first"])
+def test_a_remembered_answer_is_streamed_without_asking_the_model_again(served: Any, first: bool) -> None:
+    api, server = served("Ines Calloway leads it [S1].")
+    client, body = api.client(), {"question": QUESTION}
+    client.post("/query", json={**body, "stream": first}).raise_for_status()
+    asked = len(server.requests)
+
+    told = events(client.post("/query", json={**body, "stream": True}))
+    whole = client.post("/query", json=body).json()
+    assert [name for name, _ in told] == ["token", "sources", "done"]
+    assert told[0][1] == {"text": whole["answer"]}
+    assert told[1][1] == whole.pop("sources")
+    assert told[2][1] == whole
+    assert whole["cached"] is True
+    assert len(server.requests) == asked
+
+
+def test_what_cannot_be_asked_is_refused_before_a_stream_begins(api: Api) -> None:
+    reply = api.client().post("/query", json={"question": "?!", "stream": True})
+    assert (reply.status_code, reply.headers["content-type"]) == (422, "application/json")
+    assert "question" in reply.json()["message"]
+
+
+@pytest.mark.requirement("E-38", "E-40")
+def test_external_texts_are_cited_after_all_others(served: Any) -> None:
+    api, server = served("See [S1].")
+    body = {"question": QUESTION, "context": [{"id": "ext1", "text": "Ines leads two teams."}, "The Heron Team is old."]}
+    sources = api.client().post("/query", json=body).json()["sources"]
+    external = [s for s in sources if s["reason"] == "external"]
+    assert [s["text"] for s in external] == ["Ines leads two teams.", "The Heron Team is old."]
+    assert external == sources[-2:]
+    assert external[0]["id"] == "ext1"
+    assert "Ines leads two teams." in json.dumps(server.requests[-1])
+
+
+@pytest.mark.requirement("E-39")
+def test_the_model_sees_the_history(served: Any) -> None:
+    api, server = served("Yes [S1].")
+    turns = [{"role": "user", "content": "Do you know herons?"}, {"role": "assistant", "content": "A little."}]
+    api.client().post("/query", json={"question": QUESTION, "history": turns})
+    said = [m["content"] for m in server.requests[-1]["messages"]]
+    assert "Do you know herons?" in said
+    assert "A little." in said
+
+
+@pytest.mark.requirement("W-20")
+def test_an_answer_is_remembered_for_the_same_question_and_nothing_else(api: Api) -> None:
+    client, other = api.client(), api.client("default", "read")
+    client.post("/cache/clear")
+    first = client.post("/query", json={"question": QUESTION}).json()
+    assert first["cached"] is False
+    assert client.post("/query", json={"question": QUESTION}).json()["cached"] is True
+    assert other.post("/query", json={"question": QUESTION}).json()["cached"] is True
+    for change in (
+        {"question": "Who owns the Heron Team?"},
+        {"retriever": "traversal"},
+        {"parameters": {"top_k": 3}},
+        {"context": ["More."]},
+        {"history": [{"role": "user", "content": "Hello"}]},
+        {"filters": {"key": "title", "value": "Tidewater"}},
+    ):
+        assert client.post("/query", json={"question": QUESTION, **change}).json()["cached"] is False, change
+
+
+def test_a_changed_document_makes_answers_stale(tmp_path: Path) -> None:
+    write_pages(tmp_path / "corpus", PAGES)
+    with laptop_api(tmp_path, ingest_in="thread") as api:
+        client = api.client()
+        client.post("/ingest", json={"path": "corpus"})
+        assert "Ines Calloway" in client.post("/query", json={"question": QUESTION}).json()["answer"]
+        write_pages(tmp_path / "corpus", {"Heron Team": "The Heron Team is led by Mira Holm."})
+        client.post("/ingest", json={"path": "corpus"}, params={"incremental": True})
+        again = client.post("/query", json={"question": QUESTION}).json()
+        assert again["cached"] is False
+        assert "Mira Holm" in again["answer"]
+
+
+@pytest.mark.requirement("E-57", "E-58")
+def test_the_caches_are_shown_and_cleared_by_tenant(api: Api) -> None:
+    client, other = api.client(), api.client("other")
+    client.post("/cache/clear")
+    client.post("/query", json={"question": QUESTION})
+    told = client.get("/cache/stats").json()
+    assert told == {
+        "embedding_cache_size": 1,
+        "answer_cache_size": 1,
+        "embedding_cache_keys": [f"question:{QUESTION}"],
+        "answer_cache_keys": [QUESTION],
+    }
+    assert other.get("/cache/stats").json()["answer_cache_keys"] == []
+    assert other.post("/cache/clear").json() == {"cleared": True}
+    assert client.get("/cache/stats").json() == told, "another tenant's clearing leaves it"
+    assert client.post("/cache/clear").json() == {"cleared": True}
+    assert client.get("/cache/stats").json()["answer_cache_size"] == 0
+
+
+@pytest.mark.requirement("E-59", "E-60", "E-61", "E-63", "E-64")
+def test_the_preview_explains_the_ranking_of_the_query(api: Api) -> None:
+    client = api.client()
+    preview = client.post("/ranking/preview", json={"question": QUESTION, "parameters": {"reranker": "none"}}).json()
+    assert (preview["question"], preview["degraded"]) == (QUESTION, False)
+    assert preview["items"]
+    for item in preview["items"]:
+        assert item["composite_score"] == pytest.approx(item["base_norm"] + item["bonus"], abs=2e-4)
+        assert item["final_score"] == item["composite_score"]
+        assert item["bonus"] == pytest.approx(sum(item["parts"].values()), abs=5e-4)
+    assert max(i["base_norm"] for i in preview["items"]) == 1.0
+    found = client.post("/retrieve/hybrid", json={"question": QUESTION, "parameters": {"reranker": "none"}}).json()
+    assert found["items"] == preview["items"]
+
+
+@pytest.mark.requirement("G-09")
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+def test_every_retriever_answers_in_one_envelope(api: Api, retriever: str) -> None:
+    reply = api.client().post(f"/retrieve/{retriever}", json={"question": QUESTION})
+    assert reply.status_code == 200, reply.text
+    told = reply.json()
+    assert {"question", "results", "entities", "keywords", "warnings", "timings", "calls"} <= told.keys()
+    assert told["results"], retriever
+    for result in told["results"]:
+        assert {"source", "topic", "statements", "score"} <= result.keys()
+        assert result["statements"] == [d["text"] for d in result["details"]]
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"parameters": {"vss_top_q": 1}}, "vss_top_q"),
+        ({"parameters": {"vss_top_k": 0}}, "vss_top_k"),
+        ({"parameters": {"vss_top_k": "many"}}, "vss_top_k"),
+        ({"filters": {"key": "year", "operator": "~", "value": 1}}, "operator"),
+        ({"filters": {"nothing": 1}}, "filters"),
+        ({"question": "   "}, "question"),
+        ({"question": "x" * 5_000}, "question"),
+        ({"quesiton": "x"}, "quesiton"),
+    ],
+)
+def test_a_bad_field_is_named(api: Api, change: dict[str, Any], field: str) -> None:
+    reply = api.client().post("/retrieve/traversal", json={"question": QUESTION, **change})
+    assert (reply.status_code, reply.json()["error"]) == (422, "invalid_input")
+    assert field in reply.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "told"),
+    [
+        ("/query", '{"question": "?"}', "question: must hold a letter or a digit"),
+        ("/api/v1/memory/recall", '{"query": " "}', "query: must hold something other than white space"),
+        ("/query", '{"question": ' + "1" * 5_000 + "}", "the body: a number has more than 4,300 digits"),
+        ("/query", '{"question": ' + "[" * 100_000, "the body: nested more than 16 deep"),
+        ("/query", b'{"question": "\xff"}', "the body: is no UTF-8 from byte 14 on"),
+        (
+            "/query",
+            '{"question": "Who?", "filters": {"key": "year", "operator": "~", "value": 1}}',
+            "filters.operator: must be one of ==, !=, <, <=, >, >=, in, not_in",
+        ),
+        ("/query", '{"quesiton": "Who?"}', "the body: unknown parameter 'quesiton'; did you mean 'question'? Known: "),
+        ("/query", '{"question": "Who?", "Retriever": "hybrid"}', "did you mean 'retriever'?"),
+        ("/query", '{"question": "Who?", "context": [{"text": "a", "ids": "b"}]}', "context.0: unknown parameter 'ids'"),
+        ("/query", '{"question": "Who?", "filters": {"key": "a", "valeu": 1}}', "filters: unknown parameter 'valeu'"),
+        ("/ingest", '{"pth": "."}', "did you mean 'path'? Known: path, namespace"),
+    ],
+)
+def test_what_a_body_must_be_is_said_with_the_limit(api: Api, path: str, content: str | bytes, told: str) -> None:
+    reply = api.client().post(path, content=content, headers={"content-type": "application/json"})
+    assert (reply.status_code, reply.json()["error"]) == (422, "invalid_input")
+    assert told in reply.json()["message"]
+
+
+def test_a_model_that_fails_degrades_to_an_extractive_answer(served: Any) -> None:
+    from tests.standins.llm_server import refused
+
+    api, _ = served(refused(500))
+    told = api.client().post("/query", json={"question": QUESTION}).json()
+    assert told["extractive"] is True
+    assert "Ines Calloway" in told["answer"]
+    assert "model_unavailable" in {w["type"] for w in told["warnings"]}
+    again = api.client().post("/query", json={"question": QUESTION}).json()
+    assert again["cached"] is False, "what failed is tried again"
+
+
+@pytest.mark.requirement("H-01", "H-18", "H-19", "H-20", "H-21", "H-23", "H-25")
+@pytest.mark.parametrize("path", ["/unstructured/multihop_query/", "/unstructured/multihop_query"])
+def test_a_multihop_question_walks_through_the_uploaded_document(api: Api, path: str) -> None:
+    client = api.client()
+    text = (
+        b"# Appeals\n\nAppeals go to the Board.\n\n## Board\n\nThe Board convenes monthly.\n\n## Rulings\n\nThey bind all."
+    )
+    namespace = client.post("/unstructured/upload_document/", files={"file": ("a.md", text)}).json()["namespace"]
+    reply = client.post(path, json={"query": "Where do appeals go?", "db_name": "fractal_db", "namespace": namespace})
+    assert reply.status_code == 200, reply.text
+    told = reply.json()
+    assert (told["query"], told["namespace"]) == ("Where do appeals go?", namespace)
+    assert told["hops"][0]["hop"] == 0
+    assert all(len(hop["docs"]) <= 3 for hop in told["hops"])
+    best = told["final_results"][0]
+    assert best["text"] == best["value"] == "Appeals go to the Board."
+    assert best["parent"].startswith("chunk_")
+    assert {edge["doc_idx"] for edge in told["symbolic_edges"]} <= {r["row_id"] for r in told["final_results"]}
+
+
+@pytest.mark.requirement("H-24")
+def test_an_unknown_namespace_is_not_found(api: Api) -> None:
+    body = {"query": "x", "db_name": "fractal_db", "namespace": "document_upload_00000000"}
+    reply = api.client().post("/unstructured/multihop_query/", json=body)
+    assert (reply.status_code, reply.json()["error"]) == (404, "not_found")
+
+
+@pytest.mark.requirement("H-03")
+def test_a_key_may_be_bound_to_databases(api: Api) -> None:
+    bound = api.client("default", "read", "ingest", databases=("court",))
+    body = {"query": "x", "db_name": "fractal_db", "namespace": "n"}
+    assert bound.post("/unstructured/multihop_query/", json=body).status_code == 403
+    assert bound.post("/unstructured/multihop_query/", json={**body, "db_name": "court"}).status_code == 404
+    sent = {"file": ("a.txt", b"Mira Holm signs.")}
+    assert bound.post("/unstructured/upload_document/", files=sent).status_code == 403
+    # a label, which parts no data: routes without one are those of the tenant
+    assert bound.post("/query", json={"question": QUESTION}).json()["sources"]
+
+
+@pytest.mark.requirement("M-01", "M-02", "M-03", "M-17", "M-18", "M-19", "M-21")
+def test_recall_needs_a_query_only(api: Api) -> None:
+    told = api.client("default").post("/api/v1/memory/recall", json={"query": "Heron Team"}).json()
+    assert told["nodes"]
+    scores = [node["score"] for node in told["nodes"]]
+    assert scores == sorted(scores, reverse=True)
+    known = {node["key"] for node in (*told["nodes"], *told["context"])}
+    assert {end for edge in told["edges"] for end in (edge["source"], edge["target"])} <= known
+    assert told["metadata"]["phase"] == "early"
+    assert sum(told["metadata"]["weights"].values()) == pytest.approx(1)
+    assert {"tiers", "strategies", "session"} <= told["metadata"].keys()
+
+
+@pytest.mark.requirement("M-04", "M-22")
+@pytest.mark.parametrize(
+    "change", [{"max_results": 0}, {"max_results": 51}, {"query": "(a", "force_regex": True}, {"session_id": ""}]
+)
+def test_a_recall_out_of_range_is_refused(api: Api, change: dict[str, Any]) -> None:
+    reply = api.client().post("/api/v1/memory/recall", json={"query": "Heron", **change})
+    assert reply.status_code == 422
+    assert reply.json()["error"] == "invalid_input"
+
+
+@pytest.mark.requirement("W-09", "W-10", "W-11", "W-12", "W-17", "W-18")
+def test_several_documents_give_one_answer(api: Api) -> None:
+    body = {"question": QUESTION, "num_docs": 2, "min_relevance": 0.0}
+    told = api.client().post("/query/multidoc", json=body).json()
+    assert told["answer"]
+    assert told["num_articles"] == len(told["articles"]) == len(told["sources"]) == 2
+    assert [a["title"] for a in told["articles"]] == told["sources"]
+    assert all({"title", "category", "word_count"} <= a.keys() for a in told["articles"])
+    fields = {"section_id", "title", "content", "article_title", "relevance_score"}
+    assert all(fields <= s.keys() for s in told["sections"])
+    assert len(told["facts"]) == len(told["fact_support"]) > 0
+
+
+@pytest.mark.requirement("W-05", "W-08")
+@pytest.mark.parametrize(
+    "change", [{"num_docs": 0}, {"num_docs": 11}, {"max_sections": 0}, {"min_relevance": 1.1}, {"question": " "}]
+)
+def test_a_multidoc_question_out_of_range_is_refused(api: Api, change: dict[str, Any]) -> None:
+    reply = api.client().post("/query/multidoc", json={"question": QUESTION, **change})
+    assert reply.status_code == 422
+    assert next(iter(change)) in reply.json()["message"]
+
+
+def test_an_egonet_shows_what_is_around_a_node(api: Api) -> None:
+    client = api.client()
+    found = client.post("/retrieve/traversal", json={"question": QUESTION}).json()
+    node = found["results"][0]["details"][0]["id"]
+    told = client.get("/graph/egonet", params={"id": node}).json()
+    ids = {n["id"] for n in told["nodes"]}
+    assert node in ids
+    assert told["edges"]
+    assert {end for edge in told["edges"] for end in (edge["source"], edge["target"])} <= ids
+    assert len(client.get("/graph/egonet", params={"id": node, "limit": 2}).json()["nodes"]) <= 2
+    assert client.get("/graph/egonet", params={"id": "chunk:" + "0" * 32}).status_code == 404
+    assert client.get("/graph/egonet", params={"id": "nonsense"}).status_code in (404, 422)
+
+
+def test_an_estimate_reads_the_documents_and_asks_no_model(api: Api) -> None:
+    client = api.client()
+    told = client.post("/estimate", json={"path": "corpus"}).json()
+    assert (told["files"], told["documents"], told["model_calls"], told["usd"]) == (3, 3, 0, 0.0)
+    assert told["chunks"] >= 3
+    assert told["embedding_tokens"] > 0
+    assert client.post("/estimate", json={"path": "nowhere"}).status_code == 404
+
+
+def test_an_estimate_reads_a_text_that_comes_with_it_as_the_file_it_would_be(api: Api) -> None:
+    client = api.client()
+    text = "# Flow\n\nMira Holm signs.\n\n## Appeals\n\nTove Lund hears them."
+    told = client.post("/estimate", json={"text": text, "name": "flow.md"}).json()
+    assert (told["files"], told["documents"], told["chunks"]) == (1, 1, 2)
+    assert told["characters"] == len(text) - 5, "without the marks of headings"
+    rows = "".join(json.dumps({"id": f"{n}", "text": "Mira Holm signs."}) + "\n" for n in range(3))
+    assert client.post("/estimate", json={"text": rows, "name": "x.jsonl"}).json()["documents"] == 3
+    long = client.post("/estimate", json={"text": "Mira Holm signs. " * 50_000})
+    assert (long.status_code, long.json()["chunks"] > 100) == (200, True)
+    bad = client.post("/estimate", json={"text": "{", "name": "x.json"}).json()
+    assert bad["notes"][0].startswith("x.json: "), "and of no folder of the server"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "path"),
+        ({"path": "corpus", "text": "Mira Holm signs."}, "path"),
+        ({"text": "Mira Holm signs.", "name": "flow.tiff"}, "file"),
+        ({"text": "Mira Holm signs.", "name": ".md"}, "file"),
+        ({"text": "x" * 900_001}, "text"),
+    ],
+)
+def test_an_estimate_is_of_one_thing_that_can_be_read(api: Api, body: dict[str, Any], field: str) -> None:
+    reply = api.client().post("/estimate", json=body)
+    assert reply.status_code == 422, reply.text
+    assert reply.json()["message"].startswith((f"{field}:", "the body: give either path"))
+
+
+@pytest.mark.requirement("E-48", "E-49", "E-50", "E-51", "E-52", "E-53", "E-54", "E-55", "E-56")
+def test_diagnostics_tell_what_works_and_what_is_there(api: Api) -> None:
+    told = api.client("default", "read").get("/diagnostics").json()
+    assert told["api_version"]
+    assert told["graph"]["graph"] is True
+    assert told["graph"]["detail"]["sources"] >= 3
+    assert told["vector_index"] == {"vector_index": True, "name": "words-64", "dimension": 64}
+    assert told["llm"] == {"llm_api": False, "model_listed": False, "name": "none"}
+    assert told["embedding"] == {"embedding_api": True, "dimension": 64}
+    relations = told["relations"]
+    assert relations["total"] == relations["llm_rel"] + relations["relates_to"] + relations["co_occurs_with"]
+    assert told["relation_weights"]["CAUSES"] == 0.22
+    assert told["feature_flags"]["bm25_enabled"] is True
+    assert told["feature_flags"]["graph_rank_enabled"] is False
+    assert told["noise_control"] == {"entity_min_length": 2, "cooccur_min_count": 2}
+    aliases = told["entity_aliases"]
+    assert aliases["total_entities"] > 0
+    assert aliases["ratio"] == round(aliases["with_aliases"] / aliases["total_entities"], 4)
+
+
+@pytest.mark.requirement("E-52")
+def test_diagnostics_tell_whether_relations_are_logged(
+    served: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    api, _ = served({"relations": [{"type": "CAUSES", "direction": "forward", "confidence": 0.8, "evidence": ""}]})
+    client = api.client()
+    assert client.get("/diagnostics").json()["relations"]["relation_debug"] is False
+    assert not caplog.records
+    with caplog.at_level(logging.DEBUG, "lexigraph"):
+        assert client.get("/diagnostics").json()["relations"]["relation_debug"] is True
+        (tmp_path / "parts.md").write_text("# Parts\n\n## One\n\nMira Holm signs.\n\n## Two\n\nTove Lund reads.\n")
+        client.post("/ingest", json={"path": "parts.md"})
+    told = [r.getMessage() for r in caplog.records if r.name == "lexigraph.ingestion.relations"]
+    assert len(told) == 1
+    assert told[0].endswith(": 1 relations, 1 of them new")
+    assert told[0].count("chunk:") == 2
+
+
+@pytest.mark.requirement("E-51", "E-71")
+def test_diagnostics_know_a_failing_model_without_paying_for_it(served: Any) -> None:
+    from tests.standins.llm_server import refused
+
+    api, server = served(refused(500))
+    client = api.client()
+    assert client.get("/diagnostics").json()["llm"]["llm_api"] is True
+    client.post("/query", json={"question": QUESTION})
+    asked = len(server.requests)
+    told = client.get("/diagnostics").json()["llm"]
+    assert (told["llm_api"], told["model_listed"]) == (False, True)
+    assert len(server.requests) == asked
+
+
+@pytest.mark.requirement("E-19", "E-20", "E-21", "E-22", "E-23", "E-26", "E-27", "E-30")
+def test_new_chunks_of_a_document_are_related_by_a_stream_of_their_own(served: Any, tmp_path: Path) -> None:
+    found = {"relations": [{"type": "CAUSES", "direction": "forward", "confidence": 0.8, "evidence": ""}]}
+    api, _ = served(found)
+    parts = "\n\n".join(f"## Part {n}\n\nThe part about {n} comes here." for n in range(6))
+    (tmp_path / "steps.md").write_text(f"# Steps\n\n{parts}\n")
+    client = api.client()
+    assert client.post("/ingest", params={"refresh_relations": False}, json={"path": "steps.md"}).status_code == 200
+    asked = {"path": "steps.md", "inc_rel_only": True, "detect_after": True, "new_count": 2, "rel_window": 2}
+    told = [data for _, data in events(client.get("/ingest/stream", params=asked))][1:]
+    stages = [data["stage"] for data in told]
+    assert stages[0] == "relation_incremental_start"
+    assert stages[-3:] == ["relation_incremental_done", "result", "done"]
+    assert {"old": 4, "new": 2, "window": 2, "pairs": told[0]["pairs"]}.items() <= told[0].items()
+    result = told[-2]["result"]
+    assert {"mode", "created", "skipped", "pairs", "old", "new"} <= result.keys()
+    assert result["mode"] == "relations_incremental"
+    again = [data for _, data in events(client.get("/ingest/stream", params=asked))][-2]["result"]
+    assert again["created"] == 0
+
+
+def test_new_chunks_are_related_in_the_namespace_that_is_named_or_by_the_id(served: Any, tmp_path: Path) -> None:
+    api, _ = served({"relations": [{"type": "CAUSES", "direction": "forward", "confidence": 0.8, "evidence": ""}]})
+    parts = "\n\n".join(f"## Part {n}\n\nThe part about {n} comes here." for n in range(4))
+    (tmp_path / "steps.md").write_text(f"# Steps\n\n{parts}\n")
+    client = api.client()
+    for namespace in ("one", "two"):
+        body = {"path": "steps.md", "namespace": namespace}
+        assert client.post("/ingest", params={"refresh_relations": False}, json=body).status_code == 200
+    boundary = {"inc_rel_only": True, "new_after": "chunk_1"}
+
+    def created(**asked: Any) -> int:
+        last = [data for _, data in events(client.get("/ingest/stream", params={**boundary, **asked}))][-2]
+        return int(last["result"]["created"])
+
+    ids = {d["namespace"]: d["id"] for d in client.get("/documents").json()["documents"]}
+    assert created(path="steps.md", namespace="one") > 0
+    assert created(path="steps.md", namespace="one") == 0
+    assert created(path=ids["two"]) > 0, "the other one was left as it was"
+    missing = client.get("/ingest/stream", params={**boundary, "path": "steps.md"})
+    assert (missing.status_code, "'steps.md'" in missing.json()["message"]) == (404, True)
+    assert str(tmp_path) not in missing.text
+    assert client.get("/ingest/stream", params={**boundary, "path": "source:" + "0" * 32}).status_code == 404
+    anew = client.get("/ingest/stream", params={**boundary, "path": ids["two"], "refresh": True})
+    assert (anew.status_code, anew.json()["message"].partition(":")[0]) == (422, "refresh")
+
+
+def test_what_a_model_s_server_repeats_of_a_prompt_is_not_logged(served: Any, caplog: pytest.LogCaptureFixture) -> None:
+    from tests.standins.llm_server import refused
+
+    api, server = served(lambda body: refused(400, f"cannot read {said(body)}", code="content_filter"))
+    with caplog.at_level(logging.DEBUG, "lexigraph"):
+        api.client().post("/query", json={"question": QUESTION})
+        api.client().post("/query", json={"question": QUESTION, "stream": True})
+    assert server.requests
+    assert "HTTP 400, content_filter" in caplog.text
+    assert QUESTION not in caplog.text
+    assert "Calloway" not in caplog.text
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks into /proc")
+def test_long_estimates_keep_no_question_waiting_and_end_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def readers() -> list[Path]:
+        children = " ".join(f.read_text() for f in Path("/proc/self/task").glob("*/children")).split()
+        found = [Path(f"/proc/{child}") for child in children]
+        return [f for f in found if f.exists() and "lexigraph.api.estimator" in (f / "cmdline").read_text()]
+
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "secret")
+    body = {"text": "*_`[" * 220_000, "name": "a.md"}
+    write_pages(tmp_path / "corpus", PAGES)
+    with laptop_api(tmp_path, ingest_in="thread", api_deadline=4.0) as api, ThreadPoolExecutor(3) as pool:
+        client = api.client()
+        assert client.post("/ingest", json={"path": "corpus"}).status_code == 200
+        asked = [pool.submit(client.post, "/estimate", json=body) for _ in range(3)]
+        eventually(readers)
+        (reader,) = readers()
+        assert "AWS_" not in (reader / "environ").read_text(), "who reads strangers' files has no credentials"
+        assert client.post("/retrieve/traversal", json={"question": QUESTION}).status_code == 200
+        assert not any(estimated.done() for estimated in asked)
+        told = [estimated.result(SECONDS) for estimated in asked]
+        assert [(r.status_code, r.json()["error"]) for r in told] == [(503, "deadline_exceeded")] * 3
+        assert any("could not be read within" in r.json()["message"] for r in told)
+        assert readers() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "field"),
+    [
+        ({"new_after": "chunk_1"}, 422, "inc_rel_only"),
+        ({"inc_rel_only": True}, 422, "new_after"),
+        ({"inc_rel_only": True, "detect_after": True}, 422, "new_count"),
+        ({"inc_rel_only": True, "new_after": "chunk_1", "path": "corpus/nothing.md"}, 404, "document"),
+        ({"inc_rel_only": True, "new_after": "chunk_1", "rel_window": 0}, 422, "rel_window"),
+    ],
+)
+def test_a_boundary_that_is_none_is_refused(api: Api, change: dict[str, Any], status: int, field: str) -> None:
+    reply = api.client().get("/ingest/stream", params={"path": "corpus/Tidewater.md", **change})
+    assert reply.status_code == status, reply.text
+    assert field in reply.json()["message"]
+
+
+def test_text_that_is_no_text_is_refused_in_good_time(api: Api) -> None:
+    client = api.client()
+    deep = "[" * 50_000 + "]" * 50_000
+    for content in (
+        b'{"question": "\\ud800"}',
+        f'{{"question": "x", "parameters": {deep}}}'.encode(),
+        deep.encode(),
+        b"\xff\xfe",
+        b"not json",
+        b'{"question": 5}',
+        b"null",
+        b'{"question": NaN}',
+    ):
+        began = time.monotonic()
+        reply = client.post("/query", content=content, headers={"content-type": "application/json"})
+        assert reply.status_code in (400, 422), (content[:40], reply.text)
+        assert {"error", "message", "request_id"} <= reply.json().keys()
+        assert time.monotonic() - began < 5
+    for question in ("a\x00b", "שלום עולם \u202e abc", "(a+)+$" * 50):
+        assert client.post("/query", json={"question": question}).status_code == 200
+        assert client.post("/api/v1/memory/recall", json={"query": question[:200]}).status_code in (200, 422)

@@ -1,0 +1,190 @@
+"""What every route of the HTTP API has in common: keys, scopes, limits, and one shape of errors."""
+
+import json
+import logging
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from mangum import Mangum
+
+from lexigraph import __version__
+from lexigraph.api.access.auth import HEADER, digest
+from lexigraph.api.access.rates import RateLimit
+from lexigraph.api.app import create_app
+from lexigraph.cli.serve import listening
+from lexigraph.model.tenant import Tenant
+from lexigraph.settings import Settings
+from tests.server import Api, laptop_api
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    with laptop_api(tmp_path_factory.mktemp("api")) as served:
+        yield served
+
+
+def refused(reply: httpx.Response, status: int, error: str) -> dict[str, str]:
+    """The one shape of errors, with nothing else in it."""
+    assert reply.status_code == status, reply.text
+    body: dict[str, str] = reply.json()
+    assert set(body) - {"hint"} == {"error", "message", "request_id"}
+    assert body["error"] == error
+    assert body["request_id"] == reply.headers["x-request-id"]
+    return body
+
+
+@pytest.mark.requirement("E-01", "E-02", "E-74")
+def test_health_needs_no_key_and_tells_the_version(api: Api) -> None:
+    reply = httpx.get(f"{api.url}/health")
+    assert (reply.status_code, reply.json()) == (200, {"status": "ok", "api_version": __version__})
+
+
+@pytest.mark.requirement("H-27", "E-74")
+@pytest.mark.parametrize("key", [None, "", "lxk_", "yourapitoken", "lxk_00000000_" + "x" * 43, "x" * 5_000])
+def test_without_a_valid_key_nothing_is_answered(api: Api, key: str | None) -> None:
+    reply = httpx.get(f"{api.url}/diagnostics", headers={} if key is None else {HEADER: key})
+    assert "X-API-Key" in refused(reply, 401, "unauthorized")["message"]
+    assert reply.headers["www-authenticate"] == "ApiKey"
+
+
+def test_a_key_that_was_revoked_opens_nothing_from_then_on(api: Api) -> None:
+    secret = api.key("default", "read")
+    client = api.with_headers({HEADER: secret})
+    assert client.get("/nowhere").status_code == 404
+    kept = api.stores.registry.key(digest(secret))
+    assert kept is not None
+    api.stores.registry.revoke_key(Tenant("default"), kept.id)
+    refused(client.get("/nowhere"), 401, "unauthorized")
+
+
+def test_a_route_that_does_not_exist_tells_a_stranger_no_more_than_one_that_does(api: Api) -> None:
+    assert refused(httpx.get(f"{api.url}/nowhere"), 401, "unauthorized")
+    refused(api.client().get("/nowhere"), 404, "not_found")
+    refused(api.client().delete("/health"), 405, "method_not_allowed")
+
+
+def test_a_body_over_the_limit_is_refused(api: Api) -> None:
+    told = refused(api.client().post("/health", content=b"x" * 10_000_000), 413, "too_large")
+    assert "1,000,000 bytes" in told["message"]
+
+
+def test_a_key_may_ask_so_often_a_minute(api: Api) -> None:
+    client = api.client("default", "read", rate=3)
+    assert [client.get("/nowhere").status_code for _ in range(4)] == [404, 404, 404, 429]
+    reply = client.get("/nowhere")
+    assert "3 requests a minute" in refused(reply, 429, "rate_limited")["message"]
+    assert 1 <= int(reply.headers["retry-after"]) <= 21
+    assert api.client("default", "read").get("/nowhere").status_code == 404, "other keys go on"
+
+
+def test_a_limit_of_a_keys_own_holds_behind_a_gateway_too(tmp_path: Path) -> None:
+    handler = Mangum(create_app(Settings(data=tmp_path, api_auth="gateway", api_rate=1)), lifespan="off")
+
+    def asked(key_id: str, rate: str) -> int:
+        event = json.loads((Path(__file__).parents[3] / "events" / "query.jobs.json").read_text("utf-8"))
+        said = {"tenant": "team", "scopes": "read", "key_id": key_id, "databases": "[]", "rate": rate}
+        event["requestContext"]["authorizer"] = said
+        return int(handler(event, None)["statusCode"])  # type: ignore[arg-type]  # it asks nothing of the context
+
+    assert [asked("few", "2") for _ in range(4)] == [200, 200, 429, 429]
+    assert [asked("any", "0") for _ in range(4)] == [200] * 4, "the gateway counts these"
+
+
+def test_tokens_come_back_with_time() -> None:
+    now = [0.0]
+    limit = RateLimit(lambda: now[0])
+    assert [limit.wait("k", 60) for _ in range(61)][-2:] == [0.0, 1.0]
+    now[0] = 1.5
+    assert limit.wait("k", 60) == 0.0
+    assert limit.wait("k", 60) == pytest.approx(0.5)
+    assert limit.wait("k", 0) == limit.wait("other", 60) == 0.0
+
+
+@pytest.mark.parametrize(
+    "name", ["X-Lexigraph-Tenant", "X-Amzn-Request-Context", "x-amzn-lambda-context", "X-LEXIGRAPH-SCOPES"]
+)
+def test_headers_that_claim_to_come_from_a_gateway_are_dropped(api: Api, name: str) -> None:
+    forged = json.dumps({"authorizer": {"tenant": "other", "scopes": "read ingest admin"}})
+    reply = httpx.get(f"{api.url}/diagnostics", headers={name: forged})
+    refused(reply, 401, "unauthorized")
+
+
+def test_an_open_server_asks_for_no_key_but_answers_this_machine_only(tmp_path: Path) -> None:
+    with laptop_api(tmp_path, open_=True) as api:
+        assert httpx.get(f"{api.url}/nowhere").status_code == 404
+        assert httpx.get(f"{api.url}/nowhere", headers={HEADER: "yourapitoken"}).status_code == 404
+        rebound = httpx.get(f"{api.url}/health", headers={"Host": "attacker.example"})
+        assert "this machine" in refused(rebound, 403, "forbidden")["message"]
+        foreign = httpx.get(f"{api.url}/health", headers={"Origin": "https://attacker.example"})
+        refused(foreign, 403, "forbidden")
+        own = httpx.get(f"{api.url}/health", headers={"Origin": "http://localhost:8010"})
+        assert own.status_code == 200
+
+
+@pytest.mark.parametrize("header", ["Host", "Origin"])
+@pytest.mark.parametrize("value", ["[::1", "http://[", "localhost@attacker.example", "null"])
+def test_an_open_server_refuses_a_host_or_origin_that_is_none(tmp_path: Path, header: str, value: str) -> None:
+    with laptop_api(tmp_path, open_=True) as api:
+        refused(httpx.get(f"{api.url}/health", headers={header: value}), 403, "forbidden")
+
+
+def test_a_page_of_another_site_cannot_make_an_open_server_work_by_an_image_or_a_link(tmp_path: Path) -> None:
+    # a browser sends no origin with these
+    with laptop_api(tmp_path, open_=True) as api:
+        foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
+        ingest = httpx.get(f"{api.url}/ingest/stream", params={"path": "."}, headers=foreign)
+        refused(ingest, 403, "forbidden")
+        assert httpx.get(f"{api.url}/jobs").json() == {"jobs": []}
+        assert httpx.get(f"{api.url}/docs", headers=foreign).status_code == 200
+
+
+def test_who_sends_a_key_to_an_open_server_is_whom_it_stands_for(tmp_path: Path) -> None:
+    with laptop_api(tmp_path, open_=True, ingest_in="thread") as api:
+        other = api.client("other")
+        sent = other.post("/documents", files={"file": ("flow.md", b"Mira Holm signs.")})
+        assert sent.status_code == 200, sent.text
+        assert len(other.get("/documents").json()["documents"]) == 1
+        assert httpx.get(f"{api.url}/documents").json()["documents"] == []
+        key = api.stores.registry.keys(Tenant("other"))[0]
+        api.stores.registry.revoke_key(Tenant("other"), key.id)
+        refused(other.get("/documents"), 401, "unauthorized")
+
+
+def test_the_documentation_needs_neither_key_nor_network(api: Api) -> None:
+    page = httpx.get(f"{api.url}/docs")
+    assert page.status_code == 200
+    assert "http://" not in page.text.replace(api.url, "")
+    assert "https://" not in page.text
+    scripts = [part.split('"')[0] for part in page.text.split('src="')[1:]]
+    assert scripts
+    for script in scripts:
+        assert httpx.get(f"{api.url}{script}").status_code == 200
+    assert httpx.get(f"{api.url}/openapi.json").json()["info"]["version"] == __version__
+
+
+def test_no_key_is_written_to_the_log(api: Api, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        secret = api.key()
+        api.with_headers({HEADER: secret}).get("/nowhere")
+    assert secret not in caplog.text
+
+
+def test_a_reply_is_sent_without_waiting_for_the_acknowledgement_of_its_head() -> None:
+    with listening("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_the_address_alone_leads_to_the_documentation(api: Api) -> None:
+    reply = httpx.get(f"{api.url}/")
+    assert (reply.status_code, reply.headers["location"]) == (307, "/docs")
+
+
+def test_the_folder_of_the_data_is_closed_to_other_users(tmp_path: Path) -> None:
+    with laptop_api(tmp_path) as api:
+        api.key()
+    assert (tmp_path / "data").stat().st_mode & 0o077 == 0

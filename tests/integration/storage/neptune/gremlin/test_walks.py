@@ -1,0 +1,213 @@
+"""Egonets and distances by Gremlin, on a real Gremlin Server: as promised, and as the embedded store gives them."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from lexigraph.model.errors import NotFound, StoreUnavailable
+from lexigraph.model.filters import MetadataFilter, MetadataFilters
+from lexigraph.model.ids import entity_id
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.neptune.store import NeptuneGraphStore
+from lexigraph.storage.protocols import GraphStore, SourceVersion
+from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
+from tests.contract import test_graph_relations as relations
+from tests.contract import test_graph_store as stores
+from tests.contract import test_graph_walks as walks
+from tests.integration.storage.neptune.test_read import FILTERS, NAMES, World
+from tests.servers import gremlin_port
+from tests.standins.neptune import NeptuneStandIn
+from tests.worlds import Said, said, show, version
+
+__all__ = ["gremlin_port"]
+A, B = Tenant("a"), Tenant("b")
+NAMED = [entity_id(A, name) for name in NAMES]
+# how many statements name each, beside the one that says where it is
+CROWDS = {"Molde": 99, "Bergen": 100}
+# the promises of protocols/graph.py about distances and egonets
+PROMISES = [
+    walks.test_nodes_go_with_their_source_and_are_seen_within_filters_and_by_their_tenant_only,
+    walks.test_hops_are_counted_from_the_nearest_up_to_three,
+    walks.test_hops_lead_through_statements_and_topics_either_way,
+    walks.test_what_is_named_very_often_is_reached_but_leads_nowhere,
+    walks.test_a_removed_node_that_was_near_is_far_from_everything,
+    walks.test_edges_and_hops_do_not_depend_on_the_order_of_writing,
+    walks.test_asking_for_nothing_finds_nothing,
+    stores.test_two_tenants_with_equal_documents_share_nothing,
+    stores.test_an_egonet_walks_outwards_from_any_live_node,
+]
+
+
+@pytest.fixture
+def cluster(gremlin_port: int) -> Iterator[NeptuneStandIn]:
+    with NeptuneStandIn(gremlin_port=gremlin_port) as server:
+        yield server
+
+
+@pytest.fixture
+def store(cluster: NeptuneStandIn) -> Iterator[NeptuneGraphStore]:
+    with closing(NeptuneGraphStore(cluster.connection)) as opened:
+        yield opened
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("promise", PROMISES, ids=lambda test: test.__name__.removeprefix("test_"))
+def test_walks_by_gremlin_keep_the_promise(promise, store: GraphStore, cluster: NeptuneStandIn) -> None:
+    promise(store)
+    assert cluster.counts["gremlin"] > 0 or "asking_for_nothing" in promise.__name__
+
+
+@pytest.mark.slow
+def test_an_observed_relation_is_an_edge_of_the_egonet(store: GraphStore) -> None:
+    shown = relations.shown.__wrapped__(store)
+    relations.test_an_observed_relation_is_an_edge_of_the_egonet(store, shown)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [11, *(pytest.param(seed, marks=pytest.mark.soak) for seed in (12, 13))])
+def test_distances_and_egonets_of_a_made_graph_are_those_of_the_embedded_store(
+    seed: int, store: NeptuneGraphStore, cluster: NeptuneStandIn, tmp_path: Path
+) -> None:
+    with closing(SqliteGraphStore(f"sqlite:///{tmp_path}")) as embedded:
+        world = World(seed, (embedded, store))
+        several = MetadataFilters((MetadataFilter("year", "in", (2001, 2003.0)), MetadataFilter("open", "!=", True)), "and")
+        filters = [*FILTERS, several, MetadataFilters((several,), "not"), MetadataFilter("kind", "not_in", ())]
+        hops: set[int | None] = set()
+        for at in range(40):
+            asked = [*world.entities(8), *world.statements(8), *world.topics(4)]
+            near = [*world.entities(3)[: at % 3], *world.statements(4), *world.topics(2), "entity:00", "nonsense"]
+            narrowed = filters[at % len(filters)]
+            cluster.forget()
+            found = store.nodes(A, asked, near=near, filters=narrowed)
+            assert found == embedded.nodes(A, asked, near=near, filters=narrowed), (asked, near, narrowed)
+            assert set(cluster.counts) <= {"gremlin", "handshake"}
+            assert cluster.counts["gremlin"] <= 1
+            hops |= {node.hops for node in found.values()}
+        assert hops == {0, 1, 2, 3, None}
+        sources = [made.source.id for made in world.made[:12:3]]
+        facts = [f.id for made in world.made for chunk in made.chunks for f in chunk.facts][:20:5]
+        some = [*sources, *facts, *world.chunks(8), *world.entities(8), *world.statements(6), *world.topics(4)]
+        for depth in (1, 2, 3):
+            for node in some:
+                assert drawn(store, node, depth) == drawn(embedded, node, depth), (node, depth)
+
+
+def drawn(store: GraphStore, node: str, depth: int, limit: int = 100_000) -> tuple[set[tuple[str, ...]], ...] | None:
+    """Return an egonet as sets, None where there is none; a chunk without the place at which it is shown."""
+    try:
+        net = store.egonet(A, node, depth=depth, limit=limit)
+    except NotFound:
+        return None
+    nodes = {(n["id"], n["type"], "" if n["type"] == "chunk" else n["label"]) for n in net["nodes"]}
+    return nodes, {(e["source"], e["type"], e["target"]) for e in net["edges"]}
+
+
+@pytest.mark.slow
+def test_an_egonet_is_one_traversal_and_what_opencypher_draws_step_by_step(
+    store: NeptuneGraphStore, cluster: NeptuneStandIn, tmp_path: Path
+) -> None:
+    with (
+        closing(SqliteGraphStore(f"sqlite:///{tmp_path}")) as embedded,
+        closing(NeptuneGraphStore(f"{cluster.connection}&gremlin=off")) as stepwise,
+    ):
+        world = World(21, (embedded, store))
+        some = [*NAMED[:2], world.made[0].source.id, next(iter(world.made[1].placements))]
+        for node, depth, limit in product(some, (1, 2, 3), (1, 2, 5, 40, 10_000)):
+            cluster.forget()
+            if limit == 1:  # without a second node there is no edge
+                with pytest.raises(NotFound):
+                    store.egonet(A, node, depth=depth, limit=limit)
+                continue
+            by_gremlin = store.egonet(A, node, depth=depth, limit=limit)
+            assert (cluster.counts["gremlin"], cluster.counts["read"]) == (1, 0)
+            assert by_gremlin == stepwise.egonet(A, node, depth=depth, limit=limit)
+            assert 1 <= cluster.counts["read"] <= depth
+            assert len(by_gremlin["nodes"]) <= limit
+
+
+@pytest.mark.slow
+def test_names_and_topics_lead_on_up_to_the_same_crowds_as_in_the_embedded_store(
+    store: NeptuneGraphStore, tmp_path: Path
+) -> None:
+    def topic(name: str, chunks: int) -> dict[str, list[Said]]:
+        """A topic that runs over so many chunks, under titles that differ by spaces only."""
+        return {name.replace(" ", " " * at): told(name, at) for at in range(1, chunks + 1)}
+
+    def told(name: str, at: int) -> list[Said]:
+        return [
+            said(f"{name} tells part {at}.", f"{name}{at}", facts=[(f"{name}{at}", "tells", name)] if at % 9 == 0 else [])
+        ]
+
+    crowds = {
+        "Crowds": [said(f"{n} came to {place}.", place) for place, most in CROWDS.items() for n in range(most)],
+        "Links": [said(f"{place} is by the Sea.", place, "Sea", facts=[(place, "is by", "Sea")]) for place in CROWDS],
+        **topic("The shorter", 20),
+        **topic("The longer", 21),
+    }
+    made = version(A, "World", crowds)
+    with closing(SqliteGraphStore(f"sqlite:///{tmp_path}")) as embedded:
+        for each in (embedded, store):
+            show(each, A, made)
+        stands = Counter(t.id for chunk in made.chunks for t in chunk.topics)
+        assert sorted(stands.values()) == [1, 1, 20, 21]
+        said_ = [s.id for chunk in made.chunks for s in chunk.statements]
+        names = [
+            entity_id(A, name)
+            for name in (*CROWDS, "Sea", "The shorter1", "The shorter9", "The longer2", "The longer9", "The longer")
+        ]
+        asked = [*said_[::10], *said_[-43:], *stands, *names]
+        for near in (*stands, *names, said_[0], said_[105], said_[-22], said_[-1]):
+            assert store.nodes(A, asked, near=[near]) == embedded.nodes(A, asked, near=[near]), near
+
+
+@pytest.mark.slow
+def test_what_an_old_version_said_is_no_step_before_it_is_collected(store: NeptuneGraphStore, tmp_path: Path) -> None:
+    def page(number: int, place: str, *more: str) -> SourceVersion:
+        fog = said("Fog is common there.", place, "Fog", facts=[(place, "has", "Fog")])
+        chunks = {"Weather": [fog, *map(said, more)], f"Part {number}": [said(f"{place} is {number}.", place)]}
+        return version(A, "Page", chunks, number=number)
+
+    first, second = page(1, "Molde"), page(2, "Bergen", "It is said so.")
+    with closing(SqliteGraphStore(f"sqlite:///{tmp_path}")) as embedded:
+        for each in (embedded, store):
+            show(each, A, first)
+            each.write(A, [second])
+            each.publish(A, [second.source])  # the old chunks stay until they are collected
+        chunks = [*first.chunks, *second.chunks]
+        said_ = [s.id for chunk in chunks for s in chunk.statements]
+        topics = [t.id for chunk in chunks for t in chunk.topics]
+        facts = [f.id for chunk in chunks for f in chunk.facts]
+        asked = [*said_, *topics, *(entity_id(A, name) for name in ("Molde", "Bergen", "Fog"))]
+        for node in dict.fromkeys(asked):
+            assert store.nodes(A, asked, near=[node]) == embedded.nodes(A, asked, near=[node]), node
+        for node in dict.fromkeys([*asked, *facts, *first.placements, *second.placements, first.source.id]):
+            assert drawn(store, node, 1) == drawn(embedded, node, 1), node
+
+
+@pytest.mark.slow
+def test_a_node_that_very_much_leads_to_is_told_in_one_traversal(store: NeptuneGraphStore) -> None:
+    crowd = [said(f"Number {n} is in Molde.", "Molde", f"Someone {n}") for n in range(400)]
+    show(store, A, version(A, "Crowd", {"Crowd": crowd}))
+    molde = entity_id(A, "Molde")
+    net = store.egonet(A, molde, depth=3, limit=50)
+    assert len(net["nodes"]) == 50
+    assert net["nodes"][0] == {"id": molde, "label": "Molde", "type": "entity"}
+    with pytest.raises(NotFound):
+        store.egonet(B, molde, depth=3)
+
+
+def test_a_web_socket_that_is_refused_fails_the_walk_and_not_what_opencypher_answers() -> None:
+    with NeptuneStandIn() as cluster, closing(NeptuneGraphStore(cluster.connection)) as stepwise:
+        made = version(A, "Ferry", {"Fog": [said("Fog is common in Molde.", "Molde")]})
+        show(stepwise, A, made)
+        molde = entity_id(A, "Molde")
+        assert stepwise.nodes(A, [molde], near=[molde])[molde].hops == 0
+        refused = cluster.connection.replace("&gremlin=off", "")
+        with closing(NeptuneGraphStore(refused, read_seconds=2.0)) as store:
+            with pytest.raises(StoreUnavailable, match="neptune walk: "):
+                store.nodes(A, [molde], near=[molde])
+            assert molde in store.nodes(A, [molde])
