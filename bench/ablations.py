@@ -1,6 +1,6 @@
 """Measure what each part of traversal's ranking is worth: recall@5 with all of it, without one part, and of the baselines.
 
-python bench/ablations.py --corpus corpus.jsonl.gz --questions questions.jsonl.gz --index DIR
+python -m bench.ablations --corpus corpus.jsonl.gz --questions questions.jsonl.gz --index DIR
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Measure the processor seconds that importing and making the application takes, each time in a new process.
 
-python bench/api_import.py --times 7
+python -m bench.api_import --times 7
 """
 
 import argparse

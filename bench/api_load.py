@@ -1,7 +1,7 @@
 """Ask an HTTP API from many clients at once: answers a second and milliseconds by retriever, errors, and memory.
 
-python bench/api_load.py --folder bench-indexes --statements 100000 --clients 50 --seconds 60 --ingest
-python bench/api_load.py --url http://127.0.0.1:8010 --key KEY --questions FILE --clients 50 --seconds 60
+python -m bench.api_load --folder bench-indexes --statements 100000 --clients 50 --seconds 60 --ingest
+python -m bench.api_load --url http://127.0.0.1:8010 --key KEY --questions FILE --clients 50 --seconds 60
 
 Each client asks, waits for the answer and asks again. Without ``--url`` a server is started, ``--workers`` processes, on
 127.0.0.1, over the made-up index of ``lexigraph bench speed``, which is kept in the folder; the embedding of a question is
@@ -32,11 +32,11 @@ from typing import Any
 
 import httpx
 
+from bench.made.corpus import make_corpus
 from lexigraph.api.access.auth import HEADER, new_key
 from lexigraph.cli.serve import listening
 from lexigraph.evaluation.build import TENANT, open_folder
 from lexigraph.evaluation.generated import GeneratedCorpus, WordVectors
-from lexigraph.evaluation.made import make_corpus
 from lexigraph.evaluation.speed import generated_questions, measure_speed
 from lexigraph.settings import Settings
 from lexigraph.storage.factory import RegistryFactory

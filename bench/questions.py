@@ -1,12 +1,12 @@
 """Write a made-up corpus with direct, multi and bridge questions, in the format that ``lexigraph bench quality`` reads.
 
-python bench/questions.py --documents 500 --seed 1 --out DIR
+python -m bench.questions --documents 500 --seed 1 --out DIR
 """
 
 import argparse
 from pathlib import Path
 
-from lexigraph.evaluation.made import make_corpus
+from bench.made.corpus import make_corpus
 from lexigraph.model.errors import InvalidInput
 
 

@@ -1,7 +1,7 @@
 """Measure how many of the gold statements a retriever keeps, by type of question: in its results, and in an LLM's context.
 
-python bench/questions.py --documents 500 --seed 1 --out DIR
-python bench/statements.py DIR --retriever traversal --retriever fused
+python -m bench.questions --documents 500 --seed 1 --out DIR
+python -m bench.statements DIR --retriever traversal --retriever fused
 """
 
 import argparse
@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from bench.made.evidence import Evidence, Kept, measure_kept, read_evidence
 from lexigraph.evaluation.corpus import read_corpus
 from lexigraph.evaluation.index import CorpusIndex, corpus_index
-from lexigraph.evaluation.statements import Evidence, Kept, measure_kept, read_evidence
 from lexigraph.model.errors import LexigraphError
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
@@ -25,7 +25,7 @@ from lexigraph.settings import load_settings
 def main() -> None:
     """Parse the command line, build the index when it is not there, print a line a retriever and type."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="what bench/questions.py wrote; the index is built in it")
+    parser.add_argument("folder", type=Path, help="what bench.questions wrote; the index is built in it")
     parser.add_argument("--retriever", action="append", choices=RETRIEVERS, help="again for more (default traversal)")
     parser.add_argument("--arg", action="append", default=[], metavar="NAME=JSON", help="a parameter of the retrievers")
     given = parser.parse_args()

@@ -6,7 +6,7 @@ python -m bench.stores --retriever traversal --retriever memory --questions 60
 python -m bench.stores --retriever memory --apart
 
 Neptune, OpenSearch Serverless and DynamoDB are the stand-ins of the tests, on loopback; requests are counted as they arrive
-there. Two corpora are asked: the demo's (examples/), and a made-up world (lexigraph.evaluation.made). Texts are embedded by
+there. Two corpora are asked: the demo's (examples/), and a made-up world (bench.made.corpus). Texts are embedded by
 their words (tests/models.py), so that no model is needed. Printed are two tables in Markdown; the exit code is 1 when less
 than 95 % of the first ten are the same, when AWS shows fewer of the gold texts, by over one and over 5 of 1,000,
 or when a question sends more than planned.
@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lexigraph.evaluation.made import make_corpus
+from bench.made.corpus import make_corpus
 from lexigraph.ingestion.load import FileItem, scan
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.question import Question

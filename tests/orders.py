@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from lexigraph.evaluation.made import MadePassage, MadeQuestion, make_corpus
+from bench.made.corpus import MadePassage, MadeQuestion, make_corpus
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant

@@ -9,18 +9,19 @@ from typing import Any
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "bench" / "api_load.py"
+ROOT = Path(__file__).parents[2]
 
 
 def load(folder: Path, *arguments: str, seconds: float) -> Any:
     """Return what a run printed; its exit code says that nothing was wrong."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("LEXIGRAPH_")}
     done = subprocess.run(
-        [sys.executable, SCRIPT, "--folder", folder, "--json", *arguments],
+        [sys.executable, "-m", "bench.api_load", "--folder", folder, "--json", *arguments],
         capture_output=True,
         text=True,
         timeout=seconds,
         env=environment,
+        cwd=ROOT,
     )
     assert done.returncode == 0, done.stderr[-4_000:]
     return json.loads(done.stdout)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lexigraph.evaluation.made import MadeQuestion
+from bench.made.corpus import MadeQuestion
 from lexigraph.ingestion.extract import Extractor
 from lexigraph.ingestion.extract.local import LocalExtractor
 from lexigraph.ingestion.pipeline import LexicalGraphIndex

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench.made.corpus import make_corpus
+from bench.made.evidence import Evidence, Kept, measure_kept, read_evidence
 from lexigraph.evaluation.corpus import read_corpus
 from lexigraph.evaluation.index import CorpusIndex, corpus_index
-from lexigraph.evaluation.made import make_corpus
-from lexigraph.evaluation.statements import Evidence, Kept, measure_kept, read_evidence
 from lexigraph.inference.protocols import Embedder
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant

@@ -1,36 +1,23 @@
 """``bench/ablations.py``: a line for each variant of the ranking, over an index of a tiny corpus."""
 
-import importlib.util
 import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from bench import ablations
+from bench.made.corpus import make_corpus
 from lexigraph.evaluation.corpus import read_corpus, read_questions
 from lexigraph.evaluation.index import corpus_index
-from lexigraph.evaluation.made import make_corpus
 from lexigraph.settings import Settings
 from tests.models import SentenceExtractor, WordEmbedder
 
-SCRIPT = Path(__file__).parents[3] / "bench" / "ablations.py"
+ROOT = Path(__file__).parents[3]
 
 
-@pytest.fixture(scope="module")
-def ablations() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("ablations", SCRIPT)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_every_variant_is_measured_against_the_shipped_one(
-    ablations: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_variant_is_measured_against_the_shipped_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     corpus, questions = make_corpus(50, seed=7, questions=2).save(tmp_path)
     passages = read_corpus(corpus)
     gold = read_questions(questions, {p.id for p in passages})
@@ -56,11 +43,11 @@ def test_every_variant_is_measured_against_the_shipped_one(
 def test_a_limit_is_a_number_above_zero(limit: str, tmp_path: Path) -> None:
     files = ["--corpus", str(tmp_path / "c.jsonl"), "--questions", str(tmp_path / "q.jsonl")]
     done = subprocess.run(
-        [sys.executable, SCRIPT, *files, f"--limit={limit}"],
+        [sys.executable, "-m", "bench.ablations", *files, f"--limit={limit}"],
         capture_output=True,
         text=True,
         check=False,
-        cwd=tmp_path,
+        cwd=ROOT,
         timeout=120,
     )
     assert (done.returncode, done.stdout) == (2, "")

@@ -4,9 +4,8 @@ import random
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from lexigraph.evaluation import made_names as names
-from lexigraph.evaluation import made_words as words
-from lexigraph.evaluation.made_words import Relation
+from bench.made import names, words
+from bench.made.words import Relation
 
 _HOMONYMS = {"person": 0.04, "product": 0.12}  # share that bears the name of another thing
 _SKEW = 1.6  # above 1, a few things are the object of many facts

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from bench.made.corpus import MadeCorpus, make_corpus
+from bench.made.evidence import Evidence, lost, measure_kept, read_evidence
+from bench.made.pages import write_pages
+from bench.made.questions import TYPES, Asker
+from bench.made.world import Thing, make_world
 from lexigraph.answering.context import build_context
 from lexigraph.evaluation.corpus import read_corpus, read_questions
-from lexigraph.evaluation.made import MadeCorpus, make_corpus
-from lexigraph.evaluation.made_pages import write_pages
-from lexigraph.evaluation.made_questions import TYPES, Asker
-from lexigraph.evaluation.made_world import Thing, make_world
-from lexigraph.evaluation.statements import Evidence, lost, measure_kept, read_evidence
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.graph import Source
 from lexigraph.model.results import ScoredStatement, SearchResult, SearchResults
@@ -110,7 +110,8 @@ def test_a_world_that_is_too_small_says_so() -> None:
 def test_the_command_writes_what_the_evaluation_reads(tmp_path: Path) -> None:
     command = [
         sys.executable,
-        "bench/questions.py",
+        "-m",
+        "bench.questions",
         "--documents",
         "60",
         "--seed",
@@ -132,7 +133,7 @@ def test_the_command_writes_what_the_evaluation_reads(tmp_path: Path) -> None:
 
 
 def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
-    command = [sys.executable, "bench/questions.py", "--documents", "5", "--out", str(tmp_path / "new")]
+    command = [sys.executable, "-m", "bench.questions", "--documents", "5", "--out", str(tmp_path / "new")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
 
     assert (done.returncode, "documents must be 50 to 3,000, got 5" in done.stderr) == (2, True)

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from lexigraph.evaluation.made_pages import Page
-from lexigraph.evaluation.made_world import Fact, Thing, World
+from bench.made.pages import Page
+from bench.made.world import Fact, Thing, World
 from lexigraph.model.errors import InvalidInput
 
 TYPES = ("direct", "multi", "bridge")

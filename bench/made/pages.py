@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from lexigraph.evaluation import made_words as words
-from lexigraph.evaluation.made_world import Fact, Thing, World
+from bench.made import words
+from bench.made.world import Fact, Thing, World
 
 _IN_PAPERS = 4  # facts told in one newspaper
 _QUALIFIED, _HEADLINE = 0.2, 0.08  # shares of pages titled by name and kind, and by another phrase

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lexigraph.evaluation.made_pages import write_pages
-from lexigraph.evaluation.made_questions import TYPES, Asker
-from lexigraph.evaluation.made_world import make_world
+from bench.made.pages import write_pages
+from bench.made.questions import TYPES, Asker
+from bench.made.world import make_world
 from lexigraph.model.errors import InvalidInput
 
 MIN_DOCUMENTS, MAX_DOCUMENTS = 50, 3_000
@@ -67,7 +67,7 @@ def make_corpus(documents: int = 500, seed: int = 1, questions: int = 100) -> Ma
         raise InvalidInput(f"documents must be {MIN_DOCUMENTS} to {MAX_DOCUMENTS:,}, got {documents}")
     if questions < 1:
         raise InvalidInput(f"questions must be at least 1, got {questions}")
-    rng = random.Random(seed)  # noqa: S311  # not for secrets
+    rng = random.Random(seed)  # not for secrets
     papers = documents // _PAGES_A_PAPER
     world = make_world(documents - papers, rng)
     pages = write_pages(world, papers, rng)
