@@ -2,11 +2,9 @@
 
 import cdk_nag
 from aws_cdk import App, Tags, Validations
-from aws_cdk import aws_lambda as lambda_
 
 from infra.acknowledged import acknowledge
-from infra.code import function_code
-from infra.constructs.function import Place
+from infra.deployment import Deployment
 from infra.layers import layers
 from infra.settings import CHANGEABLE, Profile, profile_of
 from infra.stacks.api import ApiStack
@@ -16,7 +14,6 @@ from infra.stacks.ingestion import IngestionStack
 from infra.stacks.network import NetworkStack
 from infra.stacks.observability import ObservabilityStack
 from infra.stacks.vector import VectorStack
-from infra.stores import Stores
 
 
 def build(app: App) -> Profile:
@@ -28,49 +25,17 @@ def build(app: App) -> Profile:
     profile = profile_of({name: value for name, value in context.items() if value is not None})
     name = f"lexigraph-{profile.name}"
     Tags.of(app).add("lexigraph", profile.name)
-    data = DataStack(app, f"{name}-data", profile=profile)
-    inside, graph, vectors = None, None, None
-    if profile.graph == "neptune" and data.key:
-        network = NetworkStack(app, f"{name}-network", profile=profile)
-        inside = Place(network.vpc, network.functions)
-        graph = GraphStack(app, f"{name}-graph", profile=profile, network=network, key=data.key)
-        vectors = VectorStack(app, f"{name}-vector", profile=profile, network=network, key=data.key)
-    stores = Stores(profile, data, graph, vectors)
-    staged, built = str(function_code()), layers(profile)
-    ingestion = IngestionStack(
-        app,
-        f"{name}-ingestion",
-        profile=profile,
-        stores=stores,
-        code=_code(staged),
-        layers=built,
-        inside=inside,
-    )
-    api = ApiStack(
-        app,
-        f"{name}-api",
-        profile=profile,
-        stores=stores,
-        ingestion=ingestion,
-        code=_code(staged),
-        layers=built,
-        inside=inside,
-    )
-    ObservabilityStack(
-        app,
-        f"{name}-observability",
-        profile=profile,
-        ingestion=ingestion,
-        api=api,
-        graph=graph,
-        vectors=vectors,
-        key=data.key,
-    )
+    data = DataStack(app, f"{name}-data", profile)
+    network, graph, vectors = None, None, None
+    if data.key:  # for AWS, not for an emulator
+        network = NetworkStack(app, f"{name}-network", profile)
+        graph = GraphStack(app, f"{name}-graph", profile, network, data.key)
+        vectors = VectorStack(app, f"{name}-vector", profile, network, data.key)
+    deployment = Deployment(profile, layers(profile), data, network, graph, vectors)
+    ingestion = IngestionStack(app, f"{name}-ingestion", deployment)
+    api = ApiStack(app, f"{name}-api", deployment, ingestion)
+    ObservabilityStack(app, f"{name}-observability", deployment, ingestion, api)
     return profile
-
-
-def _code(folder: str) -> lambda_.Code:
-    return lambda_.Code.from_asset(folder)  # a stack takes no code of another
 
 
 def main() -> None:

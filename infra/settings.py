@@ -14,11 +14,7 @@ class Profile:
     """A kind of deployment. Money is in US dollars, memory in MB, times in UTC."""
 
     name: ProfileName
-    python: str = "3.13"
-    machine: Literal["arm64", "host"] = "arm64"
     # stores
-    graph: Literal["neptune", "embedded"] = "neptune"
-    vectors: Literal["aoss", "embedded"] = "aoss"
     neptune_version: str = "1.4.8.0"  # before, Gremlin could fail near the least capacity
     neptune_min: float = 1.0  # capacity units, the least that Neptune Serverless lets one have
     neptune_max: float = 4.0
@@ -27,10 +23,8 @@ class Profile:
     vector_units: int = 4  # OpenSearch capacity units at most, of indexing and of search each
     backup_days: int = 7
     keep_data: bool = False  # a deleted stack leaves buckets, table, graph and vectors
-    customer_key: bool = True
     zones: str = ""  # names of two availability zones with a comma between; empty: the first two of the region
     # functions
-    snap_start: bool = True
     concurrency: int = 10  # batches of chunks of a file extracted at the same time
     reserve: int = 0  # environments of `extract` and of `build`, each, whatever is taken in; 0: as many as Lambda gives
     log_days: int = 14
@@ -46,7 +40,7 @@ class Profile:
 
     @property
     def aws(self) -> bool:
-        """Whether it is for AWS and not for an emulator."""
+        """Whether it is for AWS; on an emulator the stores are embedded, and the functions run by the host's Python."""
         return self.name != "emulated"
 
     def models(self, job: str) -> tuple[str, ...]:
@@ -59,7 +53,6 @@ PROFILES: Mapping[ProfileName, Profile] = {
     "dev": Profile("dev"),
     "prod": Profile(
         "prod",
-        neptune_min=1.0,
         neptune_max=16.0,
         neptune_readers=1,
         neptune_stop="",
@@ -72,39 +65,14 @@ PROFILES: Mapping[ProfileName, Profile] = {
         web_firewall=True,
         budget=1_500,
     ),
-    "emulated": Profile(
-        "emulated",
-        python="host",
-        machine="host",
-        graph="embedded",
-        vectors="embedded",
-        neptune_stop="",
-        customer_key=False,
-        snap_start=False,
-        embedding_model="minilm",
-        llm="none",
-        budget=0,
-    ),
+    "emulated": Profile("emulated", embedding_model="minilm", llm="none"),
 }
 ZONES = 2
-# what ``-c name=value`` may change, with the type of the value
-CHANGEABLE: Mapping[str, type] = {
-    "neptune_min": float,
-    "neptune_max": float,
-    "neptune_readers": int,
-    "neptune_stop": str,
-    "vector_units": int,
-    "zones": str,
-    "concurrency": int,
-    "reserve": int,
-    "log_days": int,
-    "embedding_model": str,
-    "next_embedding_model": str,
-    "llm": str,
-    "budget": int,
-    "alarm_email": str,
-    "data": str,
-}
+# what ``-c name=value`` may change
+CHANGEABLE = (
+    "neptune_min neptune_max neptune_readers neptune_stop vector_units zones concurrency reserve log_days "
+    "embedding_model next_embedding_model llm budget alarm_email data"
+).split()
 
 
 def profile_of(context: Mapping[str, Any]) -> Profile:
@@ -116,14 +84,15 @@ def profile_of(context: Mapping[str, Any]) -> Profile:
     if name not in PROFILES:
         raise ValueError(f"profile {name!r} is unknown: use -c profile={'|'.join(PROFILES)}")
     changes: dict[str, Any] = {}
-    for key, kind in CHANGEABLE.items():
+    for key in CHANGEABLE:
         if (given := context.get(key)) is not None:
+            kind = type(getattr(PROFILES[name], key))
             try:
                 changes[key] = kind(given)
             except ValueError:
                 raise ValueError(f"-c {key}={given}: expected {kind.__name__}") from None
     profile = replace(PROFILES[name], **changes)
-    if profile.graph == "embedded" and not profile.data:
+    if not profile.aws and not profile.data:
         raise ValueError("profile emulated: say where the embedded stores are, with -c data=FOLDER")
     if not 1.0 <= profile.neptune_min <= profile.neptune_max <= 128 or profile.neptune_max < 2.5:
         raise ValueError("neptune_min and neptune_max: Neptune Serverless takes 1 to 128, and a maximum of 2.5 or more")

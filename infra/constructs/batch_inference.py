@@ -9,7 +9,7 @@ from aws_cdk import Aws, CfnOutput
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from infra.models import model_arns
+from infra.deployment import model_arns
 from infra.registry_rights import rights
 from infra.stacks.data import BULK, DataStack
 

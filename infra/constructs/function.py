@@ -1,125 +1,101 @@
-"""A Lambda function of ours: a role of its own that may nothing yet, a log group that ends, tracing, our layers."""
+"""A Lambda function of ours: its code and layers, a role of its own that may nothing yet, a log group, tracing."""
 
 import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Literal
 
-from aws_cdk import Duration, RemovalPolicy, Size
+from aws_cdk import Duration, IgnoreMode, Size, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from infra.layers import Layer
+from infra.constructs.logs import LogGroup
+from infra.deployment import Deployment, model_arns
+from infra.layers import PYTHON, ROOT
+from infra.registry_rights import rights
 from infra.settings import Profile
+from lexigraph.settings import DEFAULT_RERANK_MODEL
 
-_DAYS = {
-    1: logs.RetentionDays.ONE_DAY,
-    7: logs.RetentionDays.ONE_WEEK,
-    14: logs.RetentionDays.TWO_WEEKS,
-    30: logs.RetentionDays.ONE_MONTH,
-    90: logs.RetentionDays.THREE_MONTHS,
-    365: logs.RetentionDays.ONE_YEAR,
-}
+Rights = Literal["read", "write", ""]
 # a function in a VPC makes its own network interfaces, whose ids nobody knows before
 _INTERFACES = ("CreateNetworkInterface", "DescribeNetworkInterfaces", "DeleteNetworkInterface", "DescribeSubnets")
 
-
-@dataclass(frozen=True)
-class Place:
-    """Where functions run: inside the VPC or not."""
-
-    vpc: ec2.IVpc
-    group: ec2.ISecurityGroup
+# what of the repository is not the code of the functions
+_NOT_CODE = ["*", "!functions", "!functions/**", "__pycache__"]
+# on the host layers do not bring the packages, those installed here do; and there is nobody to send traces to
+_OF_HOST = {"PYTHONPATH": sysconfig.get_paths()["purelib"], "POWERTOOLS_TRACE_DISABLED": "true"}
 
 
-def retention(days: int) -> logs.RetentionDays:
-    """Return a retention. Raise ``ValueError`` for one that CloudWatch does not know."""
-    if days not in _DAYS:
-        raise ValueError(f"log_days {days}: use one of {', '.join(map(str, _DAYS))}")
-    return _DAYS[days]
-
-
-def runtime(profile: Profile) -> lambda_.Runtime:
+def _runtime(profile: Profile) -> lambda_.Runtime:
     """Return the Python runtime of a profile: the host's for the emulated one."""
-    version = f"{sys.version_info.major}.{sys.version_info.minor}" if profile.python == "host" else profile.python
+    version = PYTHON if profile.aws else f"{sys.version_info.major}.{sys.version_info.minor}"
     found: lambda_.Runtime = getattr(lambda_.Runtime, f"PYTHON_{version.replace('.', '_')}")
     return found
 
 
-def layer_versions(scope: Construct, profile: Profile, built: Mapping[str, Layer]) -> dict[str, lambda_.ILayerVersion]:
-    """Put layers into the stack whose functions have them, by their names; files are sent once all the same.
+def _layer(stack: Stack, deployment: Deployment, name: str) -> lambda_.LayerVersion:
+    """Return a layer, made when first asked for in a stack; its files are sent once all the same.
 
     A stack for all would have to export what changes with every release, which CloudFormation refuses while it is imported.
     """
-    return {
-        name: lambda_.LayerVersion(
-            scope,
-            name.title(),
-            code=lambda_.Code.from_asset(str(layer.folder)),
-            compatible_runtimes=[runtime(profile)],
-        )
-        for name, layer in built.items()
-    }
-
-
-def _of_host(profile: Profile) -> dict[str, str]:
-    """Return what a function on the host needs: the packages installed here, which layers hold elsewhere, and no X-Ray."""
-    if profile.machine != "host":
-        return {}
-    return {"PYTHONPATH": sysconfig.get_paths()["purelib"], "POWERTOOLS_TRACE_DISABLED": "true"}
+    made = stack.node.try_find_child(name.title())
+    if isinstance(made, lambda_.LayerVersion):
+        return made
+    code = lambda_.Code.from_asset(str(deployment.layers[name].folder))
+    return lambda_.LayerVersion(stack, name.title(), code=code, compatible_runtimes=[_runtime(deployment.profile)])
 
 
 class Function(lambda_.Function):
-    """The function in ``functions/<job>/handler.py``.
+    """The function in ``functions/<job>/handler.py``, with the settings of the deployment and those in ``environment``.
 
-    ``inside`` puts it into the VPC. ``most`` is how many environments it may have, and is sure to get; 0: as many as the
-    account gives. ``snap_start`` asks for snapshots of its initialised environment where the profile has
-    them; callers then use :attr:`target`.
+    ``inside`` puts it into the VPC, where there is one. ``files`` gives it the layer that reads files, too. ``most`` is how
+    many environments it may have, and is sure to get; 0: as many as the account gives. ``snap_start`` asks for snapshots of
+    its initialised environment where it is for AWS; callers then use :attr:`target`.
     """
 
     def __init__(
         self,
         scope: Construct,
         job: str,
+        deployment: Deployment,
         *,
-        profile: Profile,
-        code: lambda_.Code,
-        layers: Sequence[lambda_.ILayerVersion],
-        environment: Mapping[str, str],
         memory: int,
         seconds: int,
-        inside: Place | None = None,
+        environment: Mapping[str, str] | None = None,
+        inside: bool = False,
+        files: bool = False,
         snap_start: bool = False,
         handler: str = "",
+        layers: Sequence[lambda_.ILayerVersion] = (),
         scratch: int = 512,
         most: int = 0,
     ) -> None:
+        profile, network = deployment.profile, deployment.network if inside else None
         role = iam.Role(scope, f"{job.title()}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
-        group = logs.LogGroup(
-            scope,
-            f"{job.title()}Logs",
-            log_group_name=f"/lexigraph/{profile.name}/{job}",
-            retention=retention(profile.log_days),
-            removal_policy=RemovalPolicy.DESTROY,
-        )
+        group = LogGroup(scope, f"{job.title()}Logs", days=profile.log_days, name=f"/lexigraph/{profile.name}/{job}")
         group.grant_write(role)
-        if inside:
+        if network:
             actions = [f"ec2:{action}" for action in _INTERFACES]
             role.add_to_policy(iam.PolicyStatement(actions=actions, resources=["*"]))
-        snaps = snap_start and profile.snap_start
+        snaps = snap_start and profile.aws
+        ours = [name for name in deployment.layers if files or name == "core"]
         super().__init__(
             scope,
             job.title(),
             role=role,
-            runtime=runtime(profile),
-            architecture=lambda_.Architecture.ARM_64 if profile.machine == "arm64" else None,
-            code=code,
+            runtime=_runtime(profile),
+            architecture=lambda_.Architecture.ARM_64 if profile.aws else None,
+            code=lambda_.Code.from_asset(str(ROOT), exclude=_NOT_CODE, ignore_mode=IgnoreMode.GIT),
             handler=handler or f"functions.{job}.handler.handler",
-            layers=list(layers),
-            environment={"POWERTOOLS_LOG_LEVEL": "INFO", **_of_host(profile), **environment},
+            layers=[*(_layer(Stack.of(scope), deployment, name) for name in ours), *layers],
+            environment={
+                "POWERTOOLS_LOG_LEVEL": "INFO",
+                **({} if profile.aws else _OF_HOST),
+                **deployment.environment,
+                **(environment or {}),
+            },
             memory_size=memory,
             timeout=Duration.seconds(seconds),
             reserved_concurrent_executions=most or None,
@@ -127,11 +103,33 @@ class Function(lambda_.Function):
             log_group=group,
             tracing=lambda_.Tracing.ACTIVE if profile.aws else lambda_.Tracing.DISABLED,
             snap_start=lambda_.SnapStartConf.ON_PUBLISHED_VERSIONS if snaps else None,
-            vpc=inside.vpc if inside else None,
-            vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED) if inside else None,
-            security_groups=[inside.group] if inside else None,
+            vpc=network.vpc if network else None,
+            vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED) if network else None,
+            security_groups=[network.functions] if network else None,
         )
         self.job, self.own_role, self.most = job, role, most
+        self._deployment = deployment
         self.target: lambda_.IFunction = (
             lambda_.Alias(self, "Live", alias_name="live", version=self.current_version) if snaps else self
         )
+
+    def may(self, *, graph: Rights = "", artefacts: Rights = "", models: bool = False) -> None:
+        """Give it the rights that it needs and no other; those on the registry are in :mod:`infra.registry_rights`.
+
+        ``graph`` is that on graph and vectors; who reads the graph may with ``models`` also rerank.
+        """
+        made, role = self._deployment, self.own_role
+        if graph and made.graph:
+            made.graph.grant(role, write=graph == "write")
+        if graph and made.vectors:
+            made.vectors.grant(role, write=graph == "write", name=self.job)
+        made.data.grant_registry(role, rights(self.job))
+        if artefacts:
+            made.data.grant_objects(role, made.data.artefacts, write=artefacts == "write")
+        if models and made.profile.aws:
+            reranker = (f"bedrock:{DEFAULT_RERANK_MODEL}",) if graph == "read" else ()
+            asked = [arn for model in (*made.profile.models(self.job), *reranker) for arn in model_arns(model)]
+            invoke = ["bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"]
+            role.add_to_policy(iam.PolicyStatement(actions=invoke, resources=asked))
+            if graph == "read":
+                role.add_to_policy(iam.PolicyStatement(actions=["bedrock:Rerank"], resources=["*"]))

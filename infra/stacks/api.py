@@ -7,15 +7,16 @@ from typing import Any
 from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_wafv2 as waf
 from constructs import Construct
 
-from infra.constructs.function import Function, Place, layer_versions, retention
-from infra.layers import ROOT, Layer
+from infra.constructs.function import Function
+from infra.constructs.logs import LogGroup
+from infra.deployment import Deployment
+from infra.layers import ROOT
 from infra.settings import Profile
+from infra.stacks.data import DataStack
 from infra.stacks.ingestion import IngestionStack
-from infra.stores import Stores
 
 STAGE = "v1"
 _METHODS = ("get", "post", "put", "delete", "patch")
@@ -67,33 +68,19 @@ def operations() -> list[str]:
 class ApiStack(Stack):
     """The HTTPS API of a deployment."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        profile: Profile,
-        stores: Stores,
-        ingestion: IngestionStack,
-        code: lambda_.Code,
-        layers: Mapping[str, Layer],
-        inside: Place | None,
-        **options: Any,
-    ) -> None:
-        super().__init__(scope, id_, **options)
+    def __init__(self, scope: Construct, id_: str, deployment: Deployment, ingestion: IngestionStack) -> None:
+        super().__init__(scope, id_)
+        profile = deployment.profile
         usage_key = f"lexigraph-{profile.name}-all-tenants"  # meters, opens nothing: who may is the authorizer's word
         environment = {
-            **stores.environment,
             "LEXIGRAPH_WORKFLOW": ingestion.machine.state_machine_arn,
             "LEXIGRAPH_USAGE_KEYS": json.dumps({"*": usage_key}),
             "LEXIGRAPH_INGEST_ROOTS": "[]",  # files come by the bucket, none from the function's own disk
         }
-        made: dict[str, Any] = {"profile": profile, "code": code}
-        versions = layer_versions(self, profile, layers)
-        self.functions = self._asked(made, versions, environment, inside)
+        self.functions = self._asked(deployment, environment)
         if profile.aws:
-            self.functions |= self._streaming(made, versions["core"], environment, inside)
-        self._grant(stores, ingestion)
+            self.functions |= self._streaming(deployment, environment)
+        self._grant(deployment.data, ingestion)
         self.api = self._api(profile)
         self._metered = profile.aws  # the emulator takes the caller's key for that of the usage plan
         self._routes()
@@ -102,64 +89,46 @@ class ApiStack(Stack):
             self._firewall(profile)
         CfnOutput(self, "Url", value=self.api.url)
 
-    def _asked(
-        self,
-        made: Mapping[str, Any],
-        layers: Mapping[str, lambda_.ILayerVersion],
-        environment: Mapping[str, str],
-        inside: Place | None,
-    ) -> dict[str, Function]:
+    def _asked(self, deployment: Deployment, environment: Mapping[str, str]) -> dict[str, Function]:
         """Make the functions that answer whole. `manage` reads files, to tell what taking them in would cost."""
-        core = layers["core"]
-        shared: dict[str, Any] = {**made, "snap_start": True}
         # who waits hears of it from the application, before the gateway gives up
         of_gateway = {"LEXIGRAPH_API_AUTH": "gateway", "LEXIGRAPH_API_DEADLINE": str(_SECONDS - 3)}
-        behind = {**shared, "environment": {**environment, **of_gateway}, "seconds": _SECONDS}
+        behind: dict[str, Any] = {"environment": {**environment, **of_gateway}, "seconds": _SECONDS, "snap_start": True}
         return {
             "authorize": Function(
-                self, "authorize", **shared, layers=[core], environment=environment, memory=512, seconds=10
+                self, "authorize", deployment, environment=environment, memory=512, seconds=10, snap_start=True
             ),
-            "query": Function(self, "query", **behind, layers=[core], memory=2_048, inside=inside),
-            "manage": Function(self, "manage", **behind, layers=list(layers.values()), memory=1_024),
+            "query": Function(self, "query", deployment, **behind, memory=2_048, inside=True),
+            "manage": Function(self, "manage", deployment, **behind, memory=1_024, files=True),
         }
 
-    def _grant(self, stores: Stores, ingestion: IngestionStack) -> None:
-        """Give each function its rights: readers the stores, those that take documents in and out the ways there."""
-        for job, function in self.functions.items():
-            reads = job in ("query", "stream")
-            stores.grant(function, graph="read" if reads else "", models=reads)
-            if job in ("manage", "follow"):  # by the bucket, the state machine and the registry alone
-                stores.data.grant_objects(function.own_role, stores.data.documents, write=True)
-                ingestion.machine.grant_start_execution(function)
-
-    def _streaming(
-        self, made: Mapping[str, Any], core: lambda_.ILayerVersion, environment: Mapping[str, str], inside: Place | None
-    ) -> dict[str, Function]:
+    def _streaming(self, deployment: Deployment, environment: Mapping[str, str]) -> dict[str, Function]:
         """Make the functions that stream: the same application as a web server behind Lambda Web Adapter."""
         arn = f"arn:{Aws.PARTITION}:lambda:{Aws.REGION}:{_ADAPTER_ACCOUNT}:layer:LambdaAdapterLayerArm64"
         adapter = lambda_.LayerVersion.from_layer_version_arn(self, "Adapter", f"{arn}:{_ADAPTER_VERSION}")
-        return {
-            job: Function(
-                self,
-                job,
-                **made,
-                layers=[core, adapter],
-                environment={
-                    **environment,
-                    "LEXIGRAPH_API_AUTH": "adapter",
-                    "AWS_LAMBDA_EXEC_WRAPPER": "/opt/bootstrap",
-                    "AWS_LWA_PORT": "8080",
-                    "AWS_LWA_INVOKE_MODE": "response_stream",
-                    "AWS_LWA_READINESS_CHECK_PATH": "/health",
-                    **({"LEXIGRAPH_API_FOLLOW": str(_FOLLOW_SECONDS)} if job == "follow" else {}),
-                },
-                memory=memory,
-                seconds=_STREAM_SECONDS,
-                inside=place,
-                handler="functions/stream/run.sh",
-            )
-            for job, memory, place in (("stream", 2_048, inside), ("follow", 1_024, None))
+        of_adapter = {
+            "LEXIGRAPH_API_AUTH": "adapter",
+            "AWS_LAMBDA_EXEC_WRAPPER": "/opt/bootstrap",
+            "AWS_LWA_PORT": "8080",
+            "AWS_LWA_INVOKE_MODE": "response_stream",
+            "AWS_LWA_READINESS_CHECK_PATH": "/health",
         }
+        behind: dict[str, Any] = {"layers": [adapter], "seconds": _STREAM_SECONDS, "handler": "functions/stream/run.sh"}
+        streams = {**environment, **of_adapter}
+        follows = {**streams, "LEXIGRAPH_API_FOLLOW": str(_FOLLOW_SECONDS)}
+        return {
+            "stream": Function(self, "stream", deployment, **behind, environment=streams, memory=2_048, inside=True),
+            "follow": Function(self, "follow", deployment, **behind, environment=follows, memory=1_024),
+        }
+
+    def _grant(self, data: DataStack, ingestion: IngestionStack) -> None:
+        """Give each function its rights: readers the stores, those that take documents in and out the ways there."""
+        for job, function in self.functions.items():
+            reads = job in ("query", "stream")
+            function.may(graph="read" if reads else "", models=reads)
+            if job in ("manage", "follow"):  # by the bucket, the state machine and the registry alone
+                data.grant_objects(function.own_role, data.documents, write=True)
+                ingestion.machine.grant_start_execution(function)
 
     def _api(self, profile: Profile) -> apigateway.RestApi:
         api = apigateway.RestApi(
@@ -182,9 +151,7 @@ class ApiStack(Stack):
 
     def _stage(self, profile: Profile) -> apigateway.StageOptions:
         """Return how the stage limits and logs: who asked for which route, never what."""
-        group = logs.LogGroup(
-            self, "AccessLogs", retention=retention(profile.log_days), removal_policy=RemovalPolicy.DESTROY
-        )
+        group = LogGroup(self, "AccessLogs", days=profile.log_days)
         access = {
             "requestId": "$context.requestId",
             "at": "$context.requestTimeEpoch",

@@ -21,11 +21,11 @@ WORK_DAYS = 14
 class DataStack(Stack):
     """All that is kept outside graph and vectors. Nothing of it is public, and nothing is served without TLS."""
 
-    def __init__(self, scope: Construct, id_: str, *, profile: Profile, **options: object) -> None:
-        super().__init__(scope, id_, **options)  # type: ignore[arg-type]  # options of a Stack
+    def __init__(self, scope: Construct, id_: str, profile: Profile) -> None:
+        super().__init__(scope, id_)
         self.removal = RemovalPolicy.RETAIN if profile.keep_data else RemovalPolicy.DESTROY
         self.key: kms.IKey | None = None
-        if profile.customer_key:
+        if profile.aws:
             self.key = kms.Key(
                 self,
                 "Key",

@@ -4,11 +4,11 @@ from aws_cdk import Aws, CfnOutput, CfnTag, RemovalPolicy, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_neptune as neptune
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
+from infra.constructs.logs import LogGroup
 from infra.settings import Profile
 from infra.stacks.network import NetworkStack
 
@@ -21,27 +21,12 @@ QUERY_TIMEOUT_MS = 120_000
 class GraphStack(Stack):
     """The graph store. Only functions in the VPC reach it, and only with a signature of theirs."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        profile: Profile,
-        network: NetworkStack,
-        key: kms.IKey,
-        **options: object,
-    ) -> None:
-        super().__init__(scope, id_, **options)  # type: ignore[arg-type]  # options of a Stack
+    def __init__(self, scope: Construct, id_: str, profile: Profile, network: NetworkStack, key: kms.IKey) -> None:
+        super().__init__(scope, id_)
         self.cluster = self._cluster(profile, network, key)
         self._instances(1 + profile.neptune_readers)
         # Neptune writes its audit log into a group of this name, and would keep it for ever
-        logs.LogGroup(
-            self,
-            "Audit",
-            log_group_name=f"/aws/neptune/{self.cluster.ref}/audit",
-            retention=logs.RetentionDays.ONE_MONTH,
-            removal_policy=RemovalPolicy.DESTROY,
-        )
+        LogGroup(self, "Audit", days=30, name=f"/aws/neptune/{self.cluster.ref}/audit")
         if profile.neptune_stop:
             self._stop_at_night(profile.neptune_stop)
         host, port = self.cluster.attr_endpoint, self.cluster.attr_port

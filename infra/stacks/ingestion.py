@@ -1,28 +1,26 @@
 """Ingestion: from a change in the bucket to documents that readers see. Events -> queue -> `start` -> state machine."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
-from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Stack
+from aws_cdk import Aws, CfnOutput, Duration, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda_event_sources as sources
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from infra.constructs.batch_inference import BatchInference
-from infra.constructs.function import Function, Place, layer_versions, retention
-from infra.layers import Layer
-from infra.models import model_arns
+from infra.constructs.function import Function
+from infra.constructs.logs import LogGroup
+from infra.deployment import Deployment, model_arns
 from infra.settings import Profile
+from infra.stacks.data import DataStack
 from infra.state_machine import FUNCTIONS, definition
-from infra.stores import Rights, Stores
 
 START_SECONDS = 60
 TEND_HOURS = 6
@@ -36,79 +34,60 @@ _CAPPED = ("extract", "build")  # who asks most of the models, and of the graph
 class IngestionStack(Stack):
     """Takes in what is put into the bucket of documents, and takes out what is deleted there."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        profile: Profile,
-        stores: Stores,
-        code: lambda_.Code,
-        layers: Mapping[str, Layer],
-        inside: Place | None,
-        **options: Any,
-    ) -> None:
-        super().__init__(scope, id_, **options)
-        made = layer_versions(self, profile, layers)
-        self._shared: dict[str, Any] = {"profile": profile, "code": code, "environment": stores.environment}
-        self.steps = self._steps(stores, made, inside)
-        self.machine = self._machine(profile, stores)
-        self.queue, self.dead = self._queues(stores)
-        self._note_changes(profile, stores)
-        self.start = self._start(profile, stores, made["core"])
+    def __init__(self, scope: Construct, id_: str, deployment: Deployment) -> None:
+        super().__init__(scope, id_)
+        profile, data = deployment.profile, deployment.data
+        self.steps = self._steps(deployment)
+        self.machine = self._machine(profile, data)
+        self.queue, self.dead = self._queues(data.key)
+        self._note_changes(profile, data)
+        self.start = self._start(deployment)
         self._note_ended(profile)
         self._tend()
         if profile.aws and model_arns(profile.llm):
-            BatchInference(self, "Bulk", model=profile.llm, data=stores.data)
+            BatchInference(self, "Bulk", model=profile.llm, data=data)
         CfnOutput(self, "StateMachine", value=self.machine.state_machine_arn)
 
-    def _steps(
-        self, stores: Stores, layers: Mapping[str, lambda_.ILayerVersion], inside: Place | None
-    ) -> dict[str, Function]:
+    def _steps(self, deployment: Deployment) -> dict[str, Function]:
         """Make the functions of the state machine, with what each of them needs."""
         steps = {
             job: Function(
                 self,
                 job,
-                **self._shared,
-                layers=list(layers.values()) if job in ("parse", "chunk") else [layers["core"]],
+                deployment,
                 memory=_MEMORY[job],
                 seconds=900,
+                inside=job in _INSIDE,
+                files=job in ("parse", "chunk"),
                 scratch=2_048 if job == "parse" else 512,
-                inside=inside if job in _INSIDE else None,
-                most=self._shared["profile"].reserve if job in _CAPPED else 0,
+                most=deployment.profile.reserve if job in _CAPPED else 0,
             )
             for job in FUNCTIONS
         }
         for job, step in steps.items():
-            graph: Rights = "write" if job in _INSIDE else ""
-            stores.grant(step, graph=graph, artefacts="write", models=job in ("extract", "build"))
-        stores.data.grant_objects(steps["parse"].own_role, stores.data.documents, write=False)
+            step.may(graph="write" if job in _INSIDE else "", artefacts="write", models=job in ("extract", "build"))
+        data = deployment.data
+        data.grant_objects(steps["parse"].own_role, data.documents, write=False)
         return steps
 
-    def _machine(self, profile: Profile, stores: Stores) -> sfn.StateMachine:
+    def _machine(self, profile: Profile, data: DataStack) -> sfn.StateMachine:
         arns = {job: step.function_arn for job, step in self.steps.items()}
-        group = logs.LogGroup(
-            self,
-            "WorkflowLogs",
-            log_group_name=f"/aws/vendedlogs/states/lexigraph-{profile.name}",  # this prefix keeps the log policy short
-            retention=retention(profile.log_days),
-            removal_policy=RemovalPolicy.DESTROY,
-        )
+        name = f"lexigraph-{profile.name}"
+        # this prefix keeps the log policy short
+        group = LogGroup(self, "WorkflowLogs", days=profile.log_days, name=f"/aws/vendedlogs/states/{name}")
         machine = sfn.StateMachine(
             self,
             "Workflow",
-            state_machine_name=f"lexigraph-{profile.name}",
+            state_machine_name=name,
             # not by CDK's own writer of JSON, which leaves out every null: `ResultPath: null` is what keeps a state's input
             definition_body=sfn.DefinitionBody.from_string(json.dumps(definition(arns, concurrency=profile.concurrency))),
             logs=sfn.LogOptions(destination=group, level=sfn.LogLevel.ALL, include_execution_data=False),
             tracing_enabled=profile.aws,
         )
         machine.add_to_role_policy(iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=sorted(arns.values())))
-        stores.data.grant_objects(machine.role, stores.data.artefacts, write=False)  # the batches that the map runs over
+        data.grant_objects(machine.role, data.artefacts, write=False)  # the batches that the map runs over
         # a distributed map runs executions of the machine's own; its name is fixed, so that this is no circle
         own = f"arn:{Aws.PARTITION}:states:{Aws.REGION}:{Aws.ACCOUNT_ID}"
-        name = f"lexigraph-{profile.name}"
         machine.add_to_role_policy(
             iam.PolicyStatement(actions=["states:StartExecution"], resources=[f"{own}:stateMachine:{name}"])
         )
@@ -121,9 +100,8 @@ class IngestionStack(Stack):
         )
         return machine
 
-    def _queues(self, stores: Stores) -> tuple[sqs.Queue, sqs.Queue]:
+    def _queues(self, key: kms.IKey | None) -> tuple[sqs.Queue, sqs.Queue]:
         """Make the queue of changes, and that of what could not be done."""
-        key = stores.data.key
         encrypted: dict[str, Any] = {
             "encryption": sqs.QueueEncryption.KMS if key else sqs.QueueEncryption.SQS_MANAGED,
             "encryption_master_key": key,
@@ -140,7 +118,7 @@ class IngestionStack(Stack):
         )
         return changes, dead
 
-    def _note_changes(self, profile: Profile, stores: Stores) -> None:
+    def _note_changes(self, profile: Profile, data: DataStack) -> None:
         """Send what changes in the bucket of documents to the queue."""
         events.Rule(
             self,
@@ -149,31 +127,30 @@ class IngestionStack(Stack):
             event_pattern=events.EventPattern(
                 source=["aws.s3"],
                 detail_type=["Object Created", "Object Deleted"],
-                detail={"bucket": {"name": [stores.data.documents.bucket_name]}},
+                detail={"bucket": {"name": [data.documents.bucket_name]}},
             ),
             targets=[targets.SqsQueue(self.queue, dead_letter_queue=self.dead if profile.aws else None)],
         )
 
-    def _start(self, profile: Profile, stores: Stores, core: lambda_.ILayerVersion) -> Function:
+    def _start(self, deployment: Deployment) -> Function:
         """Make the function that begins a run for each change in the queue."""
+        data = deployment.data
         environment = {
-            **stores.environment,
             "LEXIGRAPH_WORKFLOW": self.machine.state_machine_arn,
-            "LEXIGRAPH_IDEMPOTENCY_TABLE": stores.data.started.table_name,
+            "LEXIGRAPH_IDEMPOTENCY_TABLE": data.started.table_name,
         }
-        shared = {**self._shared, "environment": environment}
-        start = Function(self, "start", **shared, layers=[core], memory=512, seconds=START_SECONDS)
+        start = Function(self, "start", deployment, environment=environment, memory=512, seconds=START_SECONDS)
         start.add_event_source(
             sources.SqsEventSource(
                 self.queue,
                 batch_size=10,
                 report_batch_item_failures=True,
-                max_concurrency=5 if profile.aws else None,
+                max_concurrency=5 if deployment.profile.aws else None,
             )
         )
-        stores.grant(start)
-        stores.data.grant_objects(start.own_role, stores.data.documents, write=False)
-        stores.data.grant_started(start.own_role)
+        start.may()
+        data.grant_objects(start.own_role, data.documents, write=False)
+        data.grant_started(start.own_role)
         self.machine.grant_start_execution(start)
         return start
 

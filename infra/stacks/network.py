@@ -1,11 +1,11 @@
 """Network: a VPC without a way to the Internet, and the endpoints through which its functions reach AWS."""
 
-from aws_cdk import CfnOutput, RemovalPolicy, Stack
+from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from infra.constructs.logs import LogGroup
 from infra.settings import ZONES, Profile
 
 
@@ -15,8 +15,8 @@ class NetworkStack(Stack):
     There is no NAT gateway and no public subnet: whoever takes a function over can send nothing out.
     """
 
-    def __init__(self, scope: Construct, id_: str, *, profile: Profile, **options: object) -> None:
-        super().__init__(scope, id_, **options)  # type: ignore[arg-type]  # options of a Stack
+    def __init__(self, scope: Construct, id_: str, profile: Profile) -> None:
+        super().__init__(scope, id_)
         self.vpc = ec2.Vpc(
             self,
             "Vpc",
@@ -64,7 +64,7 @@ class NetworkStack(Stack):
         )
 
     def _log_flows(self, profile: Profile) -> None:
-        group = logs.LogGroup(self, "Flows", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY)
+        group = LogGroup(self, "Flows", days=30)
         role = iam.Role(self, "FlowLogRole", assumed_by=iam.ServicePrincipal("vpc-flow-logs.amazonaws.com"))
         self.vpc.add_flow_log(
             "FlowLog",

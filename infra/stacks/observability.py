@@ -8,13 +8,12 @@ from aws_cdk import aws_budgets as budgets
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from infra.constructs.function import Function
-from infra.settings import Profile
+from infra.deployment import Deployment
 from infra.stacks.api import QUESTIONS, ApiStack
 from infra.stacks.graph import GraphStack
 from infra.stacks.ingestion import IngestionStack
@@ -27,21 +26,10 @@ P95_MILLISECONDS = 5_000
 class ObservabilityStack(Stack):
     """What an operator looks at. What to do about each alarm: docs/operate.md, by the alarm's name."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        profile: Profile,
-        ingestion: IngestionStack,
-        api: ApiStack,
-        graph: GraphStack | None,
-        vectors: VectorStack | None,
-        key: kms.IKey | None,
-        **options: Any,
-    ) -> None:
-        super().__init__(scope, id_, **options)
-        self._profile = profile
+    def __init__(self, scope: Construct, id_: str, deployment: Deployment, ingestion: IngestionStack, api: ApiStack) -> None:
+        super().__init__(scope, id_)
+        self._profile = profile = deployment.profile
+        key = deployment.data.key
         self.topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True, display_name=f"Lexigraph {profile.name}")
         alarms = iam.ServicePrincipal("cloudwatch.amazonaws.com")
         # a topic with a policy of its own has lost the one by which alarms of the account may publish
@@ -69,10 +57,10 @@ class ObservabilityStack(Stack):
         self._api(api)
         self._functions([*ingestion.steps.values(), ingestion.start, *api.functions.values()])
         self._models()
-        if graph:
-            self._graph(graph)
-        if vectors:
-            self._vectors(vectors)
+        if deployment.graph:
+            self._graph(deployment.graph)
+        if deployment.vectors:
+            self._vectors(deployment.vectors)
         if profile.budget and profile.aws:
             self._budget()
 

@@ -18,17 +18,8 @@ MAKE = ("aoss:CreateCollectionItems", "aoss:DescribeCollectionItems")
 class VectorStack(Stack):
     """The vector store. Three locks: the network policy (our endpoint only), a data policy a role, and IAM."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        profile: Profile,
-        network: NetworkStack,
-        key: kms.IKey,
-        **options: object,
-    ) -> None:
-        super().__init__(scope, id_, **options)  # type: ignore[arg-type]  # options of a Stack
+    def __init__(self, scope: Construct, id_: str, profile: Profile, network: NetworkStack, key: kms.IKey) -> None:
+        super().__init__(scope, id_)
         self.name = f"lexigraph-{profile.name}"
         group = self._group(profile)
         self.collection = aoss.CfnCollection(

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -11,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from functions.invoke import EVENTS
-from infra.code import function_code
-from infra.layers import MAX_CORE_MB, MAX_FUNCTION_MB, Layer, _build, core_of_host, layers
+from infra.layers import MAX_CORE_MB, MAX_FUNCTION_MB, ROOT, Layer, _build, core_of_host, layers
 from infra.settings import PROFILES
 from tests.infra.conftest import ON_AWS
 from tests.standins.deployment import aws_deployment
@@ -68,12 +68,13 @@ def test_a_build_removes_what_it_takes_the_place_of_and_nothing_that_somebody_us
 
 
 @pytest.mark.parametrize("name", ["authorize", "query", "stream"])
-def test_what_a_function_loads_until_its_first_answer_is_compiled(core: Layer, name: str) -> None:
+def test_what_a_function_loads_until_its_first_answer_is_compiled(core: Layer, tmp_path: Path, name: str) -> None:
     assert core.compiled.startswith(f"{sys.version_info.major}.{sys.version_info.minor}.")
     payload = {"authorize": "authorize", "query": "query.query"}.get(name)
     event = json.loads((EVENTS / f"{payload}.json").read_text()) if payload else None
     layer = core.folder / "python"
-    command = [sys.executable, "-I", "-S", "-c", FIRST, str(function_code()), str(layer), name]
+    shutil.copytree(ROOT / "functions", tmp_path / "functions")
+    command = [sys.executable, "-I", "-S", "-c", FIRST, str(tmp_path), str(layer), name]
     source = {"stream": "adapter"}.get(name, "gateway")
     with aws_deployment(LEXIGRAPH_API_AUTH=source, POWERTOOLS_LOG_LEVEL="CRITICAL") as environment:
         done = subprocess.run(

@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -95,9 +94,10 @@ def test_a_changed_layer_gives_functions_with_a_snapshot_a_new_version(tmp_path:
     if find_spec("aws_cdk") is None or shutil.which("node") is None:
         pytest.skip("needs the CDK: make synth installs it, and Node has to be there")
     import aws_cdk as cdk
-    from aws_cdk import aws_lambda as lambda_
 
-    from infra.constructs.function import Function, layer_versions
+    from infra.constructs.function import Function
+    from infra.deployment import Deployment
+    from infra.stacks.data import DataStack
 
     def versions(text: str) -> set[str]:
         built = Layer("core", tmp_path / text)
@@ -106,9 +106,8 @@ def test_a_changed_layer_gives_functions_with_a_snapshot_a_new_version(tmp_path:
         context = json.loads((ROOT / "cdk.json").read_text("utf-8"))["context"]
         app = cdk.App(context=context, outdir=str(tmp_path / f"out-{text}"))
         stack, dev = cdk.Stack(app, "some"), PROFILES["dev"]
-        made = layer_versions(stack, dev, {"core": built})["core"]
-        code: dict[str, Any] = {"code": lambda_.InlineCode("0"), "environment": {}, "memory": 512, "seconds": 1}
-        assert Function(stack, "query", profile=dev, layers=[made], snap_start=True, **code).target
+        deployment = Deployment(dev, {"core": built}, DataStack(app, "data", dev))
+        assert Function(stack, "query", deployment, memory=512, seconds=1, snap_start=True).target
         template = json.loads((Path(app.synth().directory) / "some.template.json").read_text("utf-8"))
         return {name for name, r in template["Resources"].items() if r["Type"] == "AWS::Lambda::Version"}
 

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -16,8 +17,7 @@ import httpx
 import pytest
 
 from functions.invoke import EVENTS
-from infra.code import function_code
-from infra.layers import core_of_host
+from infra.layers import ROOT, core_of_host
 from lexigraph.api.app import create_app
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.settings import Settings
@@ -207,15 +207,16 @@ print(json.dumps([told, [module.__file__ for module in sys.modules.values() if g
 """
 
 
-def test_functions_need_nothing_that_was_pruned_from_their_layer() -> None:
-    layer, code = core_of_host().folder / "python", function_code()
+def test_functions_need_nothing_that_was_pruned_from_their_layer(tmp_path: Path) -> None:
+    layer = core_of_host().folder / "python"
+    shutil.copytree(ROOT / "functions", tmp_path / "functions")
     asked = [
         ("query", request("query.query", question=QUESTION)),
         ("query", request("query.retrieve", question=QUESTION)),
         ("authorize", request("authorize")),
         ("start", request("warmup")),
     ]
-    command = [sys.executable, "-I", "-S", "-c", ALONE, str(code), str(layer)]
+    command = [sys.executable, "-I", "-S", "-c", ALONE, str(tmp_path), str(layer)]
     with aws_deployment(LEXIGRAPH_API_AUTH="gateway", POWERTOOLS_LOG_LEVEL="CRITICAL") as environment:
         env = {**os.environ, **environment}
         done = subprocess.run(
@@ -228,7 +229,7 @@ def test_functions_need_nothing_that_was_pruned_from_their_layer() -> None:
     assert "Ines Calloway" in answer["body"]
     assert json.loads(statements["body"])["results"]
     assert policy["policyDocument"]["Statement"][0]["Effect"] == "Deny"
-    ours = (str(layer), str(code), *{sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
+    ours = (str(layer), str(tmp_path), *{sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
     assert [file for file in files if not file.startswith(ours) or "site-packages" in file] == []
 
 
