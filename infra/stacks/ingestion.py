@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 from aws_cdk import Aws, CfnOutput, Duration, Stack
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
@@ -180,12 +179,3 @@ class IngestionStack(Stack):
             schedule=events.Schedule.rate(Duration.hours(TEND_HOURS)),
             targets=[targets.LambdaFunction(self.steps["remove"], event=events.RuleTargetInput.from_object(TEND))],
         )
-
-    def metrics(self) -> dict[str, cloudwatch.IMetric]:
-        """Return what an operator watches here, by a name."""
-        return {
-            "dead letters": self.dead.metric_approximate_number_of_messages_visible(statistic="Maximum"),
-            "oldest change, seconds": self.queue.metric_approximate_age_of_oldest_message(statistic="Maximum"),
-            "failed runs": self.machine.metric_failed(statistic="Sum"),
-            "timed out runs": self.machine.metric_timed_out(statistic="Sum"),
-        }

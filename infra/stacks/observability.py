@@ -1,6 +1,7 @@
 """Observability: one dashboard, the alarms that somebody has to act on, and a budget."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from aws_cdk import Aws, Duration, Stack
@@ -65,75 +66,52 @@ class ObservabilityStack(Stack):
             self._budget()
 
     def _ingestion(self, ingestion: IngestionStack) -> None:
-        watched = ingestion.metrics()
-        self._alarm("DeadLetters", watched["dead letters"], 1, "a change could not be begun")
-        failed = self._together(watched, "failed runs", "timed out runs")
-        self._alarm("FailedRuns", failed, 1, "a document could not be taken in")
-        self._alarm("OldChanges", watched["oldest change, seconds"], 900, "changes wait longer than 15 minutes", periods=2)
+        dead = ingestion.dead.metric_approximate_number_of_messages_visible(statistic="Maximum")
+        oldest = ingestion.queue.metric_approximate_age_of_oldest_message(statistic="Maximum")
+        failed = ingestion.machine.metric_failed(statistic="Sum")
+        late = ingestion.machine.metric_timed_out(statistic="Sum")
         # what the schedule asks for belongs to no job, and Lambda tries it three times
         dropped = ingestion.steps["remove"].metric("AsyncEventsDropped", statistic="Sum", period=_FIVE_MINUTES)
+        self._alarm("DeadLetters", dead, 1, "a change could not be begun")
+        # the emulator knows no alarm over several metrics
+        runs = _sum({"m0": failed, "m1": late}) if self._profile.aws else failed
+        self._alarm("FailedRuns", runs, 1, "a document could not be taken in")
+        self._alarm("OldChanges", oldest, 900, "changes wait longer than 15 minutes", periods=2)
         self._alarm("Untended", dropped, 1, "what killed writers left could not be taken away")
+        watched = {"dead letters": dead, "oldest change, seconds": oldest, "failed runs": failed, "timed out runs": late}
         self._show("Ingestion", watched)
 
-    def _together(self, watched: Mapping[str, cloudwatch.IMetric], *names: str) -> cloudwatch.IMetric:
-        """Return the sum of metrics; only the first where the emulator runs, which knows no alarm over several."""
-        if not self._profile.aws:
-            return watched[names[0]]
-        using = {f"m{n}": watched[name] for n, name in enumerate(names)}
-        return cloudwatch.MathExpression(expression="SUM(METRICS())", using_metrics=using, period=_FIVE_MINUTES)
-
     def _api(self, api: ApiStack) -> None:
-        at = {"ApiName": api.api.rest_api_name, "Stage": api.api.deployment_stage.stage_name}
-
-        def metric(name: str, statistic: str, **of: str) -> cloudwatch.Metric:
-            return cloudwatch.Metric(
-                namespace="AWS/ApiGateway",
-                metric_name=name,
-                dimensions_map={**at, **of},
-                statistic=statistic,
-                period=_FIVE_MINUTES,
-            )
-
+        stage = api.api.deployment_stage.stage_name
+        metric = partial(_metric, "AWS/ApiGateway", ApiName=api.api.rest_api_name, Stage=stage)
         # of all requests together, a client that follows a job for minutes would be the slowest
         method, path = QUESTIONS.split(" ")
-        p95 = metric("Latency", "p95", Method=method, Resource=path)
+        p50, p95 = (metric("Latency", percentile, Method=method, Resource=path) for percentile in ("p50", "p95"))
         self._alarm("SlowAnswers", p95, P95_MILLISECONDS, "one of twenty answers takes more than 5 s", periods=3)
         self._alarm("FailedRequests", metric("5XXError", "Sum"), 5, "the API fails", periods=2)
         self._show("Requests", {"requests": metric("Count", "Sum"), "4xx": metric("4XXError", "Sum")})
-        p50 = metric("Latency", "p50", Method=method, Resource=path)
         self._show(f"Latency of {QUESTIONS}, ms", {"p50": p50, "p95": p95})
 
     def _functions(self, functions: list[Function]) -> None:
         throttled = {f.job: f.metric_throttles(statistic="Sum", period=_FIVE_MINUTES) for f in functions}
         failed = {f.job: f.metric_errors(statistic="Sum", period=_FIVE_MINUTES) for f in functions}
-        for name, metrics in (("Throttled", throttled), ("Errors", failed)):
-            self._show(f"Functions: {name.lower()}", metrics)
+        self._show("Functions: throttled", throttled)
+        self._show("Functions: errors", failed)
         if not self._profile.aws:
-            return  # the emulator knows no alarm over several metrics
+            return  # as above
         for at, part in enumerate((functions[:9], functions[9:])):  # an alarm adds up ten metrics at most
             # a function with a limit of its own is refused whenever there is more to do than that
-            using = {f"m{n}": throttled[f.job] for n, f in enumerate(part) if not f.most}
-            total = cloudwatch.MathExpression(expression="SUM(METRICS())", using_metrics=using, period=_FIVE_MINUTES)
+            total = _sum({f"m{n}": throttled[f.job] for n, f in enumerate(part) if not f.most})
             self._alarm(f"Throttled{at + 1}", total, 5, "functions are throttled", periods=2)
 
     def _models(self) -> None:
-        def metric(name: str) -> cloudwatch.Metric:
-            return cloudwatch.Metric(namespace="AWS/Bedrock", metric_name=name, statistic="Sum", period=_FIVE_MINUTES)
-
-        self._alarm("ModelThrottled", metric("InvocationThrottles"), 50, "Bedrock throttles", periods=3)
         names = ("Invocations", "InvocationThrottles", "InputTokenCount", "OutputTokenCount")
-        self._show("Bedrock", {name: metric(name) for name in names})
+        metrics = {name: _metric("AWS/Bedrock", name, "Sum") for name in names}
+        self._alarm("ModelThrottled", metrics["InvocationThrottles"], 50, "Bedrock throttles", periods=3)
+        self._show("Bedrock", metrics)
 
     def _graph(self, graph: GraphStack) -> None:
-        def metric(name: str, statistic: str) -> cloudwatch.Metric:
-            return cloudwatch.Metric(
-                namespace="AWS/Neptune",
-                metric_name=name,
-                dimensions_map={"DBClusterIdentifier": graph.cluster.ref},
-                statistic=statistic,
-                period=_FIVE_MINUTES,
-            )
-
+        metric = partial(_metric, "AWS/Neptune", DBClusterIdentifier=graph.cluster.ref)
         full = 0.9 * self._profile.neptune_max
         capacity = metric("ServerlessDatabaseCapacity", "Average")
         self._alarm("GraphFull", capacity, full, "the graph is near its largest capacity", periods=6)
@@ -142,16 +120,12 @@ class ObservabilityStack(Stack):
         self._show("Neptune", {"capacity units": capacity, "waiting": queue})
 
     def _vectors(self, vectors: VectorStack) -> None:
-        def metric(name: str, statistic: str) -> cloudwatch.Metric:
-            of = {"CollectionName": vectors.name, "CollectionId": vectors.collection.ref, "ClientId": Aws.ACCOUNT_ID}
-            return cloudwatch.Metric(
-                namespace="AWS/AOSS", metric_name=name, dimensions_map=of, statistic=statistic, period=_FIVE_MINUTES
-            )
-
-        errors = metric("SearchRequestErrors", "Sum")
+        of = {"CollectionName": vectors.name, "CollectionId": vectors.collection.ref, "ClientId": Aws.ACCOUNT_ID}
+        errors = _metric("AWS/AOSS", "SearchRequestErrors", "Sum", **of)
         self._alarm("VectorErrors", errors, 10, "searches fail", periods=2)
         # published as an average of each minute, so that there are no percentiles of it
-        self._show("OpenSearch", {"latency, ms": metric("SearchRequestLatency", "Average"), "errors": errors})
+        latency = _metric("AWS/AOSS", "SearchRequestLatency", "Average", **of)
+        self._show("OpenSearch", {"latency, ms": latency, "errors": errors})
 
     def _alarm(self, name: str, metric: cloudwatch.IMetric, threshold: float, says: str, *, periods: int = 1) -> None:
         alarm = cloudwatch.Alarm(
@@ -172,17 +146,13 @@ class ObservabilityStack(Stack):
         self._board.add_widgets(cloudwatch.GraphWidget(title=title, left=lines, width=12))
 
     def _budget(self) -> None:
-        subscribers = (
-            [budgets.CfnBudget.SubscriberProperty(subscription_type="EMAIL", address=self._profile.alarm_email)]
-            if self._profile.alarm_email
-            else []
-        )
+        email = self._profile.alarm_email
         notifications = [
             budgets.CfnBudget.NotificationWithSubscribersProperty(
                 notification=budgets.CfnBudget.NotificationProperty(
                     notification_type=kind, comparison_operator="GREATER_THAN", threshold=share
                 ),
-                subscribers=subscribers,
+                subscribers=[budgets.CfnBudget.SubscriberProperty(subscription_type="EMAIL", address=email)],
             )
             for kind, share in (("ACTUAL", 80), ("FORECASTED", 100))
         ]
@@ -196,5 +166,19 @@ class ObservabilityStack(Stack):
                 budget_limit=budgets.CfnBudget.SpendProperty(amount=self._profile.budget, unit="USD"),
                 cost_filters={"TagKeyValue": [f"user:lexigraph${self._profile.name}"]},
             ),
-            notifications_with_subscribers=notifications if subscribers else None,
+            notifications_with_subscribers=notifications if email else None,
         )
+
+
+def _metric(namespace: str, name: str, statistic: str, **dimensions: str) -> cloudwatch.Metric:
+    return cloudwatch.Metric(
+        namespace=namespace,
+        metric_name=name,
+        dimensions_map=dimensions or None,
+        statistic=statistic,
+        period=_FIVE_MINUTES,
+    )
+
+
+def _sum(metrics: Mapping[str, cloudwatch.IMetric]) -> cloudwatch.MathExpression:
+    return cloudwatch.MathExpression(expression="SUM(METRICS())", using_metrics=metrics, period=_FIVE_MINUTES)
