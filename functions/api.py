@@ -6,7 +6,6 @@ from typing import Any
 
 from mangum import Mangum
 
-from functions.payloads import AnyEvent
 from functions.runtime import function, settings
 from lexigraph.api.app import create_app
 from lexigraph.api.service import Service
@@ -21,8 +20,8 @@ def proxied() -> Callable[[dict[str, Any], Any], Any]:
         _ = service.stores
     adapter = Mangum(create_app(settings(), service), lifespan="off")
 
-    @function(AnyEvent)
-    def handler(event: AnyEvent) -> Any:
-        return adapter(event.raw(), None)  # type: ignore[arg-type]  # the application asks nothing of the context
+    @function(dict[str, Any])
+    def handler(event: dict[str, Any]) -> Any:
+        return adapter(event, None)  # type: ignore[arg-type]  # the application asks nothing of the context
 
     return handler

@@ -9,17 +9,9 @@ from pydantic import ConfigDict, Field, Json
 from lexigraph.ingestion.upkeep.reembed_progress import Place as ReembedPlace
 from lexigraph.ingestion.upkeep.reembed_progress import ReembedReport
 from lexigraph.ingestion.upkeep.repair import Place
+from lexigraph.ingestion.workflow.aws import Object
 from lexigraph.ingestion.workflow.file_run import FileRun
 from lexigraph.model.ids import content_hash
-from lexigraph.model.tenant import Tenant
-
-
-class StoredObject(BaseModel):
-    """A version of an object in the inbox."""
-
-    bucket: str
-    key: str
-    version_id: str = ""
 
 
 class Run(BaseModel):
@@ -46,10 +38,6 @@ class Removal(BaseModel):
     job_id: str
     source_ids: list[str]
 
-    def owner(self) -> Tenant:
-        """Return whose they are."""
-        return Tenant(self.tenant)
-
 
 class Relation(BaseModel):
     """A document whose new chunks are to be related to others: ``what`` are the fields of ``NewChunks``."""
@@ -58,10 +46,6 @@ class Relation(BaseModel):
     job_id: str
     source_id: str
     what: dict[str, Any]
-
-    def owner(self) -> Tenant:
-        """Return whose it is."""
-        return Tenant(self.tenant)
 
 
 class ReembedJob(BaseModel):
@@ -74,10 +58,6 @@ class ReembedJob(BaseModel):
     def job_id(self) -> str:
         """Its job: the same for each call of an execution, whichever comes first."""
         return content_hash("reembed", self.execution)[:32]
-
-    def owner(self) -> Tenant:
-        """Return whose they are."""
-        return Tenant(self.tenant)
 
 
 class Reembed(ReembedJob):
@@ -112,7 +92,7 @@ class ParseEvent(BaseModel):
     """Input of `parse`."""
 
     run: Run
-    object: StoredObject
+    object: Object
 
 
 class ChunkEvent(BaseModel):
@@ -154,17 +134,12 @@ class Ended(BaseModel):
     status: Literal["FAILED", "TIMED_OUT", "ABORTED"]
     input: Json[Workflow]
     error: str | None = None
-    cause: str | None = None
 
 
-class FinishEvent(BaseModel):
+class FinishEvent(Workflow):
     """Input of `finish`: a part to show; without one the run to close; with an error or a detail what to record."""
 
     detail: Ended | None = None
-    run: Run | None = None
-    removal: Removal | None = None
-    relation: Relation | None = None
-    reembed: ReembedJob | None = None
     part: int | None = None
     error: Failure | None = None
 
@@ -207,13 +182,3 @@ class AuthorizerEvent(BaseModel):
     type: Literal["REQUEST"]
     method_arn: str = Field(alias="methodArn")
     headers: dict[str, str] | None = None
-
-
-class AnyEvent(BaseModel):
-    """A whole event, handed on as it is."""
-
-    model_config = ConfigDict(extra="allow")
-
-    def raw(self) -> dict[str, Any]:
-        """Return what was sent."""
-        return self.model_dump(by_alias=True)

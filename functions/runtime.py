@@ -14,14 +14,14 @@ from typing import Any, TypeVar
 
 from aws_lambda_powertools import Logger, Metrics, Tracer
 from aws_lambda_powertools.metrics import MetricUnit
-from aws_lambda_powertools.utilities.parser import BaseModel, parse
+from aws_lambda_powertools.utilities.parser import parse
 
 from lexigraph.model.errors import Conflict, LexigraphError
 from lexigraph.settings import Settings, load_settings
 from lexigraph.storage.factory import RegistryFactory
 from lexigraph.storage.protocols import Registry
 
-E = TypeVar("E", bound=BaseModel)
+E = TypeVar("E")
 Handler = Callable[[dict[str, Any], Any], Any]
 # opensearch-py without its asynchronous half, which loads aiohttp: a fifth of what a cold start takes
 for _half in ("opensearchpy._async.client", "opensearchpy.connection.http_async"):
@@ -57,7 +57,7 @@ def registry() -> Registry:
 
 
 def function(model: type[E]) -> Callable[[Callable[[E], Any]], Handler]:
-    """Make a handler out of a function of a checked event."""
+    """Make a handler out of a function of an event that is checked by a model; ``dict[str, Any]`` takes all."""
 
     def decorate(work: Callable[[E], Any]) -> Handler:
         @logger.inject_lambda_context(clear_state=True)

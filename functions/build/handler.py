@@ -10,6 +10,7 @@ from functions.payloads import BuildEvent, Reembed, Relation
 from functions.runtime import function, logger, told
 from functions.work import step, steps
 from lexigraph.ingestion.relations import NewChunks
+from lexigraph.model.tenant import Tenant
 
 
 @function(BuildEvent)
@@ -34,4 +35,4 @@ def _reembed(asked: Reembed) -> dict[str, Any]:
 def _relate(asked: Relation) -> None:
     logger.append_keys(job_id=asked.job_id, tenant=asked.tenant, step="relate")
     with told("relate", lambda _: None):  # the job hears of it when no further try is left
-        steps().relate(asked.owner(), asked.job_id, asked.source_id, NewChunks(**asked.what))
+        steps().relate(Tenant(asked.tenant), asked.job_id, asked.source_id, NewChunks(**asked.what))

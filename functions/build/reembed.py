@@ -17,15 +17,15 @@ from lexigraph.ingestion.upkeep.reembed_progress import ReembedReport
 from lexigraph.ingestion.upkeep.side_by_side import settings_with, side_by_side
 from lexigraph.ingestion.workflow.workbench import Workbench
 from lexigraph.model.errors import InvalidInput
+from lexigraph.model.tenant import Tenant
 from lexigraph.settings import KNOWN_DIMENSIONS, Settings
 
 
 def go_on(asked: Reembed, work: Workbench) -> dict[str, Any]:
     """Bring a tenant's records to another embedding for a while; return what was asked with how far it is."""
-    owner = asked.owner()
     # the first of all, so that whatever fails has a job to be told; resumable: no process that ends leaves it behind
     request = {**asked.model_dump(include={"model", "from_", "drop_old"}, by_alias=True), "resumable": True}
-    job = work.registry.start_job(owner, "reembed", request, job_id=asked.job_id)
+    job = work.registry.start_job(Tenant(asked.tenant), "reembed", request, job_id=asked.job_id)
     target = _target(asked, work.settings)
     source = embedding_of(asked.from_) if asked.from_ else work.settings.embedding
     report = asked.report or ReembedReport(source.label, target.embedding.label, job.id)

@@ -42,8 +42,8 @@ def _ended(told: Ended) -> None:
     again = asked.reembed and asked.reembed.model_copy(update={"execution": told.name})
     if job := asked.removal or asked.relation or again:
         with suppress(NotFound, InvalidInput):  # it ended before it had a job, or is of a tenant that cannot be
-            if registry().job(job.owner(), job.job_id).status == "RUNNING":
-                steps().fail_job(job.owner(), job.job_id, reason)
+            if registry().job(Tenant(job.tenant), job.job_id).status == "RUNNING":
+                steps().fail_job(Tenant(job.tenant), job.job_id, reason)
 
 
 def _fail(event: FinishEvent, reason: str) -> None:
@@ -51,7 +51,7 @@ def _fail(event: FinishEvent, reason: str) -> None:
         recorded = steps().fail(event.run.file_run(), reason)
     elif job := event.removal or event.relation or event.reembed:
         try:
-            recorded = steps().fail_job(job.owner(), job.job_id, reason)
+            recorded = steps().fail_job(Tenant(job.tenant), job.job_id, reason)
         except NotFound:  # it failed before it had one: its execution alone says why
             recorded = True
     else:

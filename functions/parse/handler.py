@@ -7,7 +7,6 @@ from typing import Any
 from functions.payloads import ParseEvent
 from functions.runtime import function
 from functions.work import inbox, step
-from lexigraph.ingestion.workflow.aws import Object
 from lexigraph.model.errors import InvalidInput
 
 _LONGEST = 250  # bytes of a name that a disk takes
@@ -17,10 +16,9 @@ _LONGEST = 250  # bytes of a name that a disk takes
 def handler(event: ParseEvent) -> dict[str, Any]:
     """Return the number of parts."""
     with step("parse", event.run) as (steps, run), tempfile.TemporaryDirectory() as folder:
-        found = Object(event.object.bucket, event.object.key, event.object.version_id)
-        located = inbox().located(found.bucket, found.key)
+        located = inbox().located(event.object.bucket, event.object.key)
         if located.tenant != run.tenant:
             raise InvalidInput("object: belongs to another tenant than the run")
         path = Path(folder) / located.name.encode()[-_LONGEST:].decode(errors="ignore")
-        inbox().fetch(found, path, most=steps.settings.max_file_bytes)
+        inbox().fetch(event.object, path, most=steps.settings.max_file_bytes)
         return steps.parse(run, path)

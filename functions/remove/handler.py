@@ -9,6 +9,7 @@ from functions.payloads import RemoveEvent
 from functions.remove.check import go_on
 from functions.runtime import function, told
 from functions.work import step, steps
+from lexigraph.model.tenant import Tenant
 
 
 @function(RemoveEvent)
@@ -22,7 +23,7 @@ def handler(event: RemoveEvent) -> dict[str, Any]:
             return go_on(event.check, steps())
     if event.removal:
         asked = event.removal
-        return steps().remove_documents(asked.owner(), asked.job_id, asked.source_ids)
+        return steps().remove_documents(Tenant(asked.tenant), asked.job_id, asked.source_ids)
     if event.run is None:
         return {"documents_removed": 0}
     with step("remove", event.run) as (all_steps, run):

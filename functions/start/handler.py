@@ -9,22 +9,21 @@ from typing import Any
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
 from aws_lambda_powertools.utilities.parser.models import S3EventNotificationEventBridgeModel
 
-from functions.payloads import AnyEvent, ObjectMessage
+from functions.payloads import ObjectMessage
 from functions.runtime import function, logger, registry
 from functions.start.once import once
 from functions.work import inbox, workflow
 from lexigraph.ingestion.jobs import file_type
-from lexigraph.ingestion.workflow.aws import Object
 from lexigraph.ingestion.workflow.file_run import begin
 from lexigraph.model.errors import InvalidInput
 
 processor = BatchProcessor(event_type=EventType.SQS, model=ObjectMessage, raise_on_entire_batch_failure=False)
 
 
-@function(AnyEvent)
-def handler(event: AnyEvent) -> Any:
+@function(dict[str, Any])
+def handler(event: dict[str, Any]) -> Any:
     """Return the messages that failed."""
-    return process_partial_response(event.raw(), record_handler=_message, processor=processor, context=None)
+    return process_partial_response(event, record_handler=_message, processor=processor, context=None)
 
 
 def _message(record: ObjectMessage) -> None:
@@ -56,8 +55,4 @@ def _begin(event: S3EventNotificationEventBridgeModel, created: bool) -> None:
     run = begin(registry(), at.tenant, at.namespace, at.uri, type_, order, kind=kind, job_id=waiting)
     logger.info("told", extra={"kind": kind, "order": order, "job_id": run.job_id if run else "", "begins": bool(run)})
     if run:
-        workflow().ingest(run, _plain(found)) if found else workflow().remove(run)
-
-
-def _plain(found: Object) -> Object:
-    return Object(found.bucket, found.key, found.version_id)
+        workflow().ingest(run, found) if found else workflow().remove(run)
