@@ -6,6 +6,16 @@
           -> Check (compares the stores, call by call until all is looked at)
           -> Named -> Reembed (embeds all records by another model, call by call until all are there)
 
+From an upload to a searchable document, each function in ``functions/<name>/handler.py``, each step in
+:class:`lexigraph.ingestion.workflow.steps.Steps`:
+
+1. S3 tells EventBridge of the new object, a rule puts that into a queue (``stacks/ingestion.py``), and `start` claims the
+   file for a run and starts an execution of this machine. `remove` takes out what came out of a file that was deleted.
+2. `parse` reads the file into documents, `chunk` cuts them, `extract` asks the model about each batch of chunks: what they
+   leave for the next step lies in the bucket of artefacts.
+3. `build` writes a part of the documents to registry, vectors and graph, where no reader sees it yet; `finish` shows it,
+   and after the last part closes the run: its job has succeeded.
+
 What fails is tried again; in the end ``Failed`` records the reason and fails the execution. A redrive starts there: the
 function then opens the job again and the workflow goes on, where finished steps cost nothing. An older run of a file that
 a newer one has overtaken ends as ``Superseded``, which is no failure.

@@ -1,7 +1,7 @@
 """`start`: begins a run for each change of the inbox that S3 tells of, in whatever order, however often.
 
 A message that fails comes again alone. Twice the same event begins one run: remembered in a table for a day, after that
-by the claim on the file.
+by the claim on the file. What comes after it, up to a searchable document: ``infra/state_machine.py``.
 """
 
 from typing import Any
