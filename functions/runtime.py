@@ -78,7 +78,9 @@ def function(model: type[E]) -> Callable[[Callable[[E], Any]], Handler]:
 
 
 @contextmanager
-def told(step: str, note: Callable[[BaseException], None], *, quiet: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+def told(
+    step: str, note: Callable[[BaseException], None] = lambda _: None, *, quiet: tuple[type[Exception], ...] = ()
+) -> Iterator[None]:
     """Count a step, and have its failure noted and logged; what is not ours goes on as :class:`StepFailed`."""
     passed: tuple[type[Exception], ...] = (Conflict, *quiet)
     try:

@@ -15,14 +15,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from infra.layers import ROOT
-from infra.settings import PROFILES, Profile
+from infra.settings import PROFILES, ZONES, Profile
 from lexigraph.ingestion.estimate import Estimate, estimate
 from lexigraph.ingestion.load import FileItem
 from lexigraph.settings import load_settings
 
 PRICES = ROOT / "infra" / "prices.json"
 HOURS = 730  # a month
-ZONES = 2
 INTERFACE_ENDPOINTS = 3  # bedrock-runtime, bedrock-agent-runtime, OpenSearch Serverless; S3 and DynamoDB cost nothing
 ALARM_FIGURES = 23  # that alarms watch: each costs, also where one alarm adds up several
 FIREWALL_RULES = 3

@@ -210,18 +210,13 @@ def _pins(lock: Path) -> dict[str, str]:
 def _install(requirements: str, target: Path, version: str, platform: str) -> None:
     listed = target.parent / "requirements.txt"
     listed.write_text(requirements, "utf-8")
-    command = [_uv(), "pip", "install", "--quiet", "--target", str(target), "--python-version", version]
+    command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--target", str(target), "--python-version", version]
     command += ["--python-platform", platform] if platform else []
     command += ["--only-binary", ":all:", "--no-deps", "--require-hashes", "-r", str(listed)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     listed.unlink()
     if done.returncode:
         raise RuntimeError(f"layer: uv cannot install it: {done.stderr.strip()}")
-
-
-def _uv() -> str:
-    beside = Path(sys.executable).with_name("uv")
-    return str(beside) if beside.exists() else shutil.which("uv") or "uv"
 
 
 def _prune(target: Path) -> None:

@@ -32,7 +32,7 @@ def synthesize(profile: str, out: Path, **context: str) -> Path:
         [sys.executable, "-m", "infra.app"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     if done.returncode:
-        raise RuntimeError(f"profile {profile}: {done.stderr[-4_000:]}\n{_violations(out)}")
+        raise RuntimeError(f"profile {profile}: {done.stderr}")
     return out
 
 
@@ -42,21 +42,6 @@ def lint(out: Path) -> str:
     program = Path(sys.executable).with_name("cfn-lint")
     done = subprocess.run([str(program), *templates], cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr if done.returncode else ""
-
-
-def _violations(out: Path) -> str:
-    """Return the rules that the report of an assembly names."""
-    report = out / "validation-report.json"
-    if not report.exists():
-        return ""
-    found = json.loads(report.read_text("utf-8")).get("pluginReports", ())
-    lines = (
-        f"{violation['ruleName']}: {place.get('constructPath')}"
-        for plugin in found
-        for violation in plugin.get("violations", ())
-        for place in violation.get("violatingConstructs", ())
-    )
-    return "\n".join(sorted(set(lines)))
 
 
 def main() -> int:

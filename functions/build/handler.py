@@ -28,11 +28,11 @@ def handler(event: BuildEvent) -> dict[str, Any] | None:
 
 def _reembed(asked: Reembed) -> dict[str, Any]:
     logger.append_keys(job_id=asked.job_id, tenant=asked.tenant, step="reembed")
-    with told("reembed", lambda _: None):  # as below
+    with told("reembed"):  # as below
         return go_on(asked, steps())
 
 
 def _relate(asked: Relation) -> None:
     logger.append_keys(job_id=asked.job_id, tenant=asked.tenant, step="relate")
-    with told("relate", lambda _: None):  # the job hears of it when no further try is left
+    with told("relate"):  # the job hears of it when no further try is left
         steps().relate(Tenant(asked.tenant), asked.job_id, asked.source_id, NewChunks(**asked.what))

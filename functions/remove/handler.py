@@ -16,10 +16,10 @@ from lexigraph.model.tenant import Tenant
 def handler(event: RemoveEvent) -> dict[str, Any]:
     """Return how many documents were removed or late writers seen to, or how far a comparison is and what it found."""
     if event.action == "tend":
-        with told("tend", lambda _: None):
+        with told("tend"):
             return steps().tend()
     if event.action == "check":
-        with told("check", lambda _: None):
+        with told("check"):
             return go_on(event.check, steps())
     if event.removal:
         asked = event.removal

@@ -163,24 +163,21 @@ class ApiStack(Stack):
             "tenant": "$context.authorizer.tenant",
         }
         method, path = QUESTIONS.split(" ")
-        measured = apigateway.MethodDeploymentOptions(
-            metrics_enabled=True,
-            logging_level=apigateway.MethodLoggingLevel.ERROR,
-            data_trace_enabled=False,
-            throttling_rate_limit=200,
-            throttling_burst_limit=400,
-        )
+        limits: dict[str, Any] = {
+            "logging_level": apigateway.MethodLoggingLevel.ERROR if profile.aws else None,
+            "data_trace_enabled": False,  # it would log questions and answers
+            "throttling_rate_limit": 200,
+            "throttling_burst_limit": 400,
+        }
+        measured = apigateway.MethodDeploymentOptions(metrics_enabled=True, **limits)
         return apigateway.StageOptions(
             stage_name=STAGE,
             access_log_destination=apigateway.LogGroupLogDestination(group) if profile.aws else None,
             access_log_format=apigateway.AccessLogFormat.custom(json.dumps(access)) if profile.aws else None,
-            logging_level=apigateway.MethodLoggingLevel.ERROR if profile.aws else None,
-            data_trace_enabled=False,  # it would log questions and answers
             tracing_enabled=profile.aws,
             metrics_enabled=False,
-            throttling_rate_limit=200,
-            throttling_burst_limit=400,
             method_options={f"{path}/{method}": measured} if profile.aws else None,
+            **limits,
         )
 
     def _routes(self) -> None:
@@ -205,10 +202,8 @@ class ApiStack(Stack):
 
     def _integration(self, function: Function) -> apigateway.LambdaIntegration:
         if function.job in ("stream", "follow"):
-            mode, seconds = apigateway.ResponseTransferMode.STREAM, _STREAM_SECONDS
-            return apigateway.LambdaIntegration(
-                function.target, response_transfer_mode=mode, timeout=Duration.seconds(seconds)
-            )
+            mode, longest = apigateway.ResponseTransferMode.STREAM, Duration.seconds(_STREAM_SECONDS)
+            return apigateway.LambdaIntegration(function.target, response_transfer_mode=mode, timeout=longest)
         # one permission a function, not one a route: a policy has room for some twenty
         return apigateway.LambdaIntegration(function.target, scope_permission_to_method=False)
 

@@ -47,21 +47,18 @@ class NetworkStack(Stack):
         self.graph.add_ingress_rule(self.functions, ec2.Port.tcp(8182), "functions")
         # gateway endpoints are reached by the public addresses of the service, which routes keep inside AWS
         self.functions.add_egress_rule(ec2.Peer.any_ipv4(), https, "S3 and DynamoDB by their gateway endpoints")
-        for name, service in (
-            ("BedrockRuntime", ec2.InterfaceVpcEndpointAwsService.BEDROCK_RUNTIME),
-            ("BedrockRerank", ec2.InterfaceVpcEndpointAwsService.BEDROCK_AGENT_RUNTIME),
-        ):
-            self._interface(name, service)
-        # collections of the next generation are at on.aws, which OpenSearch's own kind of endpoint does not lead to
-        self.collections = self._interface("Collections", ec2.InterfaceVpcEndpointAwsService("aoss-data"))
+        made = {
+            name: self.vpc.add_interface_endpoint(name, service=service, security_groups=[self.endpoints], open=False)
+            for name, service in (
+                ("BedrockRuntime", ec2.InterfaceVpcEndpointAwsService.BEDROCK_RUNTIME),
+                ("BedrockRerank", ec2.InterfaceVpcEndpointAwsService.BEDROCK_AGENT_RUNTIME),
+                # collections of the next generation are at on.aws, which OpenSearch's own kind of endpoint does not lead to
+                ("Collections", ec2.InterfaceVpcEndpointAwsService("aoss-data")),
+            )
+        }
+        self.collections = made["Collections"]
         self._log_flows(profile)
         CfnOutput(self, "VpcId", value=self.vpc.vpc_id)
-
-    def _interface(self, name: str, service: ec2.IInterfaceVpcEndpointService) -> ec2.InterfaceVpcEndpoint:
-        """Make an endpoint that functions reach by the usual name of the service."""
-        return self.vpc.add_interface_endpoint(
-            name, service=service, security_groups=[self.endpoints], open=False, private_dns_enabled=True
-        )
 
     def _log_flows(self, profile: Profile) -> None:
         group = LogGroup(self, "Flows", days=30)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.cost import FIREWALL_RULES, INTERFACE_ENDPOINTS, SNAPSHOT_GB, ZONES, alarm_figures
-from infra.settings import PROFILES
+from infra.cost import FIREWALL_RULES, INTERFACE_ENDPOINTS, SNAPSHOT_GB, alarm_figures
+from infra.settings import PROFILES, ZONES
 from tests.infra.conftest import ON_AWS, PROFILE_NAMES
 from tests.infra.templates import Templates
 
