@@ -81,7 +81,6 @@ _FILES = (".pyi", ".pxd", ".pyx", ".c", ".h", ".a", ".pyc", ".md", ".rst")
 class Layer:
     """A layer as built: the folder that holds ``python/``, its size, and the Python that compiled it, if any."""
 
-    name: str
     folder: Path
     compiled: str = ""
 
@@ -131,7 +130,7 @@ def _build(name: str, version: str, pins: dict[str, str] | None, *, platform: st
         partial.rename(folder)  # a build that was interrupted is not taken for whole
     os.utime(folder)  # it is in use
     _remove_older(folder, kind)
-    return Layer(name, folder, compiled)
+    return Layer(folder, compiled)
 
 
 def _remove_older(folder: Path, kind: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from functions.payloads import Check
 from functions.runtime import logger
-from lexigraph.ingestion.upkeep.repair import Finding, examine_from, refuse_other_vectors
+from lexigraph.ingestion.upkeep.repair import examine_from, refuse_other_vectors
 from lexigraph.ingestion.workflow.workbench import Workbench
 from lexigraph.model.tenant import Tenant
 
@@ -24,11 +24,7 @@ def go_on(asked: Check, work: Workbench) -> dict[str, Any]:
     for one in found:
         told = {"problem": one.problem, "remedy": one.remedy, "repaired": one.repaired}
         logger.warning("finding", extra={"tenant": tenant, "source_id": one.source_id, **told})
-    problems = Counter(asked.problems) + Counter(_kind(one) for one in found)
+    # by what is wrong, without how much of it
+    problems = Counter(asked.problems) + Counter(re.sub(r"^\d+ ", "", one.problem) for one in found)
     shown = asked.findings + [{**asdict(one), "uri": one.uri[:_URI_CHARS]} for one in found]
     return {**asked.model_dump(), "at": asdict(at), "problems": dict(problems), "findings": shown[:_SHOWN]}
-
-
-def _kind(found: Finding) -> str:
-    """Return what is wrong without how much of it."""
-    return re.sub(r"^\d+ ", "", found.problem)

@@ -100,7 +100,7 @@ def test_a_changed_layer_gives_functions_with_a_snapshot_a_new_version(tmp_path:
     from infra.stacks.data import DataStack
 
     def versions(text: str) -> set[str]:
-        built = Layer("core", tmp_path / text)
+        built = Layer(tmp_path / text)
         (built.folder / "python").mkdir(parents=True)
         (built.folder / "python" / "core.py").write_text(text, "utf-8")
         context = json.loads((ROOT / "cdk.json").read_text("utf-8"))["context"]
