@@ -6,8 +6,9 @@ import time
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from fastapi.sse import ServerSentEvent
 
 from lexigraph.api import sse
 from lexigraph.api.access.auth import Writer
@@ -89,6 +90,7 @@ async def ingest(
     responses={200: events("`start`, the stages, `result`, `done`; a stage `error` ends it", _EVENTS), **errors(404)},
 )
 async def ingest_stream(
+    request: Request,
     who: Writer,
     service: TheService,
     path: Where,
@@ -115,7 +117,7 @@ async def ingest_stream(
         return begin(service, who.tenant, path, namespace, skip, refresh_relations, checkpoint=resume)
 
     job = await service.run(work)
-    stream = sse.stream(lambda tell: _tell(service, who.tenant, job, tell), _error_event)
+    stream = await sse.stream(request, lambda tell: _tell(service, who.tenant, job, tell), _error_event)
     stream.headers["X-Job-Id"] = job.id
     return stream
 
@@ -152,27 +154,27 @@ def _interrupted(service: Service, tenant: Tenant, request: Mapping[str, Any]) -
 
 
 def _tell(service: Service, tenant: Tenant, job: JobRecord, tell: sse.Tell) -> None:
-    tell(sse.ServerEvent({}, name="start"))
+    tell(ServerSentEvent(data={}, event="start"))
     until, seen = time.monotonic() + (service.settings.api_follow or math.inf), 0
     # what nobody hears keeps no thread; the job goes on
     for event in service.jobs.events(tenant, job.id, lambda: tell.heard and time.monotonic() < until):
         seen = event.seq
         if event.stage not in ("result", "done"):
-            tell(sse.ServerEvent({"stage": event.stage, **event.data}, id=str(event.seq)))
+            tell(ServerSentEvent(data={"stage": event.stage, **event.data}, id=str(event.seq)))
     over = service.stores.registry.job(tenant, job.id)
     if over.status == "RUNNING":
         at = f"/jobs/{job.id}"
         told = {"job_id": job.id, "status_url": at, "events_url": f"{at}/events?after={seen}"}
-        tell(sse.ServerEvent({"stage": "job_continues", **told}))
+        tell(ServerSentEvent(data={"stage": "job_continues", **told}))
         return
     if over.status == "FAILED":
-        tell(sse.ServerEvent({"stage": "error", "error": over.reason}))
+        tell(ServerSentEvent(data={"stage": "error", "error": over.reason}))
         return
     check_any_taken(over)  # what it raises becomes the stage error
     result = dict(over.result) if RELATE in over.request else IngestReply.of(over).model_dump()
-    tell(sse.ServerEvent({"stage": "result", "result": result}, name="result"))
-    tell(sse.ServerEvent({"stage": "done"}))
+    tell(ServerSentEvent(data={"stage": "result", "result": result}, event="result"))
+    tell(ServerSentEvent(data={"stage": "done"}))
 
 
-def _error_event(told: Mapping[str, str]) -> sse.ServerEvent:
-    return sse.ServerEvent({"stage": "error", "error": told["message"]})
+def _error_event(told: Mapping[str, str]) -> ServerSentEvent:
+    return ServerSentEvent(data={"stage": "error", "error": told["message"]})

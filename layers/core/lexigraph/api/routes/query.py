@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
+from fastapi.sse import ServerSentEvent
 
 from lexigraph.answering.response import StreamingQueryResponse
 from lexigraph.api import sse
@@ -34,7 +35,7 @@ _EVENTS = (
         **errors(),
     },
 )
-async def query(who: Reader, service: TheService, body: QueryRequest) -> Response:
+async def query(request: Request, who: Reader, service: TheService, body: QueryRequest) -> Response:
     """Answer from the documents, and say where each part of the answer stands.
 
     With ``stream`` the reply is server-sent events: ``token`` with a piece of the answer, then ``sources``, then ``done``
@@ -50,7 +51,7 @@ async def query(who: Reader, service: TheService, body: QueryRequest) -> Respons
         return partial(_tell, answers, answers.begin())
 
     # what can be refused is refused before the stream begins
-    return sse.stream(await service.run(begin), _error_event, patience=service.settings.api_deadline)
+    return await sse.stream(request, await service.run(begin), _error_event, patience=service.settings.api_deadline)
 
 
 @router.post(
@@ -79,19 +80,19 @@ def _tell(answers: Answers, pieces: StreamingQueryResponse, tell: sse.Tell) -> N
             if not tell.heard:
                 pieces.close()
                 return
-            tell(sse.ServerEvent({"text": piece}, name="token"))
+            tell(ServerSentEvent(data={"text": piece}, event="token"))
     _tell_rest(answers.finish(pieces), tell)
 
 
 def _retell(known: dict[str, Any], tell: sse.Tell) -> None:
-    tell(sse.ServerEvent({"text": known["answer"]}, name="token"))
+    tell(ServerSentEvent(data={"text": known["answer"]}, event="token"))
     _tell_rest(known, tell)
 
 
 def _tell_rest(reply: dict[str, Any], tell: sse.Tell) -> None:
-    tell(sse.ServerEvent(reply.pop("sources"), name="sources"))
-    tell(sse.ServerEvent(reply, name="done"))
+    tell(ServerSentEvent(data=reply.pop("sources"), event="sources"))
+    tell(ServerSentEvent(data=reply, event="done"))
 
 
-def _error_event(told: Mapping[str, str]) -> sse.ServerEvent:
-    return sse.ServerEvent(dict(told), name="error")
+def _error_event(told: Mapping[str, str]) -> ServerSentEvent:
+    return ServerSentEvent(data=dict(told), event="error")

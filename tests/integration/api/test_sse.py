@@ -1,0 +1,68 @@
+"""Streams of events as they go over the wire: framed, kept open while nothing happens, and never stored on the way."""
+
+from collections.abc import Iterator
+from threading import Event
+
+import httpx
+import pytest
+from fastapi import FastAPI, Request, Response
+from fastapi.sse import ServerSentEvent
+
+from lexigraph.api import sse
+from tests.server import serving
+
+SECONDS = 15.0
+
+
+@pytest.fixture
+def left() -> Event:
+    """Set when the client has gone away."""
+    return Event()
+
+
+@pytest.fixture
+def client(left: Event) -> Iterator[httpx.Client]:
+    app, go = FastAPI(), Event()
+
+    def work(tell: sse.Tell) -> None:
+        tell.when_left(left.set)
+        tell(ServerSentEvent(data={"text": "Zoë\nsigns"}, event="token", id="1"))
+        assert go.wait(SECONDS)
+        tell(ServerSentEvent(data=[], event="sources"))
+        raise ValueError("words of a document")
+
+    @app.get("/")
+    async def stream(request: Request) -> Response:
+        return await sse.stream(request, work, lambda told: ServerSentEvent(data=dict(told), event="error"))
+
+    @app.get("/go")
+    def proceed() -> None:
+        go.set()
+
+    with serving(app) as url, httpx.Client(base_url=url, timeout=SECONDS, verify=False) as asking:
+        yield asking
+        go.set()
+
+
+def test_events_are_written_as_they_come_and_a_silent_line_is_kept_open(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fastapi.routing._PING_INTERVAL", 0.05)
+    with client.stream("GET", "/") as reply:
+        assert reply.headers["content-type"].startswith("text/event-stream")
+        assert (reply.headers["cache-control"], reply.headers["x-accel-buffering"]) == ("no-store", "no")
+        lines = reply.iter_lines()
+        assert [next(lines) for _ in range(4)] == ["event: token", 'data: {"text": "Zo\\u00eb\\nsigns"}', "id: 1", ""]
+        assert [next(lines) for _ in range(2)] == [": ping", ""], "while the work goes on"
+        client.get("/go")
+        rest = [line for line in lines if line and not line.startswith(":")]
+    assert rest[:3] == ["event: sources", "data: []", "event: error"]
+    assert "words of a document" not in rest[3]
+    assert len(rest) == 4
+
+
+def test_a_client_that_goes_away_is_noticed(client: httpx.Client, left: Event) -> None:
+    with client.stream("GET", "/") as reply:
+        next(reply.iter_lines())
+        assert not left.is_set()
+    assert left.wait(SECONDS)
