@@ -10,7 +10,7 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from lexigraph.api.access.auth import HEADER, new_key
+from lexigraph.api.access.keys import HEADER, new_key
 from lexigraph.api.app import create_app
 from lexigraph.api.service import Service
 from lexigraph.cli.serve import listening

@@ -14,7 +14,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.mcpserver.exceptions import ToolError
 
-from lexigraph.api.access.auth import HEADER, Principal
+from lexigraph.api.access.keys import HEADER, Principal
 from lexigraph.api.mcp import make_server
 from lexigraph.api.service import Service
 from lexigraph.model.tenant import Tenant

@@ -11,7 +11,7 @@ import pytest
 from mangum import Mangum
 
 from lexigraph import __version__
-from lexigraph.api.access.auth import HEADER, digest
+from lexigraph.api.access.keys import HEADER, digest
 from lexigraph.api.access.rates import RateLimit
 from lexigraph.api.app import create_app
 from lexigraph.cli.serve import listening

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from functions import work
 from functions.finish.handler import IngestFailed
 from functions.payloads import ReembedJob
-from lexigraph.api.access.auth import new_key
-from lexigraph.api.jobs.handover import MAX_FETCHED_BYTES, WorkflowHandover
+from lexigraph.api.access.keys import new_key
+from lexigraph.api.jobs.handover import MAX_FETCHED_BYTES, Handover
 from lexigraph.ingestion.load import FileItem
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.errors import InvalidInput
@@ -382,7 +382,7 @@ class Meeting(SqliteRegistry):
 def test_two_ingests_of_a_file_in_the_same_moment_leave_no_job_without_an_end(api: Deployed, refresh: bool) -> None:
     api.put(HARBOUR)
     registry = Meeting(f"sqlite:///{Path(os.environ['LEXIGRAPH_DATA'])}")
-    handover = WorkflowHandover(registry, work.inbox(), work.workflow())
+    handover = Handover(registry, work.inbox(), work.workflow())
 
     def ingest(incremental: bool) -> str:
         path = f"s3://{inbox()}/{KEY}"

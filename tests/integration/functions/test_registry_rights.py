@@ -12,7 +12,7 @@ import pytest
 
 from functions.finish.handler import IngestFailed
 from infra.registry_rights import rights
-from lexigraph.api.access.auth import new_key
+from lexigraph.api.access.keys import new_key
 from lexigraph.ingestion.workflow.file_run import Superseded
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.tenant import Tenant

@@ -81,10 +81,9 @@ def as_api_error(error: BaseException) -> ApiError:
         return ApiError(404, str(error))
     if isinstance(error, Conflict):
         return ApiError(409, str(error), code="conflict")
-    if isinstance(error, (StoreUnavailable, ModelUnavailable)):
-        code = StoreUnavailable.code if isinstance(error, StoreUnavailable) else ModelUnavailable.code
-        retry = {"Retry-After": str(RETRY_SECONDS)}
-        return ApiError(503, in_general(error), code=code, hint="try again in a few seconds", headers=retry)
+    for kind in (StoreUnavailable, ModelUnavailable):
+        if isinstance(error, kind):
+            return try_again(in_general(error), kind.code, "try again in a few seconds")
     if isinstance(error, Misconfigured):
         return ApiError(503, in_general(error), code="misconfigured", hint="whoever runs it finds the reason in its log")
     if isinstance(error, InvalidInput):
@@ -93,16 +92,19 @@ def as_api_error(error: BaseException) -> ApiError:
     return ApiError(500, "something went wrong here; the request id finds it in the log", code=code)
 
 
+def try_again(message: str, code: str, hint: str) -> ApiError:
+    """Return what is told of something that passes."""
+    return ApiError(503, message, code=code, hint=hint, headers={"Retry-After": str(RETRY_SECONDS)})
+
+
 def too_late(seconds: float) -> ApiError:
     """Return what is told of an answer that took longer than so many seconds."""
-    hint, retry = "ask again, or for less", {"Retry-After": str(RETRY_SECONDS)}
-    return ApiError(503, f"no answer within {seconds:g} s", code="deadline_exceeded", hint=hint, headers=retry)
+    return try_again(f"no answer within {seconds:g} s", "deadline_exceeded", "ask again, or for less")
 
 
 def ending() -> ApiError:
     """Return what is told of a request that was under way when the server was told to end."""
-    retry = {"Retry-After": str(RETRY_SECONDS)}
-    return ApiError(503, "the server is ending", hint="ask again when it is back", headers=retry)
+    return try_again("the server is ending", CODES[503], "ask again when it is back")
 
 
 def respond(request: Request, error: ApiError) -> JSONResponse:

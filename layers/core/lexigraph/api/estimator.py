@@ -9,40 +9,31 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lexigraph.ingestion.estimate import estimate
 from lexigraph.ingestion.load import FileItem
 from lexigraph.model.errors import InvalidInput, LexigraphError, StoreUnavailable, code_of, in_general
 from lexigraph.settings import Settings
 
-if TYPE_CHECKING:
-    from lexigraph.api.errors import ApiError
-
 _LEAST_SECONDS = 0.1  # for what has waited until there was hardly any time left
 _RAISED: dict[str, type[LexigraphError]] = {kind.code: kind for kind in (InvalidInput, StoreUnavailable)}
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """Of the language model, in dollars a million tokens; None is not known."""
+def estimate_apart(
+    items: Sequence[FileItem], settings: Settings, prices: Mapping[str, float | None], until: float
+) -> dict[str, Any]:
+    """Return what ``estimate`` finds with these ``prices``, its arguments, as plain data.
 
-    usd_per_million_input: float | None = None
-    usd_per_million_output: float | None = None
-
-
-def estimate_apart(items: Sequence[FileItem], settings: Settings, prices: Prices, until: float) -> dict[str, Any]:
-    """Return what ``estimate`` finds, as plain data; ``until`` is a time of ``time.monotonic`` at which it is ended.
-
+    ``until`` is a time of ``time.monotonic`` at which it is ended.
     Raise ``ApiError`` 503 then, ``LexigraphError`` for a process that died, and what ``estimate`` raises.
     """
     asked = {
         "settings": settings.model_dump_json(),
         "items": [[str(item.path), item.uri, item.type] for item in items],
-        "prices": [prices.usd_per_million_input, prices.usd_per_million_output],
+        "prices": prices,
     }
     began = time.monotonic()
     command = [sys.executable, "-m", "lexigraph.api.estimator"]
@@ -61,7 +52,10 @@ def estimate_apart(items: Sequence[FileItem], settings: Settings, prices: Prices
             start_new_session=True,  # out of reach of Ctrl-C, which the terminal sends to a whole group
         )
     except subprocess.TimeoutExpired:
-        raise _too_long(time.monotonic() - began) from None
+        from lexigraph.api.errors import try_again  # the process itself needs no web framework
+
+        told = f"the documents could not be read within {time.monotonic() - began:.1f} s"
+        raise try_again(told, "deadline_exceeded", "send a part as text, or name fewer files") from None
     except OSError as error:
         raise LexigraphError(f"no process could be started to read the documents ({type(error).__name__})") from None
     if done.returncode or not done.stdout:
@@ -78,20 +72,11 @@ def main() -> None:
     asked = json.loads(sys.stdin.read())
     try:
         items = [FileItem(Path(path), uri, type_) for path, uri, type_ in asked["items"]]
-        priced = dict(zip(("usd_per_million_input", "usd_per_million_output"), asked["prices"], strict=True))
-        found = estimate(items, Settings.model_validate_json(asked["settings"]), **priced)
+        found = estimate(items, Settings.model_validate_json(asked["settings"]), **asked["prices"])
         told: dict[str, Any] = {"estimate": found.to_dict()}
     except Exception as error:  # noqa: BLE001  # its text may be that of a document
         told = {"error": code_of(error), "message": in_general(error)}
     sys.stdout.write(json.dumps(told))
-
-
-def _too_long(seconds: float) -> "ApiError":
-    from lexigraph.api.errors import RETRY_SECONDS, ApiError  # the process itself needs no web framework
-
-    hint, retry = "send a part as text, or name fewer files", {"Retry-After": str(RETRY_SECONDS)}
-    told = f"the documents could not be read within {seconds:.1f} s"
-    return ApiError(503, told, code="deadline_exceeded", hint=hint, headers=retry)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
 from lexigraph import __version__
-from lexigraph.api.access.auth import Principal
+from lexigraph.api.access.keys import Principal
 from lexigraph.api.answers import Answers
 from lexigraph.api.errors import ApiError, as_api_error, first_problem, unread_body
 from lexigraph.api.limits import checked

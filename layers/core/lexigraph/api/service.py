@@ -213,10 +213,10 @@ class Service:
         return Jobs(self.stores.registry, worker, self.settings.uploads, self.settings.ingest_jobs)
 
     def _make_handover(self) -> "Handover":
-        from lexigraph.api.jobs.handover import WorkflowHandover
+        from lexigraph.api.jobs.handover import Handover
         from lexigraph.ingestion.workflow.aws import Inbox, Workflow
 
-        return WorkflowHandover(self.stores.registry, Inbox(self.settings.inbox), Workflow(self.settings.workflow))
+        return Handover(self.stores.registry, Inbox(self.settings.inbox), Workflow(self.settings.workflow))
 
     def _make_index(self) -> "LexicalGraphIndex":
         from lexigraph.ingestion.pipeline import LexicalGraphIndex

@@ -38,7 +38,7 @@ def create(
     json_: JsonOption = False,
 ) -> int:
     """Make a key for the tenant and print it: this once, for only its hash is kept."""
-    from lexigraph.api.access.auth import new_key
+    from lexigraph.api.access.keys import new_key
 
     settings = current(context).settings()
     secret, key = new_key(

@@ -11,7 +11,7 @@ def mcp(context: typer.Context) -> int:
     """Serve search, answers and recall as tools to a program that starts this command (MCP over stdio)."""
     import asyncio
 
-    from lexigraph.api.access.auth import Principal
+    from lexigraph.api.access.keys import Principal
     from lexigraph.api.mcp import serve_stdio
     from lexigraph.api.service import Service
 

@@ -11,7 +11,8 @@ import pytest
 
 import lexigraph.api
 from lexigraph import model
-from lexigraph.api.access.auth import HEADER, PUBLIC
+from lexigraph.api.access.auth import PUBLIC
+from lexigraph.api.access.keys import HEADER
 from lexigraph.api.app import create_app
 from lexigraph.api.openapi.compatibility import allowed, breaking_changes
 from lexigraph.api.openapi.file import as_text, document

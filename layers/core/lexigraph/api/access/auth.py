@@ -18,11 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lexigraph.api.access.gateway import Source, asked_by
-from lexigraph.api.access.keys import HEADER as HEADER
-from lexigraph.api.access.keys import LONGEST, PREFIX
-from lexigraph.api.access.keys import digest as digest
-from lexigraph.api.access.keys import new_key as new_key
-from lexigraph.api.access.principal import Principal as Principal
+from lexigraph.api.access.keys import HEADER, LONGEST, PREFIX, Principal, digest
 from lexigraph.api.access.rates import RateLimit
 from lexigraph.api.errors import ApiError, answer_error
 from lexigraph.model.errors import StoreUnavailable

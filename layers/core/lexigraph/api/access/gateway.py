@@ -8,8 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from lexigraph.api.access.keys import HEADER
-from lexigraph.api.access.principal import Principal
+from lexigraph.api.access.keys import HEADER, Principal
 from lexigraph.api.errors import ApiError
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.tenant import Tenant

@@ -1,8 +1,9 @@
-"""API keys: how they look, how they are made, and by what they are known."""
+"""API keys: how they look, how they are made, by what they are known, and for whom one stands."""
 
 import hashlib
 import secrets
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from lexigraph.model.errors import InvalidInput
@@ -12,6 +13,17 @@ from lexigraph.storage.protocols import SCOPES, ApiKey
 HEADER = "X-API-Key"
 PREFIX = "lxk_"
 LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who asks, and what they may. ``databases`` are the labels they may name, any when empty."""
+
+    tenant: Tenant
+    scopes: frozenset[str]
+    key_id: str = ""
+    databases: tuple[str, ...] = ()
+    rate: int = 0
 
 
 def new_key(tenant: str, scopes: Iterable[str], *, name: str = "", **limits: Any) -> tuple[str, ApiKey]:

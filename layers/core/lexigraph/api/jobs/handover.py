@@ -1,11 +1,11 @@
-"""Handing over what is to be taken in or removed to whoever does it elsewhere; without that a server does it itself."""
+"""Handing over what is to be taken in or removed to a deployment's workflow; without that a server does it itself."""
 
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from lexigraph.ingestion.jobs import KIND, RELATE, file_type
 from lexigraph.ingestion.load import FileItem
@@ -21,52 +21,33 @@ NO_CLAIM = "0" * 32
 MAX_FETCHED_BYTES = 10_000_000
 
 
-class Handover(Protocol):
-    """Begins jobs that are done elsewhere; the registry tells how they stand."""
+class Handover:
+    """Begins jobs that are done elsewhere; the registry tells how they stand.
 
-    def send(self, tenant: Tenant, namespace: str, name: str, file: BinaryIO) -> JobRecord:
-        """Hand over a file that a client sent."""
-
-    def offer(self, tenant: Tenant, namespace: str, name: str) -> tuple[JobRecord, Offer]:
-        """Let a client put a file itself, for the job that waits for it."""
-
-    def ingest(self, tenant: Tenant, namespace: str, path: str, *, incremental: bool, relations: bool) -> JobRecord:
-        """Have a file taken in that lies there already. Raise ``InvalidInput`` for another place, ``NotFound``."""
-
-    def relate(self, tenant: Tenant, namespace: str, path: str, what: NewChunks) -> JobRecord:
-        """Have the new chunks of the document taken in from ``path``, or of that id, related to others.
-
-        Raise as :meth:`ingest`.
-        """
-
-    def fetch(self, tenant: Tenant, path: str, folder: Path) -> FileItem:
-        """Read a file that lies there into a folder. Raise as :meth:`ingest`."""
-
-    def remove(self, tenant: Tenant, document_id: str) -> JobRecord:
-        """Have a document removed. Raise ``NotFound``."""
-
-
-class WorkflowHandover:
-    """Hands over to the inbox, whose events begin the workflow, and to the workflow itself."""
+    It hands over to the inbox, whose events begin the workflow, and to the workflow itself.
+    """
 
     def __init__(self, registry: Registry, inbox: Inbox, workflow: Workflow) -> None:
         self._registry, self._inbox, self._workflow = registry, inbox, workflow
 
     def send(self, tenant: Tenant, namespace: str, name: str, file: BinaryIO) -> JobRecord:
-        """Put a file into the inbox."""
+        """Put a file that a client sent into the inbox."""
         job, key = self._awaited(tenant, namespace, name)
         with self._or_failed(tenant, job):
             self._inbox.put(key, file, job.id)
         return job
 
     def offer(self, tenant: Tenant, namespace: str, name: str) -> tuple[JobRecord, Offer]:
-        """Let a client put a file into the inbox."""
+        """Let a client put a file into the inbox itself, for the job that waits for it."""
         file_type(name)
         job, key = self._awaited(tenant, namespace, name, seconds=OFFERED_SECONDS)
         return job, self._inbox.offer(key, job.id)
 
     def ingest(self, tenant: Tenant, namespace: str, path: str, *, incremental: bool, relations: bool) -> JobRecord:
-        """Run the workflow over a file of the inbox: ``s3://BUCKET/[PREFIX/]TENANT/NAMESPACE/NAME``."""
+        """Run the workflow over a file of the inbox: ``s3://BUCKET/[PREFIX/]TENANT/NAMESPACE/NAME``.
+
+        Raise ``InvalidInput`` for another place, ``NotFound`` when nothing lies there.
+        """
         at, key = self._named(tenant, path)
         _check_namespace(namespace, at)
         asked = {**_request(at.uri, at.namespace), "incremental": incremental, "relations": relations}
@@ -85,7 +66,9 @@ class WorkflowHandover:
                 return other
 
     def relate(self, tenant: Tenant, namespace: str, path: str, what: NewChunks) -> JobRecord:
-        """Run the workflow over a document that a file of the inbox is, whether it still lies there or not."""
+        """Have the new chunks of a document related to others: of that id, or taken in from a file of the inbox, whether it
+        still lies there or not. Raise as :meth:`ingest`.
+        """
         document = path
         if not is_id(path):
             at, _ = self._named(tenant, path)
@@ -101,7 +84,7 @@ class WorkflowHandover:
         return job
 
     def fetch(self, tenant: Tenant, path: str, folder: Path) -> FileItem:
-        """Read a file of the inbox into a folder. Raise ``InvalidInput`` also for one that is too large to be read here."""
+        """Read a file of the inbox into a folder. Raise as :meth:`ingest`, and for one that is too large."""
         at, key = self._named(tenant, path)
         type_ = file_type(at.name)
         if (found := self._inbox.found(key)) is None:
@@ -116,7 +99,7 @@ class WorkflowHandover:
         return FileItem(file, at.uri, type_)
 
     def remove(self, tenant: Tenant, document_id: str) -> JobRecord:
-        """Remove a document, and its file from the inbox, lest it be taken in once more."""
+        """Remove a document, and its file from the inbox, lest it be taken in once more. Raise ``NotFound``."""
         record = self._registry.document(tenant, document_id)
         if record is None:
             raise NotFound(f"no document {document_id!r}")

@@ -2,16 +2,39 @@
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import PurePath
 
-from lexigraph.api.errors import RETRY_SECONDS, ApiError
+from fastapi import Response
+
+from lexigraph.api.errors import ApiError, try_again
+from lexigraph.api.service import Service
 from lexigraph.model.errors import ModelUnavailable, NotFound, StoreUnavailable
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import JobRecord
 
 _PASSING = frozenset({StoreUnavailable.code, ModelUnavailable.code})
 _SHOWN = 3
 UPLOAD_GRACE_SECONDS = 900.0  # for a file that was begun to be sent at the last moment, and for the news of it
+
+
+async def when_over(
+    service: Service, tenant: Tenant, begin: Callable[[], JobRecord], seconds: float, response: Response
+) -> JobRecord:
+    """Begin a job and return it when it is over, or as it stands after so many seconds: ``response`` is 202 then.
+
+    Raise as ``begin`` and :func:`check_over` do.
+    """
+
+    def work() -> JobRecord:
+        until = time.monotonic() + min(seconds, service.settings.api_deadline - 1)
+        return service.jobs.wait(tenant, begin().id, until - time.monotonic())
+
+    job = await service.run(work, waits=True)
+    check_over(job)
+    response.status_code = 202 if job.status == "RUNNING" else 200
+    return job
 
 
 def standing(job: JobRecord, now: float | None = None) -> JobRecord:
@@ -36,8 +59,7 @@ def check_over(job: JobRecord) -> None:
         return
     message, code = f"the job {job.id} failed: {job.reason}", str(job.result.get("error", ""))
     if code in _PASSING:
-        hint, retry = "ask again in a few seconds, it goes on from there", {"Retry-After": str(RETRY_SECONDS)}
-        raise ApiError(503, message, code=code, hint=hint, headers=retry)
+        raise try_again(message, code, "ask again in a few seconds, it goes on from there")
     raise ApiError(500, message, code="ingest_failed")
 
 

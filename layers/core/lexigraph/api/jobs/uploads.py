@@ -7,10 +7,10 @@ from shutil import copyfileobj, rmtree
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import Depends, File, Query, Request, UploadFile
+from fastapi import Depends, File, Query, Request, Response, UploadFile
 
 from lexigraph.api.errors import ApiError
-from lexigraph.api.jobs.outcome import check_over, nothing_taken
+from lexigraph.api.jobs.outcome import nothing_taken, when_over
 from lexigraph.api.limits import NUMBER
 from lexigraph.api.service import Service
 from lexigraph.ingestion.jobs import file_type, ingest_request
@@ -65,16 +65,17 @@ def begin_upload(service: Service, tenant: Tenant, file: UploadFile, namespace: 
         raise
 
 
-def check_taken(job: JobRecord) -> None:
-    """Raise ``ApiError`` when the job of an upload is over without having taken the file in."""
-    check_over(job)
+async def take_upload(
+    service: Service, tenant: Tenant, file: UploadFile, namespace: str, seconds: float, response: Response
+) -> JobRecord:
+    """Take a file in as :func:`begin_upload` and :func:`when_over` say.
+
+    Raise ``ApiError`` when the job is over without having taken it in.
+    """
+    job = await when_over(service, tenant, lambda: begin_upload(service, tenant, file, namespace), seconds, response)
     if nothing_taken(job):
         raise ApiError(422, f"file: {job.result['failures'][0]['reason']}")
-
-
-def new_namespace() -> str:
-    """Return a namespace for one document (H-04)."""
-    return f"document_upload_{secrets.token_hex(4)}"
+    return job
 
 
 def _check_size(service: Service, size: int) -> None:

@@ -11,7 +11,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, Field
 
-from lexigraph.api.access.auth import HEADER, PUBLIC
+from lexigraph.api.access.auth import PUBLIC
+from lexigraph.api.access.keys import HEADER
 from lexigraph.api.errors import CODES
 from lexigraph.model.errors import InvalidInput
 

@@ -1,20 +1,20 @@
 """Documents: which there are, sending one, removing one."""
 
-import time
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Path, Query, Response
 
 from lexigraph.api.access.auth import Reader, Writer
 from lexigraph.api.errors import ApiError
-from lexigraph.api.jobs.outcome import check_over
-from lexigraph.api.jobs.uploads import Upload, Wait, begin_upload, check_taken
+from lexigraph.api.jobs.outcome import when_over
+from lexigraph.api.jobs.uploads import Upload, Wait, take_upload
 from lexigraph.api.limits import TEXT, WHOLE
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.documents import DocumentJob, DocumentList, DocumentReply, Removed
 from lexigraph.api.service import TheService
 from lexigraph.model.ids import source_id
-from lexigraph.storage.protocols import DocumentRecord, JobRecord
+from lexigraph.storage.protocols import DocumentRecord
 
 router = APIRouter(prefix="/documents", tags=["documents"])
 _REMOVAL_SECONDS = 20.0
@@ -74,24 +74,16 @@ async def send_document(
     wait: Wait = 20.0,
 ) -> DocumentJob:
     """Take a document in. A file of the same name in the same namespace is replaced, at once and whole."""
-    wait = min(wait, service.settings.api_deadline - 1)
-
-    def work() -> tuple[JobRecord, DocumentRecord | None]:
-        job = begin_upload(service, who.tenant, file, namespace)
-        job = service.jobs.wait(who.tenant, job.id, wait)
-        taken = source_id(who.tenant, namespace, job.request["upload"]["uri"])
-        return job, service.stores.registry.document(who.tenant, taken)
-
-    job, record = await service.run(work, waits=True)
-    check_taken(job)
+    job = await take_upload(service, who.tenant, file, namespace, wait, response)
     running = job.status == "RUNNING"
-    response.status_code = 202 if running else 200
+    taken = source_id(who.tenant, namespace, job.request["upload"]["uri"])
+    record = None if running else await service.run(lambda: service.stores.registry.document(who.tenant, taken))
     return DocumentJob(
         job_id=job.id,
         status="RUNNING" if running else "SUCCEEDED",
         status_url=f"/jobs/{job.id}",
         namespace=namespace,
-        document=DocumentReply.of(record) if record and not running else None,
+        document=DocumentReply.of(record) if record else None,
     )
 
 
@@ -113,17 +105,10 @@ async def get_document(who: Reader, service: TheService, document_id: DocumentId
 )
 async def remove_document(who: Writer, service: TheService, response: Response, document_id: DocumentId) -> Removed:
     """Remove a document with all that only it supports; questions no longer see it when this answers with 200."""
-
-    def work() -> tuple[int, JobRecord | None]:
-        until = time.monotonic() + service.settings.api_deadline - 1
-        if service.handover is None:
-            return service.index.remove([document_id], tenant=who.tenant), None
-        job = service.handover.remove(who.tenant, document_id)
-        job = service.jobs.wait(who.tenant, job.id, min(_REMOVAL_SECONDS, max(0.0, until - time.monotonic())))
-        return int(job.result.get("documents_removed", 0)), job
-
-    removed, job = await service.run(work, waits=True)
-    if job:
-        check_over(job)
-        response.status_code = 202 if job.status == "RUNNING" else 200
-    return Removed(removed=removed, job_id=job.id if job else None)
+    handover = await service.run(lambda: service.handover)  # it may have to be opened
+    if handover is None:
+        removed = await service.run(lambda: service.index.remove([document_id], tenant=who.tenant), waits=True)
+        return Removed(removed=removed)
+    begin = partial(handover.remove, who.tenant, document_id)
+    job = await when_over(service, who.tenant, begin, _REMOVAL_SECONDS, response)
+    return Removed(removed=job.result.get("documents_removed", 0), job_id=job.id)

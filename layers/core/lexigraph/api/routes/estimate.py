@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from lexigraph.api.access.auth import Writer
-from lexigraph.api.estimator import Prices, estimate_apart
+from lexigraph.api.estimator import estimate_apart
 from lexigraph.api.jobs.uploads import file_name
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.estimate import EstimateReply, EstimateRequest
@@ -29,7 +29,7 @@ async def estimate_ingest(who: Writer, service: TheService, body: EstimateReques
     """Read and cut documents, without any model, and tell what taking them in anew would need. Nothing is kept of them."""
     # the process ends before the answer is due, so that whoever waits for it can say so
     until = time.monotonic() + _SHARE * service.settings.api_deadline
-    prices = Prices(body.usd_per_million_input, body.usd_per_million_output)
+    prices = body.model_dump(include={"usd_per_million_input", "usd_per_million_output"})
 
     def work() -> dict[str, Any]:
         with _files(service, who.tenant, body) as items:

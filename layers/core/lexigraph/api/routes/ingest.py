@@ -4,6 +4,7 @@ import math
 import os
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -12,7 +13,7 @@ from fastapi.sse import ServerSentEvent
 
 from lexigraph.api import sse
 from lexigraph.api.access.auth import Writer
-from lexigraph.api.jobs.outcome import check_any_taken, check_over
+from lexigraph.api.jobs.outcome import check_any_taken, when_over
 from lexigraph.api.jobs.relations_only import RelationsOnly, begin_relate
 from lexigraph.api.limits import FLAG, NUMBER, TEXT
 from lexigraph.api.openapi.document import errors, events
@@ -68,17 +69,11 @@ async def ingest(
 
     A run that was interrupted goes on where it stopped. What cannot be read is in ``failures``; 422 when nothing can.
     """
-    wait = min(wait, service.settings.api_deadline - 1)
-
-    def work() -> JobRecord:
-        skip = incremental and not refresh
-        job = begin(service, who.tenant, body.path, body.namespace, skip, refresh_relations, checkpoint=not refresh)
-        return service.jobs.wait(who.tenant, job.id, wait)
-
-    job = await service.run(work, waits=True)
-    check_over(job)
+    skip = incremental and not refresh
+    asked = (body.path, body.namespace, skip, refresh_relations)
+    start = partial(begin, service, who.tenant, *asked, checkpoint=not refresh)
+    job = await when_over(service, who.tenant, start, wait, response)
     check_any_taken(job)
-    response.status_code = 202 if job.status == "RUNNING" else 200
     return IngestReply.of(job)
 
 

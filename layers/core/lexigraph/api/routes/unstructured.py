@@ -1,11 +1,12 @@
 """Documents that clients send, each in a namespace of its own, and multi-hop questions in one (H)."""
 
+import secrets
 from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Form, Response
 
 from lexigraph.api.access.auth import Reader, Writer, check_database
-from lexigraph.api.jobs.uploads import Upload, Wait, begin_upload, check_taken, new_namespace
+from lexigraph.api.jobs.uploads import Upload, Wait, take_upload
 from lexigraph.api.limits import TEXT
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.ingest import UploadReply
@@ -13,7 +14,6 @@ from lexigraph.api.schemas.multihop import MultihopReply, MultihopRequest
 from lexigraph.api.service import TheService
 from lexigraph.model.question import Question
 from lexigraph.retrieval.multihop.retriever import MultihopRetriever
-from lexigraph.storage.protocols import JobRecord
 
 router = APIRouter(tags=["unstructured"])
 DATABASE = "fractal_db"
@@ -38,23 +38,14 @@ async def upload_document(
 ) -> UploadReply:
     """Take a document in; the reply names the namespace made for it (H-26)."""
     check_database(who, db_name)
-    namespace = new_namespace()
-    wait = min(wait, service.settings.api_deadline - 1)
-
-    def work() -> tuple[JobRecord, int]:
-        job = begin_upload(service, who.tenant, file, namespace)
-        job = service.jobs.wait(who.tenant, job.id, wait)
-        records = service.stores.registry.documents(who.tenant, namespace=namespace)
-        return job, sum(record.chunks for record in records)
-
-    job, cells = await service.run(work, waits=True)
-    check_taken(job)
-    response.status_code = 202 if job.status == "RUNNING" else 200
+    namespace = f"document_upload_{secrets.token_hex(4)}"  # one for this document alone (H-04)
+    job = await take_upload(service, who.tenant, file, namespace, wait, response)
+    records = await service.run(lambda: service.stores.registry.documents(who.tenant, namespace=namespace))
     return UploadReply(
         status="accepted" if job.status == "RUNNING" else "success",
         namespace=namespace,
         db_name=db_name,
-        total_cells=cells,
+        total_cells=sum(record.chunks for record in records),
         job_id=job.id,
         status_url=f"/jobs/{job.id}",
     )
