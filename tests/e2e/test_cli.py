@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 import pytest
 from rich.console import Console
 
-from lexigraph.api.schemas.documents import DocumentReply
+from lexigraph.api.routes.documents import DocumentReply
 from lexigraph.cli.checks import without_secrets
 from lexigraph.cli.demo import QUESTIONS
 from lexigraph.cli.doctor import check_variables, setting_rows

@@ -11,7 +11,7 @@ from lexigraph.api.access.auth import Principals
 from lexigraph.api.declared import only_declared
 from lexigraph.api.errors import handle_errors
 from lexigraph.api.limits import Requests
-from lexigraph.api.openapi.document import describe
+from lexigraph.api.openapi.document import describe, errors
 from lexigraph.api.routes.mcp import add_mcp
 from lexigraph.api.service import Service
 from lexigraph.settings import Settings, load_settings
@@ -56,7 +56,10 @@ def create_app(settings: Settings | None = None, service: Service | None = None,
     app.state.service = service
     handle_errors(app)
     for name in (*ROUTES, "offers") if settings.workflow else ROUTES:
-        app.include_router(import_module(f"lexigraph.api.routes.{name}").router, dependencies=[Depends(only_declared)])
+        router = import_module(f"lexigraph.api.routes.{name}").router
+        # alive is whoever answers: it needs no key and no store
+        told = errors(400, 401, 403, 413, 422, 429, 500, 503) if name != "health" else errors(403, 413, 422, 500)
+        app.include_router(router, dependencies=[Depends(only_declared)], responses=told)
     describe(app)
     tools = add_mcp(app, service)
     app.add_middleware(

@@ -35,13 +35,8 @@ class ErrorReply(BaseModel):
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return what a route documents for these statuses, beside those that every route has."""
-    return only_errors(*statuses, 400, 401, 403, 413, 422, 429, 500, 503)
-
-
-def only_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return what a route documents that answers no other errors than these."""
-    return {s: {"model": ErrorReply, "description": CODES.get(s, "internal error")} for s in sorted({*statuses})}
+    """Return what is documented for these statuses."""
+    return {s: {"model": ErrorReply, "description": CODES.get(s, "internal error")} for s in statuses}
 
 
 def events(description: str, example: str) -> dict[str, Any]:

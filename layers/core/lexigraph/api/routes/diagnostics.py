@@ -1,17 +1,191 @@
 """What works, what is in the stores, and how ranking is set (E-48 to E-56)."""
 
-from fastapi import APIRouter
+import logging
+from collections.abc import Callable
+from typing import TypeVar
 
+from fastapi import APIRouter
+from pydantic import Field
+
+from lexigraph import __version__
 from lexigraph.api.access.auth import Reader
-from lexigraph.api.diagnostics import diagnose
-from lexigraph.api.openapi.document import errors
-from lexigraph.api.schemas.diagnostics import Diagnostics
-from lexigraph.api.service import TheService
+from lexigraph.api.limits import Reply
+from lexigraph.api.service import Service, TheService
+from lexigraph.model.errors import InvalidInput, ModelUnavailable, StoreUnavailable
+from lexigraph.model.relations import RelationCounts
+from lexigraph.model.tenant import Tenant
+from lexigraph.retrieval.hybrid.args import RELATION_WEIGHTS, HybridArgs
 
 router = APIRouter(tags=["service"])
+_RELATIONS = "lexigraph.ingestion.relations"  # where relations are found, and logged
+T = TypeVar("T")
 
 
-@router.get("/diagnostics", operation_id="diagnostics", summary="Tell what works", responses=errors())
+class GraphState(Reply):
+    """Whether the graph can be read, and what is in it (E-49)."""
+
+    graph: bool = Field(description="the graph store answers", examples=[True])
+    detail: dict[str, int] = Field(description="live counts by kind", examples=[{"sources": 3, "chunks": 41}])
+
+
+class VectorState(Reply):
+    """The vector index of chunks (E-50)."""
+
+    vector_index: bool = Field(description="it holds vectors of the embedding model", examples=[True])
+    name: str = Field(description="label of embedding and dimension", examples=["minilm-384"])
+    dimension: int = Field(description="numbers in a vector", examples=[384])
+
+
+class ModelState(Reply):
+    """The language model (E-51): found out when it was last used, for asking costs tokens."""
+
+    llm_api: bool = Field(description="a language model is configured, and its last call did not fail", examples=[False])
+    model_listed: bool = Field(description="the model is configured", examples=[False])
+    name: str = Field(description="none, or the model's name", examples=["none"])
+
+
+class EmbeddingState(Reply):
+    """The embedding model (E-51)."""
+
+    embedding_api: bool = Field(description="the embedding model answers", examples=[True])
+    dimension: int = Field(description="numbers in a vector", examples=[384])
+
+
+class RelationState(Reply):
+    """Relations by kind (E-52)."""
+
+    llm_rel: int = Field(description="relations that a model found between chunks", examples=[0])
+    relates_to: int = Field(description="pairs of chunks that share entities", examples=[120])
+    co_occurs_with: int = Field(description="pairs of entities that stand in common chunks", examples=[345])
+    total: int = Field(description="of all kinds", examples=[465])
+    relation_extraction_enabled: bool = Field(description="ingestion asks a model for relations", examples=[False])
+    relation_debug: bool = Field(description="each pair of chunks that a model was asked about is logged", examples=[False])
+
+
+class NoiseControl(Reply):
+    """What is too little to count (E-55)."""
+
+    entity_min_length: int = Field(description="shortest name of an entity", examples=[2])
+    cooccur_min_count: int = Field(description="common chunks at least", examples=[2])
+
+
+class AliasSample(Reply):
+    """An entity with its other names (E-56)."""
+
+    name: str = Field(description="its name", examples=["Neptune"])
+    aliases: list[str] = Field(description="its other names", examples=[["Amazon Neptune"]])
+    alias_count: int = Field(description="how many", examples=[1])
+
+
+class AliasState(Reply):
+    """How many entities have other names (E-56)."""
+
+    total_entities: int = Field(description="all entities", examples=[430])
+    with_aliases: int = Field(description="those with other names", examples=[120])
+    ratio: float = Field(description="four digits", examples=[0.2791])
+    sample_top5: list[AliasSample] = Field(
+        description="those with most other names",
+        examples=[[{"name": "Neptune", "aliases": ["Amazon Neptune"], "alias_count": 1}]],
+    )
+
+
+class Diagnostics(Reply):
+    """What works and what is in the stores. A store or model that is down is seen here, not a crash (E-71)."""
+
+    api_version: str = Field(description="of the HTTP API, semantic versioning", examples=["0.1.0"])
+    graph: GraphState
+    vector_index: VectorState
+    llm: ModelState
+    embedding: EmbeddingState
+    relations: RelationState
+    relation_weights: dict[str, float] = Field(
+        description="bonus by kind of relation", examples=[{"STEP_NEXT": 0.12, "CAUSES": 0.22}]
+    )
+    feature_flags: dict[str, bool] = Field(
+        description="what is switched on", examples=[{"bm25_enabled": True, "rerank_enabled": False}]
+    )
+    noise_control: NoiseControl
+    entity_aliases: AliasState
+
+
+@router.get("/diagnostics", operation_id="diagnostics", summary="Tell what works")
 async def diagnostics(who: Reader, service: TheService) -> Diagnostics:
     """Tell what works and what is there. What is down is said, and is no error (E-71); no model is paid for it."""
     return await service.run(lambda: diagnose(service, who.tenant))
+
+
+def diagnose(service: Service, tenant: Tenant) -> Diagnostics:
+    """Return the state of everything that the tenant's questions need."""
+    settings, hybrid = service.settings, HybridArgs()
+    stores = service.stores
+    nothing: dict[str, int] = {}
+    counts = _or(lambda: stores.graph.stats(tenant), nothing)
+    related = _or(lambda: _related(service, tenant), RelationCounts())
+    vectors = _or(lambda: stores.vectors.stats(tenant), nothing)
+    return Diagnostics(
+        api_version=__version__,
+        graph=GraphState(graph=bool(counts), detail=dict(counts)),
+        vector_index=VectorState(
+            vector_index=bool(vectors.get("chunk")), name=stores.vectors.label, dimension=stores.vectors.dimension
+        ),
+        llm=_model(service),
+        embedding=EmbeddingState(
+            embedding_api=_or(lambda: bool(len(service.embedder(tenant).embed_questions(["diagnostics"]))), False),
+            dimension=stores.vectors.dimension,
+        ),
+        relations=RelationState(
+            llm_rel=related.llm_rel,
+            relates_to=related.relates_to,
+            co_occurs_with=related.co_occurs_with,
+            total=related.llm_rel + related.relates_to + related.co_occurs_with,
+            relation_extraction_enabled=settings.relations and settings.llm != "none",
+            relation_debug=logging.getLogger(_RELATIONS).isEnabledFor(logging.DEBUG),
+        ),
+        relation_weights=dict(RELATION_WEIGHTS),
+        feature_flags=_flags(hybrid),
+        noise_control=NoiseControl(
+            entity_min_length=settings.entity_min_length, cooccur_min_count=settings.cooccur_min_count
+        ),
+        entity_aliases=AliasState(
+            total_entities=related.entities,
+            with_aliases=related.with_aliases,
+            ratio=round(related.with_aliases / related.entities, 4) if related.entities else 0.0,
+            sample_top5=[AliasSample(name=n, aliases=list(a), alias_count=len(a)) for n, a in related.samples],
+        ),
+    )
+
+
+def _related(service: Service, tenant: Tenant) -> RelationCounts:
+    """Return what is counted over every mention: once for each state of the documents."""
+    settings, stores = service.settings, service.stores
+    key = (tenant, str(stores.registry.revision(tenant)))
+    if (known := service.counts.get(key)) is None:
+        known = stores.graph.relation_counts(
+            tenant, least_together=settings.cooccur_min_count, min_name=settings.entity_min_length
+        )
+        service.counts.put(key, known, "relations")
+    return known
+
+
+def _model(service: Service) -> ModelState:
+    """Tell of the language model what is known without a call: it costs tokens."""
+    llm = _or(lambda: service.llm, None)
+    name = service.settings.llm if llm is None else llm.name
+    return ModelState(llm_api=llm is not None and llm.answers, model_listed=llm is not None, name=name)
+
+
+def _flags(args: HybridArgs) -> dict[str, bool]:
+    return {
+        "rerank_enabled": args.reranker not in (None, "none"),
+        "bm25_enabled": args.bm25,
+        "graph_rank_enabled": args.graph_rank != "none",
+        "hash_incremental_enabled": True,
+        "entity_normalize_enabled": True,
+    }
+
+
+def _or(ask: Callable[[], T], otherwise: T) -> T:
+    try:
+        return ask()
+    except (StoreUnavailable, ModelUnavailable, InvalidInput):
+        return otherwise

@@ -1,17 +1,24 @@
 """Liveness (E-01): needs no key and touches no store."""
 
+from typing import Literal
+
 from fastapi import APIRouter
+from pydantic import Field
 
 from lexigraph import __version__
-from lexigraph.api.openapi.document import only_errors
-from lexigraph.api.schemas.health import Health
+from lexigraph.api.limits import Reply
 
 router = APIRouter(tags=["service"])
 
 
-@router.get(
-    "/health", operation_id="health", summary="Tell whether the server is alive", responses=only_errors(403, 413, 422, 500)
-)
+class Health(Reply):
+    """The server is alive; its stores and models are the matter of ``/diagnostics``."""
+
+    status: Literal["ok"] = Field(description="always ok", default="ok", examples=["ok"])
+    api_version: str = Field(description="of the HTTP API, semantic versioning", examples=["0.1.0"])
+
+
+@router.get("/health", operation_id="health", summary="Tell whether the server is alive")
 async def health() -> Health:
     """Answer at once, without a key."""
     return Health(api_version=__version__)

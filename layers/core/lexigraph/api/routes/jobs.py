@@ -1,15 +1,16 @@
 """Jobs and their events, as often as one likes: a reply that was lost is found here."""
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
+from pydantic import Field
 
 from lexigraph.api.access.auth import ReaderOrWriter
 from lexigraph.api.jobs.outcome import standing
-from lexigraph.api.limits import WHOLE
+from lexigraph.api.limits import WHOLE, Reply
 from lexigraph.api.openapi.document import errors
-from lexigraph.api.schemas.ingest import EventList, EventReply, JobList, JobReply
 from lexigraph.api.service import TheService
+from lexigraph.storage.protocols import JobEvent, JobRecord
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 JobId = Annotated[
@@ -24,7 +25,62 @@ JobId = Annotated[
 ]
 
 
-@router.get("", operation_id="list_jobs", summary="List jobs", responses=errors())
+class JobReply(Reply):
+    """A job: what was asked for, how it stands, and its result."""
+
+    id: str = Field(description="of the job", examples=["0f6c2d1a9b3e4f508172635445362718"])
+    kind: str = Field(description="what it does", examples=["ingest"])
+    status: Literal["RUNNING", "SUCCEEDED", "FAILED"] = Field(description="how the job stands", examples=["SUCCEEDED"])
+    created_at: str = Field(description="time of the beginning, UTC", examples=["2026-11-22T06:08:27.123+00:00"])
+    updated_at: str = Field(description="time of the last change, UTC", examples=["2026-11-22T06:08:29.533+00:00"])
+    namespace: str = Field(description="what it is filed under", examples=["default"])
+    result: dict[str, Any] = Field(description="as the ingest would have answered", examples=[{"chunks_new": 12}])
+    reason: str = Field(description="why it failed", examples=[""])
+
+    @classmethod
+    def of(cls, job: JobRecord) -> "JobReply":
+        """Return the reply for a job."""
+        namespace = job.request.get("namespace", "default")
+        result = {name: value for name, value in job.result.items() if name != "job_id"}
+        return cls(
+            id=job.id,
+            kind=job.kind,
+            status=job.status,
+            created_at=job.created_at,
+            updated_at=job.updated_at,
+            namespace=namespace,
+            result=result,
+            reason=job.reason,
+        )
+
+
+class JobList(Reply):
+    """Jobs, newest first."""
+
+    jobs: list[JobReply] = Field(description="newest first")
+
+
+class EventReply(Reply):
+    """A step of a job; ``seq`` counts from 1."""
+
+    seq: int = Field(description="counts from 1", examples=[1])
+    stage: str = Field(description="what was done", examples=["scan_input"])
+    at: str = Field(description="time, UTC", examples=["2026-11-22T06:08:27.123+00:00"])
+    data: dict[str, Any] = Field(description="figures of the stage", examples=[{"files": 1}])
+
+    @classmethod
+    def of(cls, event: JobEvent) -> "EventReply":
+        """Return the reply for an event."""
+        return cls(seq=event.seq, stage=event.stage, at=event.at, data=dict(event.data))
+
+
+class EventList(Reply):
+    """Events of a job, in order."""
+
+    events: list[EventReply] = Field(description="in order")
+
+
+@router.get("", operation_id="list_jobs", summary="List jobs")
 async def list_jobs(
     who: ReaderOrWriter,
     service: TheService,

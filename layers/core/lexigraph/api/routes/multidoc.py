@@ -1,17 +1,72 @@
 """Answers from several documents (W)."""
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter
+from pydantic import Field
 
 from lexigraph.answering.multidoc import query_multidoc
 from lexigraph.api.access.auth import Reader
-from lexigraph.api.openapi.document import errors
-from lexigraph.api.schemas.multidoc import MultidocReply, MultidocRequest
+from lexigraph.api.limits import Body, Reply
+from lexigraph.api.schemas.search import Filtered, NoticeReply, QuestionText
 from lexigraph.api.service import TheService
 from lexigraph.retrieval.multidoc.synthesizer import MultiDocSynthesizer
 
 router = APIRouter(prefix="/query", tags=["query"])
+
+
+class FewShot(Body):
+    """A question with its answer, as an example (W-25)."""
+
+    question: str = Field(description="a question", min_length=1, max_length=4_000, examples=["What is X?"])
+    answer: str = Field(description="its answer", min_length=1, max_length=20_000, examples=["X is a thing [S1]."])
+
+
+class MultidocRequest(Filtered):
+    """A question for several documents; what is not given is the preset's (W-19)."""
+
+    question: QuestionText = Field(description="as it was asked")
+    preset: Literal["factual", "explanatory", "comprehensive", "specific"] = Field(
+        "explanatory", description="defaults of the other parameters", examples=["explanatory"]
+    )
+    num_docs: int | None = Field(None, ge=1, le=10, description="articles at most", examples=[5])
+    max_sections: int | None = Field(None, ge=1, le=10, description="sections of each at most", examples=[3])
+    min_relevance: float | None = Field(None, ge=0, le=1, description="(1 + cosine) / 2 at least", examples=[0.7])
+    min_fact_chars: int = Field(9, ge=0, le=1_000, description="shortest fact", examples=[20])
+    reranker: Literal["tfidf", "bedrock", "model"] | None = Field(None, description="orders articles", examples=["tfidf"])
+    examples: list[FewShot] = Field(
+        description="questions with answers, as examples for the model", default_factory=list, max_length=20
+    )
+
+
+class Article(Reply):
+    """A document that was drawn on (W-09)."""
+
+    title: str = Field(description="title of the document", examples=["Quantum_entanglement"])
+    category: str = Field(description="from its metadata", examples=["Physics"])
+    word_count: int = Field(description="of the whole document", examples=[5234])
+    relevance: float = Field(description="sum over its sections", examples=[1.75])
+    source_id: str = Field(description="id of the document", examples=["source:3c067f04242ced37302a063b8b72672e"])
+    uri: str = Field(description="where the document comes from", examples=["upload://default/entanglement.md"])
+    namespace: str = Field(description="what it is filed under", examples=["default"])
+
+
+class MultidocReply(Reply):
+    """An answer with articles, sections and facts (W-09 to W-12, W-18)."""
+
+    answer: str = Field(description="with citations", examples=["Entanglement links particles [S1]."])
+    sources: list[str] = Field(description="titles in rank order", examples=[["Quantum_entanglement"]])
+    facts: list[str] = Field(description="sentences of the sections", examples=[["Quantum entanglement links particles."]])
+    num_articles: int = Field(description="articles drawn on", examples=[1])
+    fact_support: list[int] = Field(description="sections that state each fact", examples=[[1]])
+    articles: list[Article] = Field(description="best first")
+    sections: list[dict[str, Any]] = Field(
+        description="section_id, title, content, article_title, relevance_score",
+        examples=[[{"section_id": "chunk:3c06", "title": "Introduction", "relevance_score": 0.923}]],
+    )
+    citations: list[dict[str, Any]] = Field(description="what the labels stand for", examples=[[{"label": "S1"}]])
+    extractive: bool = Field(description="no language model wrote it", examples=[False])
+    warnings: list[NoticeReply] = Field(description="what went less well")
 
 
 @router.post(
@@ -19,7 +74,6 @@ router = APIRouter(prefix="/query", tags=["query"])
     operation_id="query_multidoc",
     summary="Answer from several documents",
     response_model=MultidocReply,
-    responses=errors(),
 )
 async def multidoc(who: Reader, service: TheService, body: MultidocRequest) -> dict[str, Any]:
     """Answer from the best sections of the best articles; the same question is answered from memory (W-20)."""

@@ -12,7 +12,7 @@ from lexigraph.answering.response import StreamingQueryResponse
 from lexigraph.api import sse
 from lexigraph.api.access.auth import Reader
 from lexigraph.api.answers import Answers
-from lexigraph.api.openapi.document import errors, events
+from lexigraph.api.openapi.document import events
 from lexigraph.api.schemas.query import PreviewReply, PreviewRequest, QueryReply, QueryRequest
 from lexigraph.api.service import TheService
 from lexigraph.inference.line import Line, asking_over
@@ -32,7 +32,6 @@ _EVENTS = (
     response_model=QueryReply,
     responses={
         200: events("the answer; with `stream` as events `token`, `sources`, `done`, or `error`", _EVENTS),
-        **errors(),
     },
 )
 async def query(request: Request, who: Reader, service: TheService, body: QueryRequest) -> Response:
@@ -60,7 +59,6 @@ async def query(request: Request, who: Reader, service: TheService, body: QueryR
     summary="Explain a ranking",
     response_model=PreviewReply,
     response_model_exclude_unset=True,
-    responses=errors(),
 )
 async def preview(who: Reader, service: TheService, body: PreviewRequest) -> dict[str, Any]:
     """Return the chunks that ``/query`` would draw on, in its order, with the parts of their scores and no answer."""

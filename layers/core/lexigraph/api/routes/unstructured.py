@@ -1,22 +1,105 @@
 """Documents that clients send, each in a namespace of its own, and multi-hop questions in one (H)."""
 
 import secrets
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Form, Response
+from pydantic import Field
 
 from lexigraph.api.access.auth import Reader, Writer, check_database
+from lexigraph.api.errors import A_WORD
 from lexigraph.api.jobs.uploads import Upload, Wait, take_upload
-from lexigraph.api.limits import TEXT
+from lexigraph.api.limits import TEXT, Reply
 from lexigraph.api.openapi.document import errors
-from lexigraph.api.schemas.ingest import UploadReply
-from lexigraph.api.schemas.multihop import MultihopReply, MultihopRequest
+from lexigraph.api.schemas.search import Filtered, NoticeReply
 from lexigraph.api.service import TheService
 from lexigraph.model.question import Question
 from lexigraph.retrieval.multihop.retriever import MultihopRetriever
 
 router = APIRouter(tags=["unstructured"])
 DATABASE = "fractal_db"
+Name = Annotated[str, Field(min_length=1, max_length=128)]
+
+
+class MultihopRequest(Filtered):
+    """A multi-hop question (H-02 to H-11)."""
+
+    query: str = Field(
+        description="in natural language",
+        min_length=1,
+        max_length=100_000,
+        pattern=A_WORD,
+        examples=["explain the appeals process"],
+    )
+    db_name: Name = Field(description="label of the database", examples=["fractal_db"])
+    namespace: Name = Field(description="as the upload answered it", examples=["document_upload_3f9a1c2e"])
+    role: str | None = Field(
+        None, min_length=1, max_length=64, description="paragraph, list, table, code, row or heading", examples=["paragraph"]
+    )
+    use_symbolic: bool = Field(default=True, description="follow edges, and count the role", examples=[True])
+    num_hops: int = Field(3, description="hops", ge=1, le=8, examples=[3])
+    top_k_per_hop: int = Field(15, description="chunks kept by each hop", ge=1, le=200, examples=[15])
+    final_top_k: int = Field(10, description="results", ge=1, le=100, examples=[10])
+    hop_decay: float = Field(0.85, gt=0, le=1, description="1.0 leaves hops equal", examples=[0.85])
+    context_expansion_ratio: float = Field(0.5, gt=0, le=1, description="share that seeds the next hop", examples=[0.5])
+
+
+class HopReply(Reply):
+    """A hop: the first of its texts."""
+
+    hop: int = Field(description="from 0", examples=[0])
+    docs: list[str] = Field(description="the first texts", examples=[["Appeals must be submitted in writing..."]])
+
+
+class CellReply(Reply):
+    """A chunk of the final ranking (H-20)."""
+
+    row_id: int = Field(description="its number in the namespace", examples=[34])
+    value: str = Field(description="its text", examples=["Appeals must be submitted in writing within 14 days..."])
+    role: str = Field(description="paragraph, list, table, code or row", examples=["paragraph"])
+    parent: str = Field(description="the part it belongs to", examples=["chunk_6"])
+    text: str = Field(description="value again", examples=["Appeals must be submitted in writing within 14 days..."])
+    score: float = Field(description="higher is better", examples=[0.923])
+    hop: int = Field(description="the hop that reached it", examples=[0])
+    reason: str = Field(description="how it was found", examples=["semantic"])
+    chunk_id: str = Field(description="where the text stands", examples=["chunk:3c067f04242ced37302a063b8b72672e"])
+    uri: str = Field(description="where the document comes from", examples=["upload://document_upload_3f9a1c2e/appeals.md"])
+    title: str = Field(description="title of the document", examples=["Appeals"])
+    start: int = Field(description="offset in the parsed document", examples=[127])
+    end: int = Field(description="offset behind its last character", examples=[168])
+
+
+class SymbolicEdgeReply(Reply):
+    """A chunk that entered through a symbolic edge (H-23)."""
+
+    hop: int = Field(description="from 0", examples=[0])
+    doc_idx: int = Field(description="its row_id", examples=[34])
+
+
+class MultihopReply(Reply):
+    """Hops, final ranking and symbolic edges (H-18 to H-23)."""
+
+    query: str = Field(description="as it was asked", examples=["explain the appeals process"])
+    namespace: str = Field(description="what it is filed under", examples=["document_upload_3f9a1c2e"])
+    hops: list[HopReply] = Field(description="from the first")
+    final_results: list[CellReply] = Field(description="best first")
+    symbolic_edges: list[SymbolicEdgeReply] = Field(description="what edges led to")
+    symbolic_failures: int = Field(description="hops that went without symbolic edges", examples=[0])
+    warnings: list[NoticeReply] = Field(description="what went less well")
+    timings: dict[str, float] = Field(description="milliseconds by step", examples=[{"total": 9.1}])
+    calls: dict[str, int] = Field(description="store calls", examples=[{"vector": 4, "graph": 3}])
+
+
+class UploadReply(Reply):
+    """What came of an uploaded file (H-26). ``namespace`` is what to ask in."""
+
+    status: Literal["success", "accepted"] = Field(description="accepted: still at work", examples=["success"])
+    namespace: str = Field(description="what to ask in", examples=["document_upload_3f9a1c2e"])
+    db_name: str = Field(description="label of the database", examples=["fractal_db"])
+    total_cells: int = Field(description="chunks of the document", examples=[42])
+    vector_source: Literal["generated"] = Field(description="always generated", default="generated", examples=["generated"])
+    job_id: str = Field(description="ask /jobs for it", examples=["0f6c2d1a9b3e4f508172635445362718"])
+    status_url: str = Field(description="where to ask for the job", examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
 
 
 @router.post("/unstructured/upload_document", include_in_schema=False)
@@ -24,7 +107,7 @@ DATABASE = "fractal_db"
     "/unstructured/upload_document/",
     operation_id="upload_document",
     summary="Send a document",
-    responses={202: {"model": UploadReply, "description": "still at work: ask for the job"}, **errors()},
+    responses={202: {"model": UploadReply, "description": "still at work: ask for the job"}},
 )
 async def upload_document(
     who: Writer,

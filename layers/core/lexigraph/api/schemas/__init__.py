@@ -1,1 +1,1 @@
-"""What goes over the wire, one module a contract: names, limits, defaults and examples."""
+"""What goes over the wire of several routes: names, limits, defaults and examples. That of one stands in its module."""

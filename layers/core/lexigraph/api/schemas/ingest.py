@@ -1,13 +1,13 @@
-"""Taking documents in: what is asked and answered (E-04 to E-34, H-26), and the jobs that do it."""
+"""Taking documents in: what is asked and answered (E-04 to E-34)."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from lexigraph.api.limits import Body, Reply
-from lexigraph.storage.protocols import JobEvent, JobRecord
+from lexigraph.storage.protocols import JobRecord
 
-Path = Annotated[
+Place = Annotated[
     str,
     Field(
         min_length=1,
@@ -24,7 +24,7 @@ Namespace = Annotated[
 class IngestRequest(Body):
     """What to take in (E-08)."""
 
-    path: Path
+    path: Place
     namespace: Namespace = Field(description="what it is filed under", default="default", examples=["default"])
 
 
@@ -75,70 +75,3 @@ class IngestReply(Reply):
                 "chunks_embedded": min(result.get("embedded", 0), result.get("chunks_new", 0)),
             }
         )
-
-
-class JobReply(Reply):
-    """A job: what was asked for, how it stands, and its result."""
-
-    id: str = Field(description="of the job", examples=["0f6c2d1a9b3e4f508172635445362718"])
-    kind: str = Field(description="what it does", examples=["ingest"])
-    status: Literal["RUNNING", "SUCCEEDED", "FAILED"] = Field(description="how the job stands", examples=["SUCCEEDED"])
-    created_at: str = Field(description="time of the beginning, UTC", examples=["2026-11-22T06:08:27.123+00:00"])
-    updated_at: str = Field(description="time of the last change, UTC", examples=["2026-11-22T06:08:29.533+00:00"])
-    namespace: str = Field(description="what it is filed under", examples=["default"])
-    result: dict[str, Any] = Field(description="as the ingest would have answered", examples=[{"chunks_new": 12}])
-    reason: str = Field(description="why it failed", examples=[""])
-
-    @classmethod
-    def of(cls, job: JobRecord) -> "JobReply":
-        """Return the reply for a job."""
-        namespace = job.request.get("namespace", "default")
-        result = {name: value for name, value in job.result.items() if name != "job_id"}
-        return cls(
-            id=job.id,
-            kind=job.kind,
-            status=job.status,
-            created_at=job.created_at,
-            updated_at=job.updated_at,
-            namespace=namespace,
-            result=result,
-            reason=job.reason,
-        )
-
-
-class JobList(Reply):
-    """Jobs, newest first."""
-
-    jobs: list[JobReply] = Field(description="newest first")
-
-
-class EventReply(Reply):
-    """A step of a job; ``seq`` counts from 1."""
-
-    seq: int = Field(description="counts from 1", examples=[1])
-    stage: str = Field(description="what was done", examples=["scan_input"])
-    at: str = Field(description="time, UTC", examples=["2026-11-22T06:08:27.123+00:00"])
-    data: dict[str, Any] = Field(description="figures of the stage", examples=[{"files": 1}])
-
-    @classmethod
-    def of(cls, event: JobEvent) -> "EventReply":
-        """Return the reply for an event."""
-        return cls(seq=event.seq, stage=event.stage, at=event.at, data=dict(event.data))
-
-
-class EventList(Reply):
-    """Events of a job, in order."""
-
-    events: list[EventReply] = Field(description="in order")
-
-
-class UploadReply(Reply):
-    """What came of an uploaded file (H-26). ``namespace`` is what to ask in."""
-
-    status: Literal["success", "accepted"] = Field(description="accepted: still at work", examples=["success"])
-    namespace: str = Field(description="what to ask in", examples=["document_upload_3f9a1c2e"])
-    db_name: str = Field(description="label of the database", examples=["fractal_db"])
-    total_cells: int = Field(description="chunks of the document", examples=[42])
-    vector_source: Literal["generated"] = Field(description="always generated", default="generated", examples=["generated"])
-    job_id: str = Field(description="ask /jobs for it", examples=["0f6c2d1a9b3e4f508172635445362718"])
-    status_url: str = Field(description="where to ask for the job", examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
