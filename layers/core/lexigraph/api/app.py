@@ -8,9 +8,8 @@ from fastapi import Depends, FastAPI
 
 from lexigraph import __version__
 from lexigraph.api.access.auth import Principals
-from lexigraph.api.declared import only_declared
 from lexigraph.api.errors import handle_errors
-from lexigraph.api.limits import Requests
+from lexigraph.api.limits import Requests, only_declared
 from lexigraph.api.openapi.document import describe, errors
 from lexigraph.api.routes.mcp import add_mcp
 from lexigraph.api.service import Service

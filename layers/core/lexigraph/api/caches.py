@@ -17,7 +17,7 @@ Key = tuple[str, ...]
 
 
 class Memory(Protocol[T]):
-    """What is remembered by key, as :class:`Remembered` says: by this process, or by several together."""
+    """What is remembered by key, the tenant first: by this process, or by several together."""
 
     def get(self, key: Key) -> T | None:
         """Return the value, None when it is not known any more."""
@@ -33,7 +33,7 @@ class Memory(Protocol[T]):
 
 
 class Remembered(Generic[T]):
-    """The ``most`` values used last, each for at most ``seconds``. A key begins with the tenant. Safe between threads."""
+    """The ``most`` values used last, each for at most ``seconds``. Safe between threads."""
 
     def __init__(self, most: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._most, self._seconds, self._clock = most, seconds, clock
@@ -41,7 +41,6 @@ class Remembered(Generic[T]):
         self._lock = Lock()
 
     def get(self, key: Key) -> T | None:
-        """Return the value, None when it is not known any more."""
         with self._lock:
             found = self._kept.get(key)
             if found is None or found[0] < self._clock():
@@ -51,7 +50,6 @@ class Remembered(Generic[T]):
             return found[2]
 
     def put(self, key: Key, value: T, shown: str) -> None:
-        """Remember a value; ``shown`` is what its key is called to the tenant."""
         with self._lock:
             self._kept[key] = (self._clock() + self._seconds, shown, value)
             self._kept.move_to_end(key)
@@ -59,12 +57,10 @@ class Remembered(Generic[T]):
                 self._kept.popitem(last=False)
 
     def names(self, tenant: str) -> list[str]:
-        """Return what is remembered for a tenant, the oldest first."""
         with self._lock:
             return [shown for key, (until, shown, _) in self._kept.items() if key[0] == tenant and until >= self._clock()]
 
     def clear(self, tenant: str) -> None:
-        """Forget all that belongs to a tenant."""
         with self._lock:
             self._kept = OrderedDict((key, kept) for key, kept in self._kept.items() if key[0] != tenant)
 

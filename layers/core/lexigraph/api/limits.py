@@ -1,17 +1,20 @@
-"""What a request may be: how long its body, how deep its JSON, and which text."""
+"""What a request may be: how long its body, how deep its JSON, which text, and which names; the rest is a 422 or 413."""
 
 import asyncio
 import re
 import secrets
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from fastapi import Request
+from fastapi import Request, params
+from fastapi.dependencies.models import Dependant
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lexigraph.api.errors import MAX_DEPTH, ApiError, answer_error, ending
+from lexigraph.model.errors import InvalidInput
 from lexigraph.retrieval.traversal.args import check_names
 
 MAX_BODY_BYTES = 1_000_000
@@ -36,11 +39,11 @@ class Body(BaseModel):
         if not isinstance(given, dict):
             return given
         # the framework neither tells the nearest name nor lists those that are known
-        names = [name[:_NAME_CHARS] for name in given if name not in cls.model_fields][:_NAMES]
+        names = [name for name in given if name not in cls.model_fields][:_NAMES]
         if any(field.is_required() and name not in given for name, field in cls.model_fields.items()):
             # perhaps it is misspelt; else that it is missing says more
-            names = [name for name in names if get_close_matches(name, cls.model_fields, n=1)]
-        check_names(dict.fromkeys(names), tuple(cls.model_fields))
+            names = [name for name in names if get_close_matches(name[:_NAME_CHARS], cls.model_fields, n=1)]
+        only_known(names, tuple(cls.model_fields))
         return {name: _as_whole(value) for name, value in given.items()}
 
 
@@ -68,6 +71,11 @@ def checked(given: Any) -> Any:
         elif isinstance(value, str):
             whole(value)
     return given
+
+
+def only_known(given: Iterable[str], known: Sequence[str]) -> None:
+    """Raise ``InvalidInput`` for the first name that is not known, with the nearest that is."""
+    check_names({name[:_NAME_CHARS]: None for name in given}, known)
 
 
 def _as_whole(value: Any) -> Any:
@@ -101,6 +109,34 @@ WHOLE = BeforeValidator(_written(r"-?[0-9]{1,18}(\.0{1,9})?", "a whole number"))
 NUMBER = BeforeValidator(_written(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9]{1,2})?", "a number"))
 
 
+async def only_declared(request: Request) -> None:
+    """Raise ``InvalidInput`` for a name of the query, or a field of a form, that the route would pass over."""
+    query, form = set(), set()
+    for each in _with_all(request.scope["route"].dependant):
+        query |= {field.alias for field in each.query_params}
+        form |= {field.alias for field in each.body_params if isinstance(field.field_info, params.Form)}
+    _check_place(request.query_params, query, form, "a field of the form, not of the query")
+    for name, times in Counter(name for name, _ in request.query_params.multi_items()).items():
+        if times > 1:  # the framework would take the last
+            raise InvalidInput(f"{name}: is given {times} times; give it once")
+    if form and request.headers.get("content-type", "").startswith("multipart/form-data"):  # another is refused as such
+        _check_place(await request.form(), form, query, "of the query, not a field of the form")  # read before, and kept
+
+
+def _check_place(given: Iterable[str], known: set[str], elsewhere: set[str], where: str) -> None:
+    for name in given:
+        if name in elsewhere - known:
+            raise InvalidInput(f"{name}: is {where}: send it there")
+        only_known([name], sorted(known))
+
+
+def _with_all(dependant: Dependant) -> Iterator[Dependant]:
+    """Yield what a route depends on, itself first."""
+    yield dependant
+    for each in dependant.dependencies:
+        yield from _with_all(each)
+
+
 class Requests:
     """The outermost middleware: gives each request an id, and refuses bodies over the limit while they arrive."""
 
@@ -109,7 +145,6 @@ class Requests:
         self._under_way: set[asyncio.Task[Any]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
         if scope["type"] == "lifespan":
             await self._app(scope, self._until_all_have_ended(receive), send)
         elif scope["type"] == "http" and (task := asyncio.current_task()):

@@ -23,15 +23,12 @@ from lexigraph import __version__
 from lexigraph.api.access.keys import Principal
 from lexigraph.api.answers import Answers
 from lexigraph.api.errors import ApiError, as_api_error, first_problem, unread_body
-from lexigraph.api.limits import checked
+from lexigraph.api.limits import checked, only_known
 from lexigraph.api.schemas.query import QueryRequest
 from lexigraph.api.service import Service
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import parse_filter
-from lexigraph.model.question import Question
-from lexigraph.retrieval.catalogue import RETRIEVERS
-from lexigraph.retrieval.recall.args import recall_query
-from lexigraph.retrieval.traversal.args import check_names
+from lexigraph.retrieval.recall.args import RecallArgs
 
 _ABOUT = """Documents as a lexical graph: `query` answers with citations, the search tools return ranked statements with
 their reasons, `hm_recall` finds entities, statements and topics near to what the session was about."""
@@ -46,7 +43,6 @@ _TOOLS = {
 Question_ = Annotated[str, Field(min_length=1, max_length=4_000, description="in natural language")]
 Most = Annotated[int, Field(ge=1, le=100, description="results at most")]
 Filters = Annotated[dict[str, Any] | None, Field(description="on metadata: {key, operator, value}")]
-_NAME_CHARS = 80  # of what was sent, in a message
 WhoAsks = Callable[[Context[Any, Any]], Principal]
 
 
@@ -70,7 +66,7 @@ class _Tool(Tool):
     def _read(self, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
             given = checked(self.fn_metadata.pre_parse_json(arguments))
-            check_names({name[:_NAME_CHARS]: None for name in given}, tuple(self.fn_metadata.arg_model.model_fields))
+            only_known(given, tuple(self.fn_metadata.arg_model.model_fields))
             return self.fn_metadata.arg_model.model_validate(given).model_dump_one_level()
         except ValidationError as error:
             problem = _problem(error)
@@ -93,9 +89,6 @@ def _problem(error: ValidationError) -> str:
 
 
 def _search(service: Service, who: WhoAsks, name: str) -> Callable[..., Any]:
-    if name not in RETRIEVERS:
-        raise KeyError(name)
-
     async def search(
         ctx: Context[Any, Any], question: Question_, max_search_results: Most = 10, filters: Filters = None
     ) -> dict[str, Any]:
@@ -133,16 +126,8 @@ def _recall(service: Service, who: WhoAsks) -> Callable[..., Any]:
         filters: Filters = None,
     ) -> dict[str, Any]:
         def work() -> dict[str, Any]:
-            asks = _reader(who(ctx))
-            text = recall_query(query, force_regex=force_regex)
-            found = service.recall(asks.tenant).retrieve(
-                asks.tenant,
-                Question(text, parse_filter(filters)),
-                session_id=session_id,
-                max_results=max_results,
-                force_regex=force_regex,
-            )
-            return found.to_dict()
+            args = RecallArgs(session_id, max_results, force_regex)
+            return service.recall(_reader(who(ctx)).tenant, query, parse_filter(filters), args).to_dict()
 
         return await _told(service, work)
 

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from functools import partial
 from hashlib import blake2b
 from threading import Lock
@@ -21,9 +22,13 @@ from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.protocols import Embedder, FloatArray, LanguageModel
 from lexigraph.model.errors import StoreUnavailable
+from lexigraph.model.filters import Filter
+from lexigraph.model.question import Question
 from lexigraph.model.relations import RelationCounts
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.catalogue import Retriever, make_retriever
+from lexigraph.retrieval.recall.args import RecallArgs
+from lexigraph.retrieval.recall.results import RecallResults
 from lexigraph.retrieval.recall.retriever import RecallRetriever
 from lexigraph.settings import Settings
 from lexigraph.storage.factory import open_stores
@@ -139,12 +144,11 @@ class Service:
                 self._engines.put(key, engine, name)
         return engine
 
-    def recall(self, tenant: Tenant) -> RecallRetriever:
-        """Return the retriever of memories."""
-        stores = self.stores
-        return RecallRetriever(
-            stores.graph, stores.vectors, stores.registry, embedder=self.embedder(tenant), settings=self.settings
-        )
+    def recall(self, tenant: Tenant, query: str, filters: Filter | None, args: RecallArgs) -> RecallResults:
+        """Recall memories. Raise ``InvalidInput`` for a query that is empty, or is to be a pattern and is none."""
+        stores, embedder = self.stores, self.embedder(tenant)
+        retriever = RecallRetriever(stores.graph, stores.vectors, stores.registry, embedder=embedder, settings=self.settings)
+        return retriever.retrieve(tenant, Question(query, filters), **asdict(args))
 
     def answer_key(self, tenant: Tenant, kind: str, asked: Mapping[str, Any]) -> tuple[str, ...]:
         """Return under what an answer is remembered: tenant, all that was asked, the models, and :meth:`freshness`."""

@@ -55,14 +55,8 @@ class Shared:
 
     def embeddings(self, most: int, seconds: float) -> "SharedMemory[FloatArray]":
         """Return the memory of the vectors of questions."""
-        return SharedMemory(
-            self,
-            "embedding",
-            most,
-            seconds,
-            lambda vector: np.asarray(vector, "<f4").tobytes(),
-            lambda kept: np.frombuffer(kept, "<f4"),
-        )
+        as_bytes, as_vector = (lambda v: np.asarray(v, "<f4").tobytes()), (lambda kept: np.frombuffer(kept, "<f4"))
+        return SharedMemory(self, "embedding", most, seconds, as_bytes, as_vector)
 
     def wait(self, key: str, rate: int) -> float:
         """Take a token as :class:`~lexigraph.api.access.rates.RateLimit` does, from a bucket that all processes take
@@ -84,7 +78,7 @@ class Shared:
 
 
 class SharedMemory(Generic[T]):
-    """As :class:`~lexigraph.api.caches.Remembered`, for all processes: the ``most`` values put last, for ``seconds``."""
+    """A :class:`~lexigraph.api.caches.Memory` of all processes: the ``most`` values put last, for ``seconds``."""
 
     def __init__(
         self,
@@ -99,7 +93,6 @@ class SharedMemory(Generic[T]):
         self._kind, self._most, self._seconds, self._write, self._read = kind, most, seconds, write, read
 
     def get(self, key: Key) -> T | None:
-        """Return the value, None when it is not known any more."""
         with suppress(StoreUnavailable), self._database.read() as c:  # what cannot be remembered is found anew
             asked = (self._kind, key[0], json.dumps(key[1:]), self._clock())
             found = c.execute(_GET, asked).fetchone()
@@ -107,7 +100,6 @@ class SharedMemory(Generic[T]):
         return None
 
     def put(self, key: Key, value: T, shown: str) -> None:
-        """Remember a value; ``shown`` is what its key is called to the tenant."""
         now = self._clock()
         row = (self._kind, key[0], json.dumps(key[1:]), now + self._seconds, shown, self._write(value))
         with suppress(StoreUnavailable), self._database.write() as c:
@@ -115,11 +107,9 @@ class SharedMemory(Generic[T]):
             c.execute(_TRIM, {"kind": self._kind, "now": now, "most": self._most})
 
     def names(self, tenant: str) -> list[str]:
-        """Return what is remembered for a tenant, the oldest first."""
         with self._database.read() as c:
             return [shown for (shown,) in c.execute(_NAMES, (self._kind, tenant, self._clock()))]
 
     def clear(self, tenant: str) -> None:
-        """Forget all that belongs to a tenant."""
         with self._database.write() as c:
             c.execute("DELETE FROM remembered WHERE kind = ? AND tenant = ?", (self._kind, tenant))

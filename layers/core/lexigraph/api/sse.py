@@ -105,7 +105,6 @@ class Stream(EventSourceResponse):
         self._tell, self._on_error = tell, on_error
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
         try:
             await super().__call__(scope, receive, send)
         except asyncio.CancelledError:  # by the server only; clients that leave are noticed further in

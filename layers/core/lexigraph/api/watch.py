@@ -38,17 +38,14 @@ class WatchedModel:
         self.answers = True
 
     def complete(self, prompt: Prompt) -> str:
-        """Return the whole reply."""
         with self._watched():
             return self._model.complete(prompt)
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
-        """Yield the reply in pieces."""
         with self._watched():
             yield from self._model.stream(prompt)
 
     def structured(self, prompt: Prompt, schema: Mapping[str, Any], name: str = "reply") -> Any:
-        """Return a reply as JSON data."""
         with self._watched():
             return self._model.structured(prompt, schema, name)
 

@@ -52,7 +52,6 @@ class Principals:
         self._limit, self._source = RateLimit(), source
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -54,7 +54,6 @@ class ThreadWorker:
         self._index = index
 
     def run(self, tenant: Tenant, job: JobRecord, *, resumed: bool) -> None:
-        """Do a job."""
         run_job(self._index(), tenant, job, resumed=resumed)
 
     def close(self) -> None:
@@ -75,7 +74,6 @@ class ProcessWorker:
         self._lock = Lock()
 
     def run(self, tenant: Tenant, job: JobRecord, *, resumed: bool) -> None:
-        """Do a job."""
         process = self._taken()
         if process is None or process.stdin is None or process.stdout is None:
             return
@@ -92,7 +90,6 @@ class ProcessWorker:
         _end(process)
 
     def close(self) -> None:
-        """Stop the processes."""
         with self._lock:
             self._closed, self._idle = True, None
             left, self._all = self._all, set()

@@ -17,7 +17,6 @@ class LazyMcp:
         self._app: Any = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
         if self._app is None:
             from lexigraph.api.mcp import McpApp
 

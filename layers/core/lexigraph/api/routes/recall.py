@@ -10,8 +10,7 @@ from lexigraph.api.errors import NOT_BLANK
 from lexigraph.api.limits import Reply
 from lexigraph.api.schemas.search import Filtered, NoticeReply
 from lexigraph.api.service import TheService
-from lexigraph.model.question import Question
-from lexigraph.retrieval.recall.args import recall_query
+from lexigraph.retrieval.recall.args import RecallArgs
 
 router = APIRouter(prefix="/api/v1/memory", tags=["recall"])
 
@@ -115,16 +114,5 @@ class RecallReply(Reply):
 )
 async def recall(who: Reader, service: TheService, body: RecallRequest) -> dict[str, Any]:
     """Return entities, statements and topics for words or a pattern, those near to what the session saw first."""
-
-    def work() -> dict[str, Any]:
-        text = recall_query(body.query, force_regex=body.force_regex)
-        found = service.recall(who.tenant).retrieve(
-            who.tenant,
-            Question(text, body.where()),
-            session_id=body.session_id,
-            max_results=body.max_results,
-            force_regex=body.force_regex,
-        )
-        return found.to_dict()
-
-    return await service.run(work)
+    args = RecallArgs(body.session_id, body.max_results, body.force_regex)
+    return await service.run(lambda: service.recall(who.tenant, body.query, body.where(), args).to_dict())
