@@ -24,7 +24,7 @@ from lexigraph.cli.exits import MEANINGS, ExitCode, exit_code_of
 from lexigraph.cli.group import hoisted
 from lexigraph.cli.invocation import Invocation
 from lexigraph.cli.options import assigned, value_of
-from lexigraph.cli.output import one_line, printable, short_path, size
+from lexigraph.cli.output import one_line, printable, short_path
 from lexigraph.cli.progress import Progression, telling
 from lexigraph.ingestion.events import Event
 from lexigraph.model import errors
@@ -248,17 +248,6 @@ def test_paths_below_the_current_folder_are_relative(tmp_path: Path, monkeypatch
     assert short_path((tmp_path / "a.jsonl").as_uri() + "#x%20y") == "a.jsonl#x y"
     assert short_path("file:///elsewhere/a.md") == "/elsewhere/a.md"
     assert short_path("s3://bucket/a.md") == "s3://bucket/a.md"
-
-
-def test_sizes_are_for_readers() -> None:
-    assert [size(n) for n in (0, 999, 1_500, 2_000_000, 3.2e9, 5e12)] == [
-        "0 bytes",
-        "999 bytes",
-        "1.5 kB",
-        "2.0 MB",
-        "3.2 GB",
-        "5.0 TB",
-    ]
 
 
 def test_connection_strings_are_shown_without_secrets() -> None:

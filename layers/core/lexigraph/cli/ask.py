@@ -10,9 +10,8 @@ import typer
 
 from lexigraph.answering.query_engine import AnswerArgs
 from lexigraph.cli.answers import print_answer, print_results, print_sources, print_timings, print_warnings
-from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.invocation import current
-from lexigraph.cli.options import ArgOption, assigned, with_options
+from lexigraph.cli.options import ArgOption, JsonOption, assigned, with_options
 from lexigraph.cli.output import print_json, printable
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import Filter, MetadataFilters, parse_expression
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from lexigraph.settings import Settings
     from lexigraph.storage.protocols import Stores
 
-_MOST_READ = 1_000_000  # bytes of a question on stdin; how many characters are allowed is a setting
+_MOST_READ = 1_000_000  # bytes on stdin; fewer characters are allowed
 
 QuestionArgument = Annotated[str, typer.Argument(help="The question; - reads it from stdin.", show_default=False)]
 RetrieverOption = Annotated[
@@ -48,7 +47,6 @@ FilterOption = Annotated[
 ]
 LimitOption = Annotated[int | None, typer.Option(metavar="N", help="Short for --max-search-results.")]
 LlmOption = Annotated[str | None, typer.Option(metavar="MODEL", help="Language model, or none. (LEXIGRAPH_LLM)")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @with_options(TraversalArgs, SemanticArgs, AnswerArgs, leave_out=("prompts", "max_question_chars", "max_answer_tokens"))
@@ -63,7 +61,7 @@ def query(
     stream: Annotated[bool, typer.Option("--stream", help="Print the answer as the model writes it.")] = False,
     json_: JsonOption = False,
     **given: Any,
-) -> int:
+) -> None:
     """Answer a question from the documents, and say where each part of the answer stands.
 
     Without a language model the answer is made of the best statements, quoted.
@@ -84,13 +82,12 @@ def query(
         whole = response.complete()
     if json_:
         print_json(whole.to_dict())
-        return ExitCode.OK
+        return
     if not stream:
         print_answer(invocation.out, whole.response)
     print_sources(invocation.out, whole)
     print_timings(invocation.out, whole.timings)
     print_warnings(invocation.err, whole.warnings)
-    return ExitCode.OK
 
 
 @with_options(TraversalArgs, SemanticArgs)
@@ -105,7 +102,7 @@ def retrieve(
     explain: Annotated[bool, typer.Option("--explain", help="Show path, score parts, facts and places too.")] = False,
     json_: JsonOption = False,
     **given: Any,
-) -> int:
+) -> None:
     """Find the statements for a question, by document and topic, without an answer."""
     invocation = current(context)
     settings = invocation.settings(llm=llm)
@@ -114,19 +111,21 @@ def retrieve(
         found = make_engine(stores, settings, retriever, given).retrieve(text, filters=condition)
     if json_:
         print_json(found.to_dict())
-        return ExitCode.OK
+        return
     print_results(invocation.out, found, explain=explain)
     print_warnings(invocation.err, found.warnings)
-    return ExitCode.OK
 
 
 def asked(question: str, settings: "Settings") -> str:
     """Return the question, that on stdin for ``-``. Raise ``InvalidInput`` before anything is opened for it."""
-    if question == "-":
-        text = sys.stdin.buffer.read(_MOST_READ).decode("utf-8", "replace")
-    else:
-        text = os.fsencode(question).decode("utf-8", "replace")
-    return Question.of(text, max_chars=settings.max_question_chars).text
+    return Question.of(given_text(question), max_chars=settings.max_question_chars).text
+
+
+def given_text(argument: str) -> str:
+    """Return an argument as text that can be encoded; ``-`` stands for what comes on stdin."""
+    if argument == "-":
+        return sys.stdin.buffer.read(_MOST_READ).decode("utf-8", "replace").rstrip("\r\n")
+    return os.fsencode(argument).decode("utf-8", "replace")
 
 
 def all_of(expressions: Sequence[str]) -> Filter | None:

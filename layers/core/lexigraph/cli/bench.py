@@ -1,18 +1,21 @@
 """``lexigraph bench``: how good retrieval is, and how fast this machine is at it."""
 
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
-from lexigraph.cli.bench_quality import quality
-from lexigraph.cli.bench_speed import speed
-from lexigraph.cli.exits import ExitCode
+from lexigraph.cli.bench_quality import kept_or_temporary, quality
 from lexigraph.cli.invocation import current
+from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import print_json
+from lexigraph.cli.progress import overwriting
 from lexigraph.model.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from lexigraph.evaluation.speed import RetrieverFigures, SpeedFigures
 
 app = typer.Typer(help="Measure quality and speed.")
 
@@ -22,7 +25,33 @@ def bench() -> None:
     """Measure quality and speed."""
 
 
-app.command()(speed)
+@app.command()
+def speed(
+    context: typer.Context,
+    statements: Annotated[int, typer.Option(min=100, max=10_000_000, help="About how many the index holds.")] = 100_000,
+    retriever: Annotated[
+        list[str] | None, typer.Option(help="What is asked; repeat for several. multidoc gives a row a setting.")
+    ] = None,
+    questions: Annotated[int, typer.Option(min=1, max=10_000, help="Of each of four kinds.")] = 50,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where indexes are built, kept and found again; default is a temporary one.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the made-up corpus.")] = 1,
+    json_: JsonOption = False,
+) -> None:
+    """Measure how long a question takes on a made-up index, warm, its embedding given."""
+    from lexigraph.evaluation.speed import MEASURED, measure_speed
+
+    invocation = current(context)
+    progress = overwriting(invocation.err)
+    with kept_or_temporary(folder) as home:
+        figures = measure_speed(home, statements, retriever or MEASURED, questions, seed=seed, progress=progress)
+    if json_:
+        print_json(asdict(figures))
+    else:
+        _show(invocation.out, figures)
+
+
 app.command()(quality)
 
 
@@ -34,24 +63,44 @@ def build(
     folder: Annotated[
         Path | None, typer.Option(help="Where the database is built, and left; default is a temporary one.")
     ] = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> int:
+    json_: JsonOption = False,
+) -> None:
     """Measure the build stage: extractions and embeddings are given, everything is written."""
     from lexigraph.evaluation.build import measure
 
     if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidInput(f"--folder {folder} is {'not empty' if folder.is_dir() else 'a file'}: name a new folder")
     invocation = current(context)
-
-    def progress(done: int) -> None:
-        if invocation.err.is_terminal:
-            invocation.err.print(f"{done:,} statements", end="\r")
-
-    with tempfile.TemporaryDirectory(prefix="lexigraph-bench-") as temporary:
-        figures = asdict(measure(folder or Path(temporary), statements, seed=seed, progress=progress))
+    show = overwriting(invocation.err)
+    with kept_or_temporary(folder) as home:
+        figures = asdict(measure(home, statements, seed=seed, progress=lambda done: show(f"{done:,} statements")))
     if json_:
         print_json(figures)
     else:
         for name, value in figures.items():
             invocation.out.print(f"{name:<24}{value:>14,}")
-    return ExitCode.OK
+
+
+def _show(out: Console, figures: "SpeedFigures") -> None:
+    files = ", ".join(f"{name} {megabytes:,.1f} MB" for name, megabytes in figures.disk_mb.items())
+    out.print(f"{figures.statements:,} statements, {figures.entities:,} entities; {figures.questions:,} questions; {files}")
+    for found in figures.retrievers:
+        out.print(f"\n{found.retriever}")
+        for name, value in _lines(found):
+            out.print(f"  {name:<40}{value:>10,.1f}")
+    if figures.multidoc_overhead_ms is not None:
+        out.print(f"\nfive documents take {figures.multidoc_overhead_ms:,.1f} ms more than one")
+
+
+def _lines(found: "RetrieverFigures") -> list[tuple[str, float]]:
+    return [
+        ("p50 ms", found.p50_ms),
+        ("p95 ms", found.p95_ms),
+        *((f"{part}, ms", value) for part, value in found.wall_ms.items()),
+        *((f"{part}, processor ms", value) for part, value in found.processor_ms.items()),
+        *((f"question: {kind}, ms", value) for kind, value in found.kinds_ms.items()),
+        *((f"step: {step}, ms", value) for step, value in found.steps_ms.items()),
+        *((f"{store} calls at most", count) for store, count in found.calls.items()),
+        *((f"index read: {part}, MB", size) for part, size in found.index_mb.items()),
+        ("peak memory, MB", found.peak_mb),
+    ]

@@ -11,9 +11,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.invocation import current
-from lexigraph.cli.options import ArgOption, assigned
+from lexigraph.cli.options import ArgOption, JsonOption, assigned
 from lexigraph.cli.output import print_json
 from lexigraph.cli.progress import telling
 from lexigraph.model.errors import InvalidInput
@@ -42,8 +41,8 @@ def quality(
     no_titles: Annotated[bool, typer.Option("--no-titles", help="Leave titles out of text, embedding and links.")] = False,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Ask the first N questions only.")] = None,
     arg: ArgOption = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> int:
+    json_: JsonOption = False,
+) -> None:
     """Measure how much of the known evidence retrieval finds first, and the time it takes.
 
     The corpus is ingested first, unless --index names a folder that holds it already.
@@ -64,7 +63,7 @@ def quality(
     gold = read_questions(questions, {p.id for p in passages}, limit)
     tenant = Tenant(settings.tenant)
     asked: dict[str, list[Asked]] = {}
-    with _folder(index) as folder, corpus_index(folder, passages, settings, titles=not no_titles) as indexed:
+    with kept_or_temporary(index) as folder, corpus_index(folder, passages, settings, titles=not no_titles) as indexed:
         stores = indexed.stores
         models: dict[str, Any] = {"embedder": indexed.embedder, "llm": make_llm(settings), "settings": settings}
         retrievers = {name: make_retriever(name, stores.graph, stores.vectors, **models, **args) for name in names}
@@ -81,7 +80,6 @@ def quality(
         print_json({**size, "titles": not no_titles, "retrievers": {n: q.to_dict() for n, q in measured.items()}})
     else:
         show(invocation.out, ", ".join(f"{n:,} {what}" for what, n in size.items()) + (", no titles" * no_titles), measured)
-    return ExitCode.OK
 
 
 def chosen(names: Sequence[str]) -> list[str]:
@@ -156,7 +154,8 @@ def _table(corner: str, heads: Sequence[str], rows: Mapping[str, Sequence[str]])
 
 
 @contextmanager
-def _folder(given: Path | None) -> Iterator[Path]:
+def kept_or_temporary(given: Path | None) -> Iterator[Path]:
+    """Give the folder, else one that goes with the block."""
     if given is not None:
         yield given
     else:

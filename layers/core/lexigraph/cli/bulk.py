@@ -1,7 +1,6 @@
 """``lexigraph bulk``: extraction of many documents by batch inference of Bedrock, before they are ingested."""
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +9,7 @@ import typer
 
 from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.invocation import current
+from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import one_line, print_json
 from lexigraph.settings import Settings
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Extract many documents at half the price, by batch inference of Bedrock; then ingest them.")
 FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="What `bulk prepare` wrote.", show_default=False)]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command()
@@ -63,7 +62,7 @@ def submit(
     to: Annotated[str, typer.Option(metavar="S3", help="s3://BUCKET/PREFIX[?region=REGION].", show_default=False)],
     role: Annotated[str, typer.Option(metavar="ARN", help="Role with which Bedrock reads and writes there.")],
     json_: JsonOption = False,
-) -> int:
+) -> None:
     """Put the batches into S3 and start their jobs. Run again, it starts those that failed or were not started."""
     from lexigraph.inference.factory import make_batches
     from lexigraph.ingestion import bulk
@@ -76,7 +75,6 @@ def submit(
     else:
         rest = f"; when they are over: lexigraph bulk collect {folder}" if started else ""
         invocation.out.print("\n".join([*started, f"{len(started):,} jobs started{rest}"]), soft_wrap=True)
-    return ExitCode.OK
 
 
 @app.command()
@@ -110,9 +108,7 @@ def collect(context: typer.Context, folder: FolderArgument, json_: JsonOption = 
     return ExitCode.PARTLY if report.failed else ExitCode.OK
 
 
-@contextmanager
-def _cache(settings: Settings) -> "Iterator[ContentCache]":
+def _cache(settings: Settings) -> "closing[ContentCache]":
     from lexigraph.storage.factory import CacheFactory
 
-    with closing(CacheFactory.for_cache(settings.connections["cache"])) as cache:
-        yield cache
+    return closing(CacheFactory.for_cache(settings.connections["cache"]))

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from lexigraph.cli.output import duration, size
+from rich.filesize import decimal
+
+from lexigraph.cli.output import duration
 from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailable, NotFound, StoreUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
@@ -186,7 +188,7 @@ def check_disk(settings: Settings) -> Iterator[Check]:
             remedy = "give write permission to it, or name another folder with --data"
             yield Check("disk", str(existing), "problem", f"cannot be written: {error.strerror}", remedy)
             continue
-        detail = f"can be written, {size(free)} free"
+        detail = f"can be written, {decimal(free)} free"
         if free < _NO_SPACE:
             yield Check("disk", str(existing), "problem", detail, "free some space: writing is about to fail")
         elif free < _LITTLE_SPACE:

@@ -26,7 +26,6 @@ QUESTIONS = ("pellucid-late", "database-or-analytics", "tidewater-predecessor", 
 class Example:
     """A question of ``questions.jsonl`` and the files one has to read to answer it."""
 
-    id: str
     question: str
     files: tuple[str, ...]
 
@@ -71,7 +70,7 @@ def examples_folder() -> Path:
 def read_examples(path: Path) -> dict[str, Example]:
     """Return the questions of a file by id. Raise ``NotFound`` when one that the demo asks is missing."""
     lines = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
-    found = {q["id"]: Example(q["id"], q["question"], tuple(q["files"])) for q in lines}
+    found = {q["id"]: Example(q["question"], tuple(q["files"])) for q in lines}
     if missing := [name for name in QUESTIONS if name not in found]:
         raise NotFound(f"{path} has no question {missing[0]!r}: take the file of this version of the repository")
     return found

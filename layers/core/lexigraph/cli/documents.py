@@ -10,6 +10,7 @@ from rich.table import Table
 
 from lexigraph.cli.exits import ExitCode, exit_code_of
 from lexigraph.cli.invocation import current
+from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import one_line, print_json, printable, short_path
 from lexigraph.model.errors import InvalidInput, LexigraphError
 
@@ -28,8 +29,8 @@ _NAME = "Id, path, URI, the end of a URI, or the `id` that the document came wit
 def list_documents(
     context: typer.Context,
     namespace: Annotated[str | None, typer.Option(help="Those of one namespace only.")] = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> int:
+    json_: JsonOption = False,
+) -> None:
     """List all documents, by URI."""
     invocation = current(context)
     settings = invocation.settings()
@@ -37,7 +38,7 @@ def list_documents(
         documents = index.documents(tenant=settings.tenant, namespace=namespace)
     if json_:
         print_json({"documents": [plain(d) for d in documents]})
-        return ExitCode.OK
+        return
     namespaces = {d.namespace for d in documents} - {"default"}
     table = Table(box=None, pad_edge=False)
     for name in ("document", "title", "state", *(["namespace"] if namespaces else [])):
@@ -53,7 +54,6 @@ def list_documents(
         invocation.out.print(table)
     else:
         invocation.err.print("no documents")
-    return ExitCode.OK
 
 
 @app.command()
@@ -61,8 +61,8 @@ def show(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help=_NAME, show_default=False)],
     text: Annotated[bool, typer.Option("--text", help="The parsed text, into which all offsets point.")] = False,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> int:
+    json_: JsonOption = False,
+) -> None:
     """Show one document."""
     invocation = current(context)
     settings = invocation.settings()
@@ -77,7 +77,6 @@ def show(
         for key, value in plain(document).items():
             shown = "".join(f"\n  {k}: {one_line(str(v))}" for k, v in value.items()) if isinstance(value, dict) else value
             invocation.out.print(f"{key}: {printable(str(shown))}", soft_wrap=True)
-    return ExitCode.OK
 
 
 @app.command()
@@ -87,7 +86,7 @@ def rm(
     every: Annotated[bool, typer.Option("--all", help="Remove every document of the tenant.")] = False,
     namespace: Annotated[str | None, typer.Option(help="With --all: those of one namespace only.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json_: JsonOption = False,
 ) -> int:
     """Remove documents with all that only they support; what other documents support too stays."""
     if bool(names) == every or (namespace is not None and not every):

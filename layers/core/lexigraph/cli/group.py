@@ -19,7 +19,7 @@ _RESUME = "interrupted: what was finished stays; run the same command again and 
 
 
 class Commands(TyperGroup):
-    """The commands; each returns its exit code, and whatever ends one early becomes one line on stderr."""
+    """The commands; each returns its exit code, nothing for OK, and whatever ends one early becomes one line on stderr."""
 
     def main(self, args: Sequence[str] | None = None, *positional: Any, **options: Any) -> Any:
         """Run a command and exit."""

@@ -1,13 +1,14 @@
 """``lexigraph keys``: who may use the HTTP API."""
 
+from contextlib import closing
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.invocation import current
+from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import one_line, print_json
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
@@ -18,7 +19,6 @@ _LABELS = (
     "a db_name is a label: the key may give no other one, and reads all of the tenant's documents on every route; "
     "to part data, use tenants"
 )
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command()
@@ -36,7 +36,7 @@ def create(
     ] = None,
     rate: Annotated[int, typer.Option(min=0, max=1_000_000, help="Requests a minute; 0 is as the settings say.")] = 0,
     json_: JsonOption = False,
-) -> int:
+) -> None:
     """Make a key for the tenant and print it: this once, for only its hash is kept."""
     from lexigraph.api.access.keys import new_key
 
@@ -44,29 +44,26 @@ def create(
     secret, key = new_key(
         settings.tenant, tuple(dict.fromkeys(scope or ["read"])), name=name, databases=tuple(database or ()), rate=rate
     )
-    registry = _registry(settings)
-    registry.add_key(key)
-    registry.close()
+    with _registry(settings) as registry:
+        registry.add_key(key)
     if database:
         current(context).err.print(_LABELS, soft_wrap=True, highlight=False)
     if json_:
         print_json({"key": secret, **_plain(key)})
     else:
         typer.echo(secret)
-    return ExitCode.OK
 
 
 @app.command(name="list")
-def list_keys(context: typer.Context, json_: JsonOption = False) -> int:
+def list_keys(context: typer.Context, json_: JsonOption = False) -> None:
     """List the tenant's keys, revoked ones too."""
     invocation = current(context)
     settings = invocation.settings()
-    registry = _registry(settings)
-    keys = registry.keys(Tenant(settings.tenant))
-    registry.close()
+    with _registry(settings) as registry:
+        keys = registry.keys(Tenant(settings.tenant))
     if json_:
         print_json({"keys": [_plain(key) for key in keys]})
-        return ExitCode.OK
+        return
     table = Table("key", "name", "scopes", "made", "revoked", box=None, pad_edge=False)
     for key in keys:
         table.add_row(key.id, one_line(key.name, 40), ", ".join(key.scopes), key.created_at[:19], key.revoked_at[:19])
@@ -74,25 +71,21 @@ def list_keys(context: typer.Context, json_: JsonOption = False) -> int:
         invocation.out.print(table)
     else:
         invocation.err.print("no keys; `lexigraph keys create` makes one")
-    return ExitCode.OK
 
 
 @app.command()
-def revoke(context: typer.Context, key: Annotated[str, typer.Argument(help="Its id, as `keys list` shows it.")]) -> int:
+def revoke(context: typer.Context, key: Annotated[str, typer.Argument(help="Its id, as `keys list` shows it.")]) -> None:
     """Revoke a key: it opens nothing from now on."""
     settings = current(context).settings()
-    registry = _registry(settings)
-    # a whole key is as good a name as its id
-    revoked = registry.revoke_key(Tenant(settings.tenant), "_".join(key.split("_")[:2]))
-    registry.close()
+    with _registry(settings) as registry:  # a whole key is as good a name as its id
+        revoked = registry.revoke_key(Tenant(settings.tenant), "_".join(key.split("_")[:2]))
     typer.echo(f"revoked {revoked.id}")
-    return ExitCode.OK
 
 
-def _registry(settings: Settings) -> Registry:
+def _registry(settings: Settings) -> closing[Registry]:
     from lexigraph.storage.factory import RegistryFactory
 
-    return RegistryFactory.for_registry(settings.connections["registry"])
+    return closing(RegistryFactory.for_registry(settings.connections["registry"]))
 
 
 def _plain(key: ApiKey) -> dict[str, Any]:

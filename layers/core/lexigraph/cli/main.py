@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lexigraph import __version__
-from lexigraph.cli import ask, bench, bulk, demo, doctor, documents, ingest, keys, mcp, recall, reembed, serve, stats
+from lexigraph.cli import ask, bench, bulk, demo, doctor, documents, ingest, keys, recall, reembed, serve, stats
 from lexigraph.cli.exits import MEANINGS
 from lexigraph.cli.group import Commands
 from lexigraph.cli.invocation import Invocation, assignments, start_logging
@@ -48,7 +48,7 @@ app.add_typer(bulk.app, name="bulk")
 app.command()(reembed.reembed)
 app.command()(demo.demo)
 app.command()(serve.serve)
-app.command()(mcp.mcp)
+app.command()(serve.mcp)
 app.add_typer(keys.app, name="keys")
 app.add_typer(bench.app, name="bench")
 

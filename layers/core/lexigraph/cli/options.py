@@ -1,4 +1,4 @@
-"""Command-line options made from the fields of parameter dataclasses, so that none is forgotten."""
+"""Options of several commands, and those made from the fields of parameter dataclasses, so that none is forgotten."""
 
 import functools
 import inspect
@@ -14,6 +14,7 @@ import typer
 from lexigraph.model.errors import InvalidInput
 
 _ROW = re.compile(r"^\s*\|\s*``(\w+)``\s*\|\s*(.+?)\s*\|[^|]*\|\s*$", re.MULTILINE)
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ArgOption = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=VALUE", help="A parameter of the retriever, as the HTTP API names it; may be repeated."),
@@ -21,7 +22,7 @@ ArgOption = Annotated[
 _NAMES = {int: "INTEGER", float: "NUMBER", str: "TEXT"}
 
 
-def with_options(*kinds: type, leave_out: Collection[str] = ()) -> Callable[[Callable[..., int]], Any]:
+def with_options(*kinds: type, leave_out: Collection[str] = ()) -> Callable[[Callable[..., None]], Any]:
     """Return a decorator that adds an option for each field of some dataclasses.
 
     The function gets the options that were given as keyword arguments of the fields' types. ``none`` stands for None
@@ -36,16 +37,14 @@ def with_options(*kinds: type, leave_out: Collection[str] = ()) -> Callable[[Cal
                 types[field.name] = hints[field.name]
                 parameters.append(_parameter(field, hints[field.name], told.get(field.name, "")))
 
-    def decorate(function: Callable[..., int]) -> Any:
+    def decorate(function: Callable[..., None]) -> Any:
         own = inspect.signature(function, eval_str=True)
         kept = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
 
         @functools.wraps(function)
-        def command(**values: Any) -> int:
+        def command(**values: Any) -> None:
             raw = {name: values.pop(name) for name in types}
-            return function(
-                **values, **{name: value_of(name, raw[name], types[name]) for name in types if raw[name] is not None}
-            )
+            function(**values, **{name: value_of(name, raw[name], types[name]) for name in types if raw[name] is not None})
 
         command.__signature__ = own.replace(parameters=[*kept, *parameters])  # type: ignore[attr-defined]  # read by inspect
         return command

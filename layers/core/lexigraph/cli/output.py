@@ -1,4 +1,4 @@
-"""What commands print: text that is safe on a terminal, short paths, sizes, and JSON."""
+"""What commands print: text that is safe on a terminal, short paths, times, and JSON."""
 
 import json
 import re
@@ -55,15 +55,6 @@ def short_path(uri: str) -> str:
 def prose(console: Console, text: str | Text) -> None:
     """Print text of any length: in words over the lines of a terminal, unbroken elsewhere."""
     console.print(text, soft_wrap=not console.is_terminal)
-
-
-def size(count: float) -> str:
-    """Return a number of bytes for a reader: ``1.5 MB``."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} TB"
 
 
 def duration(milliseconds: float) -> str:

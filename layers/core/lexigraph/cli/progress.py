@@ -75,6 +75,11 @@ def telling(console: Console, *, progress: bool = True) -> Iterator[Listener]:
         yield _lines_to(console)
 
 
+def overwriting(console: Console) -> Callable[[str], None]:
+    """Return what shows a line on a terminal, over the one before."""
+    return lambda told: console.print(f"{told:<60}", end="\r") if console.is_terminal else None
+
+
 def _failures_to(console: Console) -> Listener:
     def tell(event: Event) -> None:
         if event.stage == "warning":

@@ -1,7 +1,6 @@
 """``lexigraph recall``: the nodes that a memory holds for a query, those near to what the session was about first (M-20)."""
 
-import os
-import sys
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -9,11 +8,11 @@ from rich.console import Console
 from rich.text import Text
 
 from lexigraph.cli.answers import print_warnings
-from lexigraph.cli.ask import FilterOption, JsonOption, all_of
-from lexigraph.cli.exits import ExitCode
+from lexigraph.cli.ask import FilterOption, all_of, given_text
 from lexigraph.cli.invocation import current
+from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import one_line, print_json
-from lexigraph.model.question import MAX_CHARS, Question
+from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.recall.args import RecallArgs, recall_query
 from lexigraph.retrieval.recall.results import RecallNode, RecallResults
@@ -36,7 +35,7 @@ def recall(
     ] = _DEFAULT.force_regex,
     filters: FilterOption = None,
     json_: JsonOption = False,
-) -> int:
+) -> None:
     """Find entities, statements and topics, with the edges around them; what a session found before counts.
 
     With --json the reply of POST /api/v1/memory/recall.
@@ -44,29 +43,18 @@ def recall(
     invocation = current(context)
     settings = invocation.settings()
     args = RecallArgs(session_id, max_results, force_regex)
-    text, condition = recall_query(_given(query), force_regex=force_regex), all_of(filters or ())
+    text, condition = recall_query(given_text(query), force_regex=force_regex), all_of(filters or ())
     with invocation.stores(settings) as stores:
         from lexigraph.retrieval.retrievers import RecallRetriever
 
         found = RecallRetriever(stores.graph, stores.vectors, stores.registry, settings=settings).retrieve(
-            Tenant(settings.tenant),
-            Question(text, condition),
-            session_id=args.session_id,
-            max_results=args.max_results,
-            force_regex=args.force_regex,
+            Tenant(settings.tenant), Question(text, condition), **asdict(args)
         )
     if json_:
         print_json(found.to_dict())
-        return ExitCode.OK
+        return
     _print(invocation.out, found)
     print_warnings(invocation.err, found.warnings)
-    return ExitCode.OK
-
-
-def _given(query: str) -> str:
-    if query == "-":
-        return sys.stdin.buffer.read(4 * MAX_CHARS + 4).decode("utf-8", "replace").rstrip("\r\n")
-    return os.fsencode(query).decode("utf-8", "replace")
 
 
 def _print(console: Console, found: RecallResults) -> None:

@@ -1,4 +1,4 @@
-"""``lexigraph serve``: the HTTP API on this machine."""
+"""``lexigraph serve``: the HTTP API on this machine; ``lexigraph mcp``: its tools over stdin and stdout."""
 
 import signal
 import socket
@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lexigraph.cli.exits import ExitCode
-from lexigraph.cli.invocation import current
+from lexigraph.cli.invocation import current, require_database
 from lexigraph.cli.processes import Processes
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.tenant import Tenant
@@ -27,7 +26,7 @@ def serve(
         ),
     ] = None,
     workers: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Server processes.")] = 1,
-) -> int:
+) -> None:
     """Serve the HTTP API, with its documentation at /docs, until interrupted."""
     from lexigraph.api.access.auth import LOOPBACK
     from lexigraph.api.service import Service
@@ -54,7 +53,21 @@ def serve(
         told = order(settings, listener, open_=open_, processes=workers, shared=shared, verbose=invocation.verbose)
         by = Processes(workers, told, listener).run()
     signal.raise_signal(by)  # who waits for this process sees why it ended
-    return ExitCode.OK
+
+
+def mcp(context: typer.Context) -> None:
+    """Serve search, answers and recall as tools to a program that starts this command (MCP over stdio)."""
+    import asyncio
+
+    from lexigraph.api.access.keys import Principal
+    from lexigraph.api.mcp import serve_stdio
+    from lexigraph.api.service import Service
+
+    settings = current(context).settings()
+    require_database(settings)
+    service = Service(settings)
+    asyncio.run(serve_stdio(service, Principal(Tenant(settings.tenant), frozenset({"read"}))))
+    service.close()
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -1,19 +1,19 @@
 """``lexigraph stats``: how much there is, and the room it takes."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
+from rich.filesize import decimal
 from rich.table import Table
 
-from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.invocation import current
-from lexigraph.cli.output import print_json, size
+from lexigraph.cli.options import JsonOption
+from lexigraph.cli.output import print_json
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 
 
-def stats(context: typer.Context, json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> int:
+def stats(context: typer.Context, json_: JsonOption = False) -> None:
     """Count what is stored for the tenant; sizes on disk are those of all tenants."""
     invocation = current(context)
     settings = invocation.settings()
@@ -28,7 +28,7 @@ def stats(context: typer.Context, json_: Annotated[bool, typer.Option("--json", 
     disk = on_disk(settings)
     if json_:
         print_json({"tenant": str(tenant), **counts, "disk": disk})
-        return ExitCode.OK
+        return
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column()
     table.add_column()
@@ -37,9 +37,8 @@ def stats(context: typer.Context, json_: Annotated[bool, typer.Option("--json", 
         for at, (name, number) in enumerate(numbers.items()):
             table.add_row("" if at else group, name, f"{number:,}")
     for at, (name, number) in enumerate(disk.items()):
-        table.add_row("" if at else "disk", name, size(number))
+        table.add_row("" if at else "disk", name, decimal(number))
     invocation.out.print(table)
-    return ExitCode.OK
 
 
 def on_disk(settings: Settings) -> dict[str, int]:
