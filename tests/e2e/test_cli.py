@@ -20,7 +20,7 @@ from lexigraph.api.routes.documents import DocumentReply
 from lexigraph.cli.checks import without_secrets
 from lexigraph.cli.demo import QUESTIONS
 from lexigraph.cli.doctor import check_variables, setting_rows
-from lexigraph.cli.exits import MEANINGS, ExitCode, exit_code_of
+from lexigraph.cli.exits import ExitCode, exit_code_of
 from lexigraph.cli.group import hoisted
 from lexigraph.cli.invocation import Invocation
 from lexigraph.cli.options import assigned, value_of
@@ -62,8 +62,8 @@ def test_help_names_every_command_exit_code_and_setting() -> None:
     assert told.code == ExitCode.OK
     for command in ("ingest", "query", "retrieve", "documents", "stats", "doctor", "demo", "bench"):
         assert re.search(rf"^  {command}  ", told.out, re.MULTILINE)
-    for code, meaning in MEANINGS.items():
-        assert re.search(rf"^ +{code.value}  {re.escape(meaning)}$", told.out, re.MULTILINE)
+    for code in ExitCode:
+        assert re.search(rf"^ +{code.value}  {re.escape(code.meaning)}$", told.out, re.MULTILINE)
     for name in Settings.model_fields:
         assert f"LEXIGRAPH_{name.upper()} " in told.out
 
@@ -270,8 +270,8 @@ def test_every_setting_is_in_the_documentation_with_its_default() -> None:
 
 def test_every_exit_code_and_retrieval_parameter_is_in_the_documentation() -> None:
     told = DOCS.read_text()
-    for code, meaning in MEANINGS.items():
-        assert f"| {code.value} | {meaning} |" in told
+    for code in ExitCode:
+        assert f"| {code.value} | {code.meaning} |" in told
     defaults = dict(re.findall(r"^\| `--([a-z0-9-]+)` \|.*\| (.*) \|$", told, re.MULTILINE))
     for field in (*fields(TraversalArgs), *fields(SemanticArgs)):
         shown = {True: "yes", False: "no"}[field.default] if isinstance(field.default, bool) else str(field.default)

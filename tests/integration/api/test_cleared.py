@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from lexigraph.api.app import create_app
-from lexigraph.api.caches import Clearings, Remembered, RememberingEmbedder
+from lexigraph.api.caches import Clearings, Remembered
+from lexigraph.api.models import RememberingEmbedder
 from lexigraph.inference.protocols import FloatArray
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings

@@ -3,14 +3,9 @@
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from threading import Lock
-from typing import Any, Generic, Protocol, TypeVar
-
-import numpy as np
-
-from lexigraph.api.watch import in_general_words
-from lexigraph.inference.protocols import Embedder, FloatArray
+from typing import Generic, Protocol, TypeVar
 
 T = TypeVar("T")
 Key = tuple[str, ...]
@@ -91,31 +86,3 @@ class Clearings:
                 return False
             self._known[tenant] = self._clock() + self._seconds, before
             return True
-
-
-class RememberingEmbedder:
-    """An embedder for one tenant that does not embed the same question twice.
-
-    ``cleared`` is asked before a vector is used again: True when it was to be forgotten.
-    """
-
-    def __init__(self, embedder: Embedder, tenant: str, known: Memory[FloatArray], cleared: Callable[[], bool]) -> None:
-        self._embedder, self._tenant, self._known, self._cleared = embedder, tenant, known, cleared
-        self.label, self.dimension = embedder.label, embedder.dimension
-
-    def embed_passages(self, texts: Sequence[str]) -> FloatArray:
-        """Return the vectors of passages, which are not remembered."""
-        return self._embedder.embed_passages(texts)
-
-    def embed_questions(self, texts: Sequence[str]) -> FloatArray:
-        """Return the vectors of questions."""
-        found: dict[str, Any] = {text: self._known.get((self._tenant, self.label, text)) for text in texts}
-        if any(vector is not None for vector in found.values()) and self._cleared():
-            found = dict.fromkeys(found)
-        if new := [text for text, vector in found.items() if vector is None]:
-            with in_general_words():
-                vectors = self._embedder.embed_questions(new)
-            for text, vector in zip(new, vectors, strict=True):
-                self._known.put((self._tenant, self.label, text), vector, f"question:{text[:80]}")
-                found[text] = vector
-        return np.stack([found[text] for text in texts]) if texts else np.zeros((0, self.dimension), np.float32)

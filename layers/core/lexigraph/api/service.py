@@ -15,9 +15,9 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, Request
 
 from lexigraph.answering.query_engine import LexicalGraphQueryEngine
-from lexigraph.api.caches import Clearings, Memory, Remembered, RememberingEmbedder
+from lexigraph.api.caches import Clearings, Memory, Remembered
 from lexigraph.api.errors import too_late
-from lexigraph.api.watch import WatchedModel
+from lexigraph.api.models import RememberingEmbedder, WatchedModel
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.protocols import Embedder, FloatArray, LanguageModel

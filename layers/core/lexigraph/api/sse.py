@@ -118,8 +118,6 @@ class Stream(EventSourceResponse):
 
 def _limiter() -> CapacityLimiter:
     """Return what counts streams: they last for minutes, and no request is to wait for one to end."""
-    try:
-        return _LIMITER.get()
-    except LookupError:
-        _LIMITER.set(made := CapacityLimiter(STREAMS))
-        return made
+    if (found := _LIMITER.get(None)) is None:
+        _LIMITER.set(found := CapacityLimiter(STREAMS))
+    return found

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,13 +25,6 @@ _NO_SPACE = 50_000_000
 _REQUIRED = re.compile(r"^([\w.-]+)[^;]*;.*extra\s*==\s*['\"]([\w-]+)['\"]")
 # laptop is the sum of others; model is heavy and seldom wanted
 _EXTRAS = ("aws", "cli", "files", "llama-index", "local", "model")
-_VARIABLES = {
-    "graph": "LEXIGRAPH_GRAPH_STORE",
-    "vector": "LEXIGRAPH_VECTOR_STORE",
-    "documents": "LEXIGRAPH_DOCUMENT_STORE",
-    "registry": "LEXIGRAPH_REGISTRY",
-    "cache": "LEXIGRAPH_CACHE",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +43,17 @@ def check_stores(settings: Settings) -> Iterator[Check]:
     from lexigraph.storage import factory
 
     connections = settings.connections
-    openers: dict[str, Callable[[], Any]] = {
-        "graph": lambda: factory.GraphStoreFactory.for_graph_store(connections["graph"]),
-        "vector": lambda: factory.VectorStoreFactory.for_vector_store(connections["vector"], embedding=settings.embedding),
-        "documents": lambda: factory.DocumentStoreFactory.for_document_store(connections["documents"]),
-        "registry": lambda: factory.RegistryFactory.for_registry(connections["registry"]),
-        "cache": lambda: factory.CacheFactory.for_cache(connections["cache"]),
+    vector_store = partial(factory.VectorStoreFactory.for_vector_store, embedding=settings.embedding)
+    openers: dict[str, tuple[str, Callable[[str], Any]]] = {
+        "graph": ("LEXIGRAPH_GRAPH_STORE", factory.GraphStoreFactory.for_graph_store),
+        "vector": ("LEXIGRAPH_VECTOR_STORE", vector_store),
+        "documents": ("LEXIGRAPH_DOCUMENT_STORE", factory.DocumentStoreFactory.for_document_store),
+        "registry": ("LEXIGRAPH_REGISTRY", factory.RegistryFactory.for_registry),
+        "cache": ("LEXIGRAPH_CACHE", factory.CacheFactory.for_cache),
     }
-    for name, opened in openers.items():
-        variable = _VARIABLES[name]
+    for name, (variable, opened) in openers.items():
         try:
-            store = opened()
+            store = opened(connections[name])
             if name == "vector":
                 variable = "LEXIGRAPH_EMBEDDING_MODEL"
                 _check_embedding(store, settings)

@@ -1,6 +1,7 @@
 """What the exit code of a command says, in one place."""
 
 from enum import IntEnum
+from typing import Self
 
 from lexigraph.model.errors import Conflict, InvalidInput, LexigraphError, ModelUnavailable, NotFound, StoreUnavailable
 
@@ -8,32 +9,26 @@ from lexigraph.model.errors import Conflict, InvalidInput, LexigraphError, Model
 class ExitCode(IntEnum):
     """Stable: scripts may rely on them."""
 
-    OK = 0
-    UNEXPECTED = 1
-    INVALID = 2
-    NOT_FOUND = 3
-    PARTLY = 4
-    STORE = 5
-    MODEL = 6
-    CONFLICT = 7
-    NOTHING = 8
-    UNHEALTHY = 9
-    INTERRUPTED = 130
+    meaning: str
 
+    def __new__(cls, value: int, meaning: str) -> Self:
+        """Return the code of a number, with what it means."""
+        code = int.__new__(cls, value)
+        code._value_, code.meaning = value, meaning
+        return code
 
-MEANINGS = {
-    ExitCode.OK: "done",
-    ExitCode.UNEXPECTED: "an unexpected error",
-    ExitCode.INVALID: "wrong usage, or input that is not allowed",
-    ExitCode.NOT_FOUND: "no such document or database",
-    ExitCode.PARTLY: "some documents failed, the rest was done",
-    ExitCode.STORE: "a store cannot be opened, read or written",
-    ExitCode.MODEL: "a model cannot be loaded or reached",
-    ExitCode.CONFLICT: "another process holds it; try again",
-    ExitCode.NOTHING: "every document failed: nothing was taken in",
-    ExitCode.UNHEALTHY: "doctor found a problem",
-    ExitCode.INTERRUPTED: "interrupted; run it again and it goes on",
-}
+    OK = 0, "done"
+    UNEXPECTED = 1, "an unexpected error"
+    INVALID = 2, "wrong usage, or input that is not allowed"
+    NOT_FOUND = 3, "no such document or database"
+    PARTLY = 4, "some documents failed, the rest was done"
+    STORE = 5, "a store cannot be opened, read or written"
+    MODEL = 6, "a model cannot be loaded or reached"
+    CONFLICT = 7, "another process holds it; try again"
+    NOTHING = 8, "every document failed: nothing was taken in"
+    UNHEALTHY = 9, "doctor found a problem"
+    INTERRUPTED = 130, "interrupted; run it again and it goes on"
+
 
 _OF_ERRORS: tuple[tuple[type[LexigraphError], ExitCode], ...] = (
     (InvalidInput, ExitCode.INVALID),

@@ -10,12 +10,12 @@ import typer
 
 from lexigraph import __version__
 from lexigraph.cli import ask, bench, bulk, demo, doctor, documents, ingest, keys, recall, reembed, serve, stats
-from lexigraph.cli.exits import MEANINGS
+from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.group import Commands
 from lexigraph.cli.invocation import Invocation, assignments, start_logging
 from lexigraph.settings import Settings
 
-_EXIT_CODES = "\n".join(f"  {code.value:>3}  {meaning}" for code, meaning in MEANINGS.items())
+_EXIT_CODES = "\n".join(f"  {code.value:>3}  {code.meaning}" for code in ExitCode)
 _VARIABLES = "\n".join(
     f"  LEXIGRAPH_{name.upper():<22} {field.description}" for name, field in Settings.model_fields.items()
 )
