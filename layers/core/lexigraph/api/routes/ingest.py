@@ -69,9 +69,7 @@ async def ingest(
 
     A run that was interrupted goes on where it stopped. What cannot be read is in ``failures``; 422 when nothing can.
     """
-    skip = incremental and not refresh
-    asked = (body.path, body.namespace, skip, refresh_relations)
-    start = partial(begin, service, who.tenant, *asked, checkpoint=not refresh)
+    start = partial(begin, service, who.tenant, body.path, body.namespace, incremental, refresh_relations, refresh=refresh)
     job = await when_over(service, who.tenant, start, wait, response)
     check_any_taken(job)
     return IngestReply.of(job)
@@ -108,8 +106,8 @@ async def ingest_stream(
     def work() -> JobRecord:
         if relations_only:
             return begin_relate(service, who.tenant, path, relations_only, namespace=namespace, refresh=refresh)
-        skip, resume = incremental and not refresh, checkpoint and not refresh
-        return begin(service, who.tenant, path, namespace, skip, refresh_relations, checkpoint=resume)
+        how = {"refresh": refresh, "checkpoint": checkpoint}
+        return begin(service, who.tenant, path, namespace, incremental, refresh_relations, **how)
 
     job = await service.run(work)
     stream = await sse.stream(request, lambda tell: _tell(service, who.tenant, job, tell), _error_event)
@@ -125,16 +123,18 @@ def begin(
     incremental: bool,
     relations: bool,
     *,
+    refresh: bool = False,
     checkpoint: bool = True,
 ) -> JobRecord:
     """Start a job for a path. Raise ``InvalidInput`` outside the roots, ``NotFound`` when nothing is there."""
+    incremental = incremental and not refresh
     if service.handover:
         return service.handover.ingest(tenant, namespace, path, incremental=incremental, relations=relations)
     found = inside(path, service.settings)
     if not os.path.exists(found):  # noqa: PTH110  # Path.exists fails on a name too long for this system
         raise NotFound("path: no such file or folder")
     request = {**ingest_request([str(found)], namespace, incremental=incremental), "relations": relations}
-    if checkpoint and not incremental and _interrupted(service, tenant, request):
+    if checkpoint and not refresh and not incremental and _interrupted(service, tenant, request):
         request["incremental"] = True
     return service.jobs.begin(tenant, request)
 
