@@ -17,6 +17,7 @@ from lexigraph.storage.factory import (
     VectorStoreFactory,
 )
 from lexigraph.storage.protocols import Stores
+from tests.graph_dump import dump_graph
 from tests.models import SentenceExtractor, WordEmbedder
 
 CLOCK_QUESTION = "Who repairs the clock that Silverbirch keeps?"
@@ -69,7 +70,7 @@ def content(stores: Stores, tenant: str = "default") -> dict[str, Any]:
     owner = Tenant(tenant)
     documents = stores.registry.documents(owner)
     return {
-        "graph": stores.graph.dump(owner),
+        "graph": dump_graph(stores.graph, owner),
         "vectors": {
             name: [tuple(v for v in row if not isinstance(v, int) or isinstance(v, bool)) for row in rows]
             for name, rows in stores.vectors.dump(owner).items()

@@ -13,6 +13,7 @@ from lexigraph.cli.exits import ExitCode
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.factory import GraphStoreFactory
 from tests.e2e.commandline import Outcome, here
+from tests.graph_dump import dump_graph
 from tests.standins.aws_server import ENVIRONMENT, REGION, AwsServer
 from tests.standins.bedrock_server import BedrockServer, Fault, message, tool_use
 
@@ -111,7 +112,7 @@ class Bench:
 def contents(data: Path) -> Any:
     """The whole graph of a database."""
     with closing(GraphStoreFactory.for_graph_store(f"sqlite:///{data}")) as graph:
-        return graph.dump(Tenant("default"))
+        return dump_graph(graph, Tenant("default"))
 
 
 def write_rooms(folder: Path, count: int) -> None:

@@ -71,7 +71,6 @@ def calls(index: LexicalGraphIndex) -> dict[str, Callable[[], Any]]:
         "graph.relation_counts": lambda: s.graph.relation_counts(THEIRS) != RelationCounts(),
         "graph.egonet": lambda: s.graph.egonet(THEIRS, entities[0]),
         "graph.stats": lambda: any(s.graph.stats(THEIRS).values()),
-        "graph.dump": lambda: any(s.graph.dump(THEIRS).values()),
         "graph.source_ids": lambda: s.graph.source_ids(THEIRS),
         "graph.absent": lambda: set(entities) - set(s.graph.absent(THEIRS, entities)),
         "graph.absent_chunks": lambda: set(chunks) - set(s.graph.absent_chunks(THEIRS, chunks)),

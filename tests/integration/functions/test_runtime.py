@@ -20,6 +20,7 @@ from lexigraph.model.errors import ModelUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from tests.functions import ALL, KEY, Deployed, deployed, event, inbox, message
+from tests.graph_dump import dump_graph
 from tests.laptop import content
 from tests.models import SentenceExtractor
 from tests.standins.lambda_runtime import LambdaRuntime
@@ -295,14 +296,14 @@ def test_new_chunks_are_related_through_the_gateway_and_the_state_machine(tmp_pa
         with deployed(tmp_path / "data", carried_out=True, **model) as made:
             assert arrive(made, "start.created", version_id=made.put(text))["status"] == "SUCCEEDED"
             found.append({"type": "CAUSES", "direction": "forward", "confidence": 0.8, "evidence": ""})
-            before = made.stores.graph.dump(DEFAULT)
+            before = dump_graph(made.stores.graph, DEFAULT)
 
             asked = {"path": f"s3://{inbox()}/{KEY}", "inc_rel_only": "true", "detect_after": "true", "new_count": "2"}
             again = {**asked, "rel_truncate": "200"}  # pairs that were asked about in the same way are not asked about again
             wrong = {"path": asked["path"], "inc_rel_only": "true", "new_after": "chunk_900"}
             with LambdaRuntime("manage", environment()) as function:
                 first, told, refused = (streamed(function, query) for query in (asked, again, wrong))
-            relations = made.stores.graph.dump(DEFAULT)
+            relations = dump_graph(made.stores.graph, DEFAULT)
             jobs = made.stores.registry.jobs(DEFAULT)
 
     assert first[-2]["result"]["created"] == 1, "of the pairs that are further apart than an ingest asks about"

@@ -18,6 +18,7 @@ from lexigraph.model.relations import PairObservation
 from lexigraph.model.tenant import DEFAULT_TENANT
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import RelatedRequest
+from tests.graph_dump import dump_graph
 from tests.laptop import laptop, open_laptop
 from tests.standins.llm_server import ScriptedLLMServer, in_turn, refused, said, truncated
 
@@ -83,7 +84,7 @@ class World:
     def relations(self) -> set[tuple[int, int, str, float]]:
         """Every relation that readers see, by the places of its ends."""
         place = {chunk: at for at, chunk in enumerate(self.chunks())}
-        rows = self.stores.graph.dump(DEFAULT_TENANT)["rel"]
+        rows = dump_graph(self.stores.graph, DEFAULT_TENANT)["rel"]
         steps = self.stores.graph.related(DEFAULT_TENANT, RelatedRequest(tuple(place), min_confidence=0.0))
         seen = {frozenset((s.from_chunk, s.to_chunk)) for s in steps if s.kind == "llm_rel"}
         edges = {(f"chunk:{a}", f"chunk:{b}", type_, confidence) for a, b, type_, _, confidence, _ in rows}
@@ -238,13 +239,13 @@ def test_what_was_asked_is_not_asked_again_and_a_new_chunk_is_related_to_those_b
 def test_a_refresh_asks_again_unless_relations_are_left_out(world: Callable[..., World]) -> None:
     w = world()
     w.ingest(3)
-    before = w.stores.graph.dump(DEFAULT_TENANT)
+    before = dump_graph(w.stores.graph, DEFAULT_TENANT)
 
     report = w.ingest(3, incremental=False, again=False)
     assert (len(w.server.requests), report.llm_rel_edges) == (3, 0)
     report = w.ingest(3, incremental=False)
     assert (len(w.server.requests), report.llm_rel_edges) == (6, 0)
-    assert w.stores.graph.dump(DEFAULT_TENANT) == before, "a repeat changes nothing"
+    assert dump_graph(w.stores.graph, DEFAULT_TENANT) == before, "a repeat changes nothing"
 
 
 @pytest.mark.requirement("E-31")
@@ -377,12 +378,12 @@ def test_the_boundary_is_a_chunk_and_the_window_is_given(grown: World) -> None:
 @pytest.mark.requirement("E-29", "E-30")
 def test_a_second_run_creates_nothing_and_deletes_nothing(grown: World) -> None:
     first = grown.relate(detect_after=True, new_count=2)
-    before, asked = grown.stores.graph.dump(DEFAULT_TENANT), len(grown.server.requests)
+    before, asked = dump_graph(grown.stores.graph, DEFAULT_TENANT), len(grown.server.requests)
 
     second = grown.relate(detect_after=True, new_count=2)
     assert second == {**first, "created": 0, "skipped": 10}
     assert len(grown.server.requests) == asked
-    assert grown.stores.graph.dump(DEFAULT_TENANT) == before
+    assert dump_graph(grown.stores.graph, DEFAULT_TENANT) == before
 
     # asked otherwise, the model is asked; what it says again is passed over
     third = grown.relate(detect_after=True, new_count=2, temperature=0.9, truncate=50)

@@ -13,6 +13,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.neptune.store import NeptuneGraphStore
 from lexigraph.storage.protocols import GraphStore, SourceVersion
 from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
+from tests.graph_dump import dump_graph
 from tests.standins.neptune import NeptuneStandIn
 from tests.worlds import Said, said, settle, show, take_out, version
 
@@ -84,12 +85,12 @@ def test_random_changes_leave_what_they_leave_in_the_embedded_store(
     rng, live = random.Random(seed), dict[int, int]()
     with closing(SqliteGraphStore(f"sqlite:///{tmp_path}")) as embedded:
         for at in range(30):
-            chunks = [f"chunk:{row[0]}" for row in embedded.dump(A)["chunk"]]
+            chunks = [f"chunk:{row[0]}" for row in dump_graph(embedded, A)["chunk"]]
             change = some_change(rng, live, chunks)
             assert change(store) == change(embedded), at
         for each in (store, embedded):
             each.collect(A, each.source_ids(A))
             settle(each, A)
-        assert store.dump(A) == embedded.dump(A)
+        assert dump_graph(store, A) == dump_graph(embedded, A)
         assert store.stats(A) == embedded.stats(A)
         assert store.relation_counts(A) == embedded.relation_counts(A)

@@ -146,9 +146,6 @@ class NeptuneGraphStore:
     def stats(self, tenant: Tenant) -> dict[str, int]:
         return neptune_inspect.stats(self._client, tenant)
 
-    def dump(self, tenant: Tenant) -> dict[str, list[tuple[Any, ...]]]:
-        return neptune_inspect.dump(self._client, tenant)
-
     def source_ids(self, tenant: Tenant, *, after: str = "", limit: int | None = None) -> list[str]:
         return neptune_inspect.source_ids(self._client, tenant, after, limit)
 

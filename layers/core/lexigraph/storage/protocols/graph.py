@@ -341,9 +341,6 @@ class GraphStore(Protocol):
     def stats(self, tenant: Tenant) -> dict[str, int]:
         """Return live counts: sources, chunks, topics, statements, facts, entities, mentions, links."""
 
-    def dump(self, tenant: Tenant) -> dict[str, list[tuple[Any, ...]]]:
-        """Return every node and edge, sorted, by public ids and without version numbers: equal content, equal dumps."""
-
     def source_ids(self, tenant: Tenant, *, after: str = "", limit: int | None = None) -> list[str]:
         """Return the sources, live or not, sorted: those ``after`` an id, at most ``limit``."""
 

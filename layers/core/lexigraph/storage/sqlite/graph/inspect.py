@@ -1,4 +1,4 @@
-"""Looking at the embedded graph as a whole: counts, the dump that comparisons use, ids for repair, egonets."""
+"""Looking at the embedded graph as a whole: counts, ids for repair, egonets."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -28,50 +28,6 @@ def stats(connection: sqlite3.Connection, tenant: str) -> dict[str, int]:
     """Count what readers see."""
     t = tenant_key(connection, tenant)
     return {name: connection.execute(query, (t,)).fetchone()[0] for name, query in _COUNTS.items()}
-
-
-# Every node and edge of a tenant by public ids; version numbers stay out, closed places are marked.
-_DUMP = {
-    "source": "SELECT id, uri, namespace, title, metadata, live IS NOT NULL FROM source WHERE tenant = ?",
-    "placed": 'SELECT c.id, s.id, p.seq, p."start", p."end", p.role, p.parent, p.until IS NULL FROM placed p '
-    "JOIN chunk c ON c.k = p.chunk JOIN source s ON s.k = p.source WHERE s.tenant = ?",
-    "chunk": "SELECT c.id, s.id FROM chunk c JOIN source s ON s.k = c.source WHERE s.tenant = ?",
-    "topic": "SELECT x.id, s.id, x.value FROM topic x JOIN source s ON s.k = x.source WHERE s.tenant = ?",
-    "topic_in": "SELECT c.id, x.id FROM topic_in i JOIN chunk c ON c.k = i.chunk JOIN topic x ON x.k = i.topic "
-    "JOIN source s ON s.k = c.source WHERE s.tenant = ?",
-    "statement": "SELECT x.id, t.id, x.value, x.details FROM statement x JOIN topic t ON t.k = x.topic "
-    "JOIN source s ON s.k = t.source WHERE s.tenant = ?",
-    "said_in": 'SELECT c.id, x.id, i.position, i."start", i."end" FROM said_in i JOIN chunk c ON c.k = i.chunk '
-    "JOIN statement x ON x.k = i.statement JOIN source s ON s.k = c.source WHERE s.tenant = ?",
-    "fact": "SELECT f.id, f.subject, f.predicate, f.object, e.id FROM fact f JOIN entity e ON e.k = f.subject_entity "
-    "WHERE e.tenant = ?",
-    "supports": "SELECT c.id, x.id, f.id, o.id, i.confidence FROM supports i JOIN chunk c ON c.k = i.chunk "
-    "JOIN statement x ON x.k = i.statement JOIN fact f ON f.k = i.fact LEFT JOIN entity o ON o.k = i.object_entity "
-    "JOIN source s ON s.k = c.source WHERE s.tenant = ?",
-    "entity": "SELECT id, value, class, df, degree FROM entity WHERE tenant = ?",
-    "mentions": "SELECT c.id, x.id, e.id, i.form, i.class FROM mentions i JOIN chunk c ON c.k = i.chunk "
-    "JOIN statement x ON x.k = i.statement JOIN entity e ON e.k = i.entity WHERE e.tenant = ?",
-    "about": "SELECT s.id, e.id, a.form FROM about a JOIN source s ON s.k = a.source JOIN entity e ON e.k = a.entity "
-    "WHERE s.tenant = ?",
-    "alias": "SELECT a.id, b.id, c.id FROM alias x JOIN entity a ON a.k = x.alias JOIN entity b ON b.k = x.target "
-    "LEFT JOIN chunk c ON c.k = x.chunk WHERE a.tenant = ?",
-    "rel": "SELECT a.id, b.id, r.type, r.observer, r.confidence, r.evidence FROM rel r JOIN chunk a ON a.k = r.src "
-    "JOIN chunk b ON b.k = r.dst JOIN source s ON s.k = a.source WHERE s.tenant = ?",
-    "rel_pair": "SELECT a.id, b.id, x.observer, x.how, x.failed FROM rel_pair x JOIN chunk a ON a.k = x.first "
-    "JOIN chunk b ON b.k = x.second JOIN source s ON s.k = a.source WHERE s.tenant = ?",
-    "touched": "SELECT id FROM touched WHERE tenant = ?",
-}
-
-
-def dump(connection: sqlite3.Connection, tenant: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Return all rows of a tenant in a form that depends on the content only."""
-    t = tenant_key(connection, tenant)
-    return {
-        name: sorted(
-            (tuple(v.hex() if isinstance(v, bytes) else v for v in row) for row in connection.execute(query, (t,))), key=repr
-        )
-        for name, query in _DUMP.items()
-    }
 
 
 def doomed(connection: sqlite3.Connection, tenant: str, source_ids: list[str]) -> Doomed:

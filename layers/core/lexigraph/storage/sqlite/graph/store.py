@@ -154,10 +154,6 @@ class SqliteGraphStore:
         with self._database.read() as connection:
             return sqlite_inspect.stats(connection, tenant)
 
-    def dump(self, tenant: Tenant) -> dict[str, list[tuple[Any, ...]]]:
-        with self._database.read() as connection:
-            return sqlite_inspect.dump(connection, tenant)
-
     def source_ids(self, tenant: Tenant, *, after: str = "", limit: int | None = None) -> list[str]:
         with self._database.read() as connection:
             return sqlite_read.source_ids(connection, tenant, after, limit)
