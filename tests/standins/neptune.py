@@ -297,6 +297,7 @@ class _Port(LoopbackServer):
     def _walks(self, request: BaseHTTPRequestHandler) -> None:
         cluster = self.cluster
         if cluster.gremlin_port is None:
+            cluster.calls.append(Call("refused", self.name))
             return _refuse(request, "UnsupportedOperationException", "the stand-in was given no Gremlin Server")
 
         def before() -> None:

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from lexigraph.model.filters import Filter
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.neptune.client import NeptuneClient
-from lexigraph.storage.neptune.excerpt import admitted, ask, excerpt
+from lexigraph.storage.neptune.excerpt import admitted, excerpt
 from lexigraph.storage.neptune.links import SEEDS
 from lexigraph.storage.neptune.read import MENTIONED, PLACE, PLACED, SOURCE, together
 from lexigraph.storage.protocols import Adjacency
-from lexigraph.storage.sqlite.graph import adjacent as sqlite_adjacent
 from lexigraph.storage.sqlite.graph.adjacent import SHARED
 
 _SEEDS_STAND = f"UNWIND seeds AS c MATCH {PLACED} RETURN {PLACE}"
@@ -84,12 +84,17 @@ ADJACENT = together(
 )
 
 
-def adjacent(
-    client: NeptuneClient, tenant: str, chunk_ids: Sequence[str], per_kind: int, filters: Filter | None
-) -> Adjacency:
-    """Return where live chunks stand and, for each, at most ``per_kind`` chunks of every kind beside it."""
-    if not chunk_ids:
-        return Adjacency()
-    rows = ask(client, ADJACENT if per_kind else PLACES, tenant, filters, chunks=list(chunk_ids), per_kind=per_kind)
-    with excerpt(rows, tenant) as connection:
-        return sqlite_adjacent.adjacent(connection, tenant, chunk_ids, per_kind, admitted(filters))
+class NeptuneAdjacent:
+    """What stands beside chunks."""
+
+    _client: NeptuneClient
+
+    def adjacent(
+        self, tenant: Tenant, chunk_ids: Sequence[str], *, per_kind: int = 0, filters: Filter | None = None
+    ) -> Adjacency:
+        if not chunk_ids:
+            return Adjacency()
+        with excerpt(
+            self._client, ADJACENT if per_kind else PLACES, tenant, filters, chunks=list(chunk_ids), per_kind=per_kind
+        ) as graph:
+            return graph.adjacent(tenant, chunk_ids, per_kind=per_kind, filters=admitted(filters))

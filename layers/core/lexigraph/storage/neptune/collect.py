@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from lexigraph.model.errors import Conflict
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.neptune.client import NeptuneClient, Row
 from lexigraph.storage.neptune.publish import TOUCH
 from lexigraph.storage.neptune.schema import edge_id
@@ -126,38 +127,37 @@ DETACH DELETE s
 """
 
 
-def doomed(client: NeptuneClient, tenant: str, source_ids: Sequence[str]) -> Doomed:
-    """Return what a collection would take of these sources."""
-    chunks = {str(row["id"]) for row in _closed(client, tenant, source_ids)}
-    if not chunks:
-        return Doomed()
-    said_in: dict[str, set[str]] = defaultdict(set)
-    for row in client.read_latest(_SAID_IN, ids=sorted(chunks)):
-        said_in[row["id"]].add(row["chunk"])
-    only = sorted(node for node, at in said_in.items() if at <= chunks)
-    return Doomed(
-        chunks=tuple(sorted(chunks)),
-        statements=tuple(i for i in only if i.startswith("statement:")),
-        topics=tuple(i for i in only if i.startswith("topic:")),
-    )
+class NeptuneCollect:
+    """What goes when no version needs it."""
 
+    _client: NeptuneClient
 
-def collect(client: NeptuneClient, tenant: str, source_ids: Sequence[str]) -> None:
-    """Delete closed chunks, statements, topics and facts that have no support left; mark entities; then empty sources.
+    def doomed(self, tenant: Tenant, source_ids: Sequence[str]) -> Doomed:
+        chunks = {str(row["id"]) for row in _closed(self._client, tenant, source_ids)}
+        if not chunks:
+            return Doomed()
+        said_in: dict[str, set[str]] = defaultdict(set)
+        for row in self._client.read_latest(_SAID_IN, ids=sorted(chunks)):
+            said_in[row["id"]].add(row["chunk"])
+        only = sorted(node for node, at in said_in.items() if at <= chunks)
+        return Doomed(
+            chunks=tuple(sorted(chunks)),
+            statements=tuple(i for i in only if i.startswith("statement:")),
+            topics=tuple(i for i in only if i.startswith("topic:")),
+        )
 
-    Raise ``Conflict`` when other writers keep giving support to what has to go.
-    """
-    ids = sorted(set(source_ids))
-    closed = _closed(client, tenant, ids)
-    for _ in range(_PASSES):
-        for at in range(0, len(closed), _CHUNKS_AT_ONCE):
-            _take(client, tenant, closed[at : at + _CHUNKS_AT_ONCE])
-        if not closed or not (closed := _closed(client, tenant, ids)):
-            break
-    else:
-        raise Conflict(f"{len(closed)} closed chunks are still in use; collect again")
-    client.write(_FORMER_PLACES, tenant=tenant, ids=ids)
-    client.write(_SOURCES, tenant=tenant, ids=ids)
+    def collect(self, tenant: Tenant, source_ids: Sequence[str]) -> None:
+        ids = sorted(set(source_ids))
+        closed = _closed(self._client, tenant, ids)
+        for _ in range(_PASSES):
+            for at in range(0, len(closed), _CHUNKS_AT_ONCE):
+                _take(self._client, tenant, closed[at : at + _CHUNKS_AT_ONCE])
+            if not closed or not (closed := _closed(self._client, tenant, ids)):
+                break
+        else:
+            raise Conflict(f"{len(closed)} closed chunks are still in use; collect again")
+        self._client.write(_FORMER_PLACES, tenant=tenant, ids=ids)
+        self._client.write(_SOURCES, tenant=tenant, ids=ids)
 
 
 def _closed(client: NeptuneClient, tenant: str, source_ids: Sequence[str]) -> list[Row]:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from lexigraph.model.graph import Entity
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.contribution import majority
 from lexigraph.storage.neptune.client import NeptuneClient, Row
 from lexigraph.storage.neptune.publish import tell
@@ -73,24 +74,30 @@ SET e.touched = CASE WHEN e.claim = $stamp THEN null ELSE $tenant END,
 """
 
 
-def derive(client: NeptuneClient, tenant: str, limit: int) -> Derived:
-    """Compute what follows from the edges of touched entities; ties by the smallest.
+class NeptuneDerive:
+    """What follows from the edges of entities."""
 
-    What nothing names any more is reported as gone until it is settled, which deletes it.
-    """
-    tell(client, tenant)
-    stamp = secrets.randbelow(2**53 - 1) + 1
-    due = sorted(str(row["id"]) for row in client.write(_CLAIM, tenant=tenant, most=limit, stamp=stamp))
-    present: list[Entity] = []
-    for at in range(0, len(due), _ENTITIES_AT_ONCE):
-        present += _computed(client, tenant, due[at : at + _ENTITIES_AT_ONCE])
-    rows = [{"id": e.id, "value": e.value, "class": e.class_, "df": e.df, "degree": e.degree} for e in present]
-    client.write(_STORE, rows, stamp=stamp)
-    named = {e.id for e in present}
-    # what only unpublished chunks name is gone for readers until it is published, which touches it again
-    gone = [i for i in due if i not in named]
-    client.write(_STORE_UNNAMED, _ids(gone), stamp=stamp)
-    return Derived(present=tuple(present), gone=tuple(gone), stamp=stamp)
+    _client: NeptuneClient
+
+    def derive(self, tenant: Tenant, limit: int = 10_000) -> Derived:
+        tell(self._client, tenant)
+        stamp = secrets.randbelow(2**53 - 1) + 1
+        due = sorted(str(row["id"]) for row in self._client.write(_CLAIM, tenant=tenant, most=limit, stamp=stamp))
+        present: list[Entity] = []
+        for at in range(0, len(due), _ENTITIES_AT_ONCE):
+            present += _computed(self._client, tenant, due[at : at + _ENTITIES_AT_ONCE])
+        rows = [{"id": e.id, "value": e.value, "class": e.class_, "df": e.df, "degree": e.degree} for e in present]
+        self._client.write(_STORE, rows, stamp=stamp)
+        named = {e.id for e in present}
+        # what only unpublished chunks name is gone for readers until it is published, which touches it again
+        gone = [i for i in due if i not in named]
+        self._client.write(_STORE_UNNAMED, _ids(gone), stamp=stamp)
+        return Derived(present=tuple(present), gone=tuple(gone), stamp=stamp)
+
+    def settle(self, tenant: Tenant, derived: Derived) -> None:
+        self._client.write(_DELETE_UNSUPPORTED, _ids(derived.gone), tenant=tenant, stamp=derived.stamp)
+        everything = sorted([*derived.gone, *(e.id for e in derived.present)])
+        self._client.write(_SETTLE, _ids(everything), tenant=tenant, stamp=derived.stamp)
 
 
 def _computed(client: NeptuneClient, tenant: str, ids: Sequence[str]) -> list[Entity]:
@@ -102,13 +109,6 @@ def _computed(client: NeptuneClient, tenant: str, ids: Sequence[str]) -> list[En
     df = Counter(i for i, _ in {(m["id"], m["source"]) for m in mentions})
     degree = {row["id"]: row["facts"] for row in client.read_latest(_DEGREE, ids=ids, tenant=tenant)}
     return [Entity(i, value[i], class_.get(i, ""), df[i], degree.get(i, 0)) for i in ids if i in value]
-
-
-def settle(client: NeptuneClient, tenant: str, derived: Derived) -> None:
-    """Forget the touches that came before what was derived; delete what is gone and still has no edge."""
-    client.write(_DELETE_UNSUPPORTED, _ids(derived.gone), tenant=tenant, stamp=derived.stamp)
-    everything = sorted([*derived.gone, *(e.id for e in derived.present)])
-    client.write(_SETTLE, _ids(everything), tenant=tenant, stamp=derived.stamp)
 
 
 def _ids(ids: Sequence[str]) -> list[Row]:

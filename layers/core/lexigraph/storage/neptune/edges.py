@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from lexigraph.model.filters import Filter
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.neptune.client import NeptuneClient
-from lexigraph.storage.neptune.excerpt import admitted, ask, excerpt
+from lexigraph.storage.neptune.excerpt import admitted, excerpt
 from lexigraph.storage.neptune.read import MENTIONED, together
 from lexigraph.storage.neptune.walks import CALM, CROWDED, FACT, LISTED, LONG, SHORT, described
 from lexigraph.storage.protocols import Surroundings
-from lexigraph.storage.sqlite.graph import walks as sqlite_walks
+from lexigraph.storage.sqlite.graph.edges import TOLD_OVER
 from lexigraph.storage.sqlite.graph.read import HUB
-from lexigraph.storage.sqlite.graph.walks import TOLD_OVER
 
 _TOPIC_CHUNKS = """
     WITH short
@@ -109,12 +109,15 @@ AROUND = together(
 )
 
 
-def surroundings(
-    client: NeptuneClient, tenant: str, ids: Sequence[str], per_node: int, filters: Filter | None
-) -> Surroundings:
-    """Return the edges around the nodes, each node's best ``per_node``."""
-    if not ids:
-        return Surroundings()
-    rows = ask(client, AROUND, tenant, filters, ids=list(dict.fromkeys(ids)), per_node=per_node)
-    with excerpt(rows, tenant) as connection:
-        return sqlite_walks.surroundings(connection, tenant, ids, per_node, admitted(filters))
+class NeptuneEdges:
+    """What is around nodes."""
+
+    _client: NeptuneClient
+
+    def surroundings(
+        self, tenant: Tenant, node_ids: Sequence[str], *, per_node: int = 10, filters: Filter | None = None
+    ) -> Surroundings:
+        if not node_ids:
+            return Surroundings()
+        with excerpt(self._client, AROUND, tenant, filters, ids=list(dict.fromkeys(node_ids)), per_node=per_node) as graph:
+            return graph.surroundings(tenant, node_ids, per_node=per_node, filters=admitted(filters))

@@ -1,15 +1,14 @@
-"""What is around a node of the graph in Neptune, breadth first: by openCypher, a query a step."""
+"""What is around a node of the graph in Neptune, breadth first: a traversal or a query a step."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from lexigraph.model.errors import InvalidInput, NotFound
-from lexigraph.storage.neptune.client import NeptuneClient
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.neptune.excerpt import ask
+from lexigraph.storage.neptune.gremlin.walks import WalkingPart, edges_at
 from lexigraph.storage.neptune.read import MENTIONED
+from lexigraph.storage.sqlite.graph.egonet import MOST, Edge, net
 
-Edge = tuple[str, str, str]  # type, from, to
-MOST = 2_000  # edges of one kind, one way, in a step
 # The name of a node of each kind in the patterns, and what it is shown as
 _SHOWN = {
     "source": ("s", "CASE WHEN s.title = '' THEN s.uri ELSE s.title END"),
@@ -63,46 +62,20 @@ def _part(edge: tuple[str, str, str, str], asked: str) -> str:
 STEP = "\nUNION ALL ".join(_part(edge, end) for edge in _EDGES for end in edge[1:3])
 
 
-def egonet(client: NeptuneClient, tenant: str, node_id: str, depth: int, limit: int) -> dict[str, list[dict[str, Any]]]:
-    """Walk outwards from a node, breadth first, until ``depth`` steps or ``limit`` nodes. Raise ``NotFound``."""
-    checked_kind(node_id)
-    shown: dict[str, str] = {}
+class NeptuneEgonet(WalkingPart):
+    """What is around a node."""
 
-    def step(frontier: Sequence[str]) -> set[Edge]:
-        edges: set[Edge] = set()
-        for type_, (a, shown_a, b, shown_b) in ask(client, STEP, tenant, ids=list(frontier)):
-            edges.add((type_, a, b))
-            shown.update({a: shown_a, b: shown_b})
-        return edges
+    def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120) -> dict[str, list[dict[str, Any]]]:
+        shown: dict[str, str] = {}
 
-    return net(node_id, depth, limit, step, shown)
+        def by_opencypher(nodes: Sequence[str]) -> set[Edge]:
+            edges: set[Edge] = set()
+            for type_, (a, shown_a, b, shown_b) in ask(self._client, STEP, tenant, ids=list(nodes)):
+                edges.add((type_, a, b))
+                shown.update({a: shown_a, b: shown_b})
+            return edges
 
+        def step(nodes: Sequence[str]) -> set[Edge]:
+            return self._walked(lambda gremlin: edges_at(gremlin, tenant, nodes, shown), lambda: by_opencypher(nodes))
 
-def checked_kind(node_id: str) -> None:
-    """Raise ``InvalidInput`` unless the id is that of some kind of node."""
-    kinds = _SHOWN.keys() - {"other"}
-    if node_id.partition(":")[0] not in kinds:
-        raise InvalidInput(f"node id {node_id[:60]!r}: it begins with one of {', '.join(sorted(kinds))} and ':'")
-
-
-def net(
-    node_id: str, depth: int, limit: int, step: Callable[[Sequence[str]], set[Edge]], shown: Mapping[str, str]
-) -> dict[str, list[dict[str, Any]]]:
-    """Draw the nodes within ``depth`` steps, at most ``limit``: of a step's new nodes those with the smallest ids.
-
-    ``step`` returns the edges at some nodes, after which ``shown`` says what their ends are shown as. Raise ``NotFound``.
-    """
-    nodes = {node_id: None}
-    edges: set[Edge] = set()
-    frontier = [node_id]
-    for _ in range(depth):
-        found = step(frontier) if frontier else set()
-        frontier = sorted({end for edge in found for end in edge[1:]} - nodes.keys())[: max(0, limit - len(nodes))]
-        nodes |= dict.fromkeys(frontier)
-        edges |= {edge for edge in found if nodes.keys() >= set(edge[1:])}
-    if not edges:
-        raise NotFound(f"no live node {node_id[:60]!r}")
-    return {
-        "nodes": [{"id": node, "label": shown[node], "type": node.partition(":")[0]} for node in nodes],
-        "edges": [{"source": a, "target": b, "type": type_} for type_, a, b in sorted(edges, key=lambda e: (e[1:], e[0]))],
-    }
+        return net(node_id, depth, limit, step, shown.__getitem__)

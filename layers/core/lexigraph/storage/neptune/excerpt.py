@@ -10,8 +10,8 @@ A query returns rows of two columns, ``kind`` and ``row``. :data:`KINDS` says wh
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -22,10 +22,15 @@ from lexigraph.storage.neptune.filters import filter_condition
 from lexigraph.storage.neptune.schema import LIVE, synonyms_owner
 from lexigraph.storage.sqlite.database import marks
 from lexigraph.storage.sqlite.filters import filterable_json
-from lexigraph.storage.sqlite.graph.read import HUB
+from lexigraph.storage.sqlite.graph.adjacent import SqliteAdjacent
+from lexigraph.storage.sqlite.graph.edges import SqliteEdges
+from lexigraph.storage.sqlite.graph.keys import raw
+from lexigraph.storage.sqlite.graph.links import SqliteLinks
+from lexigraph.storage.sqlite.graph.read import HUB, SqliteRead
+from lexigraph.storage.sqlite.graph.related import SqliteRelated
 from lexigraph.storage.sqlite.graph.rows import store_statements
 from lexigraph.storage.sqlite.graph.schema import SCHEMA, SYNONYMS
-from lexigraph.storage.sqlite.graph.write import raw
+from lexigraph.storage.sqlite.graph.walks import SqliteWalks
 
 TENANT = 1  # the key of the one tenant; entities that are only named belong to none
 _NOBODY = 0
@@ -35,6 +40,16 @@ _LAST = b"\xff" * 17  # ids have 16 bytes
 
 # Admits everything: Neptune has filtered already, but what is asked within filters is answered otherwise than without.
 _ADMITTED = MetadataFilter("uri", "not_in", ())
+
+
+class Excerpt(SqliteRead, SqliteLinks, SqliteRelated, SqliteAdjacent, SqliteWalks, SqliteEdges):
+    """The reading parts of the embedded store, over a connection of their own."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def _read(self) -> AbstractContextManager[sqlite3.Connection]:
+        return nullcontext(self._connection)
 
 
 def ask(
@@ -50,15 +65,15 @@ def ask(
 
 
 @contextmanager
-def excerpt(rows: Iterable[tuple[str, Sequence[Any]]], tenant: str) -> Iterator[sqlite3.Connection]:
-    """Give a database that holds what these rows say, for the functions of the embedded store."""
+def excerpt(client: NeptuneClient, query: str, tenant: str, filters: Filter | None, **parameters: Any) -> Iterator[Excerpt]:
+    """Run a query (:func:`ask`) and give a graph that holds what its rows say."""
     tables = _Tables(tenant)
-    for kind, row in rows:
+    for kind, row in ask(client, query, tenant, filters, **parameters):
         KINDS[kind](tables, *row)
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(_empty())
         tables.fill(connection)
-        yield connection
+        yield Excerpt(connection)
 
 
 def admitted(filters: Filter | None) -> Filter | None:
@@ -101,7 +116,7 @@ class _Tables:
             self.place(c, s, seq, 0, 0, "", "")
 
     def chunk(self, c: str, s: str, seq: int, start: int, end: int, role: str, parent: str, text: str) -> None:
-        """The same, with all that the chunk says (``neptune_schema.statements_text``)."""
+        """The same, with all that the chunk says (``schema.statements_text``)."""
         self.place(c, s, seq, start, end, role, parent)
         chunk = self._key(c)
         topics, said = json.loads(text)
@@ -250,27 +265,5 @@ _KEY_COLUMNS = {
 }
 # What a row of each kind says, and its columns: those of the method.
 KINDS: Mapping[str, Callable[..., None]] = {
-    method.__name__: method
-    for method in (
-        _Tables.source,
-        _Tables.place,
-        _Tables.stands,
-        _Tables.chunk,
-        _Tables.entity,
-        _Tables.alias,
-        _Tables.about,
-        _Tables.mention,
-        _Tables.seen,
-        _Tables.naming,
-        _Tables.named,
-        _Tables.hub,
-        _Tables.fact,
-        _Tables.joined,
-        _Tables.topic_in,
-        _Tables.topic,
-        _Tables.told,
-        _Tables.statement,
-        _Tables.runs_over,
-        _Tables.rel,
-    )
+    name: method for name, method in vars(_Tables).items() if not name.startswith("_") and name != "fill"
 }

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from lexigraph.model.graph import Placement, Source
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.neptune.client import NeptuneClient
 from lexigraph.storage.neptune.schema import LIVE, SOURCE_COLUMNS, source_of
 from lexigraph.storage.protocols import Doomed
@@ -43,47 +44,41 @@ UNION
 """
 
 
-def stats(client: NeptuneClient, tenant: str) -> dict[str, int]:
-    """Count what readers see."""
-    return {name: int(client.read(query, tenant=tenant)[0]["n"]) for name, query in _COUNTS.items()}
+class NeptuneInspect:
+    """What is there, readers or not."""
 
+    _client: NeptuneClient
 
-def sources(client: NeptuneClient, tenant: str, source_ids: Sequence[str]) -> dict[str, Source]:
-    """Return the live sources among the ids."""
-    rows = client.read_latest(_SOURCES, ids=sorted(set(source_ids)), tenant=tenant)
-    return {row["source"]: source_of(row) for row in rows}
+    def stats(self, tenant: Tenant) -> dict[str, int]:
+        return {name: int(self._client.read(query, tenant=tenant)[0]["n"]) for name, query in _COUNTS.items()}
 
+    def sources(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, Source]:
+        rows = self._client.read_latest(_SOURCES, ids=sorted(set(source_ids)), tenant=tenant)
+        return {row["source"]: source_of(row) for row in rows}
 
-def chunk_ids(client: NeptuneClient, tenant: str, source_id: str) -> dict[str, Placement]:
-    """Return the live chunks of a source with their places, in reading order."""
-    return {
-        row["chunk"]: Placement(row["seq"], row["start"], row["end"], row["role"], row["parent"])
-        for row in client.read_latest(_PLACEMENTS, id=source_id, tenant=tenant)
-    }
+    def chunk_ids(self, tenant: Tenant, source_id: str) -> dict[str, Placement]:
+        return {
+            row["chunk"]: Placement(row["seq"], row["start"], row["end"], row["role"], row["parent"])
+            for row in self._client.read_latest(_PLACEMENTS, id=source_id, tenant=tenant)
+        }
 
+    def source_ids(self, tenant: Tenant, *, after: str = "", limit: int | None = None) -> list[str]:
+        query = _SOURCE_IDS if limit is None else f"{_SOURCE_IDS} LIMIT {limit:d}"
+        return [row["id"] for row in self._client.read_latest(query, tenant=tenant, after=after)]
 
-def source_ids(client: NeptuneClient, tenant: str, after: str, limit: int | None) -> list[str]:
-    """Return the sources of the tenant after an id, live or not; without a limit all of them."""
-    query = _SOURCE_IDS if limit is None else f"{_SOURCE_IDS} LIMIT {limit:d}"
-    return [row["id"] for row in client.read_latest(query, tenant=tenant, after=after)]
+    def absent(self, tenant: Tenant, entity_ids: Sequence[str]) -> list[str]:
+        return self._absent(_ENTITIES, tenant, entity_ids)
 
+    def absent_chunks(self, tenant: Tenant, chunk_ids: Sequence[str]) -> list[str]:
+        return self._absent(_CHUNKS, tenant, chunk_ids)
 
-def absent(client: NeptuneClient, tenant: str, entity_ids: Sequence[str]) -> list[str]:
-    """Return the entities among the ids that do not exist."""
-    there = {row["id"] for row in client.read_latest(_ENTITIES, ids=sorted(set(entity_ids)), tenant=tenant)}
-    return [i for i in entity_ids if i not in there]
+    def node_ids(self, tenant: Tenant, source_id: str) -> Doomed:
+        found = sorted(str(row["id"]) for row in self._client.read_latest(_NODES_OF_SOURCE, id=source_id, tenant=tenant))
+        chunks, statements, topics = (
+            tuple(i for i in found if i.startswith(f"{kind}:")) for kind in ("chunk", "statement", "topic")
+        )
+        return Doomed(chunks, statements, topics)
 
-
-def absent_chunks(client: NeptuneClient, tenant: str, chunk_ids: Sequence[str]) -> list[str]:
-    """Return the chunks among the ids that do not exist."""
-    there = {row["id"] for row in client.read_latest(_CHUNKS, ids=sorted(set(chunk_ids)), tenant=tenant)}
-    return [i for i in chunk_ids if i not in there]
-
-
-def node_ids(client: NeptuneClient, tenant: str, source_id: str) -> Doomed:
-    """Return every chunk, statement and topic of a source, live or not."""
-    found = sorted(str(row["id"]) for row in client.read_latest(_NODES_OF_SOURCE, id=source_id, tenant=tenant))
-    chunks, statements, topics = (
-        tuple(i for i in found if i.startswith(f"{kind}:")) for kind in ("chunk", "statement", "topic")
-    )
-    return Doomed(chunks, statements, topics)
+    def _absent(self, query: str, tenant: Tenant, ids: Sequence[str]) -> list[str]:
+        there = {row["id"] for row in self._client.read_latest(query, ids=sorted(set(ids)), tenant=tenant)}
+        return [i for i in ids if i not in there]

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from lexigraph.model.filters import Filter
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.neptune.client import NeptuneClient
-from lexigraph.storage.neptune.excerpt import admitted, ask, excerpt
+from lexigraph.storage.neptune.excerpt import admitted, excerpt
 from lexigraph.storage.neptune.read import CHUNK, MENTIONED, PLACED, SAME, SOURCE, TOLD, together
 from lexigraph.storage.protocols import Neighbourhood
-from lexigraph.storage.sqlite.graph import links as sqlite_links
 from lexigraph.storage.sqlite.graph.read import HUB
 
 SEEDS = f"MATCH {PLACED} AND id(c) IN $chunks RETURN collect(DISTINCT c) AS seeds"
@@ -102,33 +102,44 @@ NEIGHBOURHOOD = together(
 )
 
 
-def neighbourhood(
-    client: NeptuneClient,
-    tenant: str,
-    chunk_ids: Sequence[str],
-    names: Mapping[str, Sequence[str]],
-    max_df: int,
-    per_entity: int,
-    prefer: Sequence[str],
-    facts: bool,
-    filters: Filter | None,
-) -> Neighbourhood:
-    """Follow the entities of some live chunks to other chunks: what is about them, what shares them, what names them."""
-    if not chunk_ids:
-        return Neighbourhood()
-    rows = ask(
-        client,
-        NEIGHBOURHOOD,
-        tenant,
-        filters,
-        chunks=list(chunk_ids),
-        names=sorted({e for found in names.values() for e in found}),
-        max_df=max_df,
-        per_entity=per_entity,
-        beyond=per_entity + 1,
-        prefer=list(prefer),
-    )
-    with excerpt(rows, tenant) as connection:
-        return sqlite_links.neighbourhood(
-            connection, tenant, chunk_ids, names, max_df, per_entity, prefer, facts, admitted(filters)
-        )
+class NeptuneLinks:
+    """Where the entities of chunks lead."""
+
+    _client: NeptuneClient
+
+    def neighbourhood(
+        self,
+        tenant: Tenant,
+        chunk_ids: Sequence[str],
+        *,
+        names: Mapping[str, Sequence[str]] | None = None,
+        max_df: int = 15,
+        per_entity: int = 10,
+        prefer: Sequence[str] = (),
+        facts: bool = True,
+        filters: Filter | None = None,
+    ) -> Neighbourhood:
+        if not chunk_ids:
+            return Neighbourhood()
+        with excerpt(
+            self._client,
+            NEIGHBOURHOOD,
+            tenant,
+            filters,
+            chunks=list(chunk_ids),
+            names=sorted({e for found in (names or {}).values() for e in found}),
+            max_df=max_df,
+            per_entity=per_entity,
+            beyond=per_entity + 1,
+            prefer=list(prefer),
+        ) as graph:
+            return graph.neighbourhood(
+                tenant,
+                chunk_ids,
+                names=names,
+                max_df=max_df,
+                per_entity=per_entity,
+                prefer=prefer,
+                facts=facts,
+                filters=admitted(filters),
+            )

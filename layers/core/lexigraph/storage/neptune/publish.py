@@ -12,6 +12,7 @@ from lexigraph.model.errors import Conflict
 from lexigraph.model.graph import Source
 from lexigraph.model.ids import entity_id
 from lexigraph.model.normalise import title_names
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.contribution import expect_version
 from lexigraph.storage.neptune.client import NeptuneClient, Row
 from lexigraph.storage.neptune.filters import filter_properties
@@ -107,38 +108,57 @@ DELETE r
 """
 
 
-def publish(client: NeptuneClient, tenant: str, sources: Sequence[Source]) -> None:
-    """Show versions: live version, title, metadata and what a source is about change in one query."""
-    found = {row["id"]: row for row in client.read_latest(SOURCES_AS_THEY_ARE, ids=[s.id for s in sources])}
-    for s in sources:
-        if s.id not in found or found[s.id]["tenant"] != tenant:
-            raise Conflict(f"{s.id}: no chunk of it was written; ingest the document again")
-        expect_version(s, found[s.id]["version"], allow_repeat=True)
-    # which entities the version before concerned can no longer be told afterwards
-    tell(client, tenant, [row for row in found.values() if row["untold"]])
-    names = {row["id"]: row for s in sources for row in _titled(tenant, s)}
-    about = client.read_latest(_ABOUT, ids=[s.id for s in sources])
-    shown = [
-        {
-            "id": s.id,
-            "version": s.version,
-            "uri": s.uri,
-            "namespace": s.namespace,
-            "title": s.title,
-            "metadata": metadata_text(s),
-            # null takes a property off
-            "compared": {**dict.fromkeys(_compared_before(found[s.id])), **filter_properties(s)},
-        }
-        for s in sources
-    ]
-    client.write(
-        _SHOW,
-        tenant=tenant,
-        shown=sorted(shown, key=lambda row: str(row["id"])),
-        names=sorted(names.values(), key=lambda row: str(row["entity"])),
-        former=[row for row in about if row["id"] not in names],
-    )
-    tell(client, tenant, [{"id": s.id, "version": s.version} for s in sources])
+class NeptunePublish:
+    """Which versions readers see."""
+
+    _client: NeptuneClient
+
+    def publish(self, tenant: Tenant, sources: Sequence[Source]) -> None:
+        found = {row["id"]: row for row in self._client.read_latest(SOURCES_AS_THEY_ARE, ids=[s.id for s in sources])}
+        for s in sources:
+            if s.id not in found or found[s.id]["tenant"] != tenant:
+                raise Conflict(f"{s.id}: no chunk of it was written; ingest the document again")
+            expect_version(s, found[s.id]["version"], allow_repeat=True)
+        # which entities the version before concerned can no longer be told afterwards
+        tell(self._client, tenant, [row for row in found.values() if row["untold"]])
+        names = {row["id"]: row for s in sources for row in _titled(tenant, s)}
+        about = self._client.read_latest(_ABOUT, ids=[s.id for s in sources])
+        shown = [
+            {
+                "id": s.id,
+                "version": s.version,
+                "uri": s.uri,
+                "namespace": s.namespace,
+                "title": s.title,
+                "metadata": metadata_text(s),
+                # null takes a property off
+                "compared": {**dict.fromkeys(_compared_before(found[s.id])), **filter_properties(s)},
+            }
+            for s in sources
+        ]
+        self._client.write(
+            _SHOW,
+            tenant=tenant,
+            shown=sorted(shown, key=lambda row: str(row["id"])),
+            names=sorted(names.values(), key=lambda row: str(row["entity"])),
+            former=[row for row in about if row["id"] not in names],
+        )
+        tell(self._client, tenant, [{"id": s.id, "version": s.version} for s in sources])
+
+    def withdraw(self, tenant: Tenant, source_ids: Sequence[str]) -> None:
+        self._client.write(_HIDE, tenant=tenant, ids=sorted(set(source_ids)))
+
+    def set_synonyms(self, tenant: Tenant, pairs: Sequence[tuple[str, str]]) -> None:
+        owner = synonyms_owner(tenant)
+        made: dict[str, Row] = {}
+        for name, target in pairs:
+            a, b = entity_id(tenant, name), entity_id(tenant, target)
+            if a != b:
+                row = {"id": edge_id("ALIAS_OF", a, b, owner), "alias": a, "target": b}
+                made.setdefault(row["id"], {**row, "alias_form": name, "target_form": target})
+        former = [row for row in self._client.read_latest(_SYNONYMS, owner=owner) if row["id"] not in made]
+        rows = sorted(made.values(), key=lambda row: row["id"])
+        self._client.write(_REPLACE_SYNONYMS, tenant=tenant, owner=owner, made=rows, former=former)
 
 
 def _compared_before(row: Row) -> Iterable[str]:
@@ -171,22 +191,3 @@ def tell(client: NeptuneClient, tenant: str, sources: Sequence[Row] | None = Non
 def _touch(client: NeptuneClient, tenant: str, entities: Iterable[str]) -> None:
     """Mark entities as changed: what is derived from their edges must be computed anew."""
     client.write(_TOUCH, [{"id": i} for i in sorted(set(entities))], tenant=tenant)
-
-
-def withdraw(client: NeptuneClient, tenant: str, source_ids: Sequence[str]) -> None:
-    """Hide sources and close all their chunks; their titles stop naming entities. One query."""
-    client.write(_HIDE, tenant=tenant, ids=sorted(set(source_ids)))
-
-
-def set_synonyms(client: NeptuneClient, tenant: str, pairs: Sequence[tuple[str, str]]) -> None:
-    """Replace the tenant's synonyms that no chunk owns, in one query."""
-    owner = synonyms_owner(tenant)
-    made: dict[str, Row] = {}
-    for name, target in pairs:
-        a, b = entity_id(tenant, name), entity_id(tenant, target)
-        if a != b:
-            row = {"id": edge_id("ALIAS_OF", a, b, owner), "alias": a, "target": b}
-            made.setdefault(row["id"], {**row, "alias_form": name, "target_form": target})
-    former = [row for row in client.read_latest(_SYNONYMS, owner=owner) if row["id"] not in made]
-    rows = sorted(made.values(), key=lambda row: row["id"])
-    client.write(_REPLACE_SYNONYMS, tenant=tenant, owner=owner, made=rows, former=former)

@@ -10,10 +10,10 @@ from functools import cache
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import StatementRow
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.neptune.client import NeptuneClient
-from lexigraph.storage.neptune.excerpt import admitted, ask, excerpt
+from lexigraph.storage.neptune.excerpt import admitted, excerpt
 from lexigraph.storage.protocols import EntityLookup, EvidenceRequest
-from lexigraph.storage.sqlite.graph import read as sqlite_read
 from lexigraph.storage.sqlite.graph.read import HUB, TITLES
 from lexigraph.storage.sqlite.graph.topics import BESIDE, CHUNKS, SHARED
 
@@ -110,14 +110,39 @@ LOOK_UP = together([_ASKED], "wanted", TOLD)
 LOOK_UP_CONNECTED = together([_ASKED], "wanted", (*TOLD, _CONNECTED))
 
 
-def entities(client: NeptuneClient, tenant: str, ids: Sequence[str], connected: int, filters: Filter | None) -> EntityLookup:
-    """Look up entities by id, with what means the same, and up to ``connected`` each that share a fact."""
-    if not ids:
-        return EntityLookup()
-    query = LOOK_UP_CONNECTED if connected else LOOK_UP
-    rows = ask(client, query, tenant, filters, ids=list(ids), most=connected + _GROUP)
-    with excerpt(rows, tenant) as connection:
-        return sqlite_read.entities(connection, tenant, ids, connected, admitted(filters))
+class NeptuneRead:
+    """What is known of entities, and what is said."""
+
+    _client: NeptuneClient
+
+    def entities(
+        self, tenant: Tenant, entity_ids: Sequence[str], *, connected: int = 0, filters: Filter | None = None
+    ) -> EntityLookup:
+        if not entity_ids:
+            return EntityLookup()
+        query = LOOK_UP_CONNECTED if connected else LOOK_UP
+        with excerpt(self._client, query, tenant, filters, ids=list(entity_ids), most=connected + _GROUP) as graph:
+            return graph.entities(tenant, entity_ids, connected=connected, filters=admitted(filters))
+
+    def evidence(self, tenant: Tenant, request: EvidenceRequest) -> list[StatementRow]:
+        if not (request.chunks or request.statements or request.entities or request.topics):
+            return []
+        query = evidence_query(request.neighbours, bool(request.entities), bool(request.topics))
+        with excerpt(
+            self._client,
+            query,
+            tenant,
+            request.filters,
+            chunks=list(request.chunks),
+            statements=list(request.statements),
+            entities=list(request.entities),
+            topics=list(request.topics),
+            whole=request.whole_chunks,
+            per_entity=request.per_entity,
+            topic_reach=request.topic_reach,
+            topic_links=request.topic_links,
+        ) as graph:
+            return graph.evidence(tenant, replace(request, filters=admitted(request.filters)))
 
 
 # ---------------------------------------------------------------- evidence
@@ -264,26 +289,3 @@ def evidence_query(neighbours: bool, entities: bool, topics: bool) -> str:
         parts += [_CROWDED]
     every = f"UNWIND {' + '.join(chunks)} AS c WITH DISTINCT c MATCH {PLACED}"
     return together(sets, ", ".join(names), [f"{every} RETURN {CHUNK}", f"{every} RETURN DISTINCT {SOURCE}", *parts])
-
-
-def evidence(client: NeptuneClient, tenant: str, request: EvidenceRequest) -> list[StatementRow]:
-    """Collect the live statements that a request asks for, each once, in reading order."""
-    if not (request.chunks or request.statements or request.entities or request.topics):
-        return []
-    query = evidence_query(request.neighbours, bool(request.entities), bool(request.topics))
-    rows = ask(
-        client,
-        query,
-        tenant,
-        request.filters,
-        chunks=list(request.chunks),
-        statements=list(request.statements),
-        entities=list(request.entities),
-        topics=list(request.topics),
-        whole=request.whole_chunks,
-        per_entity=request.per_entity,
-        topic_reach=request.topic_reach,
-        topic_links=request.topic_links,
-    )
-    with excerpt(rows, tenant) as connection:
-        return sqlite_read.evidence(connection, tenant, replace(request, filters=admitted(request.filters)))

@@ -4,12 +4,12 @@ from dataclasses import replace
 from functools import cache
 
 from lexigraph.model.relations import Step
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.neptune.client import NeptuneClient
-from lexigraph.storage.neptune.excerpt import admitted, ask, excerpt
+from lexigraph.storage.neptune.excerpt import admitted, excerpt
 from lexigraph.storage.neptune.links import SEEDS, SEEDS_STAND, SEEDS_TITLES
 from lexigraph.storage.neptune.read import MENTIONED, PLACED, SAID, TOLD, VISIBLE, together
 from lexigraph.storage.protocols import RelatedRequest
-from lexigraph.storage.sqlite.graph import related as sqlite_related
 from lexigraph.storage.sqlite.graph.read import HUB
 from lexigraph.storage.sqlite.graph.related import TOGETHER
 from lexigraph.storage.sqlite.graph.relations import COMMON
@@ -165,24 +165,27 @@ def related_query(all_kinds: bool, first: bool) -> str:
     return together(sets, ", ".join(names), [*parts, _FIRST] if first else parts)
 
 
-def related(client: NeptuneClient, tenant: str, request: RelatedRequest) -> list[Step]:
-    """Return the steps out of some chunks; see :meth:`~lexigraph.storage.protocols.GraphStore.related`."""
-    if not (request.chunks or request.names or request.first):
-        return []
-    rows = ask(
-        client,
-        related_query(request.all_kinds, bool(request.first)),
-        tenant,
-        request.filters,
-        chunks=list(request.chunks),
-        asked=list(request.names.get("", ())),
-        names=[{"chunk": chunk, "entity": e} for chunk, found in request.names.items() if chunk for e in found],
-        max_entities=request.max_entities,
-        max_df=request.max_df,
-        min_name=request.min_name,
-        per_entity=request.per_entity,
-        least_together=request.least_together,
-        first=request.first,
-    )
-    with excerpt(rows, tenant) as connection:
-        return sqlite_related.related(connection, tenant, replace(request, filters=admitted(request.filters)))
+class NeptuneRelated:
+    """Which steps lead on."""
+
+    _client: NeptuneClient
+
+    def related(self, tenant: Tenant, request: RelatedRequest) -> list[Step]:
+        if not (request.chunks or request.names or request.first):
+            return []
+        with excerpt(
+            self._client,
+            related_query(request.all_kinds, bool(request.first)),
+            tenant,
+            request.filters,
+            chunks=list(request.chunks),
+            asked=list(request.names.get("", ())),
+            names=[{"chunk": chunk, "entity": e} for chunk, found in request.names.items() if chunk for e in found],
+            max_entities=request.max_entities,
+            max_df=request.max_df,
+            min_name=request.min_name,
+            per_entity=request.per_entity,
+            least_together=request.least_together,
+            first=request.first,
+        ) as graph:
+            return graph.related(tenant, replace(request, filters=admitted(request.filters)))

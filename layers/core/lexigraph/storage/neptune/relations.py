@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from lexigraph.model.relations import PairObservation, RelationCounts, count_together
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.neptune.client import NeptuneClient, Row
 from lexigraph.storage.neptune.schema import LIVE, edge_id, synonyms_owner
 
@@ -84,42 +85,80 @@ RETURN DISTINCT id
 _ENTITIES = "MATCH (e:Entity) WHERE e.tenant = $tenant AND e.df > 0 RETURN count(*) AS entities"
 
 
-def relate(client: NeptuneClient, tenant: str, observations: Sequence[PairObservation], keep: bool) -> tuple[int, int]:
-    """Note what was observed of pairs, in one query; see :meth:`~lexigraph.storage.protocols.GraphStore.relate`."""
-    ids = sorted({i for o in observations for i in (o.first, o.second)})
-    chunks = {row["id"] for row in client.read_latest(_EXISTING, ids=ids, tenant=tenant)}
-    # a chunk may have gone meanwhile, and what was said of it goes with it
-    observations = [o for o in observations if o.first in chunks and o.second in chunks]
-    if not observations:
-        return 0, 0
-    existing = _between(client, {(o.first, o.second) for o in observations})
-    before = dict(existing)
-    observed: dict[str, Row] = {}
-    made: dict[str, Row] = {}
-    created = known = 0
-    for o in observations:
-        row = {"first": o.first, "second": o.second, "observer": o.observer, "how": o.how, "failed": bool(o.failed)}
-        key = edge_id("OBSERVED", o.first, o.second, o.observer)
-        observed[key] = {"id": key, **row}
-        if o.failed:
-            continue
-        ends = {(o.first, o.second), (o.second, o.first)}
-        there = {(r["src"], r["dst"], r["type"]) for r in existing.values() if (r["src"], r["dst"]) in ends}
-        for i, r in list(existing.items()) if not keep else ():
-            if (r["src"], r["dst"]) in ends and r["observer"] == o.observer:
-                del existing[i]
-                made.pop(i, None)
-        for relation in o.relations:
-            edge = (relation.src, relation.dst, relation.type)
-            known += edge in there
-            created += edge not in there
-            if not (keep and edge in there):
-                i = edge_id("REL", *edge, o.observer)
-                existing[i] = {"id": i, "src": edge[0], "dst": edge[1], "type": edge[2], "observer": o.observer}
-                made[i] = {**existing[i], "confidence": relation.confidence, "evidence": relation.evidence}
-    gone = [row for i, row in sorted(before.items()) if i not in existing]
-    client.write(_RELATE, observed=_in_order(observed.values()), made=_in_order(made.values()), gone=gone)
-    return created, known
+class NeptuneRelations:
+    """What observers said of pairs of chunks."""
+
+    _client: NeptuneClient
+
+    def relate(self, tenant: Tenant, observations: Sequence[PairObservation], *, keep: bool = False) -> tuple[int, int]:
+        ids = sorted({i for o in observations for i in (o.first, o.second)})
+        chunks = {row["id"] for row in self._client.read_latest(_EXISTING, ids=ids, tenant=tenant)}
+        # a chunk may have gone meanwhile, and what was said of it goes with it
+        observations = [o for o in observations if o.first in chunks and o.second in chunks]
+        if not observations:
+            return 0, 0
+        existing = _between(self._client, {(o.first, o.second) for o in observations})
+        before = dict(existing)
+        observed: dict[str, Row] = {}
+        made: dict[str, Row] = {}
+        created = known = 0
+        for o in observations:
+            row = {"first": o.first, "second": o.second, "observer": o.observer, "how": o.how, "failed": bool(o.failed)}
+            key = edge_id("OBSERVED", o.first, o.second, o.observer)
+            observed[key] = {"id": key, **row}
+            if o.failed:
+                continue
+            ends = {(o.first, o.second), (o.second, o.first)}
+            there = {(r["src"], r["dst"], r["type"]) for r in existing.values() if (r["src"], r["dst"]) in ends}
+            for i, r in list(existing.items()) if not keep else ():
+                if (r["src"], r["dst"]) in ends and r["observer"] == o.observer:
+                    del existing[i]
+                    made.pop(i, None)
+            for relation in o.relations:
+                edge = (relation.src, relation.dst, relation.type)
+                known += edge in there
+                created += edge not in there
+                if not (keep and edge in there):
+                    i = edge_id("REL", *edge, o.observer)
+                    existing[i] = {"id": i, "src": edge[0], "dst": edge[1], "type": edge[2], "observer": o.observer}
+                    made[i] = {**existing[i], "confidence": relation.confidence, "evidence": relation.evidence}
+        gone = [row for i, row in sorted(before.items()) if i not in existing]
+        self._client.write(_RELATE, observed=_in_order(observed.values()), made=_in_order(made.values()), gone=gone)
+        return created, known
+
+    def observed(self, tenant: Tenant, chunk_ids: Sequence[str], observer: str, how: str) -> dict[tuple[str, str], int]:
+        rows = self._client.read_latest(_OBSERVED, ids=sorted(set(chunk_ids)), tenant=tenant, observer=observer, how=how)
+        pairs = {(row["first"], row["second"]) for row in rows}
+        found: dict[tuple[str, str], set[tuple[str, str, str]]] = defaultdict(set)
+        for r in _between(self._client, pairs).values() if pairs else ():
+            for pair in ((r["src"], r["dst"]), (r["dst"], r["src"])):
+                found[pair].add((r["src"], r["dst"], r["type"]))
+        return {pair: len(found[pair]) for pair in pairs}
+
+    def relation_counts(self, tenant: Tenant, *, least_together: int = 2, min_name: int = 2) -> RelationCounts:
+        common = {row["id"] for row in self._client.read(_COMMON, tenant=tenant, common=COMMON)}
+        rows = self._client.read(_NAMED, tenant=tenant, min_name=min_name)
+        named = [(row["entity"], row["chunk"]) for row in rows if row["entity"] not in common]
+        entity = {i: k for k, i in enumerate(sorted({e for e, _ in named}))}
+        chunk = {i: k for k, i in enumerate(sorted({c for _, c in named}))}
+        by_entity = sorted((entity[e], chunk[c]) for e, c in named)
+        by_chunk = sorted((c, e) for e, c in by_entity)
+        others: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
+        aliases = self._client.read(_ALIASES, tenant=tenant)
+        owners = sorted({row["chunk"] for row in aliases})
+        live = {row["id"] for row in self._client.read(_LIVE_CHUNKS, ids=owners, tenant=tenant)} | {synonyms_owner(tenant)}
+        for row in aliases:
+            if row["chunk"] in live:
+                others[row["id"], row["value"]].add((row["other"], row["other_id"]))
+        most = sorted(others, key=lambda one: (-len(others[one]), one[1], one[0]))[:_SAMPLES]
+        return RelationCounts(
+            llm_rel=len(self._client.read(_LIVE_RELATIONS, tenant=tenant)),
+            relates_to=count_together([e for e, _ in by_entity], [c for _, c in by_entity], 2),
+            co_occurs_with=count_together([c for c, _ in by_chunk], [e for _, e in by_chunk], least_together),
+            entities=self._client.read(_ENTITIES, tenant=tenant)[0]["entities"],
+            with_aliases=len(others),
+            samples=tuple((one[1], tuple(name for name, _ in sorted(others[one]))) for one in most),
+        )
 
 
 def _in_order(rows: Iterable[Row]) -> list[Row]:
@@ -130,43 +169,3 @@ def _between(client: NeptuneClient, pairs: Iterable[tuple[str, str]]) -> dict[st
     """Return the relations between the chunks of each pair, in either direction, by id."""
     rows = client.read_latest(_BETWEEN, pairs=[{"first": a, "second": b} for a, b in sorted(pairs)])
     return {row["id"]: row for row in rows}
-
-
-def observed(
-    client: NeptuneClient, tenant: str, chunk_ids: Sequence[str], observer: str, how: str
-) -> dict[tuple[str, str], int]:
-    """Return the pairs that an observer was asked about, with the number of their relations, by whomever."""
-    rows = client.read_latest(_OBSERVED, ids=sorted(set(chunk_ids)), tenant=tenant, observer=observer, how=how)
-    pairs = {(row["first"], row["second"]) for row in rows}
-    found: dict[tuple[str, str], set[tuple[str, str, str]]] = defaultdict(set)
-    for r in _between(client, pairs).values() if pairs else ():
-        for pair in ((r["src"], r["dst"]), (r["dst"], r["src"])):
-            found[pair].add((r["src"], r["dst"], r["type"]))
-    return {pair: len(found[pair]) for pair in pairs}
-
-
-def relation_counts(client: NeptuneClient, tenant: str, least_together: int, min_name: int) -> RelationCounts:
-    """Count the relations that readers can follow; see :meth:`~lexigraph.storage.protocols.GraphStore.relation_counts`."""
-    common = {row["id"] for row in client.read(_COMMON, tenant=tenant, common=COMMON)}
-    rows = client.read(_NAMED, tenant=tenant, min_name=min_name)
-    named = [(row["entity"], row["chunk"]) for row in rows if row["entity"] not in common]
-    entity = {i: k for k, i in enumerate(sorted({e for e, _ in named}))}
-    chunk = {i: k for k, i in enumerate(sorted({c for _, c in named}))}
-    by_entity = sorted((entity[e], chunk[c]) for e, c in named)
-    by_chunk = sorted((c, e) for e, c in by_entity)
-    others: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
-    aliases = client.read(_ALIASES, tenant=tenant)
-    owners = sorted({row["chunk"] for row in aliases})
-    live = {row["id"] for row in client.read(_LIVE_CHUNKS, ids=owners, tenant=tenant)} | {synonyms_owner(tenant)}
-    for row in aliases:
-        if row["chunk"] in live:
-            others[row["id"], row["value"]].add((row["other"], row["other_id"]))
-    most = sorted(others, key=lambda one: (-len(others[one]), one[1], one[0]))[:_SAMPLES]
-    return RelationCounts(
-        llm_rel=len(client.read(_LIVE_RELATIONS, tenant=tenant)),
-        relates_to=count_together([e for e, _ in by_entity], [c for _, c in by_entity], 2),
-        co_occurs_with=count_together([c for c, _ in by_chunk], [e for _, e in by_chunk], least_together),
-        entities=client.read(_ENTITIES, tenant=tenant)[0]["entities"],
-        with_aliases=len(others),
-        samples=tuple((one[1], tuple(name for name, _ in sorted(others[one]))) for one in most),
-    )

@@ -1,13 +1,15 @@
-"""Nodes in Neptune: which of them readers see, and how far they are from others. One query."""
+"""Nodes in Neptune: which of them readers see, and how far they are from others."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from lexigraph.model.filters import Filter
-from lexigraph.storage.neptune.client import NeptuneClient
-from lexigraph.storage.neptune.excerpt import admitted, ask, excerpt
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.neptune.excerpt import admitted, excerpt
+from lexigraph.storage.neptune.gremlin.connection import GremlinWalks
+from lexigraph.storage.neptune.gremlin.walks import WalkingPart, distances
 from lexigraph.storage.neptune.read import ENTITIES, MENTIONED, NAMED, SOURCE_ROW, together
 from lexigraph.storage.protocols import GraphNode
-from lexigraph.storage.sqlite.graph import walks as sqlite_walks
 from lexigraph.storage.sqlite.graph.walks import PASSED, RUNS_OVER
 
 LISTED = (
@@ -145,12 +147,23 @@ DISTANCES = together(
 )
 
 
-def nodes(
-    client: NeptuneClient, tenant: str, ids: Sequence[str], near: Sequence[str], filters: Filter | None
-) -> dict[str, GraphNode]:
-    """Return the live nodes among the ids, with their hops from the nearest of ``near``."""
-    if not ids:
-        return {}
-    rows = ask(client, DISTANCES if near else NODES, tenant, filters, ids=list(dict.fromkeys([*ids, *near])))
-    with excerpt(rows, tenant) as connection:
-        return sqlite_walks.nodes(connection, tenant, ids, near, admitted(filters))
+class NeptuneWalks(WalkingPart):
+    """Nodes, and how far they are from others."""
+
+    def nodes(
+        self, tenant: Tenant, node_ids: Sequence[str], *, near: Sequence[str] = (), filters: Filter | None = None
+    ) -> dict[str, GraphNode]:
+        if not node_ids:
+            return {}
+
+        def by_opencypher() -> dict[str, GraphNode]:
+            query, ids = DISTANCES if near else NODES, list(dict.fromkeys([*node_ids, *near]))
+            with excerpt(self._client, query, tenant, filters, ids=ids) as graph:
+                return graph.nodes(tenant, node_ids, near=near, filters=admitted(filters))
+
+        def by_gremlin(gremlin: GremlinWalks) -> dict[str, GraphNode]:
+            found = self.nodes(tenant, node_ids, filters=filters)
+            hops = distances(gremlin, tenant, found, near, filters) if found else {}
+            return {id_: replace(node, hops=hops.get(id_)) for id_, node in found.items()}
+
+        return self._walked(by_gremlin, by_opencypher) if near else by_opencypher()

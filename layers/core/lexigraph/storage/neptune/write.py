@@ -16,6 +16,7 @@ from typing import Any
 
 from lexigraph.model.errors import Conflict
 from lexigraph.model.graph import ChunkGraph, Mention, Placement
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.contribution import entity_forms, expect_version, refuse_strays
 from lexigraph.storage.neptune.client import NeptuneClient, Row
 from lexigraph.storage.neptune.schema import OPEN, edge_id, statements_text
@@ -118,16 +119,20 @@ SET c.statements = row.statements
 """
 
 
-def write(client: NeptuneClient, tenant: str, versions: Sequence[SourceVersion]) -> None:
-    """Add the versions' new chunks and place them; see :meth:`~lexigraph.storage.protocols.GraphStore.write`."""
-    refuse_strays(versions)
-    plan = _plan(client, tenant, versions)
-    rows = [{"id": v.source.id, "uri": v.source.uri, "namespace": v.source.namespace} for v in versions]
-    client.write(_SOURCES, sorted(rows, key=_by_id), tenant=tenant)
-    client.write(_OPEN_PLACES, sorted(plan.opened, key=_by_id), tenant=tenant)
-    _contribute(client, tenant, plan.chunks)
-    client.write(_END_PLACES, sorted(plan.ended, key=_by_id))
-    client.write(_DROP_PLACES, sorted(plan.dropped, key=_by_id))
+class NeptuneWrite:
+    """What a version to come consists of."""
+
+    _client: NeptuneClient
+
+    def write(self, tenant: Tenant, versions: Sequence[SourceVersion]) -> None:
+        refuse_strays(versions)
+        plan = _plan(self._client, tenant, versions)
+        rows = [{"id": v.source.id, "uri": v.source.uri, "namespace": v.source.namespace} for v in versions]
+        self._client.write(_SOURCES, sorted(rows, key=_by_id), tenant=tenant)
+        self._client.write(_OPEN_PLACES, sorted(plan.opened, key=_by_id), tenant=tenant)
+        _contribute(self._client, tenant, plan.chunks)
+        self._client.write(_END_PLACES, sorted(plan.ended, key=_by_id))
+        self._client.write(_DROP_PLACES, sorted(plan.dropped, key=_by_id))
 
 
 def _contribute(client: NeptuneClient, tenant: str, chunks: Sequence[ChunkGraph]) -> None:

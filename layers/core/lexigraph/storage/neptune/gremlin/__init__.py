@@ -1,1 +1,1 @@
-"""Gremlin over a web socket: egonets and distances in one traversal each."""
+"""Walks by Gremlin over a web socket: egonets and distances."""

@@ -1,106 +1,59 @@
-"""Pieces of Gremlin traversals over the graph in Neptune: what readers see, hops, and where they lead no further.
+"""Gremlin traversals over the graph in Neptune, made only of steps that its own engine runs.
 
-Loaded when a walk begins, as it needs gremlinpython. Every method returns a new anonymous traversal, as adding to one
-changes it. What stands in a traversal before a piece is said by its docstring; conditions are for ``filter_``.
+Which those are says the user guide, "Native Gremlin step support in Amazon Neptune": a step that is not converted leaves
+the engine, and so does all that follows it. No two properties can be compared then (``where`` with ``by``), which is how
+it is told what readers see; so edges come with what :mod:`lexigraph.storage.neptune.gremlin.walks` tells that by.
+
+Loaded when a walk begins, as it needs gremlinpython. A row is an edge: ``type``, ``from`` and ``to`` (ids), ``of`` (its
+properties).
 """
 
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Iterable
 from typing import Any
 
 from gremlin_python.process.graph_traversal import __  # type: ignore[import-untyped]  # has no types
 from gremlin_python.process.traversal import P, T  # type: ignore[import-untyped]  # has no types
 
-from lexigraph.model.filters import Filter, MetadataFilter
-from lexigraph.storage.neptune.filters import NEGATIONS, compared_values
+from lexigraph.storage.sqlite.graph.egonet import MOST
 from lexigraph.storage.sqlite.graph.walks import PASSED, RUNS_OVER
 
-_ORDERED = {"<": P.lt, "<=": P.lte, ">": P.gt, ">=": P.gte}
+_TYPES = ("EXTRACTED_FROM", "MENTIONED_IN", "BELONGS_TO", "SUPPORTS", "SUBJECT", "OBJECT", "MENTIONS", "REL", "ABOUT")
+_SHOWN = ("tenant", "live", "uri", "title", "value", "subject", "predicate", "object")
+_FILTERED = ("tenant", "live", "uri", "namespace", "title", "metadata")
 
 
-@dataclass(frozen=True)
-class Seen:
-    """The conditions and hops of what readers of a tenant see, within filters if any."""
-
-    tenant: str
-    filters: Filter | None = None
-
-    # ------------------------------------------------------------ conditions
-
-    def source(self) -> Any:
-        """At the edge ``p`` from a chunk to a source: whether readers see that place. It ends at the source."""
-        source = __.in_v().has("tenant", self.tenant)
-        if self.filters is not None:
-            source = source.filter_(_admitting(self.filters))
-        source = source.where(P.gte("p")).by("live").by("since")
-        return source.where(P.lt("p")).by("live").by("until")
-
-    def places(self) -> Any:
-        """From a chunk over the edges to where readers see it."""
-        return __.out_e("EXTRACTED_FROM").as_("p").filter_(self.source())
-
-    def chunks(self) -> Any:
-        """From a statement or topic to the chunks where readers see it."""
-        return __.out("MENTIONED_IN").filter_(self.places())
-
-    def said(self) -> Any:
-        """At a statement, after an edge ``m`` with a chunk: whether readers see the statement in that chunk."""
-        return __.out("MENTIONED_IN").where(P.eq("m")).by(T.id).by("chunk").filter_(self.places())
-
-    def supported(self) -> Any:
-        """At a fact, after its edge ``m`` from an object: whether readers see the statement which said that."""
-        return __.out("SUPPORTS").where(P.eq("m")).by(T.id).by("statement").filter_(self.said())
-
-    def node(self) -> Any:
-        """At an entity, statement or topic: whether readers see it."""
-        naming = __.in_e("MENTIONS").as_("m").out_v().filter_(self.said())
-        titled = __.in_("ABOUT").in_e("EXTRACTED_FROM").as_("p").filter_(self.source())
-        # an entity's `df` tells all but what is asked within filters and what is not settled yet
-        told = [__.has("df", P.gt(0))] if self.filters is None else []
-        return __.or_(self.chunks(), *told, naming, titled)
-
-    # ------------------------------------------------------------ hops
-
-    def names_and_topic(self) -> Any:
-        """From a statement to the entities that it names and to its topic; from nothing else."""
-        named = __.has_label("Statement").out_e("MENTIONS").as_("m").filter_(__.out_v().filter_(self.said())).in_v()
-        return __.union(named, __.has_label("Statement").filter_(self.chunks()).out("BELONGS_TO"))
-
-    def joined(self) -> Any:
-        """From an entity to those that a fact joins with it, as its object or subject; from nothing else."""
-        subject = __.has_label("Entity").as_("a").out("SUBJECT").in_e("OBJECT").as_("m")
-        subject = subject.filter_(__.in_v().filter_(self.supported())).out_v().where(P.neq("a"))
-        object_ = __.has_label("Entity").as_("a").out_e("OBJECT").as_("m")
-        object_ = object_.in_v().filter_(self.supported()).in_("SUBJECT").where(P.neq("a"))
-        return __.union(subject, object_)
-
-    def hop(self) -> Any:
-        """From an entity, statement or topic to all that are a hop from it, each once."""
-        naming = __.has_label("Entity").in_e("MENTIONS").as_("m").out_v().filter_(self.said())
-        told = __.has_label("Topic").in_("BELONGS_TO").filter_(self.chunks())
-        return __.union(self.names_and_topic(), self.joined(), naming, told).dedup()
+def edges(g: Any, ids: Iterable[str]) -> Any:
+    """Every edge at some nodes, at most ``MOST`` of a type; ``out`` and ``in`` are properties of its ends, each a list."""
+    found = [_row(__.both_e(type_).limit(MOST), _SHOWN) for type_ in _TYPES]
+    said_in = __.both_e("BELONGS_TO").limit(MOST).out_v().out_e("MENTIONED_IN")
+    supported = __.both_e("SUBJECT").limit(MOST).in_v().out_e("SUPPORTS")
+    return g.V(*ids).union(*found, _row(said_in, _SHOWN), _row(supported, _SHOWN))
 
 
-def passed() -> Any:
-    """At an entity, statement or topic: whether a walk goes through it."""
-    entity = __.not_(__.in_e("MENTIONS").range_(PASSED, PASSED + 1))
-    return entity.not_(__.has_label("Topic").out_e("MENTIONED_IN").range_(RUNS_OVER, RUNS_OVER + 1))
+def hops(g: Any, tenant: str, ids: Iterable[str], *, into: bool) -> Any:
+    """What is a hop from those of the nodes that a walk goes through; each of these is a row ``{"through": id}``, too.
 
-
-def _admitting(filters: Filter) -> Any:
-    """At a source: whether the filters admit it."""
-    if isinstance(filters, MetadataFilter):
-        return _comparing(filters)
-    parts = [_admitting(part) for part in filters.filters]
-    joined = __.or_(*parts) if filters.condition == "or" else __.and_(*parts)
-    return __.not_(joined) if filters.condition == "not" else joined
-
-
-def _comparing(filter_: MetadataFilter) -> Any:
-    compare = _ORDERED.get(filter_.operator, P.eq)
+    A hop out of a statement, or by a fact; ``into`` a statement only when asked for, as many name an entity.
+    """
+    # an id that no node has comes first, as g.V() of no ids is every node
+    nodes = g.V("none", *ids).has("tenant", tenant)
+    nodes = nodes.where(__.in_e("MENTIONS").limit(PASSED + 1).count().is_(P.lte(PASSED)))
+    nodes = nodes.not_(__.has_label("Topic").out_e("MENTIONED_IN").limit(RUNS_OVER + 1).count().is_(P.gt(RUNS_OVER)))
+    way = __.both_e if into else __.out_e
     found = [
-        __.has(name, reduce(lambda either, one: either.or_(one), map(compare, values)))
-        for name, values in compared_values(filter_).items()
+        way("MENTIONS", "BELONGS_TO"),
+        way("BELONGS_TO").out_v().out_e("MENTIONED_IN"),
+        __.out("SUBJECT", "OBJECT").in_e("SUBJECT", "OBJECT"),
     ]
-    any_ = __.or_(*found) if found else __.not_(__.identity())
-    return __.not_(any_) if filter_.operator in NEGATIONS else any_
+    return nodes.union(__.project("through").by(T.id), *map(_row, found))
+
+
+def places(g: Any, chunks: Iterable[str]) -> Any:
+    """The places of chunks; ``in`` is what is known of their sources."""
+    return _row(g.V(*chunks).out_e("EXTRACTED_FROM"), _FILTERED)
+
+
+def _row(edge: Any, ends: Iterable[str] = ()) -> Any:
+    names = ("type", "from", "to", "of", *(("out", "in") if ends else ()))
+    row = edge.project(*names).by(T.label).by(__.out_v().id_()).by(__.in_v().id_()).by(__.value_map())
+    return row.by(__.out_v().value_map(*ends)).by(__.in_v().value_map(*ends)) if ends else row

@@ -1,183 +1,157 @@
-"""Walks in Neptune by Gremlin: what is around a node, and how far nodes are from others. One traversal each."""
+"""Walks in Neptune by Gremlin: traversals bring edges, and of these is told here what readers see."""
 
 import json
-from collections.abc import Sequence
-from typing import Any
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from time import monotonic
+from typing import Any, TypeVar
 
+from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Source
-from lexigraph.storage.neptune.egonet import MOST, Edge, checked_kind, net
+from lexigraph.storage.neptune.client import NeptuneClient
 from lexigraph.storage.neptune.gremlin.connection import GremlinWalks
-from lexigraph.storage.protocols import GraphNode
+from lexigraph.storage.sqlite.graph.egonet import Edge
 from lexigraph.storage.sqlite.graph.walks import KINDS
 
-# ---------------------------------------------------------------- what is around a node
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+_AGAIN_SECONDS = 300.0  # for which no web socket is tried after one that was not opened
 
 
-def egonet(walks: GremlinWalks, tenant: str, node_id: str, depth: int, limit: int) -> dict[str, list[dict[str, Any]]]:
-    """Walk outwards from a node, breadth first, until ``depth`` steps or ``limit`` nodes. Raise ``NotFound``."""
-    checked_kind(node_id)
-    rows = walks.run(lambda g: _around(g, tenant, node_id, depth, limit)) if depth > 0 else []
-    shown = {row["id"]: _shown(row) for row in rows if "id" in row}
-    edges: set[Edge] = {(row["type"], row["from"], row["to"]) for row in rows if "type" in row}
+class WalkingPart:
+    """A part of the store whose questions are walks: by Gremlin, or by openCypher where the connection says so.
 
-    def step(frontier: Sequence[str]) -> set[Edge]:
-        ends = set(frontier)
-        return {edge for edge in edges if not ends.isdisjoint(edge[1:])}
-
-    return net(node_id, depth, limit, step, shown)
-
-
-def _around(g: Any, tenant: str, node_id: str, depth: int, limit: int) -> list[dict[str, Any]]:
-    """Return the edges up to ``depth`` steps from a node, and the nodes at their ends, at most ``limit``.
-
-    After every step those are counted that were ``around`` already: what is left of ``limit`` goes to the new ones with the
-    smallest ids, and the next step begins at these.
+    So they are, too, for a while after no web socket could be opened.
     """
-    from gremlin_python.process.graph_traversal import __  # type: ignore[import-untyped]  # has no types
-    from gremlin_python.process.traversal import P, T  # type: ignore[import-untyped]  # has no types
 
-    from lexigraph.storage.neptune.gremlin.steps import Seen
+    _client: NeptuneClient
+    _gremlin: GremlinWalks | None
+    _gremlin_from = 0.0
 
-    seen = Seen(tenant)
-    walk = g.V(node_id).aggregate("around")
-    for _ in range(depth):
-        walk = walk.union(*_edges(seen)).aggregate("edges").cap("edges").unfold().both_v().dedup()
-        known_first = __.coalesce(__.where(P.within("around")).constant(0), __.constant(1))
-        walk = walk.order().by(known_first).by(T.id).limit(limit).where(P.without("around")).aggregate("around")
-    edges = __.cap("edges").unfold().dedup().not_(__.both_v().where(P.without("around")))
-    texts = __.value_map("title", "uri", "value", "subject", "predicate", "object").by(__.unfold())
-    place = __.flat_map(seen.places()).limit(1).project("seq", "uri").by("seq").by(__.in_v().values("uri"))
-    found: list[dict[str, Any]] = (
-        walk.fold()
-        .union(
-            edges.project("type", "from", "to").by(T.label).by(__.out_v().id_()).by(__.in_v().id_()),
-            __.cap("around")
-            .unfold()
-            .project("id", "texts", "place")
-            .by(T.id)
-            .by(texts)
-            .by(__.coalesce(place, __.constant(""))),
-        )
-        .to_list()
-    )
+    def _walked(self, by_gremlin: Callable[[GremlinWalks], T], by_opencypher: Callable[[], T]) -> T:
+        if self._gremlin is None or monotonic() < self._gremlin_from:
+            return by_opencypher()
+        try:
+            return by_gremlin(self._gremlin)
+        except StoreUnavailable as error:
+            if not isinstance(error.__cause__, ConnectionError):
+                raise
+            if not self._gremlin_from:
+                logger.warning("%s; walks go by openCypher meanwhile, for good with ?gremlin=off in the connection", error)
+            self._gremlin_from = monotonic() + _AGAIN_SECONDS
+            return by_opencypher()
+
+
+def edges_at(gremlin: GremlinWalks, tenant: str, nodes: Sequence[str], shown: dict[str, str]) -> set[Edge]:
+    """Return the edges at some nodes; ``shown`` is told what the nodes at their ends are shown as."""
+    rows = gremlin.run(lambda g: _steps().edges(g, nodes).to_list())
+    seen = _Seen(gremlin, tenant, rows)
+    ends = [(row[id_], row[properties]) for row in rows for id_, properties in (("from", "out"), ("to", "in"))]
+    shown |= {id_: _label(properties) for id_, properties in ends if not id_.startswith("chunk:")} | seen.chunks
+    return {edge for edge in seen.edges if not set(nodes).isdisjoint(edge[1:])}
+
+
+def distances(
+    gremlin: GremlinWalks, tenant: str, nodes: Iterable[str], near: Sequence[str], filters: Filter | None
+) -> dict[str, int]:
+    """Return how far nodes are from the nearest of ``near``, up to three hops.
+
+    From both sides, as in the embedded store, so that the middle hop needs no walk of its own.
+    """
+    asked, start = set(nodes), set(near)
+    rows = gremlin.run(lambda g: _steps().hops(g, tenant, asked | start, into=True).to_list())
+    ends = {row[end] for row in rows if "type" in row for end in ("from", "to")} - asked - start
+    between = [end for end in ends if end.partition(":")[0] in KINDS]
+    rows += gremlin.run(lambda g: _steps().hops(g, tenant, between, into=False).to_list()) if between else []
+    through = {row["through"] for row in rows if "through" in row}
+    hops = _Seen(gremlin, tenant, [row for row in rows if "type" in row], filters).hops()
+    reached = set[str]().union(*(hops[node] for node in start & through))
+    joined = set[str]().union(*(hops[node] for node in reached & through))
+    found: dict[str, int] = {}
+    for node in asked:
+        beside = hops[node] if node in through else set[str]()
+        if node in start:
+            found[node] = 0
+        elif node in reached or beside & start:
+            found[node] = 1
+        elif beside & reached & through:
+            found[node] = 2
+        elif beside & through & joined:
+            found[node] = 3
     return found
 
 
-def _edges(seen: Any) -> list[Any]:
-    """Return the ways out of a node, both directions of each type of edge, as far as readers see its ends."""
-    from gremlin_python.process.graph_traversal import __
-    from gremlin_python.process.traversal import P
+def _steps() -> Any:
+    from lexigraph.storage.neptune.gremlin import steps
 
-    conditions = {
-        "EXTRACTED_FROM": seen.source,
-        "MENTIONED_IN": lambda: __.in_v().filter_(seen.places()),
-        "BELONGS_TO": lambda: __.out_v().filter_(seen.chunks()),
-        "SUPPORTS": lambda: __.in_v().filter_(seen.said()),
-        "SUBJECT": lambda: __.in_v().out_e("SUPPORTS").as_("m").in_v().filter_(seen.said()),
-        "OBJECT": lambda: __.in_v().filter_(seen.supported()),
-        "MENTIONS": lambda: __.out_v().filter_(seen.said()),
-        "REL": lambda: __.and_(__.out_v().filter_(seen.places()), __.in_v().filter_(seen.places())),
-        "ABOUT": lambda: __.out_v().has("tenant", seen.tenant).has("live", P.gt(0)),
-    }
-    return [
-        edges.as_("m", "p").filter_(condition()).limit(MOST)
-        for label, condition in conditions.items()
-        for edges in (__.out_e(label), __.in_e(label))
-    ]
+    return steps
 
 
-def _shown(row: dict[str, Any]) -> str:
-    """Return what a node is shown as."""
-    texts, place = row["texts"], row["place"]
-    match row["id"].partition(":")[0]:
-        case "source":
-            return str(texts["title"] or texts["uri"])
-        case "chunk":
-            return f"{place['uri']}#{place['seq']}" if place else ""
-        case "fact":
-            return f"{texts['subject']} {texts['predicate']} {texts['object']}"
-    return str(texts["value"])
+class _Seen:
+    """What readers of a tenant see of edges, within filters if any: ``edges``, and what live ``chunks`` are shown as."""
+
+    def __init__(
+        self, gremlin: GremlinWalks, tenant: str, rows: Sequence[dict[str, Any]], filters: Filter | None = None
+    ) -> None:
+        self._tenant, self._filters, self._rows = tenant, filters, rows
+        self._held: dict[str, set[str]] = defaultdict(set)  # the chunks of statements and topics, and those that say facts
+        for row in rows:
+            if row["type"] in ("MENTIONED_IN", "SUPPORTS"):
+                self._held[row["from"]].add(row["of"].get("chunk", row["to"]))
+        asked = {i for row in rows for i in (row["from"], row["to"], row["of"].get("chunk", "")) if i.startswith("chunk:")}
+        places = gremlin.run(lambda g: _steps().places(g, asked).to_list()) if asked else []
+        self.chunks = {
+            place["from"]: f"{place['in']['uri'][0]}#{place['of']['seq']}"
+            for place in places
+            if self._shows(place["in"]) and place["of"]["since"] <= place["in"]["live"][0] < place["of"]["until"]
+        }
+        self.edges: set[Edge] = {(row["type"], row["from"], row["to"]) for row in rows if self._sees(row)}
+
+    def hops(self) -> Mapping[str, set[str]]:
+        """Return what is a hop from each node: facts between entities, and out of and into statements."""
+        # that of an object tells whether readers see the fact
+        subjects = {row["to"]: row["from"] for row in self._rows if row["type"] == "SUBJECT"}
+        pairs = [edge[1:] for edge in self.edges if edge[0] in ("MENTIONS", "BELONGS_TO")]
+        pairs += [(subjects[fact], entity) for type_, entity, fact in self.edges if type_ == "OBJECT"]
+        hops: dict[str, set[str]] = defaultdict(set)
+        for a, b in pairs:
+            if a != b:
+                hops[a].add(b)
+                hops[b].add(a)
+        return hops
+
+    def _sees(self, row: dict[str, Any]) -> bool:
+        a, b = row["from"], row["to"]
+        match row["type"]:
+            case "EXTRACTED_FROM":
+                return a in self.chunks
+            case "MENTIONED_IN":
+                return b in self.chunks
+            case "BELONGS_TO":
+                return not self._held[a].isdisjoint(self.chunks)
+            case "SUBJECT":
+                return not self._held[b].isdisjoint(self.chunks)
+            case "REL":
+                return a in self.chunks and b in self.chunks
+            case "ABOUT":
+                return self._shows(row["out"])
+        return row["of"]["chunk"] in self.chunks
+
+    def _shows(self, source: dict[str, list[Any]]) -> bool:
+        of = {name: values[0] for name, values in source.items()}
+        if of["tenant"] != self._tenant or not of["live"]:
+            return False
+        if self._filters is None:
+            return True
+        shown = Source("", of["uri"], of["namespace"], of["title"], json.loads(of["metadata"]))
+        return self._filters.matches(shown.filterable)
 
 
-# ---------------------------------------------------------------- distances
-
-
-def nodes(
-    walks: GremlinWalks, tenant: str, ids: Sequence[str], near: Sequence[str], filters: Filter | None
-) -> dict[str, GraphNode]:
-    """Return the live nodes among the ids, with their hops from the nearest of ``near``."""
-    asked, start = _of_kinds(ids), _of_kinds(near)
-    if not asked:
-        return {}
-    rows = walks.run(lambda g: _distances(g, tenant, asked, start, filters))
-    return {row["id"]: _node(row) for row in rows}
-
-
-def _distances(g: Any, tenant: str, ids: list[str], near: list[str], filters: Filter | None) -> list[dict[str, Any]]:
-    """Return what readers see of the nodes, and their hops.
-
-    Walks begin at both sides, as the rule of hops does: so that it is known of the last of three hops whether it is there,
-    and none is walked out of all that two hops reach. Of what is ``near`` a hop away is ``reached``, and ``open`` where a
-    walk goes on; ``further`` is what the names, topics and facts of the latter lead to.
-    """
-    from gremlin_python.process.graph_traversal import __
-    from gremlin_python.process.traversal import P, T
-
-    from lexigraph.storage.neptune.gremlin.steps import Seen, passed
-
-    seen = Seen(tenant, filters)
-    # an id that no node has comes first, as g.V() of no ids is every node
-    reached = (
-        g.V("none", *near)
-        .has("tenant", tenant)
-        .aggregate("near")
-        .filter_(passed())
-        .flat_map(seen.hop())
-        .dedup()
-        .aggregate("reached")
-    )
-    further = reached.filter_(passed()).aggregate("open").union(seen.names_and_topic(), seen.joined()).aggregate("further")
-    asked = further.fold().V(*ids).has("tenant", tenant).filter_(seen.node())
-
-    joined = __.or_(__.where(P.within("further")), __.flat_map(seen.names_and_topic()).where(P.within("open")))
-    from_beside = __.coalesce(
-        __.where(P.within("near")).constant(1),
-        __.where(P.within("open")).constant(2),
-        __.filter_(passed()).filter_(joined).constant(3),
-    )
-    hops = __.coalesce(
-        __.where(P.within("near")).constant(0),
-        __.where(P.within("reached")).constant(1),
-        __.filter_(passed()).flat_map(seen.hop()).flat_map(from_beside).min_(),
-        __.constant(-1),
-    )
-    first = __.flat_map(seen.chunks()).flat_map(seen.places()).in_v().order().by(T.id).limit(1)
-    source = (
-        first.project("id", "of").by(T.id).by(__.value_map("uri", "namespace", "title", "metadata", "live").by(__.unfold()))
-    )
-    told: list[dict[str, Any]] = (
-        asked.project("id", "texts", "source", "hops")
-        .by(T.id)
-        .by(__.value_map("value", "class", "details").by(__.unfold()))
-        .by(__.coalesce(source, __.constant("")))
-        .by(hops)
-        .to_list()
-    )
-    return told
-
-
-def _of_kinds(ids: Sequence[str]) -> list[str]:
-    """Return the ids of entities, statements and topics, each once."""
-    return [id_ for id_ in dict.fromkeys(ids) if id_.partition(":")[0] in KINDS]
-
-
-def _node(row: dict[str, Any]) -> GraphNode:
-    texts, source = row["texts"], None
-    if row["source"]:
-        of = row["source"]["of"]
-        columns = of["uri"], of["namespace"], of["title"], json.loads(of["metadata"]), int(of["live"])
-        source = Source(row["source"]["id"], *columns)
-    kind = next(kind for kind in KINDS if row["id"].startswith(f"{kind}:"))
-    details = texts["class"] if kind == "entity" else texts.get("details", "")
-    return GraphNode(row["id"], kind, texts["value"], details, source, None if row["hops"] < 0 else int(row["hops"]))
+def _label(properties: dict[str, list[Any]]) -> str:
+    """Return what a node with these properties is shown as."""
+    of = {name: str(values[0]) for name, values in properties.items()}
+    if "uri" in of:
+        return of["title"] or of["uri"]
+    return of["value"] if "value" in of else f"{of['subject']} {of['predicate']} {of['object']}"

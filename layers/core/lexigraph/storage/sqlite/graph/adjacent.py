@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Placement
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import Adjacency, ChunkEdge, ChunkPlace
 from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, select
-from lexigraph.storage.sqlite.graph.read import seldom, sources
-from lexigraph.storage.sqlite.graph.write import keys_of, public, raw, tenant_key
+from lexigraph.storage.sqlite.graph.inspect import SqliteInspect
+from lexigraph.storage.sqlite.graph.keys import keys_of, public, raw, tenant_key
+from lexigraph.storage.sqlite.graph.read import seldom
 
 SHARED = 100  # mentions of an entity beyond which chunks are not joined by it
 
@@ -43,30 +45,35 @@ _Chunks = dict[int, _Chunk]  # by key
 _Shelves = Mapping[tuple[int, str | int], Sequence[_Chunk]]  # what stands together, in reading order
 
 
-def adjacent(
-    connection: sqlite3.Connection, tenant: str, chunk_ids: Sequence[str], per_kind: int, filters: Filter | None
-) -> Adjacency:
-    """Return where live chunks stand and, for each, at most ``per_kind`` chunks of every kind beside it."""
-    gate = Gate(tenant_key(connection, tenant), filters)
-    asked = keys_of(connection, "chunk", map(raw, chunk_ids)).values()
-    homes = f"""SELECT p.chunk, p.source FROM placed p CROSS JOIN source s ON s.k = p.source
-        WHERE p.chunk IN ({{}}) AND {gate.sql}"""
-    home = dict(select(connection, homes, asked, gate))
-    chunks = _chunks_of(connection, gate, set(home.values()))
-    seeds = sorted((chunks[k] for k in home), key=lambda chunk: chunk.id)
-    edges: dict[ChunkEdge, None] = {}
-    if per_kind:
-        sharing = _by_entity(connection, gate, home, per_kind)
-        chunks |= _chunks_of(connection, gate, {source for _, source in sharing.values()} - set(home.values()))
-        edges = dict.fromkeys(_edges(connection, chunks, seeds, sharing, per_kind))
-    wanted = {s.id for s in seeds} | {e.to_chunk for e in edges}
-    first = {section: shelf[0].placement.seq for section, shelf in _sections(chunks).items()}
-    places = {c.id: ChunkPlace(c.id, c.source_id, c.placement, first[c.section]) for c in chunks.values() if c.id in wanted}
-    return Adjacency(
-        places=places,
-        sources=sources(connection, tenant, sorted({p.source_id for p in places.values()})),
-        edges=tuple(edges),
-    )
+class SqliteAdjacent(SqliteInspect):
+    """What stands beside chunks."""
+
+    def adjacent(
+        self, tenant: Tenant, chunk_ids: Sequence[str], *, per_kind: int = 0, filters: Filter | None = None
+    ) -> Adjacency:
+        with self._read() as connection:
+            gate = Gate(tenant_key(connection, tenant), filters)
+            asked = keys_of(connection, "chunk", map(raw, chunk_ids)).values()
+            homes = f"""SELECT p.chunk, p.source FROM placed p CROSS JOIN source s ON s.k = p.source
+                WHERE p.chunk IN ({{}}) AND {gate.sql}"""
+            home = dict(select(connection, homes, asked, gate))
+            chunks = _chunks_of(connection, gate, set(home.values()))
+            seeds = sorted((chunks[k] for k in home), key=lambda chunk: chunk.id)
+            edges: dict[ChunkEdge, None] = {}
+            if per_kind:
+                sharing = _by_entity(connection, gate, home, per_kind)
+                chunks |= _chunks_of(connection, gate, {source for _, source in sharing.values()} - set(home.values()))
+                edges = dict.fromkeys(_edges(connection, chunks, seeds, sharing, per_kind))
+            wanted = {s.id for s in seeds} | {e.to_chunk for e in edges}
+            first = {section: shelf[0].placement.seq for section, shelf in _sections(chunks).items()}
+            places = {
+                c.id: ChunkPlace(c.id, c.source_id, c.placement, first[c.section]) for c in chunks.values() if c.id in wanted
+            }
+            return Adjacency(
+                places=places,
+                sources=self.sources(tenant, sorted({p.source_id for p in places.values()})),
+                edges=tuple(edges),
+            )
 
 
 def _chunks_of(connection: sqlite3.Connection, gate: Gate, keys: Iterable[int]) -> _Chunks:

@@ -2,12 +2,15 @@
 
 import sqlite3
 from collections import Counter
+from typing import Any
 
 from lexigraph.model.graph import Entity
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.contribution import majority
 from lexigraph.storage.protocols import Derived
+from lexigraph.storage.sqlite.graph.gate import SqlitePart
+from lexigraph.storage.sqlite.graph.keys import public, raw, tenant_key
 from lexigraph.storage.sqlite.graph.schema import LIVE
-from lexigraph.storage.sqlite.graph.write import public, raw, tenant_key
 
 _UNSUPPORTED = """
 DELETE FROM entity WHERE k IN (SELECT k FROM temp.due) AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.entity = entity.k)
@@ -36,42 +39,63 @@ SELECT k, count(DISTINCT fact) FROM (
 """
 
 
-def derive(connection: sqlite3.Connection, tenant: str, limit: int) -> Derived:
-    """Compute what follows from the edges of touched entities; ties by the smallest; delete those without support."""
-    t = tenant_key(connection, tenant)
-    connection.execute("CREATE TEMP TABLE IF NOT EXISTS due (k INTEGER PRIMARY KEY)")
-    connection.execute("DELETE FROM temp.due")
-    connection.execute("INSERT OR IGNORE INTO temp.due SELECT entity FROM touched WHERE tenant = ? LIMIT ?", (t, limit))
-    stamp = connection.execute("SELECT coalesce(max(value), 0) FROM counter WHERE name = 'stamp'").fetchone()[0]
-    connection.execute(_UNSUPPORTED)
-    due = connection.execute(
-        "SELECT t.entity, t.id, e.k FROM touched t JOIN temp.due d ON d.k = t.entity "
-        # the key of an entity that is gone may have been given to another since
-        "LEFT JOIN entity e ON e.k = d.k AND e.id = t.id"
-    ).fetchall()
-    mentions = connection.execute(_MENTIONS, (t,)).fetchall()
-    other = connection.execute(_OTHER_FORMS).fetchall()
-    value = majority([(k, form, count) for k, form, _, _, count in mentions] + [(k, form, 1) for k, form in other])
-    class_ = majority([(k, class_, count) for k, _, class_, _, count in mentions])
-    df = Counter(k for k, _ in {(k, source) for k, _, _, source, _ in mentions})
-    degree = dict(connection.execute(_DEGREE, (t, t)).fetchall())
-    # what only unpublished chunks name is gone for readers until it is published, which touches it again
-    named = [(k, id_) for k, id_, alive in due if alive is not None and k in value]
-    rows = [(value[k], class_.get(k, ""), df.get(k, 0), degree.get(k, 0), k) for k, _ in named]
-    connection.executemany("UPDATE entity SET value = ?, class = ?, df = ?, degree = ? WHERE k = ?", rows)
-    unnamed = [(k,) for k, _, alive in due if alive is not None and k not in value]
-    connection.executemany("UPDATE entity SET df = 0, degree = 0 WHERE k = ?", unnamed)
-    return Derived(
-        present=tuple(Entity(public("entity", id_), *row[:4]) for (_, id_), row in zip(named, rows, strict=True)),
-        gone=tuple(public("entity", id_) for k, id_, alive in due if alive is None or k not in value),
-        stamp=stamp,
-    )
+class SqliteDerive(SqlitePart):
+    """What follows from the edges of entities."""
+
+    def derive(self, tenant: Tenant, limit: int = 10_000) -> Derived:
+        with self._database.write() as connection:
+            t = tenant_key(connection, tenant)
+            connection.execute("CREATE TEMP TABLE IF NOT EXISTS due (k INTEGER PRIMARY KEY)")
+            connection.execute("DELETE FROM temp.due")
+            connection.execute(
+                "INSERT OR IGNORE INTO temp.due SELECT entity FROM touched WHERE tenant = ? LIMIT ?", (t, limit)
+            )
+            stamp = connection.execute("SELECT coalesce(max(value), 0) FROM counter WHERE name = 'stamp'").fetchone()[0]
+            connection.execute(_UNSUPPORTED)
+            due = connection.execute(
+                "SELECT t.entity, t.id, e.k FROM touched t JOIN temp.due d ON d.k = t.entity "
+                # the key of an entity that is gone may have been given to another since
+                "LEFT JOIN entity e ON e.k = d.k AND e.id = t.id"
+            ).fetchall()
+            mentions = connection.execute(_MENTIONS, (t,)).fetchall()
+            other = connection.execute(_OTHER_FORMS).fetchall()
+            value = majority([(k, form, count) for k, form, _, _, count in mentions] + [(k, form, 1) for k, form in other])
+            class_ = majority([(k, class_, count) for k, _, class_, _, count in mentions])
+            df = Counter(k for k, _ in {(k, source) for k, _, _, source, _ in mentions})
+            degree = dict(connection.execute(_DEGREE, (t, t)).fetchall())
+            # what only unpublished chunks name is gone for readers until it is published, which touches it again
+            named = [(k, id_) for k, id_, alive in due if alive is not None and k in value]
+            rows = [(value[k], class_.get(k, ""), df.get(k, 0), degree.get(k, 0), k) for k, _ in named]
+            connection.executemany("UPDATE entity SET value = ?, class = ?, df = ?, degree = ? WHERE k = ?", rows)
+            unnamed = [(k,) for k, _, alive in due if alive is not None and k not in value]
+            connection.executemany("UPDATE entity SET df = 0, degree = 0 WHERE k = ?", unnamed)
+            return Derived(
+                present=tuple(Entity(public("entity", id_), *row[:4]) for (_, id_), row in zip(named, rows, strict=True)),
+                gone=tuple(public("entity", id_) for k, id_, alive in due if alive is None or k not in value),
+                stamp=stamp,
+            )
+
+    def settle(self, tenant: Tenant, derived: Derived) -> None:
+        with self._database.write() as connection:
+            t = tenant_key(connection, tenant)
+            ids = [raw(e.id) for e in derived.present] + [raw(i) for i in derived.gone]
+            connection.executemany(
+                "DELETE FROM touched WHERE id = ? AND tenant = ? AND stamp <= ?", [(i, t, derived.stamp) for i in ids]
+            )
 
 
-def settle(connection: sqlite3.Connection, tenant: str, derived: Derived) -> None:
-    """Forget touches that came before what was derived."""
-    t = tenant_key(connection, tenant)
-    ids = [raw(e.id) for e in derived.present] + [raw(i) for i in derived.gone]
-    connection.executemany(
-        "DELETE FROM touched WHERE id = ? AND tenant = ? AND stamp <= ?", [(i, t, derived.stamp) for i in ids]
+def next_stamp(connection: sqlite3.Connection) -> int:
+    """Return a number larger than any before: the moment of a touch."""
+    row = connection.execute(
+        "INSERT INTO counter VALUES ('stamp', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value"
+    ).fetchone()
+    return int(row[0])
+
+
+def touch(connection: sqlite3.Connection, stamp: int, entities: str, parameters: tuple[Any, ...]) -> None:
+    """Mark the entities that a query returns as changed: what is derived from their edges must be computed anew."""
+    connection.execute(
+        f"INSERT INTO touched SELECT id, k, tenant, {stamp} FROM entity WHERE k IN ({entities}) "
+        "ON CONFLICT (id) DO UPDATE SET entity = excluded.entity, stamp = excluded.stamp",
+        parameters,
     )

@@ -2,10 +2,11 @@
 
 import sqlite3
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from lexigraph.model.filters import Filter
-from lexigraph.storage.sqlite.database import in_batches, marks
+from lexigraph.storage.sqlite.database import Database, in_batches, marks
 from lexigraph.storage.sqlite.filters import filter_sql
 from lexigraph.storage.sqlite.graph.schema import LIVE
 
@@ -13,6 +14,16 @@ Pair = tuple[int, int]  # chunk, statement
 
 # CROSS JOIN keeps the order as written: from the rows asked for outwards
 PLACED = "CROSS JOIN placed p ON p.chunk = x.chunk CROSS JOIN source s ON s.k = p.source"
+
+
+class SqlitePart:
+    """A part of the store in ``_database``, or of another that reads a connection of its own."""
+
+    _database: Database
+
+    def _read(self) -> AbstractContextManager[sqlite3.Connection]:
+        """Give a connection that sees one moment."""
+        return self._database.read()
 
 
 class Gate:
@@ -26,17 +37,17 @@ class Gate:
 
 
 def select(
-    connection: sqlite3.Connection, query: str, keys: Iterable[Any], gate: Gate | None = None
+    connection: sqlite3.Connection, query: str, keys: Iterable[Any], last: Gate | tuple[Any, ...] = ()
 ) -> list[tuple[Any, ...]]:
-    """Run a query whose first parameters are an ``IN ({})`` list, whose last are those of the gate.
+    """Run a query whose first parameters are an ``IN ({})`` list; the ``last`` follow, as those of a gate.
 
     Integer keys go as one text, so that the query is the same whatever their number, and found prepared.
     """
-    asked, last = list(keys), gate.parameters if gate else ()
+    asked, further = list(keys), last.parameters if isinstance(last, Gate) else last
     if asked and isinstance(asked[0], int):
         listed = f"[{','.join(map(str, asked))}]"
-        return connection.execute(query.replace("{}", "SELECT value FROM json_each(?)", 1), (listed, *last)).fetchall()
+        return connection.execute(query.replace("{}", "SELECT value FROM json_each(?)", 1), (listed, *further)).fetchall()
     rows: list[tuple[Any, ...]] = []
     for batch in in_batches(asked):
-        rows += connection.execute(query.replace("{}", marks(len(batch)), 1), (*batch, *last)).fetchall()
+        rows += connection.execute(query.replace("{}", marks(len(batch)), 1), (*batch, *further)).fetchall()
     return rows

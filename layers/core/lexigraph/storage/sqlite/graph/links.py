@@ -8,62 +8,67 @@ from typing import Any
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Link
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import Neighbourhood
-from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, select
+from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, SqlitePart, select
+from lexigraph.storage.sqlite.graph.keys import keys_by_id, tenant_key
 from lexigraph.storage.sqlite.graph.read import TITLED, entity_rows, same_meaning, seen_entities, seldom
 from lexigraph.storage.sqlite.graph.rows import chunk_statements
-from lexigraph.storage.sqlite.graph.write import keys_by_id, tenant_key
 
 _Targets = dict[int, list[int]]  # by entity, the chunks it leads to
 
 
-def neighbourhood(
-    connection: sqlite3.Connection,
-    tenant: str,
-    chunk_ids: Sequence[str],
-    names: Mapping[str, Sequence[str]],
-    max_df: int,
-    per_entity: int,
-    prefer: Sequence[str],
-    facts: bool,
-    filters: Filter | None,
-) -> Neighbourhood:
-    """Follow the entities of some live chunks to other chunks: what is about them, what shares them, what names them."""
-    gate = Gate(tenant_key(connection, tenant), filters)
-    key = keys_by_id(connection, "chunk", chunk_ids)
-    query = f"""SELECT p.chunk, a.entity FROM placed p CROSS JOIN source s ON s.k = p.source
-        LEFT JOIN about a ON a.source = p.source WHERE p.chunk IN ({{}}) AND {gate.sql}"""
-    placed = select(connection, query, key.values(), gate)
-    live = {chunk for chunk, _ in placed}
-    seeds = {k: id_ for id_, k in key.items() if k in live}
-    named = _named_by(connection, gate, seeds, names)
-    titled = {(chunk, entity) for chunk, entity in placed if entity is not None}
-    passed = entity_rows(connection, gate.tenant, {e for _, e in named} | {e for _, e in titled})
-    if gate.filtered:
-        passed = {k: passed[k] for k in seen_entities(connection, gate, passed)}
-    rare = {k for k, e in passed.items() if e.df <= max_df}
-    known = {k for k, e in passed.items() if e.df <= 4 * max_df}
-    about = _chunks_about(connection, gate, {e for _, e in named}, per_entity)
-    sharing = _chunks_naming(connection, ({e for _, e in named} & rare) | ({e for _, e in titled} & known))
-    _cut(connection, gate, about, sharing, per_entity, prefer)
-    links: set[tuple[int, int, int, str]] = set()
-    for chunk, entity in named:
-        links |= {(chunk, entity, to, "about") for to in about.get(entity, ())}
-        if entity in rare:
-            links |= {(chunk, entity, to, "shared") for to in sharing.get(entity, ())}
-    for chunk, entity in titled:
-        if entity in known:
-            links |= {(chunk, entity, to, "named") for to in sharing.get(entity, ())}
-    links = {link for link in links if link[0] != link[2]}
-    reached = chunk_statements(connection, gate, {to for _, _, to, _ in links}, facts=facts)
-    public_chunk = seeds | {k: chunk.id for k, chunk in reached.items()}
-    seen = ((a, e, b, kind) for a, e, b, kind in links if e in passed and b in public_chunk)
-    hops = sorted((public_chunk[a], passed[e].id, public_chunk[b], kind) for a, e, b, kind in seen)
-    return Neighbourhood(
-        links=tuple(Link(*hop) for hop in hops),
-        chunks=tuple(reached.values()),
-        entities={e.id: e for e in passed.values()},
-    )
+class SqliteLinks(SqlitePart):
+    """Where the entities of chunks lead."""
+
+    def neighbourhood(
+        self,
+        tenant: Tenant,
+        chunk_ids: Sequence[str],
+        *,
+        names: Mapping[str, Sequence[str]] | None = None,
+        max_df: int = 15,
+        per_entity: int = 10,
+        prefer: Sequence[str] = (),
+        facts: bool = True,
+        filters: Filter | None = None,
+    ) -> Neighbourhood:
+        with self._read() as connection:
+            gate = Gate(tenant_key(connection, tenant), filters)
+            key = keys_by_id(connection, "chunk", chunk_ids)
+            query = f"""SELECT p.chunk, a.entity FROM placed p CROSS JOIN source s ON s.k = p.source
+                LEFT JOIN about a ON a.source = p.source WHERE p.chunk IN ({{}}) AND {gate.sql}"""
+            placed = select(connection, query, key.values(), gate)
+            live = {chunk for chunk, _ in placed}
+            seeds = {k: id_ for id_, k in key.items() if k in live}
+            named = _named_by(connection, gate, seeds, names or {})
+            titled = {(chunk, entity) for chunk, entity in placed if entity is not None}
+            passed = entity_rows(connection, gate.tenant, {e for _, e in named} | {e for _, e in titled})
+            if gate.filtered:
+                passed = {k: passed[k] for k in seen_entities(connection, gate, passed)}
+            rare = {k for k, e in passed.items() if e.df <= max_df}
+            known = {k for k, e in passed.items() if e.df <= 4 * max_df}
+            about = _chunks_about(connection, gate, {e for _, e in named}, per_entity)
+            sharing = _chunks_naming(connection, ({e for _, e in named} & rare) | ({e for _, e in titled} & known))
+            _cut(connection, gate, about, sharing, per_entity, prefer)
+            links: set[tuple[int, int, int, str]] = set()
+            for chunk, entity in named:
+                links |= {(chunk, entity, to, "about") for to in about.get(entity, ())}
+                if entity in rare:
+                    links |= {(chunk, entity, to, "shared") for to in sharing.get(entity, ())}
+            for chunk, entity in titled:
+                if entity in known:
+                    links |= {(chunk, entity, to, "named") for to in sharing.get(entity, ())}
+            links = {link for link in links if link[0] != link[2]}
+            reached = chunk_statements(connection, gate, {to for _, _, to, _ in links}, facts=facts)
+            public_chunk = seeds | {k: chunk.id for k, chunk in reached.items()}
+            seen = ((a, e, b, kind) for a, e, b, kind in links if e in passed and b in public_chunk)
+            hops = sorted((public_chunk[a], passed[e].id, public_chunk[b], kind) for a, e, b, kind in seen)
+            return Neighbourhood(
+                links=tuple(Link(*hop) for hop in hops),
+                chunks=tuple(reached.values()),
+                entities={e.id: e for e in passed.values()},
+            )
 
 
 def _named_by(

@@ -4,22 +4,21 @@ Row values go into the queries as ``IN`` lists cut to size, so a function's numb
 it finds, and no query is run per hit.
 """
 
-import json
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from lexigraph.model.filters import Filter
-from lexigraph.model.graph import Entity, Placement, Source, StatementRow
+from lexigraph.model.graph import Entity, StatementRow
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import EntityLookup, EvidenceRequest
-from lexigraph.storage.sqlite.database import in_batches, marks
 from lexigraph.storage.sqlite.graph.gate import PLACED as _PLACED
-from lexigraph.storage.sqlite.graph.gate import Gate, Pair
+from lexigraph.storage.sqlite.graph.gate import Gate, Pair, SqlitePart
 from lexigraph.storage.sqlite.graph.gate import select as _select
+from lexigraph.storage.sqlite.graph.keys import keys_of, public, raw, tenant_key
 from lexigraph.storage.sqlite.graph.rows import statement_rows
-from lexigraph.storage.sqlite.graph.schema import LIVE, SYNONYMS
+from lexigraph.storage.sqlite.graph.schema import SYNONYMS
 from lexigraph.storage.sqlite.graph.topics import of_topics
-from lexigraph.storage.sqlite.graph.write import keys_of, public, raw, tenant_key
 
 # Mentions of one entity that are looked at; beyond, the entity alone is no evidence (EvidenceRequest).
 HUB = 1_000
@@ -30,26 +29,48 @@ TITLED = "CROSS JOIN placed p ON p.source = a.source CROSS JOIN source s ON s.k 
 # ---------------------------------------------------------------- entities
 
 
-def entities(
-    connection: sqlite3.Connection, tenant: str, ids: Sequence[str], connected: int, filters: Filter | None
-) -> EntityLookup:
-    """Look up entities by id, with what means the same, and up to ``connected`` each that share a fact."""
-    gate = Gate(tenant_key(connection, tenant), filters)
-    asked = {raw(i): i for i in ids}
-    key = keys_of(connection, "entity", asked)
-    if not key:
-        return EntityLookup()
-    name = {k: asked[i] for i, k in key.items()}
-    same = same_meaning(connection, gate, name)
-    rows = entity_rows(connection, gate.tenant, {*name, *(k for group in same.values() for k in group)})
-    seen = seen_entities(connection, gate, rows)
-    aliases = {name[k]: tuple(sorted((rows[o] for o in group & seen), key=lambda e: e.id)) for k, group in same.items()}
-    near = _connected(connection, gate, {k: {k, *same.get(k, ())} for k in name}, connected) if connected else []
-    return EntityLookup(
-        found={name[k]: rows[k] for k in sorted(seen) if k in name},
-        aliases={asked_id: others for asked_id, others in aliases.items() if others},
-        connected=tuple(sorted(((name[k], e) for k, e in near), key=lambda pair: (pair[1].df, pair[1].id, pair[0]))),
-    )
+class SqliteRead(SqlitePart):
+    """What is known of entities, and what is said."""
+
+    def entities(
+        self, tenant: Tenant, entity_ids: Sequence[str], *, connected: int = 0, filters: Filter | None = None
+    ) -> EntityLookup:
+        with self._read() as connection:
+            gate = Gate(tenant_key(connection, tenant), filters)
+            asked = {raw(i): i for i in entity_ids}
+            key = keys_of(connection, "entity", asked)
+            if not key:
+                return EntityLookup()
+            name = {k: asked[i] for i, k in key.items()}
+            same = same_meaning(connection, gate, name)
+            rows = entity_rows(connection, gate.tenant, {*name, *(k for group in same.values() for k in group)})
+            seen = seen_entities(connection, gate, rows)
+            aliases = {
+                name[k]: tuple(sorted((rows[o] for o in group & seen), key=lambda e: e.id)) for k, group in same.items()
+            }
+            near = _connected(connection, gate, {k: {k, *same.get(k, ())} for k in name}, connected) if connected else []
+            return EntityLookup(
+                found={name[k]: rows[k] for k in sorted(seen) if k in name},
+                aliases={asked_id: others for asked_id, others in aliases.items() if others},
+                connected=tuple(sorted(((name[k], e) for k, e in near), key=lambda pair: (pair[1].df, pair[1].id, pair[0]))),
+            )
+
+    def evidence(self, tenant: Tenant, request: EvidenceRequest) -> list[StatementRow]:
+        with self._read() as connection:
+            gate = Gate(tenant_key(connection, tenant), request.filters)
+            chunks = list(keys_of(connection, "chunk", (raw(c) for c in request.chunks)).values())
+            statements = keys_of(connection, "statement", (raw(s) for s in request.statements)).values()
+            said = set(_live_pairs(connection, gate, "x.statement", statements))
+            if request.whole_chunks:
+                chunks = sorted({*chunks, *(chunk for chunk, _ in said)})
+            pairs = said | (_beside(connection, gate, chunks) if request.neighbours else set())
+            named = set(keys_of(connection, "entity", (raw(e) for e in request.entities)).values())
+            same = same_meaning(connection, gate, named)
+            wanted = sorted(named.union(*same.values()))
+            pairs |= _of_entities(connection, gate, wanted, request.per_entity)
+            pairs |= of_topics(connection, gate, request, wanted)
+            rows = statement_rows(connection, gate, pairs, chunks, facts=request.facts)
+            return _with_asked(connection, rows, same) if same else rows
 
 
 def seen_entities(connection: sqlite3.Connection, gate: Gate, rows: Mapping[int, Entity]) -> set[int]:
@@ -119,24 +140,6 @@ def _connected(
 
 
 # ---------------------------------------------------------------- statements
-
-
-def evidence(connection: sqlite3.Connection, tenant: str, request: EvidenceRequest) -> list[StatementRow]:
-    """Collect the live statements that a request asks for, each once, in reading order."""
-    gate = Gate(tenant_key(connection, tenant), request.filters)
-    chunks = list(keys_of(connection, "chunk", (raw(c) for c in request.chunks)).values())
-    statements = keys_of(connection, "statement", (raw(s) for s in request.statements)).values()
-    said = set(_live_pairs(connection, gate, "x.statement", statements))
-    if request.whole_chunks:
-        chunks = sorted({*chunks, *(chunk for chunk, _ in said)})
-    pairs = said | (_beside(connection, gate, chunks) if request.neighbours else set())
-    named = set(keys_of(connection, "entity", (raw(e) for e in request.entities)).values())
-    same = same_meaning(connection, gate, named)
-    wanted = sorted(named.union(*same.values()))
-    pairs |= _of_entities(connection, gate, wanted, request.per_entity)
-    pairs |= of_topics(connection, gate, request, wanted)
-    rows = statement_rows(connection, gate, pairs, chunks, facts=request.facts)
-    return _with_asked(connection, rows, same) if same else rows
 
 
 def _with_asked(
@@ -264,36 +267,3 @@ def _stand_in_facts(connection: sqlite3.Connection, keys: Iterable[int]) -> set[
         WHERE f.subject_entity IN ({})"""
     object_ = "SELECT chunk, statement, object_entity FROM supports WHERE object_entity IN ({})"
     return {(c, s, e) for query in (subject, object_) for c, s, e in _select(connection, query, keys)}
-
-
-# ---------------------------------------------------------------- sources
-
-
-def sources(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -> dict[str, Source]:
-    """Return the live sources among the ids."""
-    query = (
-        "SELECT id, uri, namespace, title, metadata, live FROM source WHERE id IN ({}) AND tenant = ? AND live IS NOT NULL"
-    )
-    t, found = tenant_key(connection, tenant), {}
-    for batch in in_batches([raw(i) for i in ids]):
-        for id_, uri, namespace, title, metadata, live in connection.execute(
-            query.replace("{}", marks(len(batch))), (*batch, t)
-        ):
-            key = public("source", id_)
-            found[key] = Source(key, uri, namespace, title, json.loads(metadata), live)
-    return found
-
-
-def chunk_ids(connection: sqlite3.Connection, tenant: str, source_id: str) -> dict[str, Placement]:
-    """Return the live chunks of a source with their places, in reading order."""
-    query = f"""SELECT c.id, p.seq, p."start", p."end", p.role, p.parent FROM placed p JOIN chunk c ON c.k = p.chunk
-        JOIN source s ON s.k = p.source WHERE s.id = ? AND {LIVE} ORDER BY p.seq"""
-    rows = connection.execute(query, (raw(source_id), tenant_key(connection, tenant)))
-    return {public("chunk", id_): Placement(*place) for id_, *place in rows}
-
-
-def source_ids(connection: sqlite3.Connection, tenant: str, after: str, limit: int | None) -> list[str]:
-    """Return the sources of the tenant after an id, live or not; without a limit all of them."""
-    query = "SELECT id FROM source WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?"
-    rows = connection.execute(query, (tenant_key(connection, tenant), raw(after), -1 if limit is None else limit))
-    return [public("source", row[0]) for row in rows]

@@ -11,11 +11,12 @@ from math import inf
 
 from lexigraph.model.graph import Entity
 from lexigraph.model.relations import Step, StepKind
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import RelatedRequest
-from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, select
+from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, SqlitePart, select
+from lexigraph.storage.sqlite.graph.keys import keys_of, public, raw, tenant_key
 from lexigraph.storage.sqlite.graph.read import TITLED, entity_rows, same_meaning, seen_entities, seldom
 from lexigraph.storage.sqlite.graph.relations import COMMON
-from lexigraph.storage.sqlite.graph.write import keys_of, public, raw, tenant_key
 
 _ASKED = 0  # stands for the question among the keys of chunks, of which none is 0
 TOGETHER = 20  # further entities followed because they stand together with one
@@ -37,24 +38,27 @@ SELECT x.{near}, x.chunk, x.type, avg(x.confidence), max(x.evidence) FROM
 """
 
 
-def related(connection: sqlite3.Connection, tenant: str, request: RelatedRequest) -> list[Step]:
-    """Return the steps out of some chunks; see :meth:`~lexigraph.storage.protocols.GraphStore.related`."""
-    gate = Gate(tenant_key(connection, tenant), request.filters)
-    ids = [raw(i) for i in request.chunks]
-    key = {i: k for k, i in select(connection, _SEEDS + gate.sql, ids, gate)}
-    seeds = {key[i]: at for at, i in enumerate(ids) if i in key}
-    named = _named_by(connection, gate, seeds, request)
-    followed = _followed(connection, gate, named, request)
-    naming = _naming(connection, gate, followed, request.per_entity)
-    place = _places(connection, seeds, request)
-    edges = _shared(connection, named, followed, naming, place, request)
-    if request.all_kinds:
-        edges += _together(connection, gate, named, followed, naming, place, request)
-        edges += _observed(connection, gate, seeds, request)
-    if not edges and not seeds and request.first:
-        rows = connection.execute(_FIRST.format(gate=gate.sql), (gate.tenant, *gate.parameters, request.first))
-        edges = [(_ASKED, k, Step("", "", "first", 0.0)) for (k,) in rows]
-    return _public(connection, edges)
+class SqliteRelated(SqlitePart):
+    """Which steps lead on."""
+
+    def related(self, tenant: Tenant, request: RelatedRequest) -> list[Step]:
+        with self._read() as connection:
+            gate = Gate(tenant_key(connection, tenant), request.filters)
+            ids = [raw(i) for i in request.chunks]
+            key = {i: k for k, i in select(connection, _SEEDS + gate.sql, ids, gate)}
+            seeds = {key[i]: at for at, i in enumerate(ids) if i in key}
+            named = _named_by(connection, gate, seeds, request)
+            followed = _followed(connection, gate, named, request)
+            naming = _naming(connection, gate, followed, request.per_entity)
+            place = _places(connection, seeds, request)
+            edges = _shared(connection, named, followed, naming, place, request)
+            if request.all_kinds:
+                edges += _together(connection, gate, named, followed, naming, place, request)
+                edges += _observed(connection, gate, seeds, request)
+            if not edges and not seeds and request.first:
+                rows = connection.execute(_FIRST.format(gate=gate.sql), (gate.tenant, *gate.parameters, request.first))
+                edges = [(_ASKED, k, Step("", "", "first", 0.0)) for (k,) in rows]
+            return _public(connection, edges)
 
 
 def _public(connection: sqlite3.Connection, edges: Sequence[_Edge]) -> list[Step]:

@@ -8,9 +8,10 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from lexigraph.model.relations import PairObservation, RelationCounts, count_together
-from lexigraph.storage.sqlite.database import in_batches
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.sqlite.graph.gate import SqlitePart, select
+from lexigraph.storage.sqlite.graph.keys import public, raw, tenant_key
 from lexigraph.storage.sqlite.graph.schema import LIVE, SYNONYMS
-from lexigraph.storage.sqlite.graph.write import public, raw, tenant_key
 
 # Chunks that name an entity; where more do, it is too common to relate any two of them.
 COMMON = 50
@@ -47,69 +48,62 @@ WHERE b.tenant = ? AND (x.chunk = {SYNONYMS} OR EXISTS
 _ENTITIES = "SELECT count(*) FROM entity WHERE tenant = ? AND df > 0"
 
 
-def relate(
-    connection: sqlite3.Connection, tenant: str, observations: Sequence[PairObservation], keep: bool
-) -> tuple[int, int]:
-    """Note what was observed of pairs; see :meth:`~lexigraph.storage.protocols.GraphStore.relate`."""
-    key = _chunk_keys(connection, tenant, (i for o in observations for i in (o.first, o.second)))
-    created = known = 0
-    for o in observations:
-        if o.first not in key or o.second not in key:
-            continue  # a chunk went meanwhile, and what was said of it goes with it
-        first, second = key[o.first], key[o.second]
-        connection.execute(
-            "INSERT OR REPLACE INTO rel_pair VALUES (?, ?, ?, ?, ?)", (first, second, o.observer, o.how, bool(o.failed))
-        )
-        if o.failed:
-            continue
-        before = set(connection.execute(_BETWEEN, (first, second)).fetchall())
-        if not keep:
-            connection.execute(_FORGET, (first, second, o.observer))
-        for r in o.relations:
-            edge = (key[r.src], key[r.dst], r.type)
-            known += edge in before
-            created += edge not in before
-            if not (keep and edge in before):
+class SqliteRelations(SqlitePart):
+    """What observers said of pairs of chunks."""
+
+    def relate(self, tenant: Tenant, observations: Sequence[PairObservation], *, keep: bool = False) -> tuple[int, int]:
+        with self._database.write() as connection:
+            key = _chunk_keys(connection, tenant, (i for o in observations for i in (o.first, o.second)))
+            created = known = 0
+            for o in observations:
+                if o.first not in key or o.second not in key:
+                    continue  # a chunk went meanwhile, and what was said of it goes with it
+                first, second = key[o.first], key[o.second]
                 connection.execute(
-                    "INSERT OR REPLACE INTO rel VALUES (?, ?, ?, ?, ?, ?)", (*edge, o.observer, r.confidence, r.evidence)
+                    "INSERT OR REPLACE INTO rel_pair VALUES (?, ?, ?, ?, ?)",
+                    (first, second, o.observer, o.how, bool(o.failed)),
                 )
-    return created, known
+                if o.failed:
+                    continue
+                before = set(connection.execute(_BETWEEN, (first, second)).fetchall())
+                if not keep:
+                    connection.execute(_FORGET, (first, second, o.observer))
+                for r in o.relations:
+                    edge = (key[r.src], key[r.dst], r.type)
+                    known += edge in before
+                    created += edge not in before
+                    if not (keep and edge in before):
+                        connection.execute(
+                            "INSERT OR REPLACE INTO rel VALUES (?, ?, ?, ?, ?, ?)",
+                            (*edge, o.observer, r.confidence, r.evidence),
+                        )
+            return created, known
+
+    def observed(self, tenant: Tenant, chunk_ids: Sequence[str], observer: str, how: str) -> dict[tuple[str, str], int]:
+        with self._read() as connection:
+            keys = _chunk_keys(connection, tenant, chunk_ids).values()
+            rows = select(connection, _OBSERVED, keys, (observer, how))
+        return {(public("chunk", a), public("chunk", b)): count for a, b, count in rows}
+
+    def relation_counts(self, tenant: Tenant, *, least_together: int = 2, min_name: int = 2) -> RelationCounts:
+        with self._read() as connection:
+            t = tenant_key(connection, tenant)
+            named = connection.execute(f"{_NAMED} ORDER BY 1, 2", (t, min_name)).fetchall()
+            by_chunk = sorted((chunk, entity) for entity, chunk in named)
+            others: dict[tuple[int, str], list[str]] = {}
+            for k, name, other in connection.execute(_ALIASES, (t, t)):
+                others.setdefault((k, name), []).append(other)
+            most = sorted(others, key=lambda entity: (-len(others[entity]), entity[1], entity[0]))[:_SAMPLES]
+            return RelationCounts(
+                llm_rel=connection.execute(_LIVE_RELATIONS, (t,)).fetchone()[0],
+                relates_to=count_together([e for e, _ in named], [c for _, c in named], 2),
+                co_occurs_with=count_together([c for c, _ in by_chunk], [e for _, e in by_chunk], least_together),
+                entities=connection.execute(_ENTITIES, (t,)).fetchone()[0],
+                with_aliases=len(others),
+                samples=tuple((entity[1], tuple(sorted(others[entity]))) for entity in most),
+            )
 
 
-def _chunk_keys(connection: sqlite3.Connection, tenant: str, ids: Iterable[str]) -> dict[str, int]:
-    t, found = tenant_key(connection, tenant), {}
-    for batch in in_batches(list({raw(i) for i in ids})):
-        rows = connection.execute(_CHUNKS.replace("{}", ",".join("?" * len(batch))), (*batch, t))
-        found.update({public("chunk", i): k for i, k in rows})
-    return found
-
-
-def observed(
-    connection: sqlite3.Connection, tenant: str, chunk_ids: Sequence[str], observer: str, how: str
-) -> dict[tuple[str, str], int]:
-    """Return the pairs that an observer was asked about, with the number of their relations, by whomever."""
-    keys = _chunk_keys(connection, tenant, chunk_ids).values()
-    found: dict[tuple[str, str], int] = {}
-    for batch in in_batches(list(keys)):
-        rows = connection.execute(_OBSERVED.replace("{}", ",".join("?" * len(batch))), (*batch, observer, how))
-        found.update({(public("chunk", a), public("chunk", b)): count for a, b, count in rows})
-    return found
-
-
-def relation_counts(connection: sqlite3.Connection, tenant: str, least_together: int, min_name: int) -> RelationCounts:
-    """Count the relations that readers can follow; see :meth:`~lexigraph.storage.protocols.GraphStore.relation_counts`."""
-    t = tenant_key(connection, tenant)
-    named = connection.execute(f"{_NAMED} ORDER BY 1, 2", (t, min_name)).fetchall()
-    by_chunk = sorted((chunk, entity) for entity, chunk in named)
-    others: dict[tuple[int, str], list[str]] = {}
-    for k, name, other in connection.execute(_ALIASES, (t, t)):
-        others.setdefault((k, name), []).append(other)
-    most = sorted(others, key=lambda entity: (-len(others[entity]), entity[1], entity[0]))[:_SAMPLES]
-    return RelationCounts(
-        llm_rel=connection.execute(_LIVE_RELATIONS, (t,)).fetchone()[0],
-        relates_to=count_together([e for e, _ in named], [c for _, c in named], 2),
-        co_occurs_with=count_together([c for c, _ in by_chunk], [e for _, e in by_chunk], least_together),
-        entities=connection.execute(_ENTITIES, (t,)).fetchone()[0],
-        with_aliases=len(others),
-        samples=tuple((entity[1], tuple(sorted(others[entity]))) for entity in most),
-    )
+def _chunk_keys(connection: sqlite3.Connection, tenant: Tenant, ids: Iterable[str]) -> dict[str, int]:
+    rows = select(connection, _CHUNKS, {raw(i) for i in ids}, (tenant_key(connection, tenant),))
+    return {public("chunk", i): k for i, k in rows}

@@ -17,7 +17,7 @@ from typing import Any
 
 from lexigraph.model.graph import ChunkStatements, FactRow, Source, StatementRow
 from lexigraph.storage.sqlite.graph.gate import Gate, Pair, select
-from lexigraph.storage.sqlite.graph.write import public
+from lexigraph.storage.sqlite.graph.keys import public
 
 # One row a chunk that readers see.
 _STATEMENTS = """

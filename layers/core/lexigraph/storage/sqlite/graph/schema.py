@@ -70,7 +70,7 @@ WITHOUT ROWID;
 CREATE INDEX touched_tenant ON touched (tenant);
 """
 
-# What observers said of pairs of chunks, and which pairs they were asked about (sqlite_relations).
+# What observers said of pairs of chunks, and which pairs they were asked about (relations.py).
 RELATIONS = """
 CREATE TABLE IF NOT EXISTS rel (
     src INTEGER NOT NULL, dst INTEGER NOT NULL, type TEXT NOT NULL, observer TEXT NOT NULL, confidence REAL NOT NULL,

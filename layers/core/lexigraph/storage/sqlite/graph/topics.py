@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from lexigraph.storage.protocols import EvidenceRequest
 from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, select
-from lexigraph.storage.sqlite.graph.write import keys_of, raw
+from lexigraph.storage.sqlite.graph.keys import keys_of, raw
 
 CHUNKS = 1_000  # of one topic that are looked at, in reading order
 BESIDE = 20  # topics next to one topic at most, the nearest first; and topics that share entities, most of them first
