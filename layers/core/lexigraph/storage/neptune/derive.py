@@ -18,6 +18,7 @@ from lexigraph.storage.neptune.publish import tell
 from lexigraph.storage.neptune.schema import LIVE
 from lexigraph.storage.protocols import Derived
 
+_MOST = 10_000  # entities in one call
 _ENTITIES_AT_ONCE = 500
 
 _CLAIM = """
@@ -79,10 +80,10 @@ class NeptuneDerive:
 
     _client: NeptuneClient
 
-    def derive(self, tenant: Tenant, limit: int = 10_000) -> Derived:
+    def derive(self, tenant: Tenant) -> Derived:
         tell(self._client, tenant)
         stamp = secrets.randbelow(2**53 - 1) + 1
-        due = sorted(str(row["id"]) for row in self._client.write(_CLAIM, tenant=tenant, most=limit, stamp=stamp))
+        due = sorted(str(row["id"]) for row in self._client.write(_CLAIM, tenant=tenant, most=_MOST, stamp=stamp))
         present: list[Entity] = []
         for at in range(0, len(due), _ENTITIES_AT_ONCE):
             present += _computed(self._client, tenant, due[at : at + _ENTITIES_AT_ONCE])

@@ -228,8 +228,8 @@ class GraphStore(Protocol):
         A source that is withdrawn and has no chunk left goes too.
         """
 
-    def derive(self, tenant: Tenant, limit: int = 10_000) -> Derived:
-        """Compute value, class, df and degree of entities touched since they were settled, at most ``limit`` of them.
+    def derive(self, tenant: Tenant) -> Derived:
+        """Compute value, class, df and degree of entities touched since they were settled, at most 10,000 of them.
 
         Entities without support are deleted and reported as gone. Empty when nothing is left to do.
         """

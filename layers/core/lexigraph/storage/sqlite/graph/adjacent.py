@@ -16,7 +16,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import Adjacency, ChunkEdge, ChunkPlace
 from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, select
 from lexigraph.storage.sqlite.graph.inspect import SqliteInspect
-from lexigraph.storage.sqlite.graph.keys import keys_of, public, raw, tenant_key
+from lexigraph.storage.sqlite.graph.keys import keys_of, public, raw
 from lexigraph.storage.sqlite.graph.read import seldom
 
 SHARED = 100  # mentions of an entity beyond which chunks are not joined by it
@@ -51,19 +51,18 @@ class SqliteAdjacent(SqliteInspect):
     def adjacent(
         self, tenant: Tenant, chunk_ids: Sequence[str], *, per_kind: int = 0, filters: Filter | None = None
     ) -> Adjacency:
-        with self._read() as connection:
-            gate = Gate(tenant_key(connection, tenant), filters)
-            asked = keys_of(connection, "chunk", map(raw, chunk_ids)).values()
+        with self._gate(tenant, filters) as gate:
+            asked = keys_of(gate.connection, "chunk", map(raw, chunk_ids)).values()
             homes = f"""SELECT p.chunk, p.source FROM placed p CROSS JOIN source s ON s.k = p.source
                 WHERE p.chunk IN ({{}}) AND {gate.sql}"""
-            home = dict(select(connection, homes, asked, gate))
-            chunks = _chunks_of(connection, gate, set(home.values()))
+            home = dict(gate.select(homes, asked))
+            chunks = _chunks_of(gate, set(home.values()))
             seeds = sorted((chunks[k] for k in home), key=lambda chunk: chunk.id)
             edges: dict[ChunkEdge, None] = {}
             if per_kind:
-                sharing = _by_entity(connection, gate, home, per_kind)
-                chunks |= _chunks_of(connection, gate, {source for _, source in sharing.values()} - set(home.values()))
-                edges = dict.fromkeys(_edges(connection, chunks, seeds, sharing, per_kind))
+                sharing = _by_entity(gate, home, per_kind)
+                chunks |= _chunks_of(gate, {source for _, source in sharing.values()} - set(home.values()))
+                edges = dict.fromkeys(_edges(gate.connection, chunks, seeds, sharing, per_kind))
             wanted = {s.id for s in seeds} | {e.to_chunk for e in edges}
             first = {section: shelf[0].placement.seq for section, shelf in _sections(chunks).items()}
             places = {
@@ -76,8 +75,8 @@ class SqliteAdjacent(SqliteInspect):
             )
 
 
-def _chunks_of(connection: sqlite3.Connection, gate: Gate, keys: Iterable[int]) -> _Chunks:
-    rows = select(connection, f"{_CHUNKS} {gate.sql} ORDER BY p.source, p.seq", sorted(keys), gate)
+def _chunks_of(gate: Gate, keys: Iterable[int]) -> _Chunks:
+    rows = gate.select(f"{_CHUNKS} {gate.sql} ORDER BY p.source, p.seq", sorted(keys))
     return {k: _Chunk(k, public("chunk", i), s, public("source", sid), Placement(*at)) for k, i, s, sid, *at in rows}
 
 
@@ -138,21 +137,19 @@ def _by_topic(
         yield seed, sorted(together.values(), key=lambda c: c.placement.seq)
 
 
-def _by_entity(
-    connection: sqlite3.Connection, gate: Gate, seeds: Iterable[int], most: int
-) -> dict[tuple[int, int], tuple[float, int]]:
+def _by_entity(gate: Gate, seeds: Iterable[int], most: int) -> dict[tuple[int, int], tuple[float, int]]:
     """Return, by (seed, chunk), how rare the entities are that both mention (summed), and the chunk's source.
 
     Of each seed the ``most`` best and whatever ties with the last of them: ties are settled by id.
     """
     naming: dict[int, list[int]] = defaultdict(list)
     for chunk, entity in select(
-        connection, "SELECT DISTINCT chunk, entity FROM mentions WHERE chunk IN ({})", sorted(seeds)
+        gate.connection, "SELECT DISTINCT chunk, entity FROM mentions WHERE chunk IN ({})", sorted(seeds)
     ):
         naming[entity].append(chunk)
     query = f"SELECT DISTINCT x.entity, x.chunk, p.source FROM mentions x {PLACED} WHERE x.entity IN ({{}}) AND {gate.sql}"
     mentioned: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for entity, chunk, source in select(connection, query, sorted(seldom(connection, "mentions", naming, SHARED)), gate):
+    for entity, chunk, source in gate.select(query, sorted(seldom(gate.connection, "mentions", naming, SHARED))):
         mentioned[entity].append((chunk, source))
     weights: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     home: dict[int, int] = {}

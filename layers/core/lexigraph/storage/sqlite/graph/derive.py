@@ -8,10 +8,11 @@ from lexigraph.model.graph import Entity
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.contribution import majority
 from lexigraph.storage.protocols import Derived
-from lexigraph.storage.sqlite.graph.gate import SqlitePart
-from lexigraph.storage.sqlite.graph.keys import public, raw, tenant_key
+from lexigraph.storage.sqlite.graph.gate import SqlitePart, tenant_key
+from lexigraph.storage.sqlite.graph.keys import public, raw
 from lexigraph.storage.sqlite.graph.schema import LIVE
 
+_DUE = "INSERT OR IGNORE INTO temp.due SELECT entity FROM touched WHERE tenant = ? LIMIT 10000"
 _UNSUPPORTED = """
 DELETE FROM entity WHERE k IN (SELECT k FROM temp.due) AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.entity = entity.k)
     AND NOT EXISTS (SELECT 1 FROM about a WHERE a.entity = entity.k)
@@ -42,14 +43,12 @@ SELECT k, count(DISTINCT fact) FROM (
 class SqliteDerive(SqlitePart):
     """What follows from the edges of entities."""
 
-    def derive(self, tenant: Tenant, limit: int = 10_000) -> Derived:
+    def derive(self, tenant: Tenant) -> Derived:
         with self._database.write() as connection:
             t = tenant_key(connection, tenant)
             connection.execute("CREATE TEMP TABLE IF NOT EXISTS due (k INTEGER PRIMARY KEY)")
             connection.execute("DELETE FROM temp.due")
-            connection.execute(
-                "INSERT OR IGNORE INTO temp.due SELECT entity FROM touched WHERE tenant = ? LIMIT ?", (t, limit)
-            )
+            connection.execute(_DUE, (t,))
             stamp = connection.execute("SELECT coalesce(max(value), 0) FROM counter WHERE name = 'stamp'").fetchone()[0]
             connection.execute(_UNSUPPORTED)
             due = connection.execute(

@@ -1,6 +1,5 @@
 """The edges around nodes in the embedded graph, the best of each."""
 
-import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,7 +8,7 @@ from lexigraph.model.filters import Filter
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import GraphEdge, GraphNode, Surroundings
 from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, SqlitePart, select
-from lexigraph.storage.sqlite.graph.keys import public, tenant_key
+from lexigraph.storage.sqlite.graph.keys import public
 from lexigraph.storage.sqlite.graph.read import HUB, seldom
 from lexigraph.storage.sqlite.graph.walks import (
     AS_OBJECT,
@@ -38,57 +37,52 @@ class SqliteEdges(SqlitePart):
     def surroundings(
         self, tenant: Tenant, node_ids: Sequence[str], *, per_node: int = 10, filters: Filter | None = None
     ) -> Surroundings:
-        with self._read() as connection:
-            gate = Gate(tenant_key(connection, tenant), filters)
-            key_of = {node.id: key for key, node in described(connection, gate, keys_by_kind(connection, node_ids)).items()}
+        with self._gate(tenant, filters) as gate:
+            key_of = {node.id: key for key, node in described(gate, keys_by_kind(gate.connection, node_ids)).items()}
             asked = set(key_of.values())
             told = by_kind(asked)
-            told["entity"] = seldom(connection, "mentions", told["entity"], HUB)
-            told["topic"] = short(connection, told["topic"], TOLD_OVER)
+            told["entity"] = seldom(gate.connection, "mentions", told["entity"], HUB)
+            told["topic"] = short(gate.connection, told["topic"], TOLD_OVER)
             around: dict[Key, list[_Edge]] = defaultdict(list)
-            for edge in _edges_around(connection, gate, told):
+            for edge in _edges_around(gate, told):
                 for end in asked.intersection(edge[:2]):
                     around[end].append(edge)
-            order = _Order(
-                connection, gate, asked, told["topic"], {end for edges in around.values() for e in edges for end in e[:2]}
-            )
+            order = _Order(gate, asked, told["topic"], {end for edges in around.values() for e in edges for end in e[:2]})
             kept: dict[_Edge, None] = {}
             for node in dict.fromkeys(key_of[i] for i in node_ids if i in key_of):
                 kept |= dict.fromkeys(sorted(around[node], key=order.of(node))[:per_node])
-            ends = described(connection, gate, by_kind({end for edge in kept for end in edge[:2]}))
+            ends = described(gate, by_kind({end for edge in kept for end in edge[:2]}))
             edges = [_edge(ends, *edge) for edge in kept if ends.keys() >= set(edge[:2])]
             at_ends = {i for edge in edges for i in (edge.from_id, edge.to_id)}
             return Surroundings(tuple(edges), {n.id: n for n in ends.values() if n.id in at_ends})
 
 
-def _edges_around(connection: sqlite3.Connection, gate: Gate, of: ByKind) -> set[_Edge]:
+def _edges_around(gate: Gate, of: ByKind) -> set[_Edge]:
     """Return the facts between entities, and the edges out of and into statements."""
     edges: set[_Edge] = set()
     for query in (AS_SUBJECT, AS_OBJECT):
-        for subject, object_, id_, predicate in select(connection, f"{query} {gate.sql}", of["entity"], gate):
+        for subject, object_, id_, predicate in gate.select(f"{query} {gate.sql}", of["entity"]):
             edges.add((("entity", subject), ("entity", object_), predicate, id_))
-    out = from_statements(connection, gate, of["statement"])
-    into = pairs(connection, gate, NAMED_IN, of["entity"], "entity", "statement")
-    into |= pairs(connection, gate, STATEMENTS_OF, of["topic"], "topic", "statement")
+    out = from_statements(gate, of["statement"])
+    into = pairs(gate, NAMED_IN, of["entity"], "entity", "statement")
+    into |= pairs(gate, STATEMENTS_OF, of["topic"], "topic", "statement")
     return edges | {(a, b, "", b"") for a, b in out | {(s, e) for e, s in into}}
 
 
 class _Order:
     """The order of the edges around a node."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, gate: Gate, asked: set[Key], topics: set[int], ends: set[Key]
-    ) -> None:
+    def __init__(self, gate: Gate, asked: set[Key], topics: set[int], ends: set[Key]) -> None:
         self._asked, of = asked, by_kind(ends)
         query = "SELECT k, id FROM {kind} WHERE k IN ({{}})"
         self._id: dict[Key, bytes] = {
-            (kind, k): id_ for kind in KINDS for k, id_ in select(connection, query.format(kind=kind), of[kind])
+            (kind, k): id_ for kind in KINDS for k, id_ in select(gate.connection, query.format(kind=kind), of[kind])
         }
-        self._df = dict(select(connection, "SELECT k, df FROM entity WHERE k IN ({})", of["entity"]))
+        self._df = dict(select(gate.connection, "SELECT k, df FROM entity WHERE k IN ({})", of["entity"]))
         # the first place of each statement in the source of its topic
         places = f"""SELECT x.statement, min(p.seq), x.position FROM topic_in t CROSS JOIN said_in x ON x.chunk = t.chunk
             {PLACED} WHERE t.topic IN ({{}}) AND {gate.sql} GROUP BY x.statement"""
-        self._place = {k: place for k, *place in select(connection, places, topics, gate)}
+        self._place = {k: place for k, *place in gate.select(places, topics)}
 
     def of(self, node: Key) -> Callable[[_Edge], tuple[Any, ...]]:
         """Return what to sort the edges of a node by."""

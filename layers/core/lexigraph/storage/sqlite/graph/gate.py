@@ -1,8 +1,8 @@
 """What a reader of the embedded graph may see, and how queries are given long lists of keys."""
 
 import sqlite3
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from lexigraph.model.filters import Filter
@@ -16,6 +16,20 @@ Pair = tuple[int, int]  # chunk, statement
 PLACED = "CROSS JOIN placed p ON p.chunk = x.chunk CROSS JOIN source s ON s.k = p.source"
 
 
+class Gate:
+    """What a reader may see, by a ``connection``: the condition on a chunk placed as ``p`` in a source ``s``."""
+
+    def __init__(self, connection: sqlite3.Connection, tenant: int, filters: Filter | None) -> None:
+        self.connection, self.tenant, self.filtered = connection, tenant, filters is not None
+        condition, parameters = filter_sql(filters, "s.filterable") if filters else ("1", [])
+        self.sql = f"{LIVE} AND ({condition})"
+        self.parameters: tuple[Any, ...] = (tenant, *parameters)
+
+    def select(self, query: str, keys: Iterable[Any]) -> list[tuple[Any, ...]]:
+        """Run a query (:func:`select`) that ends with the condition."""
+        return select(self.connection, query, keys, self.parameters)
+
+
 class SqlitePart:
     """A part of the store in ``_database``, or of another that reads a connection of its own."""
 
@@ -25,29 +39,32 @@ class SqlitePart:
         """Give a connection that sees one moment."""
         return self._database.read()
 
-
-class Gate:
-    """What a reader may see: the condition on a chunk placed as ``p`` in a source ``s``, and its parameters."""
-
-    def __init__(self, tenant: int, filters: Filter | None) -> None:
-        self.tenant, self.filtered = tenant, filters is not None
-        condition, parameters = filter_sql(filters, "s.filterable") if filters else ("1", [])
-        self.sql = f"{LIVE} AND ({condition})"
-        self.parameters: tuple[Any, ...] = (tenant, *parameters)
+    @contextmanager
+    def _gate(self, tenant: str, filters: Filter | None) -> Iterator[Gate]:
+        with self._read() as connection:
+            yield Gate(connection, tenant_key(connection, tenant), filters)
 
 
 def select(
-    connection: sqlite3.Connection, query: str, keys: Iterable[Any], last: Gate | tuple[Any, ...] = ()
+    connection: sqlite3.Connection, query: str, keys: Iterable[Any], last: tuple[Any, ...] = ()
 ) -> list[tuple[Any, ...]]:
-    """Run a query whose first parameters are an ``IN ({})`` list; the ``last`` follow, as those of a gate.
+    """Run a query whose first parameters are an ``IN ({})`` list; the ``last`` follow.
 
     Integer keys go as one text, so that the query is the same whatever their number, and found prepared.
     """
-    asked, further = list(keys), last.parameters if isinstance(last, Gate) else last
+    asked = list(keys)
     if asked and isinstance(asked[0], int):
         listed = f"[{','.join(map(str, asked))}]"
-        return connection.execute(query.replace("{}", "SELECT value FROM json_each(?)", 1), (listed, *further)).fetchall()
+        return connection.execute(query.replace("{}", "SELECT value FROM json_each(?)", 1), (listed, *last)).fetchall()
     rows: list[tuple[Any, ...]] = []
     for batch in in_batches(asked):
-        rows += connection.execute(query.replace("{}", marks(len(batch)), 1), (*batch, *further)).fetchall()
+        rows += connection.execute(query.replace("{}", marks(len(batch)), 1), (*batch, *last)).fetchall()
     return rows
+
+
+def tenant_key(connection: sqlite3.Connection, tenant: str, *, create: bool = False) -> int:
+    """Return the key of a tenant; 0, which no row has, when it is unknown and not to be created."""
+    row = connection.execute("SELECT k FROM tenant WHERE name = ?", (tenant,)).fetchone()
+    if row is None and create:
+        row = connection.execute("INSERT INTO tenant (name) VALUES (?) RETURNING k", (tenant,)).fetchone()
+    return int(row[0]) if row else 0

@@ -6,7 +6,7 @@ from typing import Any
 
 from lexigraph.model.ids import Kind
 from lexigraph.storage.sqlite.database import marks
-from lexigraph.storage.sqlite.graph.gate import select
+from lexigraph.storage.sqlite.graph.gate import select, tenant_key
 
 Keys = dict[bytes, int]
 
@@ -33,14 +33,6 @@ def keys_by_id(connection: sqlite3.Connection, table: str, ids: Iterable[str]) -
     """Return the integer keys of the public ids that exist."""
     public_id = {raw(i): i for i in ids}
     return {public_id[i]: k for i, k in keys_of(connection, table, public_id).items()}
-
-
-def tenant_key(connection: sqlite3.Connection, tenant: str, *, create: bool = False) -> int:
-    """Return the key of a tenant; 0, which no row has, when it is unknown and not to be created."""
-    row = connection.execute("SELECT k FROM tenant WHERE name = ?", (tenant,)).fetchone()
-    if row is None and create:
-        row = connection.execute("INSERT INTO tenant (name) VALUES (?) RETURNING k", (tenant,)).fetchone()
-    return int(row[0]) if row else 0
 
 
 def ensure(connection: sqlite3.Connection, table: str, rows: Mapping[bytes, tuple[Any, ...]], columns: str) -> Keys:

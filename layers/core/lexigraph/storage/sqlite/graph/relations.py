@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from lexigraph.model.relations import PairObservation, RelationCounts, count_together
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.sqlite.graph.gate import SqlitePart, select
-from lexigraph.storage.sqlite.graph.keys import public, raw, tenant_key
+from lexigraph.storage.sqlite.graph.gate import SqlitePart, select, tenant_key
+from lexigraph.storage.sqlite.graph.keys import public, raw
 from lexigraph.storage.sqlite.graph.schema import LIVE, SYNONYMS
 
 # Chunks that name an entity; where more do, it is too common to relate any two of them.

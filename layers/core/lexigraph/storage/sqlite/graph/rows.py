@@ -69,9 +69,7 @@ class _Told:
         return rows
 
 
-def statement_rows(
-    connection: sqlite3.Connection, gate: Gate, pairs: set[Pair], whole: Iterable[int] = (), *, facts: bool = True
-) -> list[StatementRow]:
+def statement_rows(gate: Gate, pairs: set[Pair], whole: Iterable[int] = (), *, facts: bool = True) -> list[StatementRow]:
     """Return the live statements of (chunk, statement) pairs and all of the chunks in ``whole``, in reading order.
 
     Of a statement said in several chunks, where it stands first. Without ``facts`` those of the rows are left out.
@@ -80,8 +78,8 @@ def statement_rows(
     wanted: dict[int, set[int]] = defaultdict(set)
     for chunk, statement in pairs:
         wanted[chunk].add(statement)
-    told = _told(connection, gate, complete | wanted.keys())
-    supported = _facts_of(connection, {one.key for one in told}) if facts else {}
+    told = _told(gate, complete | wanted.keys())
+    supported = _facts_of(gate.connection, {one.key for one in told}) if facts else {}
     rows: dict[str, StatementRow] = {}
     for one in told:
         for row in one.rows(supported, None if one.key in complete else wanted[one.key]):
@@ -89,19 +87,17 @@ def statement_rows(
     return list(rows.values())
 
 
-def chunk_statements(
-    connection: sqlite3.Connection, gate: Gate, chunks: Iterable[int], *, facts: bool = True
-) -> dict[int, ChunkStatements]:
+def chunk_statements(gate: Gate, chunks: Iterable[int], *, facts: bool = True) -> dict[int, ChunkStatements]:
     """Return the live ones of these chunks with what they say, in reading order."""
-    told = _told(connection, gate, set(chunks))
-    supported = _facts_of(connection, {one.key for one in told}) if facts else {}
+    told = _told(gate, set(chunks))
+    supported = _facts_of(gate.connection, {one.key for one in told}) if facts else {}
     return {one.key: ChunkStatements(one.id, one.source, one.entities, partial(one.rows, supported)) for one in told}
 
 
-def _told(connection: sqlite3.Connection, gate: Gate, chunks: set[int]) -> list[_Told]:
+def _told(gate: Gate, chunks: set[int]) -> list[_Told]:
     sources: dict[bytes, Source] = {}
     found = []
-    for key, seq, chunk, start, text, *about in sorted(select(connection, _STATEMENTS + gate.sql, chunks, gate)):
+    for key, seq, chunk, start, text, *about in sorted(gate.select(_STATEMENTS + gate.sql, chunks)):
         source = sources.get(key) or sources.setdefault(key, _source(key, *about))
         found.append(_Told(chunk, text, (seq, start), source))
     return found

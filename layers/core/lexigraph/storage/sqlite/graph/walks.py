@@ -11,7 +11,7 @@ from lexigraph.model.ids import Kind
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import GraphNode
 from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, SqlitePart, select
-from lexigraph.storage.sqlite.graph.keys import keys_of, public, raw, tenant_key
+from lexigraph.storage.sqlite.graph.keys import keys_of, public, raw
 from lexigraph.storage.sqlite.graph.read import entity_rows, seen_entities, seldom
 
 KINDS: tuple[Kind, ...] = ("entity", "statement", "topic")
@@ -51,10 +51,9 @@ class SqliteWalks(SqlitePart):
     def nodes(
         self, tenant: Tenant, node_ids: Sequence[str], *, near: Sequence[str] = (), filters: Filter | None = None
     ) -> dict[str, GraphNode]:
-        with self._read() as connection:
-            gate = Gate(tenant_key(connection, tenant), filters)
-            found = described(connection, gate, keys_by_kind(connection, node_ids))
-            hops = _hops(connection, gate, set(found), _flat(keys_by_kind(connection, near))) if near else {}
+        with self._gate(tenant, filters) as gate:
+            found = described(gate, keys_by_kind(gate.connection, node_ids))
+            hops = _hops(gate, set(found), _flat(keys_by_kind(gate.connection, near))) if near else {}
             return {n.id: _at(n, hops.get(key)) for key, n in found.items()}
 
 
@@ -79,10 +78,10 @@ def by_kind(keys: Iterable[Key]) -> dict[str, set[int]]:
     return groups
 
 
-def described(connection: sqlite3.Connection, gate: Gate, keys: ByKind) -> dict[Key, GraphNode]:
+def described(gate: Gate, keys: ByKind) -> dict[Key, GraphNode]:
     """Return what readers see of the nodes."""
-    rows = entity_rows(connection, gate.tenant, keys.get("entity", ()))
-    seen = seen_entities(connection, gate, rows)
+    rows = entity_rows(gate, keys.get("entity", ()))
+    seen = seen_entities(gate, rows)
     found: dict[Key, GraphNode] = {
         ("entity", k): GraphNode(rows[k].id, "entity", rows[k].value, rows[k].class_) for k in sorted(seen)
     }
@@ -90,9 +89,7 @@ def described(connection: sqlite3.Connection, gate: Gate, keys: ByKind) -> dict[
     for kind, query in queries:
         sources: dict[int, Source] = {}
         first: dict[int, tuple[tuple[bytes, int], GraphNode]] = {}
-        for k, id_, value, details, s, seq, source_id, *of_source in select(
-            connection, f"{query} {gate.sql}", keys.get(kind, ()), gate
-        ):
+        for k, id_, value, details, s, seq, source_id, *of_source in gate.select(f"{query} {gate.sql}", keys.get(kind, ())):
             if k in first and first[k][0] <= (source_id, seq):
                 continue
             if s not in sources:
@@ -110,14 +107,14 @@ def _at(node: GraphNode, hops: int | None) -> GraphNode:
 # ---------------------------------------------------------------- distances
 
 
-def _hops(connection: sqlite3.Connection, gate: Gate, targets: set[Key], near: set[Key]) -> dict[Key, int]:
+def _hops(gate: Gate, targets: set[Key], near: set[Key]) -> dict[Key, int]:
     """Return how far the targets are, up to three hops: from both sides, so that the middle hop needs no walk of its own."""
-    around = _steps(connection, gate, near)
+    around = _steps(gate, near)
     reached = {b for _, b in around}
     beside: dict[Key, set[Key]] = defaultdict(set)
-    for a, b in _steps(connection, gate, targets - near - reached):
+    for a, b in _steps(gate, targets - near - reached):
         beside[a].add(b)
-    passed = _passed(connection, reached.union(*beside.values()))
+    passed = _passed(gate.connection, reached.union(*beside.values()))
     hops: dict[Key, int] = {}
     far: dict[Key, set[Key]] = {}
     for target in targets:
@@ -129,7 +126,7 @@ def _hops(connection: sqlite3.Connection, gate: Gate, targets: set[Key], near: s
             hops[target] = 2
         else:
             far[target] = beside[target] & passed
-    joined = _joined(connection, gate, reached & passed, set[Key]().union(*far.values()))
+    joined = _joined(gate, reached & passed, set[Key]().union(*far.values()))
     hops.update({target: 3 for target, others in far.items() if others & joined})
     return hops
 
@@ -148,41 +145,41 @@ def short(connection: sqlite3.Connection, topics: set[int], most: int) -> set[in
     return {k for (k,) in select(connection, query, topics)}
 
 
-def _steps(connection: sqlite3.Connection, gate: Gate, keys: set[Key]) -> set[Hop]:
+def _steps(gate: Gate, keys: set[Key]) -> set[Hop]:
     """Return the hops out of the nodes that a walk goes through."""
-    of = by_kind(_passed(connection, keys))
+    of = by_kind(_passed(gate.connection, keys))
     return (
-        from_statements(connection, gate, of["statement"])
-        | pairs(connection, gate, NAMED_IN, of["entity"], "entity", "statement")
-        | pairs(connection, gate, STATEMENTS_OF, of["topic"], "topic", "statement")
-        | _by_facts(connection, gate, of["entity"])
+        from_statements(gate, of["statement"])
+        | pairs(gate, NAMED_IN, of["entity"], "entity", "statement")
+        | pairs(gate, STATEMENTS_OF, of["topic"], "topic", "statement")
+        | _by_facts(gate, of["entity"])
     )
 
 
-def _joined(connection: sqlite3.Connection, gate: Gate, reached: set[Key], others: set[Key]) -> set[Key]:
+def _joined(gate: Gate, reached: set[Key], others: set[Key]) -> set[Key]:
     """Return those of the others that are one hop from what was reached: asked of the side with few hops out of it."""
     a, b = by_kind(reached), by_kind(others)
-    out = {y for _, y in from_statements(connection, gate, a["statement"])}
-    back = {x for x, y in from_statements(connection, gate, b["statement"]) if y in reached}
-    facts = {y for _, y in _by_facts(connection, gate, a["entity"])} if b["entity"] else set()
+    out = {y for _, y in from_statements(gate, a["statement"])}
+    back = {x for x, y in from_statements(gate, b["statement"]) if y in reached}
+    facts = {y for _, y in _by_facts(gate, a["entity"])} if b["entity"] else set()
     return (others & (out | facts)) | back
 
 
-def from_statements(connection: sqlite3.Connection, gate: Gate, keys: set[int]) -> set[Hop]:
+def from_statements(gate: Gate, keys: set[int]) -> set[Hop]:
     """Return the hops from statements to what they name and to their topics."""
-    names = pairs(connection, gate, _NAMES, keys, "statement", "entity")
-    return names | pairs(connection, gate, _TOPIC_OF, keys, "statement", "topic")
+    names = pairs(gate, _NAMES, keys, "statement", "entity")
+    return names | pairs(gate, _TOPIC_OF, keys, "statement", "topic")
 
 
-def _by_facts(connection: sqlite3.Connection, gate: Gate, keys: set[int]) -> set[Hop]:
+def _by_facts(gate: Gate, keys: set[int]) -> set[Hop]:
     hops: set[Hop] = set()
     for query in (AS_SUBJECT, AS_OBJECT):
-        for subject, object_, *_ in select(connection, f"{query} {gate.sql}", keys, gate):
+        for subject, object_, *_ in gate.select(f"{query} {gate.sql}", keys):
             a, b = ("entity", subject), ("entity", object_)
             hops |= {(a, b)} if query is AS_SUBJECT else {(b, a)}
     return hops
 
 
-def pairs(connection: sqlite3.Connection, gate: Gate, query: str, keys: set[int], a: str, b: str) -> set[Hop]:
+def pairs(gate: Gate, query: str, keys: set[int], a: str, b: str) -> set[Hop]:
     """Return the hops that a query returns as pairs of keys, the first of kind ``a``, the second of kind ``b``."""
-    return {((a, x), (b, y)) for x, y in select(connection, f"{query} {gate.sql}", keys, gate)}
+    return {((a, x), (b, y)) for x, y in gate.select(f"{query} {gate.sql}", keys)}

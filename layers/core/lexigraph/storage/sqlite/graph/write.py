@@ -9,8 +9,8 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.contribution import entity_forms, expect_version, refuse_strays
 from lexigraph.storage.protocols import SourceVersion
 from lexigraph.storage.sqlite.database import marks
-from lexigraph.storage.sqlite.graph.gate import SqlitePart
-from lexigraph.storage.sqlite.graph.keys import Keys, ensure, keys_of, raw, tenant_key
+from lexigraph.storage.sqlite.graph.gate import SqlitePart, tenant_key
+from lexigraph.storage.sqlite.graph.keys import Keys, ensure, keys_of, raw
 from lexigraph.storage.sqlite.graph.rows import store_statements
 
 
