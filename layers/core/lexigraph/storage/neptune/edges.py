@@ -19,30 +19,26 @@ _TOPIC_CHUNKS = """
     RETURN collect(DISTINCT c) AS placed, collect(DISTINCT [id(c), id(t)]) AS topic_places,
         collect(DISTINCT [id(c), id(s), p.seq]) AS chunk_places
 """
-# Of each entity its facts, those to others asked about first, then those that lead to the rarest
+
+
+def _facts_of(one: str, other: str) -> str:
+    """Return what finds the facts of each ``one``: those to others asked about first, then those to the rarest."""
+    return f"""
+        WITH entities, calm
+        UNWIND calm AS {one}
+        CALL {{
+            WITH entities, {one}
+            {FACT} AND id(a) <> id(b)
+            WITH f, {other}, {other} IN entities AS asked, min(id(c)) AS chunk
+            RETURN f, {other}, chunk ORDER BY asked DESC, {other}.df, id({other}), f.predicate, id(f) LIMIT $per_node
+        }}
+        RETURN a, f, b, chunk
+    """
+
+
 _FACTS_OF = f"""
     WITH entities, calm
-    CALL {{
-        WITH entities, calm
-        UNWIND calm AS a
-        CALL {{
-            WITH entities, a
-            {FACT} AND id(a) <> id(b)
-            WITH f, b, b IN entities AS asked, min(id(c)) AS chunk
-            RETURN f, b, chunk ORDER BY asked DESC, b.df, id(b), f.predicate, id(f) LIMIT $per_node
-        }}
-        RETURN a, f, b, chunk
-        UNION ALL
-        WITH entities, calm
-        UNWIND calm AS b
-        CALL {{
-            WITH entities, b
-            {FACT} AND id(a) <> id(b)
-            WITH f, a, a IN entities AS asked, min(id(c)) AS chunk
-            RETURN f, a, chunk ORDER BY asked DESC, a.df, id(a), f.predicate, id(f) LIMIT $per_node
-        }}
-        RETURN a, f, b, chunk
-    }}
+    CALL {{ {_facts_of("a", "b")} UNION ALL {_facts_of("b", "a")} }}
     RETURN collect([chunk, '', id(f), f.subject, f.predicate, f.object, id(a), id(b)]) AS facts,
         collect(DISTINCT a) + collect(DISTINCT b) AS fact_ends
 """

@@ -20,18 +20,14 @@ _SHOWN = {
     "entity": ("e", "e.value"),
 }
 _PLACED = "(c:Chunk)-[p:EXTRACTED_FROM]->(s:Source)"
+_SAID = f"(st:Statement)-[:MENTIONED_IN]->{_PLACED} WHERE SEEN"
 _SUPPORTED = "(f:Fact)-[m:SUPPORTS]->(st:Statement)"
 # Edges between nodes that readers see: type, kinds of both ends, and the pattern in which they stand
 _EDGES = (
     ("EXTRACTED_FROM", "chunk", "source", f"{_PLACED} WHERE SEEN"),
     ("MENTIONED_IN", "topic", "chunk", f"(t:Topic)-[:MENTIONED_IN]->{_PLACED} WHERE SEEN"),
-    ("MENTIONED_IN", "statement", "chunk", f"(st:Statement)-[:MENTIONED_IN]->{_PLACED} WHERE SEEN"),
-    (
-        "BELONGS_TO",
-        "statement",
-        "topic",
-        f"(t:Topic)<-[:BELONGS_TO]-(st:Statement)-[:MENTIONED_IN]->{_PLACED} WHERE SEEN",
-    ),
+    ("MENTIONED_IN", "statement", "chunk", _SAID),
+    ("BELONGS_TO", "statement", "topic", f"(t:Topic)<-[:BELONGS_TO]-{_SAID}"),
     ("SUPPORTS", "fact", "statement", f"{_SUPPORTED}{MENTIONED}"),
     ("SUBJECT", "entity", "fact", f"(e:Entity)-[:SUBJECT]->{_SUPPORTED}{MENTIONED}"),
     (

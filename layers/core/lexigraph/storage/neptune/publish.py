@@ -6,7 +6,6 @@ source is marked itself (``untold``), in the query that showed it: whoever deriv
 
 import json
 from collections.abc import Iterable, Sequence
-from itertools import chain
 
 from lexigraph.model.errors import Conflict
 from lexigraph.model.graph import Source
@@ -184,10 +183,6 @@ def tell(client: NeptuneClient, tenant: str, sources: Sequence[Row] | None = Non
     shown = [{"id": row["id"], "version": row["version"]} for row in sources]
     chunks = client.read_latest(_CHANGED_CHUNKS, sources=shown)
     client.write(_TOUCH_NAMED, [{"id": row["id"]} for row in chunks], tenant=tenant)
-    _touch(client, tenant, chain.from_iterable(chain.from_iterable(json.loads(row["aliases"]) for row in chunks)))
+    aliases = sorted({entity for row in chunks for pair in json.loads(row["aliases"]) for entity in pair})
+    client.write(_TOUCH, [{"id": i} for i in aliases], tenant=tenant)
     client.write(_TOLD, shown, tenant=tenant)
-
-
-def _touch(client: NeptuneClient, tenant: str, entities: Iterable[str]) -> None:
-    """Mark entities as changed: what is derived from their edges must be computed anew."""
-    client.write(_TOUCH, [{"id": i} for i in sorted(set(entities))], tenant=tenant)

@@ -7,14 +7,12 @@ and go with either.
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from lexigraph.model.relations import PairObservation, RelationCounts, count_together
+from lexigraph.model.relations import PairObservation, RelationCounts
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.neptune.client import NeptuneClient, Row
 from lexigraph.storage.neptune.schema import LIVE, edge_id, synonyms_owner
+from lexigraph.storage.sqlite.graph.relations import COMMON, counts_of
 
-# Chunks that name an entity; where more do, it is too common to relate any two of them.
-COMMON = 50
-_SAMPLES = 5
 _LIVE_OTHER = "z.tenant = $tenant AND q.since <= z.live AND z.live < q.until"
 
 _EXISTING = """
@@ -139,10 +137,7 @@ class NeptuneRelations:
         common = {row["id"] for row in self._client.read(_COMMON, tenant=tenant, common=COMMON)}
         rows = self._client.read(_NAMED, tenant=tenant, min_name=min_name)
         named = [(row["entity"], row["chunk"]) for row in rows if row["entity"] not in common]
-        entity = {i: k for k, i in enumerate(sorted({e for e, _ in named}))}
-        chunk = {i: k for k, i in enumerate(sorted({c for _, c in named}))}
-        by_entity = sorted((entity[e], chunk[c]) for e, c in named)
-        by_chunk = sorted((c, e) for e, c in by_entity)
+        entity, chunk = ({i: k for k, i in enumerate({pair[side] for pair in named})} for side in (0, 1))
         others: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
         aliases = self._client.read(_ALIASES, tenant=tenant)
         owners = sorted({row["chunk"] for row in aliases})
@@ -150,14 +145,12 @@ class NeptuneRelations:
         for row in aliases:
             if row["chunk"] in live:
                 others[row["id"], row["value"]].add((row["other"], row["other_id"]))
-        most = sorted(others, key=lambda one: (-len(others[one]), one[1], one[0]))[:_SAMPLES]
-        return RelationCounts(
-            llm_rel=len(self._client.read(_LIVE_RELATIONS, tenant=tenant)),
-            relates_to=count_together([e for e, _ in by_entity], [c for _, c in by_entity], 2),
-            co_occurs_with=count_together([c for c, _ in by_chunk], [e for _, e in by_chunk], least_together),
-            entities=self._client.read(_ENTITIES, tenant=tenant)[0]["entities"],
-            with_aliases=len(others),
-            samples=tuple((one[1], tuple(name for name, _ in sorted(others[one]))) for one in most),
+        return counts_of(
+            len(self._client.read(_LIVE_RELATIONS, tenant=tenant)),
+            ((entity[e], chunk[c]) for e, c in named),
+            least_together,
+            self._client.read(_ENTITIES, tenant=tenant)[0]["entities"],
+            {one: [name for name, _ in found] for one, found in others.items()},
         )
 
 

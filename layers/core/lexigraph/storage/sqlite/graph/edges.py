@@ -16,12 +16,11 @@ from lexigraph.storage.sqlite.graph.walks import (
     KINDS,
     NAMED_IN,
     STATEMENTS_OF,
-    ByKind,
     Key,
     by_kind,
     described,
     from_statements,
-    keys_by_kind,
+    keys_of_nodes,
     pairs,
     short,
 )
@@ -38,7 +37,7 @@ class SqliteEdges(SqlitePart):
         self, tenant: Tenant, node_ids: Sequence[str], *, per_node: int = 10, filters: Filter | None = None
     ) -> Surroundings:
         with self._gate(tenant, filters) as gate:
-            key_of = {node.id: key for key, node in described(gate, keys_by_kind(gate.connection, node_ids)).items()}
+            key_of = {node.id: key for key, node in described(gate, keys_of_nodes(gate.connection, node_ids)).items()}
             asked = set(key_of.values())
             told = by_kind(asked)
             told["entity"] = seldom(gate.connection, "mentions", told["entity"], HUB)
@@ -51,13 +50,13 @@ class SqliteEdges(SqlitePart):
             kept: dict[_Edge, None] = {}
             for node in dict.fromkeys(key_of[i] for i in node_ids if i in key_of):
                 kept |= dict.fromkeys(sorted(around[node], key=order.of(node))[:per_node])
-            ends = described(gate, by_kind({end for edge in kept for end in edge[:2]}))
+            ends = described(gate, {end for edge in kept for end in edge[:2]})
             edges = [_edge(ends, *edge) for edge in kept if ends.keys() >= set(edge[:2])]
             at_ends = {i for edge in edges for i in (edge.from_id, edge.to_id)}
             return Surroundings(tuple(edges), {n.id: n for n in ends.values() if n.id in at_ends})
 
 
-def _edges_around(gate: Gate, of: ByKind) -> set[_Edge]:
+def _edges_around(gate: Gate, of: Mapping[str, set[int]]) -> set[_Edge]:
     """Return the facts between entities, and the edges out of and into statements."""
     edges: set[_Edge] = set()
     for query in (AS_SUBJECT, AS_OBJECT):

@@ -5,7 +5,8 @@ chunks: readers see it when both are live, and it goes when either is collected.
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from lexigraph.model.relations import PairObservation, RelationCounts, count_together
 from lexigraph.model.tenant import Tenant
@@ -13,6 +14,7 @@ from lexigraph.storage.sqlite.graph.gate import SqlitePart, select, tenant_key
 from lexigraph.storage.sqlite.graph.keys import public, raw
 from lexigraph.storage.sqlite.graph.schema import LIVE, SYNONYMS
 
+K = TypeVar("K", int, str)
 # Chunks that name an entity; where more do, it is too common to relate any two of them.
 COMMON = 50
 _SAMPLES = 5
@@ -88,20 +90,33 @@ class SqliteRelations(SqlitePart):
     def relation_counts(self, tenant: Tenant, *, least_together: int = 2, min_name: int = 2) -> RelationCounts:
         with self._read() as connection:
             t = tenant_key(connection, tenant)
-            named = connection.execute(f"{_NAMED} ORDER BY 1, 2", (t, min_name)).fetchall()
-            by_chunk = sorted((chunk, entity) for entity, chunk in named)
+            named = connection.execute(_NAMED, (t, min_name)).fetchall()
             others: dict[tuple[int, str], list[str]] = {}
             for k, name, other in connection.execute(_ALIASES, (t, t)):
                 others.setdefault((k, name), []).append(other)
-            most = sorted(others, key=lambda entity: (-len(others[entity]), entity[1], entity[0]))[:_SAMPLES]
-            return RelationCounts(
-                llm_rel=connection.execute(_LIVE_RELATIONS, (t,)).fetchone()[0],
-                relates_to=count_together([e for e, _ in named], [c for _, c in named], 2),
-                co_occurs_with=count_together([c for c, _ in by_chunk], [e for _, e in by_chunk], least_together),
-                entities=connection.execute(_ENTITIES, (t,)).fetchone()[0],
-                with_aliases=len(others),
-                samples=tuple((entity[1], tuple(sorted(others[entity]))) for entity in most),
-            )
+            relations, entities = (connection.execute(query, (t,)).fetchone()[0] for query in (_LIVE_RELATIONS, _ENTITIES))
+        return counts_of(relations, named, least_together, entities, others)
+
+
+def counts_of(
+    relations: int,
+    named: Iterable[tuple[int, int]],
+    least_together: int,
+    entities: int,
+    others: Mapping[tuple[K, str], Sequence[str]],
+) -> RelationCounts:
+    """Count by keys of entities and chunks that name them, and by other names of (entity, name)."""
+    by_entity = sorted(named)
+    by_chunk = sorted((chunk, entity) for entity, chunk in by_entity)
+    most = sorted(others, key=lambda entity: (-len(others[entity]), entity[1], entity[0]))[:_SAMPLES]
+    return RelationCounts(
+        llm_rel=relations,
+        relates_to=count_together([e for e, _ in by_entity], [c for _, c in by_entity], 2),
+        co_occurs_with=count_together([c for c, _ in by_chunk], [e for _, e in by_chunk], least_together),
+        entities=entities,
+        with_aliases=len(others),
+        samples=tuple((entity[1], tuple(sorted(others[entity]))) for entity in most),
+    )
 
 
 def _chunk_keys(connection: sqlite3.Connection, tenant: Tenant, ids: Iterable[str]) -> dict[str, int]:

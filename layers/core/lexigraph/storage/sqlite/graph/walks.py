@@ -3,7 +3,8 @@
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Source
@@ -20,7 +21,6 @@ RUNS_OVER = 20  # chunks of a topic that a walk still goes through
 
 Key = tuple[str, int]  # kind, integer key
 Hop = tuple[Key, Key]
-ByKind = Mapping[str, set[int]]
 
 # One row for each live place of a statement or topic that was asked for, its source with it.
 _PLACES = "p.source, p.seq, s.id, s.uri, s.namespace, s.title, s.metadata, s.live"
@@ -52,22 +52,18 @@ class SqliteWalks(SqlitePart):
         self, tenant: Tenant, node_ids: Sequence[str], *, near: Sequence[str] = (), filters: Filter | None = None
     ) -> dict[str, GraphNode]:
         with self._gate(tenant, filters) as gate:
-            found = described(gate, keys_by_kind(gate.connection, node_ids))
-            hops = _hops(gate, set(found), _flat(keys_by_kind(gate.connection, near))) if near else {}
-            return {n.id: _at(n, hops.get(key)) for key, n in found.items()}
+            found = described(gate, keys_of_nodes(gate.connection, node_ids))
+            hops = _hops(gate, set(found), keys_of_nodes(gate.connection, near)) if near else {}
+            return {n.id: replace(n, hops=hops.get(key)) for key, n in found.items()}
 
 
 # ---------------------------------------------------------------- nodes
 
 
-def keys_by_kind(connection: sqlite3.Connection, ids: Sequence[str]) -> ByKind:
-    """Return the keys of the ids that exist, by kind; of other tenants', too."""
+def keys_of_nodes(connection: sqlite3.Connection, ids: Sequence[str]) -> set[Key]:
+    """Return the keys of the ids that exist; of other tenants', too."""
     wanted = {kind: {raw(i) for i in ids if i.startswith(f"{kind}:")} for kind in KINDS}
-    return {kind: set(keys_of(connection, kind, of_kind).values()) for kind, of_kind in wanted.items() if of_kind}
-
-
-def _flat(keys: ByKind) -> set[Key]:
-    return {(kind, k) for kind, of_kind in keys.items() for k in of_kind}
+    return {(kind, k) for kind, of_kind in wanted.items() for k in keys_of(connection, kind, of_kind).values()}
 
 
 def by_kind(keys: Iterable[Key]) -> dict[str, set[int]]:
@@ -78,9 +74,10 @@ def by_kind(keys: Iterable[Key]) -> dict[str, set[int]]:
     return groups
 
 
-def described(gate: Gate, keys: ByKind) -> dict[Key, GraphNode]:
+def described(gate: Gate, keys: Iterable[Key]) -> dict[Key, GraphNode]:
     """Return what readers see of the nodes."""
-    rows = entity_rows(gate, keys.get("entity", ()))
+    of = by_kind(keys)
+    rows = entity_rows(gate, of["entity"])
     seen = seen_entities(gate, rows)
     found: dict[Key, GraphNode] = {
         ("entity", k): GraphNode(rows[k].id, "entity", rows[k].value, rows[k].class_) for k in sorted(seen)
@@ -89,7 +86,7 @@ def described(gate: Gate, keys: ByKind) -> dict[Key, GraphNode]:
     for kind, query in queries:
         sources: dict[int, Source] = {}
         first: dict[int, tuple[tuple[bytes, int], GraphNode]] = {}
-        for k, id_, value, details, s, seq, source_id, *of_source in gate.select(f"{query} {gate.sql}", keys.get(kind, ())):
+        for k, id_, value, details, s, seq, source_id, *of_source in gate.select(f"{query} {gate.sql}", of[kind]):
             if k in first and first[k][0] <= (source_id, seq):
                 continue
             if s not in sources:
@@ -98,10 +95,6 @@ def described(gate: Gate, keys: ByKind) -> dict[Key, GraphNode]:
             first[k] = ((source_id, seq), GraphNode(public(kind, id_), kind, value, details, sources[s]))
         found |= {(kind, k): node for k, (_, node) in first.items()}
     return found
-
-
-def _at(node: GraphNode, hops: int | None) -> GraphNode:
-    return node if hops is None else GraphNode(node.id, node.kind, node.value, node.details, node.source, hops)
 
 
 # ---------------------------------------------------------------- distances
@@ -134,8 +127,9 @@ def _hops(gate: Gate, targets: set[Key], near: set[Key]) -> dict[Key, int]:
 def _passed(connection: sqlite3.Connection, keys: set[Key]) -> set[Key]:
     """Return the nodes that a walk goes through: not those named so often that what they join need not be related."""
     of = by_kind(keys)
-    entities, topics = seldom(connection, "mentions", of["entity"], PASSED), short(connection, of["topic"], RUNS_OVER)
-    return _flat({**of, "entity": entities, "topic": topics})
+    of["entity"] = seldom(connection, "mentions", of["entity"], PASSED)
+    of["topic"] = short(connection, of["topic"], RUNS_OVER)
+    return {(kind, k) for kind, of_kind in of.items() for k in of_kind}
 
 
 def short(connection: sqlite3.Connection, topics: set[int], most: int) -> set[int]:
