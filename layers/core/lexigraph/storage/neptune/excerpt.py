@@ -23,8 +23,7 @@ from lexigraph.storage.neptune.schema import LIVE, synonyms_owner
 from lexigraph.storage.sqlite.database import marks
 from lexigraph.storage.sqlite.filters import filterable_json
 from lexigraph.storage.sqlite.graph.adjacent import SqliteAdjacent
-from lexigraph.storage.sqlite.graph.edges import SqliteEdges
-from lexigraph.storage.sqlite.graph.keys import raw
+from lexigraph.storage.sqlite.graph.gate import raw
 from lexigraph.storage.sqlite.graph.links import SqliteLinks
 from lexigraph.storage.sqlite.graph.read import HUB, SqliteRead
 from lexigraph.storage.sqlite.graph.related import SqliteRelated
@@ -42,7 +41,7 @@ _LAST = b"\xff" * 17  # ids have 16 bytes
 _ADMITTED = MetadataFilter("uri", "not_in", ())
 
 
-class Excerpt(SqliteRead, SqliteLinks, SqliteRelated, SqliteAdjacent, SqliteWalks, SqliteEdges):
+class Excerpt(SqliteRead, SqliteLinks, SqliteRelated, SqliteAdjacent, SqliteWalks):
     """The reading parts of the embedded store, over a connection of their own."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:

@@ -10,7 +10,6 @@ from lexigraph.storage.neptune.adjacent import NeptuneAdjacent
 from lexigraph.storage.neptune.client import READ_SECONDS, NeptuneClient
 from lexigraph.storage.neptune.collect import NeptuneCollect
 from lexigraph.storage.neptune.derive import NeptuneDerive
-from lexigraph.storage.neptune.edges import NeptuneEdges
 from lexigraph.storage.neptune.egonet import NeptuneEgonet
 from lexigraph.storage.neptune.gremlin.connection import GremlinWalks
 from lexigraph.storage.neptune.inspect import NeptuneInspect
@@ -35,7 +34,6 @@ class NeptuneGraphStore(
     NeptuneRelated,
     NeptuneAdjacent,
     NeptuneWalks,
-    NeptuneEdges,
     NeptuneEgonet,
 ):
     """:class:`~lexigraph.storage.protocols.GraphStore` in the cluster of ``neptune-db://HOST[:PORT]``.

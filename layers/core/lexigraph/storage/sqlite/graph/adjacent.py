@@ -14,9 +14,8 @@ from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Placement
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import Adjacency, ChunkEdge, ChunkPlace
-from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, select
+from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, keys_of, public, raw, select
 from lexigraph.storage.sqlite.graph.inspect import SqliteInspect
-from lexigraph.storage.sqlite.graph.keys import keys_of, public, raw
 from lexigraph.storage.sqlite.graph.read import seldom
 
 SHARED = 100  # mentions of an entity beyond which chunks are not joined by it

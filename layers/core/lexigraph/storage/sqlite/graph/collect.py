@@ -7,8 +7,7 @@ from lexigraph.model.ids import Kind
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import Doomed
 from lexigraph.storage.sqlite.graph.derive import next_stamp, touch
-from lexigraph.storage.sqlite.graph.gate import SqlitePart
-from lexigraph.storage.sqlite.graph.keys import public, source_keys
+from lexigraph.storage.sqlite.graph.gate import SqlitePart, public, source_keys
 
 _DOOMED_CHUNKS = """
 INSERT OR IGNORE INTO temp.doomed SELECT c.k FROM chunk c JOIN source s ON s.k = c.source

@@ -8,8 +8,7 @@ from lexigraph.model.graph import Entity
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.contribution import majority
 from lexigraph.storage.protocols import Derived
-from lexigraph.storage.sqlite.graph.gate import SqlitePart, tenant_key
-from lexigraph.storage.sqlite.graph.keys import public, raw
+from lexigraph.storage.sqlite.graph.gate import SqlitePart, public, raw, tenant_key
 from lexigraph.storage.sqlite.graph.schema import LIVE
 
 _DUE = "INSERT OR IGNORE INTO temp.due SELECT entity FROM touched WHERE tenant = ? LIMIT 10000"

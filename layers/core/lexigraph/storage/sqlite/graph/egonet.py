@@ -8,8 +8,7 @@ from typing import Any
 from lexigraph.model.errors import InvalidInput, NotFound
 from lexigraph.model.ids import Kind
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.sqlite.graph.gate import SqlitePart, select, tenant_key
-from lexigraph.storage.sqlite.graph.keys import keys_of, public, raw
+from lexigraph.storage.sqlite.graph.gate import SqlitePart, keys_of, public, raw, select, tenant_key
 from lexigraph.storage.sqlite.graph.schema import LIVE
 
 MOST = 2_000  # edges of one kind, one way, in a step

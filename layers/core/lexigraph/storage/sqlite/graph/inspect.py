@@ -8,8 +8,7 @@ from lexigraph.model.graph import Placement, Source
 from lexigraph.model.ids import Kind
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import Doomed
-from lexigraph.storage.sqlite.graph.gate import SqlitePart, select, tenant_key
-from lexigraph.storage.sqlite.graph.keys import public, raw
+from lexigraph.storage.sqlite.graph.gate import SqlitePart, public, raw, select, tenant_key
 from lexigraph.storage.sqlite.graph.schema import LIVE
 
 _LIVE_CHUNKS = f"SELECT p.chunk FROM placed p JOIN source s ON s.k = p.source WHERE {LIVE}"

@@ -10,8 +10,7 @@ from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Link
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import Neighbourhood
-from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, SqlitePart, select
-from lexigraph.storage.sqlite.graph.keys import keys_by_id
+from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, SqlitePart, keys_by_id, select
 from lexigraph.storage.sqlite.graph.read import TITLED, entity_rows, same_meaning, seen_entities, seldom
 from lexigraph.storage.sqlite.graph.rows import chunk_statements
 

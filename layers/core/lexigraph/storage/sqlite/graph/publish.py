@@ -11,8 +11,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.contribution import expect_version
 from lexigraph.storage.sqlite.filters import filterable_json
 from lexigraph.storage.sqlite.graph.derive import next_stamp, touch
-from lexigraph.storage.sqlite.graph.gate import SqlitePart, tenant_key
-from lexigraph.storage.sqlite.graph.keys import ensure, raw, source_keys
+from lexigraph.storage.sqlite.graph.gate import SqlitePart, ensure, raw, source_keys, tenant_key
 from lexigraph.storage.sqlite.graph.schema import SYNONYMS
 from lexigraph.storage.sqlite.graph.write import written_source
 

@@ -12,8 +12,7 @@ from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Entity, StatementRow
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import EntityLookup, EvidenceRequest
-from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, SqlitePart, select
-from lexigraph.storage.sqlite.graph.keys import keys_of, public, raw
+from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, SqlitePart, keys_of, public, raw, select
 from lexigraph.storage.sqlite.graph.rows import statement_rows
 from lexigraph.storage.sqlite.graph.schema import SYNONYMS
 from lexigraph.storage.sqlite.graph.topics import of_topics

@@ -13,8 +13,7 @@ from lexigraph.model.graph import Entity
 from lexigraph.model.relations import Step
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import RelatedRequest
-from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, SqlitePart, select
-from lexigraph.storage.sqlite.graph.keys import keys_of, public, raw
+from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, SqlitePart, keys_of, public, raw, select
 from lexigraph.storage.sqlite.graph.read import TITLED, entity_rows, same_meaning, seen_entities, seldom
 from lexigraph.storage.sqlite.graph.relations import COMMON
 

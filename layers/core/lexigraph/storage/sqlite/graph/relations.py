@@ -10,8 +10,7 @@ from typing import TypeVar
 
 from lexigraph.model.relations import PairObservation, RelationCounts, count_together
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.sqlite.graph.gate import SqlitePart, select, tenant_key
-from lexigraph.storage.sqlite.graph.keys import public, raw
+from lexigraph.storage.sqlite.graph.gate import SqlitePart, public, raw, select, tenant_key
 from lexigraph.storage.sqlite.graph.schema import LIVE, SYNONYMS
 
 K = TypeVar("K", int, str)

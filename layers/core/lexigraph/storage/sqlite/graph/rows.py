@@ -16,8 +16,7 @@ from functools import partial
 from typing import Any
 
 from lexigraph.model.graph import ChunkStatements, FactRow, Source, StatementRow
-from lexigraph.storage.sqlite.graph.gate import Gate, Pair, select
-from lexigraph.storage.sqlite.graph.keys import public
+from lexigraph.storage.sqlite.graph.gate import Gate, Pair, public, select
 
 # One row a chunk that readers see.
 _STATEMENTS = """

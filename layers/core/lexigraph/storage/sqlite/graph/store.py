@@ -4,7 +4,6 @@ from lexigraph.storage.sqlite.database import Database, embedded_path
 from lexigraph.storage.sqlite.graph.adjacent import SqliteAdjacent
 from lexigraph.storage.sqlite.graph.collect import SqliteCollect
 from lexigraph.storage.sqlite.graph.derive import SqliteDerive
-from lexigraph.storage.sqlite.graph.edges import SqliteEdges
 from lexigraph.storage.sqlite.graph.egonet import SqliteEgonet
 from lexigraph.storage.sqlite.graph.links import SqliteLinks
 from lexigraph.storage.sqlite.graph.migrations import MIGRATIONS
@@ -28,7 +27,6 @@ class SqliteGraphStore(
     SqliteRelated,
     SqliteAdjacent,  # and with it SqliteInspect
     SqliteWalks,
-    SqliteEdges,
     SqliteEgonet,
 ):
     """:class:`~lexigraph.storage.protocols.GraphStore` in ``FOLDER/graph.sqlite`` of ``sqlite:///FOLDER``."""

@@ -5,8 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from lexigraph.storage.protocols import EvidenceRequest
-from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, select
-from lexigraph.storage.sqlite.graph.keys import keys_of, raw
+from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, keys_of, raw, select
 
 CHUNKS = 1_000  # of one topic that are looked at, in reading order
 BESIDE = 20  # topics next to one topic at most, the nearest first; and topics that share entities, most of them first

@@ -9,8 +9,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.contribution import entity_forms, expect_version, refuse_strays
 from lexigraph.storage.protocols import SourceVersion
 from lexigraph.storage.sqlite.database import marks
-from lexigraph.storage.sqlite.graph.gate import SqlitePart, tenant_key
-from lexigraph.storage.sqlite.graph.keys import Keys, ensure, keys_of, raw
+from lexigraph.storage.sqlite.graph.gate import Keys, SqlitePart, ensure, keys_of, raw, tenant_key
 from lexigraph.storage.sqlite.graph.rows import store_statements
 
 
@@ -53,19 +52,12 @@ def _write_chunks(connection: sqlite3.Connection, tenant: str, versions: Sequenc
         {raw(f.id): (f.subject, f.predicate, f.object, entity[raw(f.subject_id)]) for c in chunks for f in c.facts},
         "subject, predicate, object, subject_entity",
     )
-    _write_edges(connection, chunks, chunk, topic, statement, entity, fact)
+    _write_edges(connection, chunks, (chunk, topic, statement, entity, fact))
     return list(chunk.values())
 
 
-def _write_edges(
-    connection: sqlite3.Connection,
-    chunks: Sequence[ChunkGraph],
-    chunk: Keys,
-    topic: Keys,
-    statement: Keys,
-    entity: Keys,
-    fact: Keys,
-) -> None:
+def _write_edges(connection: sqlite3.Connection, chunks: Sequence[ChunkGraph], keys: Sequence[Keys]) -> None:
+    chunk, topic, statement, entity, fact = keys
     topic_in, said_in, supports, mentions, alias = [], [], [], [], []
     for c in chunks:
         k = chunk[raw(c.chunk_id)]
