@@ -12,8 +12,8 @@ from lexigraph.inference.bedrock import BedrockEmbedder, BedrockLLM, BedrockRera
 from lexigraph.inference.bedrock_client import BedrockClient
 from lexigraph.inference.factory import make_embedder, make_llm, make_reranker
 from lexigraph.inference.protocols import Embedder, LanguageModel, MalformedReply, Prompt, Reranker
-from lexigraph.inference.retry import Retry
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
+from lexigraph.retry import Retry
 from lexigraph.settings import KNOWN_DIMENSIONS, load_settings
 from tests.standins.bedrock_server import BedrockServer, Fault, message, streamed, tool_use
 

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.llama_index import LlamaIndexEmbedder, LlamaIndexLLM
 from lexigraph.inference.protocols import Embedder, LanguageModel, MalformedReply, Prompt
-from lexigraph.inference.retry import Retry
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
+from lexigraph.retry import Retry
 from lexigraph.settings import load_settings
 
 ASK = Prompt("Where?", system="Be brief.", history=(("user", "Hello"), ("assistant", "Hi")), max_tokens=3)

@@ -8,8 +8,8 @@ import pytest
 from lexigraph.inference.factory import make_llm
 from lexigraph.inference.openai_compatible import OpenAICompatible, Server
 from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt
-from lexigraph.inference.retry import Retry
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
+from lexigraph.retry import Retry
 from lexigraph.settings import load_settings
 from tests.standins.llm_server import Reply, ScriptedLLMServer, in_turn, refused, said, truncated
 

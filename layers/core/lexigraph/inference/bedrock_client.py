@@ -2,39 +2,18 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import partial
 from typing import Any, TypeVar
 
+from lexigraph.aws import code_of, config, credentials_remedy, may_pass, not_reached, session, status_of
 from lexigraph.inference.lazy import Lazy
-from lexigraph.inference.retry import Retry
-from lexigraph.model.errors import ModelUnavailable
+from lexigraph.model.errors import LexigraphError, ModelUnavailable
+from lexigraph.retry import Retry
 
 T = TypeVar("T")
 CONNECT_SECONDS = 10.0
-_CONNECTIONS = 32
-# codes as in botocore's service models, in lower case (events of a stream write them with a small initial)
-_BUSY = {
-    "throttlingexception",
-    "toomanyrequestsexception",
-    "servicequotaexceededexception",
-    "modeltimeoutexception",
-    "modelnotreadyexception",
-    "serviceunavailableexception",
-    "internalserverexception",
-    "badgatewayexception",
-    "dependencyfailedexception",
-}
 _QUOTING = {"ParamValidationError", "ResponseParserError", "ResponseStreamingError"}  # parts of a request or reply
-_DENIED = {"accessdeniedexception", "accessdenied", "unauthorizedexception"}
-_CREDENTIALS = {
-    "expiredtokenexception",
-    "expiredtoken",
-    "unrecognizedclientexception",
-    "invalidsignatureexception",
-    "invalidclienttokenid",
-    "incompletesignature",
-    "missingauthenticationtoken",
-}
+_DENIED = {"AccessDeniedException", "AccessDenied", "UnauthorizedException"}
 
 
 class Refused(ModelUnavailable):
@@ -72,33 +51,38 @@ class BedrockClient:
         self._timeout = timeout
         self._retry = retry or Retry()
         self._endpoint_url = endpoint_url
-        self._session = Lazy(lambda: _session(region))
-        self._clients = {name: Lazy(self._maker(name)) for name in ("bedrock-runtime", "bedrock-agent-runtime", "bedrock")}
+        self._session = Lazy(lambda: session(region, "Bedrock models", ModelUnavailable))
+        self._clients = {
+            name: Lazy(partial(self._made, name)) for name in ("bedrock-runtime", "bedrock-agent-runtime", "bedrock")
+        }
 
     def send(self, service: str, operation: str, request: Mapping[str, Any]) -> Any:
         """Return the parsed response of one request. Errors are botocore's, except ``Refused`` for a bad request."""
         try:
             return getattr(self._clients[service](), operation)(**request)
-        except _exceptions().ClientError as error:
-            if _code(error) == "validationexception":
+        except Exception as error:
+            if code_of(error).lower() == "validationexception":  # events of a stream write it with a small initial
                 raise self._refused(error) from error
             raise
 
     def retry(self, action: Callable[[], T]) -> T:
         """Call ``action`` until it succeeds or another try is useless."""
-        return self._retry.call(action, _wait)
+        return self._retry.call(action, lambda error: 0.0 if may_pass(error) else None, f"bedrock:{self._model}")
 
     @contextmanager
     def errors(self) -> Iterator[None]:
         """Turn what botocore and the connection raise into ``ModelUnavailable`` with the model id and the remedy."""
-        known = _exceptions()
-        from urllib3.exceptions import HTTPError
-
         try:
             yield
-        except known.ClientError as error:
-            raise self._refused(error) from error
-        except (known.BotoCoreError, HTTPError, OSError) as error:
+        except LexigraphError:
+            raise
+        except Exception as error:
+            from botocore.exceptions import BotoCoreError
+
+            if code_of(error):
+                raise self._refused(error) from error
+            if not isinstance(error, BotoCoreError) and not not_reached(error):
+                raise
             raise ModelUnavailable(f"bedrock:{self._model}: {_short(error)}{self._remedy_of(error)}") from error
 
     def model_arn(self, model: str) -> str:
@@ -109,93 +93,42 @@ class BedrockClient:
             meta = self._clients["bedrock-agent-runtime"]().meta
         return f"arn:{meta.partition}:bedrock:{meta.region_name}::foundation-model/{model}"
 
-    def _maker(self, service: str) -> Callable[[], Any]:
-        def make() -> Any:
-            from botocore.config import Config
-
-            config = Config(
-                connect_timeout=min(CONNECT_SECONDS, self._timeout),
-                read_timeout=self._timeout,
-                max_pool_connections=_CONNECTIONS,
-                retries={"total_max_attempts": 1, "mode": "standard"},
-            )
-            return self._session().client(service, config=config, endpoint_url=self._endpoint_url)
-
-        return make
+    def _made(self, service: str) -> Any:
+        settings = config(min(CONNECT_SECONDS, self._timeout), self._timeout)
+        return self._session().client(service, config=settings, endpoint_url=self._endpoint_url)
 
     def _refused(self, error: Any) -> Refused:
-        detail = error.response.get("Error", {})
-        code, said = detail.get("Code", ""), " ".join(str(detail.get("Message", "")).split())[:300]
-        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", "")
+        code, said = code_of(error), " ".join(str(error.response["Error"].get("Message", "")).split())[:300]
         # the service's own words may repeat the prompt, and what is raised is logged
+        status = status_of(error)
         told = f"{code} (HTTP {status})" if status else code
-        return Refused(f"bedrock:{self._model}: {told}{self._remedy(code.lower(), said.lower())}", code, said)
+        return Refused(f"bedrock:{self._model}: {told}{self._remedy(error, said.lower())}", code, said)
 
-    def _remedy(self, code: str, said: str) -> str:
+    def _remedy(self, error: Exception, said: str) -> str:
+        code = code_of(error)
         if "legacy" in said or "end of its life" in said:
             return f". The model is being retired: set {self._setting} to a current one"
         if "inference profile" in said:
             return f". Set {self._setting} to an inference profile of it (the id with us., eu. or global. before it)"
         if code in _DENIED:
             return ". Request access to the model in the Bedrock console of this region, and allow the role to invoke it"
-        if code in _CREDENTIALS:
-            return ". Renew the AWS credentials"
-        if code == "resourcenotfoundexception" or "model identifier" in said:
+        if code == "ResourceNotFoundException" or "model identifier" in said:
             return f". Check {self._setting}, and that the region (LEXIGRAPH_REGION) offers the model"
-        if code in _BUSY:
+        if may_pass(error):
             return ". Try later, raise the quota or LEXIGRAPH_MODEL_ATTEMPTS, or use a cross-region inference profile"
-        return ""
+        return _sentence(credentials_remedy(error))
 
     def _remedy_of(self, error: Exception) -> str:
         kind = type(error).__name__
-        if "Credentials" in kind or "Token" in kind or kind == "ProfileNotFound":
-            return ". Give AWS credentials: aws configure, AWS_PROFILE or a role"
         if kind == "NoRegionError":
             return ". Set LEXIGRAPH_REGION"
         if "Timeout" in kind:
             return ". Raise LEXIGRAPH_MODEL_TIMEOUT"
-        return ". Check the network and the endpoint" if "Connect" in kind else ""
+        return ". Check the network and the endpoint" if "Connect" in kind else _sentence(credentials_remedy(error))
 
 
-def _session(region: str | None) -> Any:
-    _exceptions()
-    import boto3  # type: ignore[import-untyped]  # boto3 carries no types
-    import botocore.session
-
-    core = botocore.session.Session()
-    core.register_component("data_loader", _loader())
-    return boto3.session.Session(botocore_session=core, region_name=region)
-
-
-@cache
-def _loader() -> Any:
-    """Return what reads the descriptions of services: read once, they serve the clients of all models."""
-    from botocore.loaders import create_loader
-
-    return create_loader()
-
-
-def _exceptions() -> Any:
-    try:
-        import boto3  # noqa: F401  # botocore alone is not enough
-        import botocore.exceptions
-    except ImportError as error:
-        raise ModelUnavailable('Bedrock models need boto3; run: pip install "lexigraph[aws]"') from error
-    return botocore.exceptions
-
-
-def _wait(error: Exception) -> float | None:
-    known = _exceptions()
-    from urllib3.exceptions import HTTPError
-
-    if isinstance(error, known.ClientError):
-        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        return 0.0 if _code(error) in _BUSY or status == 429 or status >= 500 else None
-    return 0.0 if isinstance(error, (known.ConnectionError, known.HTTPClientError, HTTPError, OSError)) else None
-
-
-def _code(error: Any) -> str:
-    return str(error.response.get("Error", {}).get("Code", "")).lower()
+def _sentence(remedy: str) -> str:
+    return f". {remedy[0].upper()}{remedy[1:]}" if remedy else ""
 
 
 def _short(error: Exception) -> str:

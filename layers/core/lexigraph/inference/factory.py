@@ -14,8 +14,8 @@ from lexigraph.inference.minilm import DIMENSION, MiniLM
 from lexigraph.inference.openai_compatible import OpenAICompatible, Server
 from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
 from lexigraph.inference.rerank import CrossEncoderReranker, TfidfReranker
-from lexigraph.inference.retry import Retry
 from lexigraph.model.errors import InvalidInput
+from lexigraph.retry import Retry
 from lexigraph.settings import DEFAULT_CROSS_ENCODER, DEFAULT_RERANK_MODEL, Settings
 
 EMBEDDERS = ("minilm", "bedrock:MODEL_ID", "llama-index:DOTTED.CLASS")

@@ -10,9 +10,9 @@ from lexigraph.inference.chat import parse_json, turns, with_schema
 from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.line import still_wanted
 from lexigraph.inference.protocols import FloatArray, Prompt
-from lexigraph.inference.retry import Retry
 from lexigraph.inference.vectors import unit_rows
 from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailable
+from lexigraph.retry import Retry
 
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
@@ -58,7 +58,7 @@ class LlamaIndexLLM:
             return next(pieces, None), pieces
 
         with _errors(self.name):
-            first, pieces = self._retry.call(opened, _wait)
+            first, pieces = self._retry.call(opened, _wait, self.name)
             yield first if first is not None else self._empty()
             yield from pieces
 
@@ -72,7 +72,7 @@ class LlamaIndexLLM:
             return llm.chat(_messages(prompt), **extra).message.content or ""
 
         with _errors(self.name):
-            return self._retry.call(asked, _wait)
+            return self._retry.call(asked, _wait, self.name)
 
     def _configured(self, prompt: Prompt) -> tuple[Any, dict[str, Any]]:
         llm = self._llm()
@@ -121,7 +121,7 @@ class LlamaIndexEmbedder:
     def _embed(self, texts: Sequence[str], embed: Callable[[Any, list[str]], Any]) -> FloatArray:
         place = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         with _errors(self.label):
-            rows = self._retry.call(lambda: embed(self._model(), list(place)), _wait) if place else []
+            rows = self._retry.call(lambda: embed(self._model(), list(place)), _wait, self.label) if place else []
         vectors = unit_rows(rows, self.dimension, self.label)
         if len(vectors) != len(place):
             raise ModelUnavailable(f"{self.label} returned {len(vectors)} vectors for {len(place)} texts")

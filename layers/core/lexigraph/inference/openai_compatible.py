@@ -27,8 +27,8 @@ from urllib.request import (
 from lexigraph.inference.chat import parse_json, turns, with_schema
 from lexigraph.inference.line import connected, still_wanted
 from lexigraph.inference.protocols import Prompt
-from lexigraph.inference.retry import Retry
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
+from lexigraph.retry import Retry
 
 MAX_REPLY_BYTES = 32_000_000
 _NETWORK = (OSError, HTTPException)
@@ -121,7 +121,7 @@ class OpenAICompatible:
 
     def _try(self, action: Any) -> Any:
         try:
-            return self.retry.call(action, _wait)
+            return self.retry.call(action, _wait, self.name)
         except (_Refused, *_NETWORK) as error:
             raise self._unavailable(error) from error
 

@@ -7,7 +7,6 @@ cache. What is under way stands in a folder of files.
 """
 
 import json
-import re
 import secrets
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,15 +29,13 @@ from lexigraph.model.document import ChunkText
 from lexigraph.model.errors import InvalidInput, NotFound
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
-from lexigraph.storage.common.aws import AwsClient, Refused, parse_place
+from lexigraph.storage.common.aws import AwsClient, Refused, bucket_place
 from lexigraph.storage.common.no_cache import NoCache
 from lexigraph.storage.protocols import ContentCache
 
 MOST = 25_000  # records of a job: half of what Bedrock takes, so that a file is sent in one piece
 _SLICE = 500
 _CHUNKS, _MANIFEST = "chunks.jsonl", "manifest.json"
-_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
-_PREFIX = re.compile(r"(?:[-!_*'().a-zA-Z0-9]+(?:/[-!_*'().a-zA-Z0-9]+)*)?")
 
 
 @dataclass(slots=True)
@@ -125,9 +122,7 @@ def submit(folder: Path, batches: BedrockBatches, connection: str, role: str) ->
 
     Jobs that were started are not started again, but for those that failed. ``role`` is the ARN of Bedrock's role there.
     """
-    manifest, place = _manifest(folder), parse_place(connection, "s3", _BUCKET, "s3://BUCKET/PREFIX")
-    if not _PREFIX.fullmatch(place.path):
-        raise InvalidInput("--to: the prefix may have letters, digits and -!_*'(). between single slashes")
+    manifest, place = _manifest(folder), bucket_place(connection)
     if manifest.setdefault("connection", connection) != connection:
         raise InvalidInput(f"--to: jobs of {folder} were started in another place; name the same one")
     client, started = AwsClient("s3", place), []
@@ -158,7 +153,7 @@ def collect(folder: Path, settings: Settings, llm: BedrockLLM, batches: BedrockB
         )
     if "connection" not in manifest:
         raise NotFound(f"{folder}: was not submitted yet; run `lexigraph bulk submit`")
-    place = parse_place(manifest["connection"], "s3", _BUCKET, "s3://BUCKET/PREFIX")
+    place = bucket_place(manifest["connection"])
     client, report, first = AwsClient("s3", place), Collected(), 0
     for number, batch in enumerate(manifest["batches"]):
         chunks = islice(_written(folder), first, first + batch["records"])

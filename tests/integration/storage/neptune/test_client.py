@@ -13,7 +13,9 @@ from urllib.request import Request, urlopen
 import pytest
 
 from lexigraph.model.errors import Conflict, Misconfigured, StoreUnavailable
-from lexigraph.storage.neptune.client import Backoff, NeptuneClient
+from lexigraph.retry import Retry
+from lexigraph.storage.neptune.address import NeptuneAddress
+from lexigraph.storage.neptune.client import NeptuneClient
 from tests.standins.neptune import Fault, NeptuneStandIn
 
 MERGE = "UNWIND $rows AS row MERGE (n:Chunk {`~id`: row.id}) SET n.seq = row.seq"
@@ -33,11 +35,11 @@ class Cluster:
     def __init__(self, server: NeptuneStandIn) -> None:
         self.server = server
         self.slept: list[float] = []
-        self.backoff = Backoff(attempts=4, base=0.1, cap=1.0, sleep=self.slept.append, draw=lambda: 1.0)
+        self.retry = Retry(attempts=4, base=0.1, cap=1.0, sleep=self.slept.append, draw=lambda: 1.0)
         self.client = self.new_client()
 
     def new_client(self, **options) -> NeptuneClient:
-        return NeptuneClient.connect(self.server.connection, **{"backoff": self.backoff, **options})
+        return NeptuneClient.connect(self.server.connection, **{"retry": self.retry, **options})
 
     def sizes(self) -> list[tuple[int, str]]:
         return [(call.rows, call.code) for call in self.server.calls if call.kind == "write"]
@@ -124,11 +126,6 @@ def test_conflicts_halve_the_batch_and_wait_longer_each_time(cluster):
     assert cluster.count() == 200
 
 
-def test_the_wait_is_drawn_between_nothing_and_twice_the_last_up_to_a_cap():
-    waits = [Backoff(base=0.1, cap=1.0, draw=lambda: 0.5).wait(attempt) for attempt in range(1, 7)]
-    assert waits == pytest.approx([0.05, 0.1, 0.2, 0.4, 0.5, 0.5])
-
-
 @pytest.mark.parametrize(
     "fault",
     [
@@ -201,8 +198,8 @@ def test_each_query_carries_what_is_left_of_its_time(cluster):
     def sleep(seconds: float) -> None:
         now[0] += seconds
 
-    backoff = Backoff(attempts=9, base=4.0, cap=4.0, sleep=sleep, draw=lambda: 1.0, clock=lambda: now[0])
-    client = cluster.new_client(read_seconds=10.0, backoff=backoff)
+    retry = Retry(attempts=9, base=4.0, cap=4.0, sleep=sleep, draw=lambda: 1.0, clock=lambda: now[0])
+    client = cluster.new_client(read_seconds=10.0, retry=retry)
     cluster.server.faults = [Fault("ThrottlingException", times=9)]
     with pytest.raises(StoreUnavailable, match="ThrottlingException"):
         client.read(COUNT)
@@ -245,7 +242,8 @@ def test_readers_are_read_from_and_only_the_writer_sees_writes(cluster):
         ("read", "writer"),
         ("write", "writer"),
     ]
-    backwards = NeptuneClient(cluster.client.address.read_endpoint, region="eu-central-1", backoff=cluster.backoff)
+    reader = cluster.client.address.read_endpoint
+    backwards = NeptuneClient(NeptuneAddress(reader, reader, "eu-central-1"), retry=cluster.retry)
     with pytest.raises(StoreUnavailable, match="give the address of the cluster's writer"):
         backwards.write(MERGE, chunks(1))
     backwards.close()
@@ -263,7 +261,7 @@ def test_writers_at_once_that_meet_conflicts_lose_and_double_nothing(cluster):
     rows = chunks(40)
     edge = "MATCH (a:Chunk {`~id`: row.id}) MERGE (t:Topic {`~id`: 't:1'}) MERGE (a)-[:IN {`~id`: row.id + '>t:1'}]->(t)"
     with NeptuneStandIn(conflicts=0.2, seed=7) as server, ThreadPoolExecutor(4) as threads:
-        client = NeptuneClient.connect(server.connection, backoff=Backoff(attempts=30, base=0.001, cap=0.02), batch_rows=10)
+        client = NeptuneClient.connect(server.connection, retry=Retry(attempts=30, base=0.001, cap=0.02), batch_rows=10)
         for query in (MERGE, f"UNWIND $rows AS row {edge}"):
             assert [done.result(60) for done in [threads.submit(client.write, query, rows) for _ in range(4)]] == [[]] * 4
         found = client.read("MATCH (a:Chunk)-[r:IN]->(t:Topic) RETURN count(r) AS r, count(DISTINCT a) AS a")
@@ -342,7 +340,7 @@ def test_a_subquery_caps_what_each_row_brings(cluster):
 
 def test_a_request_larger_than_the_server_takes_is_refused():
     with NeptuneStandIn(largest=10_000) as server:
-        client = NeptuneClient.connect(server.connection, backoff=Backoff(attempts=1))
+        client = NeptuneClient.connect(server.connection, retry=Retry(attempts=1))
         with pytest.raises(StoreUnavailable, match="BadRequestException"):
             client.read("RETURN $text AS text", text="x" * 10_000)
         assert client.read("RETURN $text AS text", text="x") == [{"text": "x"}]
@@ -368,7 +366,8 @@ def test_the_state_of_the_server_is_told(cluster):
 def test_a_server_that_is_not_there_is_unavailable_with_the_remedy(cluster):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound, not listening: nobody else answers there
-        nobody = NeptuneClient(f"http://127.0.0.1:{taken.getsockname()[1]}", region="eu-central-1", backoff=cluster.backoff)
+        there = f"neptune-db://127.0.0.1:{taken.getsockname()[1]}?tls=off&region=eu-central-1"
+        nobody = NeptuneClient.connect(there, retry=cluster.retry)
         with pytest.raises(StoreUnavailable, match="EndpointConnectionError; check the endpoint, the network"):
             nobody.read(COUNT)
     assert cluster.slept == [0.1, 0.2, 0.4]
@@ -377,11 +376,11 @@ def test_a_server_that_is_not_there_is_unavailable_with_the_remedy(cluster):
 def test_no_region_and_no_credentials_are_said_before_any_request(cluster, monkeypatch):
     endpoint = cluster.client.address.endpoint
     with pytest.raises(Misconfigured, match=r"add \?region=REGION to the connection"):
-        NeptuneClient(endpoint).read(COUNT)
+        NeptuneClient(NeptuneAddress(endpoint, endpoint)).read(COUNT)
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     with pytest.raises(Misconfigured, match="give AWS credentials"):
-        NeptuneClient(endpoint, region="eu-central-1").read(COUNT)
+        NeptuneClient(NeptuneAddress(endpoint, endpoint, "eu-central-1")).read(COUNT)
     assert cluster.server.calls == []
 
 

@@ -1,4 +1,4 @@
-"""Connection strings of Neptune: what they name, and that anything else is refused."""
+"""Connection strings of Neptune: what they name beside what those of all back ends do."""
 
 import pytest
 
@@ -27,32 +27,19 @@ def test_a_connection_string_names_host_port_region_and_reader(connection, endpo
 
 
 @pytest.mark.parametrize(
-    "connection",
+    ("connection", "expected"),
     [
-        "neptune-db://",
-        "neptune-db:host",
-        "neptune-graph://host",
-        "neptune-db://user:pass@host",
-        "neptune-db://host:0",
-        "neptune-db://host:99999",
-        "neptune-db://host/graph",
-        "neptune-db://host#part",
-        "neptune-db://ho st",
-        "neptune-db://host?region=",
-        "neptune-db://host?region=Frankfurt",
-        "neptune-db://host?regoin=eu-west-1",
-        "neptune-db://host?read=a&read=b",
-        "neptune-db://host?read=other/path",
-        "neptune-db://host?tls=on",
-        "neptune-db://host?tls=off",
-        "neptune-db://127.0.0.1?tls=off&read=host",
-        "neptune-db://host?gremlin=on",
+        ("neptune-graph://host", "expected neptune-db://HOST"),
+        ("neptune-db://host?read=a&read=b", "each option at most once"),
+        ("neptune-db://host?tls=on", "tls is on unless tls=off"),
+        ("neptune-db://host?tls=off", "this machine only"),
+        ("neptune-db://127.0.0.1?tls=off&read=host", "this machine only"),
+        ("neptune-db://host?gremlin=on", "gremlin is on unless gremlin=off"),
     ],
 )
-def test_any_other_connection_string_is_refused_without_being_repeated(connection):
-    with pytest.raises(Misconfigured, match=r"^graph connection: ") as caught:
+def test_any_other_connection_string_is_refused(connection, expected):
+    with pytest.raises(Misconfigured, match=rf"neptune-db connection: .*{expected}"):
         NeptuneAddress.parse(connection)
-    assert "pass" not in str(caught.value)
 
 
 def test_walks_go_by_gremlin_unless_it_is_off():

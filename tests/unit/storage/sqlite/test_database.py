@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from lexigraph.model.errors import InvalidInput, StoreUnavailable
+from lexigraph.model.errors import InvalidInput, Misconfigured, StoreUnavailable
 from lexigraph.storage.sqlite.database import APPLICATION_ID, Database, embedded_folder, embedded_path
 from tests.disks import files_of_at_most, ordinary_user
 
@@ -463,7 +463,7 @@ def test_a_connection_string_names_a_folder(connection: str, folder: Path) -> No
     "connection", ["sqlite:///", "sqlite://x", "sqlite:", "", "file:///x", "sqlite:///a\x00b", "sqlite:///~nobody-here/x"]
 )
 def test_a_connection_string_without_a_folder_is_refused(connection: str) -> None:
-    with pytest.raises(InvalidInput, match="connection"):
+    with pytest.raises(Misconfigured, match=r"^sqlite connection: "):
         embedded_folder(connection)
 
 

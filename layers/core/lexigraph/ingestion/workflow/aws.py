@@ -5,7 +5,6 @@ The bucket keeps versions, and tells of every change; who takes in reads the ver
 """
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,10 +13,9 @@ from urllib.parse import quote, unquote
 from lexigraph.ingestion.workflow.file_run import FileRun
 from lexigraph.model.errors import Conflict, InvalidInput, NotFound
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.common.aws import AwsClient, Place, Refused, parse_place
+from lexigraph.storage.common.aws import AwsClient, Place, Refused, bucket_place
 
 JOB = "lexigraph-job"  # metadata of an object that a job waits for
-_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _MISSING = ("404", "NoSuchKey", "NoSuchVersion", "NotFound")
 _LONGEST_KEY = 1_024
 OFFERED_SECONDS = 900
@@ -61,7 +59,7 @@ class Inbox:
 
     def __init__(self, connection: str) -> None:
         """Raise ``Misconfigured`` for a connection that cannot be used; the bucket is first asked when used."""
-        self.place = parse_place(connection, "s3", _BUCKET, "s3://BUCKET/PREFIX")
+        self.place = bucket_place(connection)
         self._prefix = f"{self.place.path}/" if self.place.path else ""
         self._client = AwsClient("s3", self.place)
 

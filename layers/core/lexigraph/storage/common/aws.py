@@ -1,65 +1,27 @@
-"""What the stores of AWS have in common: connection strings, clients that survive a fork, retries, errors with a remedy.
+"""Clients of AWS for stores: places of connection strings, clients that survive a fork, retries, errors with a remedy."""
 
-botocore's own retries are off (one attempt): it knows neither the items that a batch left unprocessed nor why a transaction
-was cancelled, and two loops would multiply. :meth:`AwsClient.call` alone decides, with exponential back-off and full jitter
-(https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
-"""
-
-import ipaddress
+import math
 import os
-import random
 import re
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl, urlsplit
 
+from lexigraph.aws import code_of, config, credentials_remedy, is_busy, may_pass, session
 from lexigraph.model.errors import InvalidInput, LexigraphError, Misconfigured, StoreUnavailable
+from lexigraph.retry import Retry, Tries
+from lexigraph.storage.common.connection import read_connection, read_endpoint
 
 T = TypeVar("T")
-CONNECTIONS = 32
 GIVE_UP_SECONDS = 30.0
-_BASE_SECONDS, _CAP_SECONDS = 0.05, 3.0
-_AWS_HOST = re.compile(r"[a-z0-9.-]+\.(amazonaws\.com|amazonaws\.com\.cn|api\.aws)")
-_REGION = re.compile(r"[a-z]{2,4}(-[a-z]+)+-\d")
-_BUSY = {
-    "BandwidthLimitExceeded",
-    "InternalError",
-    "InternalServerError",
-    "LimitExceededException",
-    "ProvisionedThroughputExceeded",
-    "ProvisionedThroughputExceededException",
-    "RequestLimitExceeded",
-    "RequestTimeout",
-    "RequestTimeoutException",
-    "ServiceUnavailable",
-    "SlowDown",
-    "ThrottledException",
-    "Throttling",
-    "ThrottlingError",
-    "ThrottlingException",
-    "TransactionConflict",
-    "TransactionConflictException",
-    "TransactionInProgressException",
-}
 _DENIED = {"AccessDenied", "AccessDeniedException", "UnauthorizedAccess", "403"}
-_CREDENTIALS = {
-    "ExpiredToken",
-    "ExpiredTokenException",
-    "IncompleteSignature",
-    "InvalidAccessKeyId",
-    "InvalidClientTokenId",
-    "InvalidSignatureException",
-    "MissingAuthenticationToken",
-    "SignatureDoesNotMatch",
-    "UnrecognizedClientException",
-}
 _MISSING = {"ResourceNotFoundException", "NoSuchBucket"}
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_PREFIX = re.compile(r"(?:[A-Za-z0-9!_.*'()-]+/)*[A-Za-z0-9!_.*'()-]+|")
+MAX_PREFIX_BYTES = 300  # a key has 1,024; a name becomes up to 600, and tenant and source 98
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,53 +37,36 @@ class Place:
     @property
     def local(self) -> bool:
         """Whether the endpoint is on this machine."""
-        return bool(self.endpoint) and _is_loopback(urlsplit(self.endpoint).hostname or "")
+        return bool(self.endpoint) and read_endpoint(self.endpoint, "endpoint").local
 
 
-def parse_place(connection: str, scheme: str, name: re.Pattern[str], example: str) -> Place:
-    """Read a connection string. ``name`` is what the name must match, ``example`` is shown in errors.
+def parse_place(connection: str, form: str, name: re.Pattern[str]) -> Place:
+    """Read ``SCHEME://NAME`` or ``SCHEME://NAME/PATH``, whichever is the form, with its options; ``name`` must match.
 
     An endpoint is https://...amazonaws.com, or on this machine: credentials and documents go nowhere else.
-    Raise ``Misconfigured``; no message repeats the string, which may hold a secret.
     """
-    wrong = f"{scheme} connection: expected {example}[?region=REGION&endpoint=URL]"
-    try:
-        parts = urlsplit(connection)
-        options = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
-    except ValueError:
-        raise Misconfigured(wrong) from None
-    given = dict(options)
-    known = set(given) <= {"region", "endpoint"} and len(given) == len(options)
-    if parts.scheme != scheme or parts.fragment or not known or not name.fullmatch(parts.netloc):
-        raise Misconfigured(wrong)
-    region, endpoint = given.get("region", ""), given.get("endpoint", "")
-    if "region" in given and not _REGION.fullmatch(region):
-        raise Misconfigured(f"{scheme} connection: region must look like eu-west-1")
-    if "endpoint" in given and not _is_allowed(endpoint):
+    where, options = read_connection(connection, f"{form}[?region=REGION&endpoint=URL]")
+    scheme, (found, _, path) = form.partition(":")[0], where.partition("/")
+    if not name.fullmatch(found) or (path.strip("/") and form.count("/") == 2):
+        raise Misconfigured(f"{scheme} connection: expected {form}")
+    endpoint = options.get("endpoint", "")
+    if endpoint:
+        server = read_endpoint(endpoint, f"endpoint of the {scheme} connection")
+        if not (server.local or server.of_aws):
+            raise Misconfigured(
+                f"{scheme} connection: endpoint must be https://...amazonaws.com, or on this machine (127.0.0.1, localhost)"
+            )
+    return Place(scheme, found, path.strip("/"), options.get("region", ""), endpoint)
+
+
+def bucket_place(connection: str) -> Place:
+    """Read ``s3://BUCKET[/PREFIX][?region=REGION&endpoint=URL]``."""
+    place = parse_place(connection, "s3://BUCKET/PREFIX", _BUCKET)
+    if len(place.path) > MAX_PREFIX_BYTES or not _PREFIX.fullmatch(place.path):
         raise Misconfigured(
-            f"{scheme} connection: endpoint must be https://...amazonaws.com, or http on this machine (127.0.0.1, localhost)"
+            f"s3 connection: the prefix may have {MAX_PREFIX_BYTES} letters, digits and !_.*'()- between single slashes"
         )
-    return Place(scheme, parts.netloc, parts.path.strip("/"), region, endpoint)
-
-
-def _is_allowed(endpoint: str) -> bool:
-    try:
-        parts = urlsplit(endpoint)
-        host, _ = parts.hostname or "", parts.port
-    except ValueError:
-        return False
-    if parts.username is not None or parts.query or parts.fragment or parts.path not in ("", "/"):
-        return False
-    if _is_loopback(host):
-        return parts.scheme in ("http", "https")
-    return parts.scheme == "https" and bool(_AWS_HOST.fullmatch(host))
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return place
 
 
 class Refused(StoreUnavailable):
@@ -143,7 +88,9 @@ class AwsClient:
 
     def __init__(self, service: str, place: Place, *, seconds: float = GIVE_UP_SECONDS) -> None:
         """``seconds`` is how long a request is tried."""
-        self._service, self._place, self._seconds = service, place, seconds
+        self._service, self._place = service, place
+        self._where = f"{place.scheme}://{place.name}"
+        self._retry = Retry(math.inf, seconds, base=0.05, cap=3.0)
         self._forget()
         _CLIENTS.add(self)
 
@@ -157,27 +104,12 @@ class AwsClient:
 
     def retry(self, action: Callable[[], T]) -> T:
         """Call ``action`` as :meth:`call` calls an operation."""
-        pauses = self.pauses()
-        while True:
-            try:
-                with self._errors():
-                    return action()
-            except _Busy as error:
-                if next(pauses, None) is None:
-                    remedy = "try again later, or raise its limits"
-                    raise StoreUnavailable(f"{self._where}: {error}; {remedy}") from error.__cause__
+        with self._errors():
+            return self._retry.call(action, _wait, self._where)
 
-    def pauses(self) -> Iterator[int]:
-        """Sleep between tries, ever longer on average, and count them; end when the time of a request is over."""
-        give_up = time.monotonic() + self._seconds
-        attempt = 0
-        while True:
-            pause = random.uniform(0, min(_CAP_SECONDS, _BASE_SECONDS * 2**attempt))  # noqa: S311  # full jitter
-            if time.monotonic() + pause > give_up:
-                return
-            time.sleep(pause)
-            attempt += 1
-            yield attempt
+    def tries(self) -> Tries:
+        """Return the tries of who repeats requests himself, for as long as one is tried."""
+        return self._retry.begin()
 
     def close(self) -> None:
         """Close the connections. The next call opens new ones."""
@@ -185,10 +117,6 @@ class AwsClient:
             client, self._client = self._client, None
         if client is not None:
             client.close()
-
-    @property
-    def _where(self) -> str:
-        return f"{self._place.scheme}://{self._place.name}"
 
     def _forget(self) -> None:
         self._lock = threading.Lock()
@@ -202,7 +130,7 @@ class AwsClient:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Tell errors worth another try (:class:`_Busy`) from the others, and name place and remedy."""
+        """Turn what boto3 and the connection raise into errors with place and remedy."""
         try:
             yield
         except LexigraphError:
@@ -210,98 +138,48 @@ class AwsClient:
         except UnicodeEncodeError as error:
             raise InvalidInput(f"{self._where}: text holds a lone surrogate, which is no character") from error
         except Exception as error:
-            from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, IncompleteReadError
-            from botocore.exceptions import ConnectionError as NotReached
-            from urllib3.exceptions import HTTPError
+            from botocore.exceptions import BotoCoreError
 
-            if isinstance(error, ClientError):
-                refused = self._refused(error)
-                status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-                if refused.code in _BUSY or status == 429 or status >= 500 or _only_busy(error.response):
-                    raise _Busy(refused.code) from refused
-                raise refused from error
-            if isinstance(error, (NotReached, HTTPClientError, IncompleteReadError, HTTPError, OSError)):
-                raise _Busy(f"cannot be reached ({type(error).__name__})") from error
-            if isinstance(error, BotoCoreError):
-                # the message names a parameter or a profile, and no value
-                kind = type(error).__name__
-                raise StoreUnavailable(f"{self._where}: {kind}{_remedy_of(kind)}") from error
+            code, kind = code_of(error), type(error).__name__
+            if _wait(error) is not None:
+                told = f"{code or f'cannot be reached ({kind})'}; try again later, or raise its limits"
+                raise StoreUnavailable(f"{self._where}: {told}") from error
+            if code:
+                raise Refused(self._where + _told(code, error), code, error.response) from error  # type: ignore[attr-defined]  # as code_of
+            if isinstance(error, BotoCoreError):  # its message names a parameter or a profile, and no value
+                fault = Misconfigured if kind == "NoRegionError" else StoreUnavailable
+                raise fault(self._where + _told(kind, error)) from error
             raise
 
-    def _refused(self, error: Any) -> Refused:
-        detail = error.response.get("Error", {})
-        code = str(detail.get("Code", ""))
-        return Refused(f"{self._where}: {code}{_remedy(code)}", code, error.response)
+
+def _wait(error: Exception) -> float | None:
+    return 0.0 if may_pass(error) or _only_busy(error) else None
 
 
-class _Busy(Exception):
-    """Another try may help. Never leaves this module."""
-
-
-def _only_busy(response: dict[str, Any]) -> bool:
+def _only_busy(error: Any) -> bool:
     """Whether a transaction was cancelled for nothing but others' work and limits."""
-    codes = {reason.get("Code", "None") for reason in response.get("CancellationReasons", ())} - {"None"}
-    return bool(codes) and codes <= _BUSY
+    reasons = getattr(error, "response", {}).get("CancellationReasons", ())
+    codes = {reason.get("Code", "None") for reason in reasons} - {"None"}
+    return bool(codes) and all(map(is_busy, codes))
+
+
+def _told(kind: str, error: Exception) -> str:
+    """Return ``kind`` of an error with what to do, as the end of a message."""
+    remedy = credentials_remedy(error)
+    if kind in _DENIED:
+        remedy = "allow the role to use it"
+    elif kind in _MISSING:
+        remedy = "does not exist in this region and account; check the connection string, or deploy it"
+    elif kind == "NoRegionError":
+        remedy = "add ?region=REGION to the connection string, or set AWS_REGION"
+    return f": {kind}: {remedy}" if remedy else f": {kind}"
 
 
 def _client(service: str, place: Place) -> Any:
-    try:
-        import boto3  # type: ignore[import-untyped]  # boto3 carries no types
-    except ImportError as error:
-        raise Misconfigured(f'{place.scheme} connections need boto3; run: pip install "lexigraph[aws]"') from error
-    from botocore.config import Config
-    from botocore.exceptions import BotoCoreError
-
-    config = Config(
-        connect_timeout=3,
-        read_timeout=20,
-        max_pool_connections=CONNECTIONS,
-        retries={"total_max_attempts": 1, "mode": "standard"},
-        # what S3 is offered for is else signed in a way that buckets of today do not take
-        signature_version="s3v4" if service == "s3" else None,
-        s3={"addressing_style": _addressing(place)},
-    )
-    try:
-        session = boto3.session.Session(botocore_session=core_session(), region_name=place.region or None)
-        return session.client(service, config=config, endpoint_url=place.endpoint or None)
-    except BotoCoreError as error:
-        kind = type(error).__name__
-        raise Misconfigured(f"{place.scheme}://{place.name}: {kind}{_remedy_of(kind)}") from error
-
-
-def core_session() -> Any:
-    """Return a new session of botocore, under a new one of boto3, which reads no description of a service twice."""
-    import botocore.session
-
-    core = botocore.session.Session()
-    core.register_component("data_loader", _loader())
-    return core
-
-
-@cache
-def _loader() -> Any:
-    """Return what reads the descriptions of services: read once, they serve all clients."""
-    from botocore.loaders import create_loader
-
-    return create_loader()
-
-
-def _remedy(code: str) -> str:
-    if code in _DENIED:
-        return ": allow the role to use it"
-    if code in _CREDENTIALS:
-        return ": renew the AWS credentials"
-    if code in _MISSING:
-        return ": does not exist in this region and account; check the connection string, or deploy it"
-    return ""
-
-
-def _remedy_of(kind: str) -> str:
-    if "Credentials" in kind or "Token" in kind or kind == "ProfileNotFound":
-        return ": give AWS credentials: aws configure, AWS_PROFILE or a role"
-    if kind == "NoRegionError":
-        return ": add ?region=REGION to the connection string, or set AWS_REGION"
-    return ""
+    # what S3 is offered for is else signed in a way that buckets of today do not take
+    s3 = {"signature_version": "s3v4", "s3": {"addressing_style": _addressing(place)}} if service == "s3" else {}
+    made = session(place.region or None, f"{place.scheme} connections")
+    return made.client(service, config=config(3, 20, **s3), endpoint_url=place.endpoint or None)
 
 
 _CLIENTS: weakref.WeakSet[AwsClient] = weakref.WeakSet()

@@ -55,7 +55,7 @@ class DynamoAccess:
         pk = f"t#{tenant}#ordinals#{bounded(namespace)}"
         keys = {i: (pk, f"source#{bounded(i)}") for i in source_ids}
         count: Key = (pk, "count")
-        for _ in self._table.pauses():
+        for _ in self._table.tries():
             found = self._table.get_many([count, *keys.values()]) if keys else {}
             new = [i for i, key in keys.items() if key not in found][: TRANSACTION_ITEMS - 1]
             if not new:
@@ -153,7 +153,7 @@ class DynamoAccess:
         noted = put(_at(recall) | told, "attribute_not_exists(pk)")
         if self._gone_on(head, noted, at, since, expires):
             return
-        for _ in self._table.pauses():
+        for _ in self._table.tries():
             found = self._table.get_many([head, recall])
             if recall in found:
                 return  # an earlier try had been carried out, and its reply was lost

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import Any, TypeVar
 
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
+from lexigraph.retry import Tries
 from lexigraph.storage.common.aws import AwsClient, Refused, parse_place
 
 Key = tuple[str, str]
@@ -43,7 +44,7 @@ class Table:
 
     def __init__(self, connection: str) -> None:
         """Raise ``Misconfigured`` for a connection that cannot be used. Nothing is asked yet."""
-        self.place = parse_place(connection, "dynamodb", _NAME, "dynamodb://TABLE")
+        self.place = parse_place(connection, "dynamodb://TABLE", _NAME)
         self._client = AwsClient("dynamodb", self.place)
 
     def get(self, key: Key) -> Item | None:
@@ -141,10 +142,9 @@ class Table:
                 raise Outdated([n for n, code in enumerate(reasons) if code == _FAILED]) from None
             raise
 
-    def pauses(self) -> Iterator[int]:
-        """Sleep between tries of who lost a race, but not before the first, for as long as a request is tried."""
-        yield 0
-        yield from self._client.pauses()
+    def tries(self) -> Tries:
+        """Return the tries of who may lose a race, for as long as a request is tried."""
+        return self._client.tries()
 
     def close(self) -> None:
         """Close the connections."""
@@ -160,16 +160,14 @@ class Table:
 
     def _until_none_is_left(self, some: Callable[[Sequence[Any]], list[Any]], batch: Sequence[Any]) -> None:
         """Let ``some`` work on a batch, and again on what it returns as unprocessed, as long as that goes on."""
-        left, pauses = batch, self._client.pauses()
+        left, tries = batch, self.tries()
         while unprocessed := some(left):
             if len(unprocessed) < len(left):
-                pauses = self._client.pauses()
+                tries = self.tries()
             left = unprocessed
-            try:
-                next(pauses)
-            except StopIteration:
+            if not tries.again():
                 where = f"dynamodb://{self.place.name}"
-                raise StoreUnavailable(f"{where}: leaves items of batches unprocessed; try again later") from None
+                raise StoreUnavailable(f"{where}: leaves items of batches unprocessed; try again later")
 
 
 def put(item: Item, condition: str = "", **values: Value) -> dict[str, Any]:

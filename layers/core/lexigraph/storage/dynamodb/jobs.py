@@ -94,7 +94,7 @@ class DynamoJobs:
 
     def _append(self, key: Key, job_id: str, count: int, told: bytes) -> None:
         batch, known = secrets.token_hex(8), -1
-        for _ in self._table.pauses():
+        for _ in self._table.tries():
             head = self._table.get_many([key], ["seq", "at"]).get(key)
             if head is None:
                 raise _no_job(job_id)
@@ -126,7 +126,7 @@ class DynamoJobs:
         self, tenant: Tenant, job_id: str, status: JobStatus, result: Mapping[str, Any], reason: str = ""
     ) -> None:
         key, new, now = _job_key(tenant, job_id), stamp(), now_text()
-        for _ in self._table.pauses():
+        for _ in self._table.tries():
             found = read_whole(self._table, [key]).get(key)
             if found is None:
                 raise _no_job(job_id)

@@ -187,7 +187,7 @@ class DynamoDBRegistry(DynamoLeases, DynamoJobs, DynamoAccess):
         ``change`` is asked with the head as it is, again when somebody changed that meanwhile; None is nothing to do.
         """
         replaced: dict[str, Item] = {}
-        for _ in self._table.pauses():
+        for _ in self._table.tries():
             heads = self._table.get_many([_key(tenant, i) for i in source_ids], _LOOK)
             known = {head["source_id"]: head for head in heads.values()}
             changes = {i: made for i in source_ids if (made := change(i, known.get(i)))}

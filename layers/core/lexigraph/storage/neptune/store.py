@@ -5,7 +5,6 @@ It is safe between threads and processes.
 
 from typing import Any
 
-from lexigraph.storage.neptune.address import NeptuneAddress
 from lexigraph.storage.neptune.adjacent import NeptuneAdjacent
 from lexigraph.storage.neptune.client import READ_SECONDS, NeptuneClient
 from lexigraph.storage.neptune.collect import NeptuneCollect
@@ -46,9 +45,9 @@ class NeptuneGraphStore(
 
     def __init__(self, connection: str, **options: Any) -> None:
         self._client = NeptuneClient.connect(connection, **options)
-        address = NeptuneAddress.parse(connection)
-        seconds, backoff = options.get("read_seconds", READ_SECONDS), options.get("backoff")
-        self._gremlin = GremlinWalks(address, seconds=seconds, backoff=backoff) if address.walks else None
+        address = self._client.address
+        seconds = options.get("read_seconds", READ_SECONDS)
+        self._gremlin = GremlinWalks(address, seconds=seconds) if address.walks else None
 
     def close(self) -> None:
         self._client.close()

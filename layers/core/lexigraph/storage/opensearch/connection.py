@@ -5,21 +5,19 @@ busy one says so for single items inside a reply that is otherwise fine. All of 
 Messages and logs name the kinds of errors only: the reasons that OpenSearch gives may quote documents.
 """
 
-import ipaddress
 import json
 import logging
+import math
 import os
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
-from random import uniform
 from typing import Any, Literal, cast, get_args
-from urllib.parse import parse_qsl, urlsplit
 
+from lexigraph.aws import GIVE_CREDENTIALS, session
 from lexigraph.model.errors import InvalidInput, Misconfigured, StoreUnavailable
-from lexigraph.storage.common.aws import core_session
+from lexigraph.retry import Retry
+from lexigraph.storage.common.connection import read_connection, read_endpoint, region_in
 
 IdMode = Literal["client", "server"]
 Json = dict[str, Any]
@@ -27,11 +25,9 @@ Json = dict[str, Any]
 _MOST_BYTES = 8 * 2**20  # of a request; the service takes 10 MiB
 _MOST_ACTIONS = 1_000
 _ONE_TRY = 35.0  # seconds: a collection wakes within 30
-_LONGEST_PAUSE = 5.0
-_HOST_REGION = re.compile(r"[a-z0-9-]+\.(?:([a-z0-9-]+)\.aoss\.amazonaws\.com(?:\.cn)?|aoss\.([a-z0-9-]+)\.on\.aws)")
-_REGION = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d")
 _TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
-_EXPECTED = "expected aoss://https://HOST[?region=REGION&mode=client|server&registry=TABLE]"
+FORM = "aoss://https://HOST[:PORT][?region=REGION&mode=client|server&registry=TABLE]"
+_WHAT = "aoss connection"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,54 +43,22 @@ class Place:
 
 
 def parse_place(connection: str) -> Place:
-    """Read ``aoss://https://HOST[?region=..&mode=client|server&registry=..]``; http is for loopback only.
+    """Read a connection string; the region follows from the host, or from ``AWS_REGION``, where it is not given.
 
-    The region follows from the host, or from ``AWS_REGION``, where it is not given. Raise ``Misconfigured`` for anything
-    else; the message shows no more of the connection than the part that is wrong, and never a password.
+    Raise ``Misconfigured``.
     """
-    scheme, _, rest = connection.partition("://")
-    try:
-        url = urlsplit(rest)
-        port, host = url.port, url.hostname or ""
-    except ValueError:
-        raise Misconfigured(f"vector connection: host or port cannot be read; {_EXPECTED}") from None
-    if scheme != "aoss" or url.scheme not in ("https", "http") or not host:
-        raise Misconfigured(f"vector connection: {_EXPECTED}")
-    if "@" in url.netloc or url.path not in ("", "/") or url.fragment:
-        raise Misconfigured(f"vector connection: a user, a path or a fragment is not allowed; {_EXPECTED}")
-    if url.scheme == "http" and not _is_loopback(host):
-        raise Misconfigured("vector connection: http is allowed on this machine only; use https")
-    given = _parameters(url.query)
-    mode, table = given.get("mode"), given.get("registry", "")
-    if mode not in (None, *get_args(IdMode)):
-        raise Misconfigured("vector connection: mode is client or server")
-    if table and not _TABLE.fullmatch(table):
-        raise Misconfigured("vector connection: registry is the name of a DynamoDB table")
-    region = given.get("region") or _region_of(host)
-    if not _REGION.fullmatch(region):
-        raise Misconfigured("vector connection: which region the collection is in is not known; add ?region=REGION")
-    secure = url.scheme == "https"
-    return Place(host, port or (443 if secure else 80), secure, region, cast("IdMode | None", mode), table)
-
-
-def _parameters(query: str) -> dict[str, str]:
-    pairs = parse_qsl(query, keep_blank_values=True)
-    given = dict(pairs)
-    if len(given) < len(pairs) or not given.keys() <= {"region", "mode", "registry"} or not all(given.values()):
-        raise Misconfigured("vector connection: after ? come region, mode and registry, each once and not empty")
-    return given
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _region_of(host: str) -> str:
-    match = _HOST_REGION.fullmatch(host)
-    return match[1] or match[2] if match else os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
+    where, options = read_connection(connection, FORM)
+    if options.get("mode") not in (None, *get_args(IdMode)):
+        raise Misconfigured(f"{_WHAT}: mode is client or server")
+    if not _TABLE.fullmatch(options.get("registry", "none")):
+        raise Misconfigured(f"{_WHAT}: registry is the name of a DynamoDB table")
+    server = read_endpoint(where, _WHAT)
+    known = options.get("region"), region_in(server.host), os.environ.get("AWS_REGION"), os.environ.get("AWS_DEFAULT_REGION")
+    region = next(filter(None, known), None)
+    if region is None:
+        raise Misconfigured(f"{_WHAT}: which region the collection is in is not known; add ?region=REGION")
+    mode, registry = cast("IdMode | None", options.get("mode")), options.get("registry", "")
+    return Place(server.host, server.port, server.protocol == "https", region, mode, registry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +95,18 @@ class Collection:
     """Speaks to one collection. ``patience``: seconds that a request is repeated for. May be shared by threads."""
 
     def __init__(self, place: Place, *, patience: float) -> None:
+        credentials = session(place.region, "aoss connections").get_credentials()
+        if credentials is None:
+            raise Misconfigured(f"OpenSearch Serverless: no credentials; {GIVE_CREDENTIALS}")
         try:
-            import boto3  # type: ignore[import-untyped]  # boto3 carries no types
             import opensearchpy
         except ImportError as error:
-            raise Misconfigured("OpenSearch Serverless needs the extra 'aws': pip install 'lexigraph[aws]'") from error
-        credentials = boto3.session.Session(botocore_session=core_session()).get_credentials()
-        if credentials is None:
-            raise Misconfigured("OpenSearch Serverless: no AWS credentials were found; set AWS_PROFILE or a role")
+            raise Misconfigured('aoss connections need opensearch-py; run: pip install "lexigraph[aws]"') from error
         # what they say below errors holds whole requests
         for name in ("opensearch", "opensearchpy.trace"):
             logging.getLogger(name).setLevel(logging.ERROR)
-        self.place, self._patience, self._errors = place, patience, opensearchpy.exceptions
+        self.place, self._errors = place, opensearchpy.exceptions
+        self._retry = Retry(math.inf, patience, base=0.1, cap=5.0)
         self._proven = False
         self._client = opensearchpy.OpenSearch(
             hosts=[{"host": place.host, "port": place.port}],
@@ -242,41 +206,45 @@ class Collection:
 
         ``items`` looks into a reply and names what in it may pass, if anything.
         """
-        deadline = time.monotonic() + self._patience
-        for attempt in count():
-            try:
-                left = max(1.0, min(_ONE_TRY, deadline - time.monotonic()))
-                content = body() if callable(body) else body
-                kind = {"content-type": "application/x-ndjson" if isinstance(content, bytes) else "application/json"}
-                send = self._client.transport.perform_request
-                answer: Json = send(method, path, body=content, headers=kind, timeout=left)
-                problem = items(answer) if items else ""
-                if problem:
-                    raise _Busy(problem)
-            except (_Busy, self._errors.SerializationError, self._errors.TransportError) as error:
-                unread = f"items say {error}" if isinstance(error, _Busy) else "an unreadable reply"
-                status = getattr(error, "status_code", unread)
-                if absent and status == 404:
-                    return None
-                # what stands before OpenSearch may refuse in plain words, without OpenSearch's form of an error
-                told = getattr(error, "info", None) or getattr(error, "error", None)
-                if not self._may_pass(error, status, unknown_is_busy=unknown_is_busy):
-                    raise _refused(f"{method} {path}", status, told) from None
-                pause = uniform(0, min(_LONGEST_PAUSE, 0.1 * 2**attempt))  # noqa: S311  # full jitter
-                if time.monotonic() + pause > deadline:
-                    raise _refused(f"{method} {path}, for {self._patience:.0f} s", status, told) from None
-                time.sleep(pause)
-            else:
-                self._proven = True
-                return answer
-        raise AssertionError("the loop ends by an answer or an error")
+        tries = self._retry.begin()
 
-    def _may_pass(self, error: Exception, status: Any, *, unknown_is_busy: bool) -> bool:
-        if isinstance(error, self._errors.SSLError):
+        def send() -> Json:
+            content = body() if callable(body) else body
+            kind = {"content-type": "application/x-ndjson" if isinstance(content, bytes) else "application/json"}
+            seconds = max(1.0, min(_ONE_TRY, tries.left))
+            answer: Json = self._client.transport.perform_request(method, path, body=content, headers=kind, timeout=seconds)
+            if problem := items(answer) if items else "":
+                raise _Busy(f"items say {problem}")
+            return answer
+
+        def wait(error: Exception) -> float | None:
+            return 0.0 if self._may_pass(error, unknown_is_busy=unknown_is_busy) else None
+
+        try:
+            answer = tries.call(send, wait, f"OpenSearch {method} {path}", kind=_status)
+        except (_Busy, self._errors.SerializationError, self._errors.TransportError) as error:
+            if absent and _status(error) == 404:
+                return None
+            # what stands before OpenSearch may refuse in plain words, without OpenSearch's form of an error
+            told = getattr(error, "info", None) or getattr(error, "error", None)
+            patience = "" if wait(error) is None else f", for {self._retry.seconds:.0f} s"
+            raise _refused(f"{method} {path}{patience}", _status(error), told) from None
+        self._proven = True
+        return answer
+
+    def _may_pass(self, error: Exception, *, unknown_is_busy: bool) -> bool:
+        known = (_Busy, self._errors.SerializationError, self._errors.TransportError)
+        if not isinstance(error, known) or isinstance(error, self._errors.SSLError):
             return False
+        status = _status(error)
         if status in (401, 403):  # an access policy may not hold yet; once anything went well, it does
             return not self._proven
         return not isinstance(status, int) or _passing(status) or (status == 404 and unknown_is_busy)
+
+
+def _status(error: Exception) -> Any:
+    """Return the HTTP status of an error, or what went wrong in words."""
+    return str(error) if isinstance(error, _Busy) else getattr(error, "status_code", "an unreadable reply")
 
 
 def _passing(status: int) -> bool:

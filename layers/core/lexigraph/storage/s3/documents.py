@@ -5,20 +5,16 @@ anything of them, so a bucket that encrypts with a key of its own, or keeps old 
 delete hides; a lifecycle rule has to take old versions away.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 from urllib.parse import quote, unquote
 
-from lexigraph.model.errors import Misconfigured, NotFound, StoreUnavailable
+from lexigraph.model.errors import NotFound, StoreUnavailable
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.common.aws import AwsClient, Refused, parse_place
+from lexigraph.storage.common.aws import AwsClient, Refused, bucket_place
 from lexigraph.storage.common.document_names import checked_name, is_source_id, source_digits
 
-MAX_PREFIX_BYTES = 300  # a key has 1,024; a name becomes up to 600, and tenant and source 98
-_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
-_PREFIX = re.compile(r"(?:[A-Za-z0-9!_.*'()-]+/)*[A-Za-z0-9!_.*'()-]+|")
 _DELETED_AT_ONCE = 1_000
 
 
@@ -30,11 +26,7 @@ class S3DocumentStore:
 
     def __init__(self, connection: str) -> None:
         """Raise ``Misconfigured`` for a connection that cannot be used; the bucket is first asked when used."""
-        self.place = parse_place(connection, "s3", _BUCKET, "s3://BUCKET/PREFIX")
-        if len(self.place.path) > MAX_PREFIX_BYTES or not _PREFIX.fullmatch(self.place.path):
-            raise Misconfigured(
-                f"s3 connection: the prefix may have {MAX_PREFIX_BYTES} letters, digits and !_.*'()- between single slashes"
-            )
+        self.place = bucket_place(connection)
         self._client = AwsClient("s3", self.place)
 
     def put(self, tenant: Tenant, source_id: str, name: str, data: bytes) -> None:

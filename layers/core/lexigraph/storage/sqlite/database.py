@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lexigraph.model.errors import InvalidInput, LexigraphError, Misconfigured, StoreUnavailable
+from lexigraph.storage.common.connection import read_connection
 
 APPLICATION_ID = 0x4C455849  # "LEXI"
 _BUSY_SECONDS = 120.0
@@ -368,18 +369,19 @@ def _statements(script: str) -> Iterator[str]:
 def embedded_folder(connection: str, scheme: str = "sqlite") -> Path:
     """Return the folder of a ``SCHEME:///FOLDER`` connection string; ``SCHEME:////abs`` is absolute, ``~`` is the home.
 
-    Raise ``InvalidInput`` when FOLDER is missing or is a file.
+    Raise ``Misconfigured`` when FOLDER is missing or is a file.
     """
-    folder = connection.removeprefix(f"{scheme}:///")
-    if not connection.startswith(f"{scheme}:///") or not folder or "\x00" in folder:
-        raise Misconfigured(f"connection {connection!r}: expected {scheme}:///FOLDER")
+    form = f"{scheme}:///FOLDER"
+    folder = read_connection(connection, form)[0]
+    if not folder.startswith("/") or folder == "/" or "\x00" in folder:
+        raise Misconfigured(f"{scheme} connection: expected {form}")
     try:
-        path = Path(folder).expanduser().absolute()  # a later chdir must not lead elsewhere
+        path = Path(folder[1:]).expanduser().absolute()  # a later chdir must not lead elsewhere
     except RuntimeError as error:
-        raise Misconfigured(f"connection {connection!r}: {error}") from error
+        raise Misconfigured(f"{scheme} connection: {error}") from error
     with translated(path):
         if path.is_file():
-            raise Misconfigured(f"connection {connection!r}: {path} is a file; give the folder that holds the database")
+            raise Misconfigured(f"{scheme} connection: {path} is a file; give the folder that holds the database")
     return path
 
 

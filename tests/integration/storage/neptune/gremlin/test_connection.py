@@ -14,8 +14,9 @@ from urllib.request import Request, urlopen
 import pytest
 
 from lexigraph.model.errors import Misconfigured, StoreUnavailable
+from lexigraph.retry import Retry
 from lexigraph.storage.neptune.address import NeptuneAddress
-from lexigraph.storage.neptune.client import Backoff, NeptuneClient
+from lexigraph.storage.neptune.client import NeptuneClient
 from lexigraph.storage.neptune.gremlin.connection import GremlinWalks, signed_headers
 from tests.servers import Unavailable, fetch_gremlin_server, gremlin_port, gremlin_server, jars_folder
 from tests.standins.neptune import NeptuneStandIn, account
@@ -36,9 +37,9 @@ class Walking:
     def __init__(self, server: NeptuneStandIn) -> None:
         self.server = server
         self.slept: list[float] = []
-        self.backoff = Backoff(attempts=4, base=0.1, sleep=self.slept.append, draw=lambda: 1.0)
+        self.retry = Retry(attempts=4, base=0.1, sleep=self.slept.append, draw=lambda: 1.0)
         self.client = NeptuneClient.connect(server.connection)
-        self.walks = GremlinWalks(self.client.address, backoff=self.backoff)
+        self.walks = GremlinWalks(self.client.address, retry=self.retry)
 
     def write(self, names: str, edges: tuple[str, ...] = ()) -> None:
         self.client.write(NODES, [{"id": f"e:{name}", "properties": {"value": name}} for name in names])
@@ -139,7 +140,7 @@ def test_walks_run_from_threads_and_from_inside_an_event_loop(walking):
 @pytest.mark.parametrize("politely", [True, False])
 def test_a_broken_connection_is_signed_and_opened_anew(walking, politely):
     walking.write("abc")
-    walks = GremlinWalks(walking.client.address, connections=1, backoff=walking.backoff)
+    walks = GremlinWalks(walking.client.address, connections=1, retry=walking.retry)
     for _ in range(2):
         assert walks.run(lambda g: g.V().count().next()) == 3
         walking.server.reader.cut_walks(politely=politely)
@@ -151,7 +152,7 @@ def test_a_broken_connection_is_signed_and_opened_anew(walking, politely):
 @pytest.mark.slow
 def test_a_connection_that_rested_is_opened_anew_and_a_closed_store_says_so(walking):
     now = [0.0]
-    walks = GremlinWalks(walking.client.address, connections=1, backoff=Backoff(clock=lambda: now[0]))
+    walks = GremlinWalks(walking.client.address, connections=1, retry=Retry(clock=lambda: now[0]))
     for later, handshakes in ((0, 1), (100, 1), (119, 1), (121, 2)):
         now[0] += later
         assert walks.run(lambda g: g.V().count().next()) == 0
@@ -164,7 +165,7 @@ def test_a_connection_that_rested_is_opened_anew_and_a_closed_store_says_so(walk
 @pytest.mark.slow
 def test_a_walk_that_takes_too_long_is_ended(walking):
     walking.write("abcdefgh", tuple(a + b for a in "abcdefgh" for b in "abcdefgh"))
-    walks = GremlinWalks(walking.client.address, seconds=2.0, connections=1, backoff=walking.backoff)
+    walks = GremlinWalks(walking.client.address, seconds=2.0, connections=1, retry=walking.retry)
     walking.count()  # the graph is loaded
     from gremlin_python.process.graph_traversal import __
 
@@ -194,7 +195,7 @@ def test_a_web_socket_without_a_signature_is_refused(walking):
 
 def test_a_refused_web_socket_names_the_rights_and_leaves_nothing_open(capfd):
     with NeptuneStandIn() as server:  # without a Gremlin Server it refuses, as a cluster does that knows no such role
-        walks = GremlinWalks(NeptuneClient.connect(server.connection).address, backoff=Backoff(attempts=2, base=0.0))
+        walks = GremlinWalks(NeptuneClient.connect(server.connection).address, retry=Retry(attempts=2, base=0.0))
         with pytest.raises(StoreUnavailable, match=r"ConnectionError; check .* and the role's rights"):
             walks.run(lambda g: g.V().to_list())
         walks.close()
@@ -221,7 +222,7 @@ def test_errors_as_neptune_words_them_are_judged_by_their_code(code, tries, said
         raise GremlinServerError({"code": 500, "message": text, "attributes": {}})
 
     with account():
-        walks = GremlinWalks(nowhere(), backoff=Backoff(attempts=3, base=0.0))
+        walks = GremlinWalks(nowhere(), retry=Retry(attempts=3, base=0.0))
         with pytest.raises(StoreUnavailable, match=said):
             walks.run(walk)
         walks.close()
@@ -237,13 +238,13 @@ def test_a_mistake_in_a_walk_is_not_taken_for_a_broken_connection():
 
 
 def nowhere() -> NeptuneAddress:
-    return NeptuneAddress.of("https://db.example.org", region="eu-central-1")
+    return NeptuneAddress.parse("neptune-db://db.example.org?region=eu-central-1")
 
 
 def test_the_signature_covers_host_and_session_token_and_names_the_service(monkeypatch):
     with account():
         monkeypatch.setenv("AWS_SESSION_TOKEN", "a token")
-        headers = signed_headers(NeptuneAddress.of("https://db.example.org:8182", region="eu-central-1"))
+        headers = signed_headers(NeptuneAddress.parse("neptune-db://db.example.org:8182?region=eu-central-1"))
     assert "/eu-central-1/neptune-db/aws4_request" in headers["Authorization"]
     assert "SignedHeaders=host;x-amz-date;x-amz-security-token" in headers["Authorization"]
     assert headers["X-Amz-Security-Token"] == "a token"
@@ -252,9 +253,9 @@ def test_the_signature_covers_host_and_session_token_and_names_the_service(monke
 def test_without_credentials_or_a_server_a_walk_fails_with_the_remedy(monkeypatch):
     with account(), socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        address = NeptuneAddress.of(f"http://127.0.0.1:{taken.getsockname()[1]}", region="eu-central-1")
+        address = NeptuneAddress.parse(f"neptune-db://127.0.0.1:{taken.getsockname()[1]}?tls=off&region=eu-central-1")
         slept: list[float] = []
-        walks = GremlinWalks(address, backoff=Backoff(attempts=3, base=0.1, sleep=slept.append, draw=lambda: 1.0))
+        walks = GremlinWalks(address, retry=Retry(attempts=3, base=0.1, sleep=slept.append, draw=lambda: 1.0))
         with pytest.raises(StoreUnavailable, match="check the endpoint, the network"):
             walks.run(lambda g: g.V().to_list())
         assert slept == [0.1, 0.2]

@@ -4,15 +4,19 @@ import json
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Lock, Thread, local
 from typing import Any, TypeVar
 
+from lexigraph.aws import GIVE_CREDENTIALS
 from lexigraph.model.errors import LexigraphError, Misconfigured, StoreUnavailable
+from lexigraph.retry import Retry, kind_of
 from lexigraph.storage.neptune.address import NeptuneAddress
-from lexigraph.storage.neptune.client import Backoff, signing_session
+from lexigraph.storage.neptune.client import signing_session
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
+RETRY = Retry(attempts=4, base=0.05, cap=5.0)
 WALK_SECONDS = 30.0
 _GRACE_SECONDS = 5.0
 _CONNECTIONS = 4
@@ -20,6 +24,7 @@ _CONNECTIONS = 4
 _IDLE_SECONDS = 120.0
 _LARGEST_REPLY = 64 * 1024 * 1024
 _CLOSE_SECONDS = 10.0
+_OF_THE_WALK = (LexigraphError, LookupError, StopIteration, TypeError)  # raised as they are
 _REPEAT = {
     "CancelledByMaintenanceException",
     "ConcurrentModificationException",
@@ -45,11 +50,11 @@ class GremlinWalks:
         *,
         seconds: float = WALK_SECONDS,
         connections: int = _CONNECTIONS,
-        backoff: Backoff | None = None,
+        retry: Retry = RETRY,
     ) -> None:
         self.address = address
         self._seconds = seconds
-        self._backoff = backoff or Backoff(attempts=4)
+        self._retry = replace(retry, seconds=seconds)
         self._workers = ThreadPoolExecutor(connections, thread_name_prefix="gremlin")
         self._mine = local()
         self._open: list[Any] = []
@@ -83,24 +88,25 @@ class GremlinWalks:
         closer.join(_CLOSE_SECONDS)
 
     def _tried(self, walk: Callable[[Any], T]) -> T:
-        end = self._backoff.clock() + self._seconds
-        attempt = 1
-        while True:
-            try:
-                return walk(self._source(max(1, int((end - self._backoff.clock()) * 1000))))
-            except (LexigraphError, LookupError, StopIteration, TypeError):
-                raise  # of the walk itself
-            except Exception as error:
-                code = _code(error)
-                if code is None or code in _REPEAT:
-                    self._drop()
-                delay = self._backoff.wait(attempt)
-                worth = code in _REPEAT or (code is None and not isinstance(error, TimeoutError))
-                if not worth or attempt >= self._backoff.attempts or self._backoff.clock() + delay >= end:
-                    raise self._meaning(error, code) from error
-                logger.info("neptune walk (%s): try %d in %.2f s", code or type(error).__name__, attempt + 1, delay)
-                attempt += 1
-                self._backoff.sleep(delay)
+        tries = self._retry.begin()
+
+        def walked() -> T:
+            return walk(self._source(max(1, int(tries.left * 1000))))
+
+        try:
+            return tries.call(walked, self._wait, "neptune walk", kind=lambda error: _code(error) or kind_of(error))
+        except _OF_THE_WALK:
+            raise
+        except Exception as error:
+            raise self._meaning(error) from error
+
+    def _wait(self, error: Exception) -> float | None:
+        if isinstance(error, _OF_THE_WALK):
+            return None
+        code = _code(error)
+        if code is None or code in _REPEAT:
+            self._drop()
+        return 0.0 if code in _REPEAT or (code is None and not isinstance(error, TimeoutError)) else None
 
     def _source(self, milliseconds: int) -> Any:
         """Return the traversal source over this thread's connection, with the time that is left."""
@@ -108,7 +114,7 @@ class GremlinWalks:
             from gremlin_python.process.anonymous_traversal import traversal  # type: ignore[import-untyped]  # has no types
         except ImportError as error:
             raise Misconfigured('walks in neptune-db need gremlinpython; run: pip install "lexigraph[aws]"') from error
-        now = self._backoff.clock()
+        now = self._retry.clock()
         if now - getattr(self._mine, "used", now) > _IDLE_SECONDS:
             self._drop()
         self._mine.used = now
@@ -140,11 +146,12 @@ class GremlinWalks:
                     self._open.remove(connection)
             _close(connection)
 
-    def _meaning(self, error: Exception, code: str | None) -> StoreUnavailable:
+    def _meaning(self, error: Exception) -> StoreUnavailable:
+        code = _code(error)
         if code == "TimeLimitExceededException" or isinstance(error, TimeoutError):
             return StoreUnavailable(self._too_late())
         if code is None:
-            said = f"{type(error).__name__}; check the endpoint, the network, the security group and the role's rights"
+            said = f"{kind_of(error)}; check the endpoint, the network, the security group and the role's rights"
             return StoreUnavailable(f"neptune walk: {said}")
         return StoreUnavailable(f"neptune walk: {code}")
 
@@ -163,9 +170,9 @@ def signed_headers(address: NeptuneAddress) -> dict[str, str]:
         found = session.get_credentials()
         credentials = found.get_frozen_credentials() if found else None
     except BotoCoreError as error:
-        raise Misconfigured(f"neptune: {type(error).__name__}; give AWS credentials") from error
+        raise Misconfigured(f"neptune: {kind_of(error)}; {GIVE_CREDENTIALS}") from error
     if credentials is None:
-        raise Misconfigured("neptune: no credentials; give AWS credentials: aws configure, AWS_PROFILE or a role")
+        raise Misconfigured(f"neptune: no credentials; {GIVE_CREDENTIALS}")
     request = AWSRequest("GET", address.gremlin.replace("ws", "http", 1))
     SigV4Auth(credentials, "neptune-db", session.region_name).add_auth(request)
     return {str(name): str(value) for name, value in request.headers.items()}
