@@ -12,7 +12,7 @@ from llama_index.core.llms.callbacks import llm_completion_callback
 from pydantic import BaseModel
 
 from lexigraph.inference.factory import make_embedder, make_llm
-from lexigraph.inference.llama_index import LlamaIndexEmbedder, LlamaIndexLLM
+from lexigraph.inference.llama_index import LlamaIndexEmbedder, LlamaIndexLLM, of_class
 from lexigraph.inference.protocols import Embedder, LanguageModel, MalformedReply, Prompt
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.retry import Retry
@@ -167,7 +167,7 @@ def test_an_empty_reply_is_an_error():
     ],
 )
 def test_a_class_that_cannot_be_made_says_what_to_do(dotted, options, said):
-    model = LlamaIndexLLM.of_class(dotted, options)
+    model = LlamaIndexLLM(of_class(dotted, options, "llm_options"), name="m", pinned=tuple(options))
     with pytest.raises(ModelUnavailable, match=said):
         model.complete(ASK)
 
@@ -187,7 +187,8 @@ class NeedsAnAddress(BaseModel):
     ("options", "said"), [({}, "address: Field required"), ({"address": "here"}, r"LookupError: no large for \*\*\*")]
 )
 def test_a_class_that_cannot_be_made_says_why_without_the_key_that_it_was_given(options, said):
-    model = LlamaIndexLLM.of_class(f"{__name__}.NeedsAnAddress", {"api_key": "sk-heron", "model": "large", **options})
+    given = {"api_key": "sk-heron", "model": "large", **options}
+    model = LlamaIndexLLM(of_class(f"{__name__}.NeedsAnAddress", given, "llm_options"), name="m")
     with pytest.raises(ModelUnavailable, match=f"{said}; check llm_options") as refused:
         model.complete(ASK)
     assert "heron" not in "".join(traceback.format_exception(refused.value))
@@ -196,7 +197,7 @@ def test_a_class_that_cannot_be_made_says_why_without_the_key_that_it_was_given(
 @pytest.mark.parametrize("dotted", ["MockLLM", "os.system('x')", "a..b", ".a"])
 def test_what_is_no_dotted_name_is_refused(dotted):
     with pytest.raises(InvalidInput, match="no dotted class name"):
-        LlamaIndexLLM.of_class(dotted, {})
+        of_class(dotted, {}, "llm_options")
 
 
 def test_an_embedding_class_is_named_in_the_settings_and_its_vectors_are_normalised():

@@ -6,7 +6,6 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from lexigraph.inference.bedrock_client import BedrockClient, Refused
 from lexigraph.inference.chat import parse_json, turns, with_schema
 from lexigraph.inference.line import read_over, still_wanted
 from lexigraph.inference.protocols import FloatArray, MalformedReply, Prompt
-from lexigraph.inference.vectors import unit_rows
+from lexigraph.inference.vectors import embed_distinct, unit_rows
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 
 logger = logging.getLogger(__name__)
@@ -92,8 +91,7 @@ class BedrockLLM:
         return parse_json(_text(reply), self.name, truncated=False) if given is None else given
 
     def _converse(self, prompt: Prompt, tools: Mapping[str, Any] | None = None) -> Any:
-        with self._client.errors():
-            return self._client.retry(lambda: self._call("converse", prompt, {"toolConfig": tools} if tools else {}))
+        return self._client.retry(lambda: self._call("converse", prompt, {"toolConfig": tools} if tools else {}))
 
     def _call(self, operation: str, prompt: Prompt, extra: Mapping[str, Any]) -> Any:
         request = {"modelId": self.model, **self.body(prompt, temperature=self._temperature), **extra}
@@ -207,30 +205,27 @@ class BedrockEmbedder:
         return self._embed(texts, "search_query")
 
     def _embed(self, texts: Sequence[str], kind: str) -> FloatArray:
-        place = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         size = self._family.batch
-        # a blank text is refused by all of them
-        distinct = [text[: self._family.max_chars] if text.strip() else "-" for text in place]
-        batches = [distinct[start : start + size] for start in range(0, len(distinct), size)]
-        if len(batches) > 1:
-            with ThreadPoolExecutor(min(_AT_A_TIME, len(batches)), thread_name_prefix="bedrock") as pool:
-                rows = list(pool.map(lambda batch: self._request(batch, kind), batches))
-        else:
-            rows = [self._request(batch, kind) for batch in batches]
-        return np.concatenate([np.empty((0, self.dimension), np.float32), *rows])[[place[text] for text in texts]]
+
+        def embed(distinct: list[str]) -> FloatArray:
+            # a blank text is refused by all of them
+            asked = [text[: self._family.max_chars] if text.strip() else "-" for text in distinct]
+            batches = [asked[start : start + size] for start in range(0, len(asked), size)]
+            if len(batches) == 1:
+                return self._request(asked, kind)
+            with ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="bedrock") as pool:
+                return np.concatenate(list(pool.map(lambda batch: self._request(batch, kind), batches)))
+
+        return embed_distinct(texts, self.dimension, embed)
 
     def _request(self, batch: Sequence[str], kind: str) -> FloatArray:
         body = json.dumps(self._family.request(batch, kind, self.dimension))
         request = {"modelId": self.model, "contentType": "application/json", "accept": "application/json", "body": body}
-        with self._client.errors():
-            raw = self._client.retry(lambda: self._client.send("bedrock-runtime", "invoke_model", request)["body"].read())
+        raw = self._client.retry(lambda: self._client.send("bedrock-runtime", "invoke_model", request)["body"].read())
         try:
-            vectors = unit_rows(self._family.vectors(json.loads(raw)), self.dimension, f"bedrock:{self.model}")
+            return unit_rows(self._family.vectors(json.loads(raw)), len(batch), self.dimension, f"bedrock:{self.model}")
         except (ValueError, KeyError, TypeError):
             raise ModelUnavailable(f"bedrock:{self.model} replied without embeddings") from None
-        if len(vectors) != len(batch):
-            raise ModelUnavailable(f"bedrock:{self.model} returned {len(vectors)} vectors for {len(batch)} texts")
-        return vectors
 
 
 class BedrockReranker:
@@ -270,8 +265,7 @@ class BedrockReranker:
             },
         }
         while True:
-            with self._client.errors():
-                page = self._client.retry(partial(self._client.send, "bedrock-agent-runtime", "rerank", request))
+            page = self._client.ask("bedrock-agent-runtime", "rerank", request)
             yield from page["results"]
             if not page.get("nextToken"):
                 return

@@ -94,13 +94,9 @@ class BedrockBatches:
             "outputDataConfig": {"s3OutputDataConfig": {"s3Uri": target}},
             "timeoutDurationInHours": _HOURS,
         }
-        return str(self._asked("create_model_invocation_job", request)["jobArn"])
+        return str(self._client.ask("bedrock", "create_model_invocation_job", request)["jobArn"])
 
     def job(self, arn: str) -> BatchJob:
         """Return how a job stands."""
-        told = self._asked("get_model_invocation_job", {"jobIdentifier": arn})
+        told = self._client.ask("bedrock", "get_model_invocation_job", {"jobIdentifier": arn})
         return BatchJob(arn, told["status"], told.get("message", ""))
-
-    def _asked(self, operation: str, request: Mapping[str, Any]) -> Any:
-        with self._client.errors():
-            return self._client.retry(lambda: self._client.send("bedrock", operation, request))

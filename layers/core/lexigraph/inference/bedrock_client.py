@@ -17,12 +17,12 @@ _DENIED = {"AccessDeniedException", "AccessDenied", "UnauthorizedException"}
 
 
 class Refused(ModelUnavailable):
-    """Bedrock found fault with a request; ``code`` is the service's own."""
+    """Bedrock found fault with a request; ``code`` is the service's own, ``said`` its message in lower case."""
 
     def __init__(self, message: str, code: str, said: str) -> None:
         super().__init__(message)
         self.code = code
-        self._said = said.lower()
+        self._said = said
 
     def mentions(self, *parts: str) -> bool:
         """Whether the request is not valid and the service's message holds one of ``parts`` (lower case)."""
@@ -61,13 +61,18 @@ class BedrockClient:
         try:
             return getattr(self._clients[service](), operation)(**request)
         except Exception as error:
-            if code_of(error).lower() == "validationexception":  # events of a stream write it with a small initial
+            if code_of(error) == "ValidationException":
                 raise self._refused(error) from error
             raise
 
+    def ask(self, service: str, operation: str, request: Mapping[str, Any]) -> Any:
+        """Send until there is a response, or another try is useless."""
+        return self.retry(lambda: self.send(service, operation, request))
+
     def retry(self, action: Callable[[], T]) -> T:
-        """Call ``action`` until it succeeds or another try is useless."""
-        return self._retry.call(action, lambda error: 0.0 if may_pass(error) else None, f"bedrock:{self._model}")
+        """Call ``action`` until it succeeds or another try is useless. Errors as in a block of :meth:`errors`."""
+        with self.errors():
+            return self._retry.call(action, lambda error: 0.0 if may_pass(error) else None, f"bedrock:{self._model}")
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -83,7 +88,9 @@ class BedrockClient:
                 raise self._refused(error) from error
             if not isinstance(error, BotoCoreError) and not not_reached(error):
                 raise
-            raise ModelUnavailable(f"bedrock:{self._model}: {_short(error)}{self._remedy_of(error)}") from error
+            kind = type(error).__name__
+            told = kind if kind in _QUOTING else " ".join(str(error).split())[:300] or kind
+            raise ModelUnavailable(f"bedrock:{self._model}: {told}{self._remedy(error)}") from error
 
     def model_arn(self, model: str) -> str:
         """Return the ARN of a foundation model in the client's region; an ARN stays as it is."""
@@ -98,40 +105,28 @@ class BedrockClient:
         return self._session().client(service, config=settings, endpoint_url=self._endpoint_url)
 
     def _refused(self, error: Any) -> Refused:
-        code, said = code_of(error), " ".join(str(error.response["Error"].get("Message", "")).split())[:300]
+        code, said = code_of(error), " ".join(str(error.response["Error"].get("Message", "")).split())[:300].lower()
         # the service's own words may repeat the prompt, and what is raised is logged
-        status = status_of(error)
-        told = f"{code} (HTTP {status})" if status else code
-        return Refused(f"bedrock:{self._model}: {told}{self._remedy(error, said.lower())}", code, said)
+        told = f"{code} (HTTP {status})" if (status := status_of(error)) else code
+        return Refused(f"bedrock:{self._model}: {told}{self._remedy(error, said)}", code, said)
 
-    def _remedy(self, error: Exception, said: str) -> str:
-        code = code_of(error)
+    def _remedy(self, error: Exception, said: str = "") -> str:
+        kind = code_of(error) or type(error).__name__
         if "legacy" in said or "end of its life" in said:
             return f". The model is being retired: set {self._setting} to a current one"
         if "inference profile" in said:
             return f". Set {self._setting} to an inference profile of it (the id with us., eu. or global. before it)"
-        if code in _DENIED:
+        if kind in _DENIED:
             return ". Request access to the model in the Bedrock console of this region, and allow the role to invoke it"
-        if code == "ResourceNotFoundException" or "model identifier" in said:
+        if kind == "ResourceNotFoundException" or "model identifier" in said:
             return f". Check {self._setting}, and that the region (LEXIGRAPH_REGION) offers the model"
-        if may_pass(error):
-            return ". Try later, raise the quota or LEXIGRAPH_MODEL_ATTEMPTS, or use a cross-region inference profile"
-        return _sentence(credentials_remedy(error))
-
-    def _remedy_of(self, error: Exception) -> str:
-        kind = type(error).__name__
         if kind == "NoRegionError":
             return ". Set LEXIGRAPH_REGION"
+        if remedy := credentials_remedy(error):
+            return f". {remedy[0].upper()}{remedy[1:]}"
+        if code_of(error):
+            busy = ". Try later, raise the quota or LEXIGRAPH_MODEL_ATTEMPTS, or use a cross-region inference profile"
+            return busy if may_pass(error) else ""
         if "Timeout" in kind:
             return ". Raise LEXIGRAPH_MODEL_TIMEOUT"
-        return ". Check the network and the endpoint" if "Connect" in kind else _sentence(credentials_remedy(error))
-
-
-def _sentence(remedy: str) -> str:
-    return f". {remedy[0].upper()}{remedy[1:]}" if remedy else ""
-
-
-def _short(error: Exception) -> str:
-    if type(error).__name__ in _QUOTING:
-        return type(error).__name__
-    return " ".join(str(error).split())[:300] or type(error).__name__
+        return ". Check the network and the endpoint" if "Connect" in kind else ""

@@ -9,7 +9,7 @@ from typing import Any
 from lexigraph.inference.bedrock import BedrockEmbedder, BedrockLLM, BedrockReranker
 from lexigraph.inference.bedrock_batch import BedrockBatches
 from lexigraph.inference.bedrock_client import BedrockClient
-from lexigraph.inference.llama_index import LlamaIndexEmbedder, LlamaIndexLLM
+from lexigraph.inference.llama_index import LlamaIndexEmbedder, LlamaIndexLLM, of_class
 from lexigraph.inference.minilm import DIMENSION, MiniLM
 from lexigraph.inference.openai_compatible import OpenAICompatible, Server
 from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
@@ -37,9 +37,8 @@ def make_embedder(settings: Settings) -> Embedder:
         client = _bedrock(model, "LEXIGRAPH_EMBEDDING_MODEL", settings)
         return BedrockEmbedder(model, embedding.dimension, client, label=embedding.label)
     if kind == "llama-index" and model:
-        return LlamaIndexEmbedder.of_class(
-            model, settings.embedding_options, label=embedding.label, dimension=embedding.dimension, retry=_retry(settings)
-        )
+        made = of_class(model, settings.embedding_options, "embedding_options")
+        return LlamaIndexEmbedder(made, label=embedding.label, dimension=embedding.dimension, retry=_retry(settings))
     raise _unknown("embedding_model", embedding.spec, EMBEDDERS)
 
 
@@ -62,7 +61,8 @@ def make_llm(settings: Settings) -> LanguageModel | None:
             model, server, name=name, options=options, timeout=settings.model_timeout, retry=_retry(settings)
         )
     if kind == "llama-index" and model:
-        return LlamaIndexLLM.of_class(model, options, name=name, retry=_retry(settings))
+        made = of_class(model, options, "llm_options")
+        return LlamaIndexLLM(made, name=name, pinned=tuple(options), retry=_retry(settings))
     raise _unknown("llm", settings.llm, LANGUAGE_MODELS)
 
 

@@ -10,7 +10,7 @@ from lexigraph.inference.chat import parse_json, turns, with_schema
 from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.line import still_wanted
 from lexigraph.inference.protocols import FloatArray, Prompt
-from lexigraph.inference.vectors import unit_rows
+from lexigraph.inference.vectors import embed_distinct, unit_rows
 from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailable
 from lexigraph.retry import Retry
 
@@ -19,30 +19,19 @@ _SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 
 
 class LlamaIndexLLM:
-    """A LlamaIndex ``LLM``. Structured replies are asked for in words, which every model of LlamaIndex understands.
+    """A LlamaIndex ``LLM``, or one of :func:`of_class`.
 
-    The prompt's maximum of tokens and temperature are set on a copy where the class has such fields, otherwise the
-    maximum is passed with the call; ``pinned`` names fields that keep their own value.
+    Structured replies are asked for in words, which every model of LlamaIndex understands. The prompt's maximum of tokens
+    and temperature are set on a copy where the class has such fields, otherwise the maximum is passed with the call;
+    ``pinned`` names fields that keep their own value.
     """
 
     def __init__(self, llm: Any, *, name: str = "", pinned: Sequence[str] = (), retry: Retry | None = None) -> None:
         self.name = name or f"llama-index:{type(llm).__name__}"
-        self._llm = Lazy(lambda: llm)
+        self._llm = llm if isinstance(llm, Lazy) else Lazy(lambda: llm)
         self._pinned = frozenset(pinned)
         self._retry = retry or Retry()
         self._copies: dict[tuple[tuple[str, Any], ...], Any] = {}
-
-    @classmethod
-    def of_class(
-        cls, dotted: str, options: Mapping[str, Any], *, name: str = "", retry: Retry | None = None
-    ) -> "LlamaIndexLLM":
-        """Return the model of a class such as ``llama_index.llms.openai.OpenAI``, made with ``options`` at the first use.
-
-        Raise ``InvalidInput`` when ``dotted`` is no dotted name.
-        """
-        made = cls(None, name=name or f"llama-index:{dotted}", pinned=tuple(options), retry=retry)
-        made._llm = Lazy(_maker(dotted, options, "llm_options"))
-        return made
 
     def complete(self, prompt: Prompt) -> str:
         """Return the whole reply. Raise ``ModelUnavailable``, also for an empty one."""
@@ -93,22 +82,13 @@ class LlamaIndexLLM:
 
 
 class LlamaIndexEmbedder:
-    """A LlamaIndex ``BaseEmbedding``; vectors are normalised here. ``label`` names vector indexes."""
+    """A LlamaIndex ``BaseEmbedding``, or one of :func:`of_class`; vectors are normalised. ``label`` names vector indexes."""
 
     def __init__(self, embed_model: Any, *, label: str, dimension: int, retry: Retry | None = None) -> None:
         self.label = label
         self.dimension = dimension
-        self._model = Lazy(lambda: embed_model)
+        self._model = embed_model if isinstance(embed_model, Lazy) else Lazy(lambda: embed_model)
         self._retry = retry or Retry()
-
-    @classmethod
-    def of_class(
-        cls, dotted: str, options: Mapping[str, Any], *, label: str, dimension: int, retry: Retry | None = None
-    ) -> "LlamaIndexEmbedder":
-        """Return the model of a class, made with ``options`` at the first use. Raise ``InvalidInput`` like the LLM's."""
-        made = cls(None, label=label, dimension=dimension, retry=retry)
-        made._model = Lazy(_maker(dotted, options, "embedding_options"))
-        return made
 
     def embed_passages(self, texts: Sequence[str]) -> FloatArray:
         """Return shape ``(len(texts), dimension)``; equal texts are computed once."""
@@ -119,13 +99,12 @@ class LlamaIndexEmbedder:
         return self._embed(texts, lambda model, distinct: [model.get_query_embedding(text) for text in distinct])
 
     def _embed(self, texts: Sequence[str], embed: Callable[[Any, list[str]], Any]) -> FloatArray:
-        place = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-        with _errors(self.label):
-            rows = self._retry.call(lambda: embed(self._model(), list(place)), _wait, self.label) if place else []
-        vectors = unit_rows(rows, self.dimension, self.label)
-        if len(vectors) != len(place):
-            raise ModelUnavailable(f"{self.label} returned {len(vectors)} vectors for {len(place)} texts")
-        return vectors[[place[text] for text in texts]]
+        def asked(distinct: list[str]) -> FloatArray:
+            with _errors(self.label):
+                rows = self._retry.call(lambda: embed(self._model(), distinct), _wait, self.label)
+            return unit_rows(rows, len(distinct), self.dimension, self.label)
+
+        return embed_distinct(texts, self.dimension, asked)
 
 
 def _deltas(replies: Iterable[Any]) -> Iterator[str]:
@@ -141,7 +120,11 @@ def _messages(prompt: Prompt) -> list[Any]:
     return [ChatMessage(role=role, content=content) for role, content in (*system, *turns(prompt))]
 
 
-def _maker(dotted: str, options: Mapping[str, Any], setting: str) -> Callable[[], Any]:
+def of_class(dotted: str, options: Mapping[str, Any], setting: str) -> Lazy[Any]:
+    """Return the object of a class such as ``llama_index.llms.openai.OpenAI``, made with ``options`` at the first use.
+
+    ``setting`` is where the options come from. Raise ``InvalidInput`` when ``dotted`` is no dotted name.
+    """
     module, _, name = dotted.rpartition(".")
     if not all(part.isidentifier() for part in dotted.split(".")) or not module:
         raise InvalidInput(f"llama-index:{dotted} is no dotted class name, such as llama_index.llms.openai.OpenAI")
@@ -161,7 +144,7 @@ def _maker(dotted: str, options: Mapping[str, Any], setting: str) -> Callable[[]
             keys = ", ".join(options) or "none given"
             raise ModelUnavailable(f"llama-index:{dotted}: {_told(error, options)}; check {setting} ({keys})") from None
 
-    return make
+    return Lazy(make)
 
 
 @contextmanager

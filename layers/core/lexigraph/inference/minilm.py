@@ -14,7 +14,7 @@ import numpy as np
 
 from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.protocols import FloatArray
-from lexigraph.inference.vectors import unit_rows
+from lexigraph.inference.vectors import embed_distinct, unit_rows
 from lexigraph.model.errors import ModelUnavailable
 
 DIMENSION = 384
@@ -40,24 +40,24 @@ class MiniLM:
 
     def embed_passages(self, texts: Sequence[str]) -> FloatArray:
         """Return shape ``(len(texts), 384)``; equal texts are computed once."""
-        if not texts:
-            return np.empty((0, DIMENSION), np.float32)
-        tokenizer, session = self._model()
-        # One text a run: its vector then depends on nothing else (int8 scales are drawn from all that a run holds), and
-        # runs side by side are faster than padded batches. Longest first, so that the threads end together.
-        distinct = sorted(set(texts), key=lambda text: (-len(text), text))
-        workers = min(self.threads, len(distinct))
-        if workers == 1:
-            rows = [_embed(tokenizer, session, text) for text in distinct]
-        else:
-            with ThreadPoolExecutor(workers, thread_name_prefix="minilm") as pool:
-                rows = list(pool.map(lambda text: _embed(tokenizer, session, text), distinct))
-        place = {text: row for row, text in enumerate(distinct)}
-        return unit_rows(rows, DIMENSION, "minilm")[[place[text] for text in texts]]
+        return embed_distinct(texts, DIMENSION, self._embed)
 
     def embed_questions(self, texts: Sequence[str]) -> FloatArray:
         """Return shape ``(len(texts), 384)``."""
         return self.embed_passages(texts)
+
+    def _embed(self, distinct: list[str]) -> FloatArray:
+        tokenizer, session = self._model()
+        # One text a run: its vector then depends on nothing else (int8 scales are drawn from all that a run holds), and
+        # runs side by side are faster than padded batches. Longest first, so that the threads end together.
+        order = sorted(range(len(distinct)), key=lambda row: -len(distinct[row]))
+        workers = min(self.threads, len(distinct))
+        if workers == 1:
+            rows = [_embed(tokenizer, session, distinct[row]) for row in order]
+        else:
+            with ThreadPoolExecutor(workers, thread_name_prefix="minilm") as pool:
+                rows = list(pool.map(lambda row: _embed(tokenizer, session, distinct[row]), order))
+        return unit_rows(rows, len(rows), DIMENSION, "minilm")[np.argsort(order)]
 
 
 def _embed(tokenizer: Any, session: Any, text: str) -> FloatArray:

@@ -7,8 +7,8 @@ import json
 import re
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, Final
@@ -83,20 +83,15 @@ class OpenAICompatible:
     def stream(self, prompt: Prompt) -> Iterator[str]:
         """Yield the reply in pieces. Raise ``ModelUnavailable`` when the connection ends before the reply does."""
 
-        def opened() -> tuple[str | None, Iterator[str]]:
+        def opened() -> tuple[str | None, Generator[str, None, None]]:
             pieces = self._pieces(self._send(prompt, stream=True))
             return next(pieces, None), pieces
 
-        first, pieces = self._try(opened)
-        if first is None:
-            self._empty("")
-        else:
+        with self._errors():
+            first, pieces = self.retry.call(opened, _wait, self.name)
             with closing(pieces):
-                yield first
-                try:
-                    yield from pieces
-                except (_Refused, *_NETWORK) as error:
-                    raise self._unavailable(error) from error
+                yield first if first is not None else self._empty("")
+                yield from pieces
 
     def structured(self, prompt: Prompt, schema: Mapping[str, Any], name: str = "reply") -> Any:
         """Return JSON asked for with ``response_format`` json_schema, or in words where the server knows no schema."""
@@ -108,7 +103,8 @@ class OpenAICompatible:
             with self._send(prompt, schema=schema, schema_name=name) as response:
                 return _json(response.read(MAX_REPLY_BYTES))
 
-        reply = self._try(asked)
+        with self._errors():
+            reply = self.retry.call(asked, _wait, self.name)
         try:
             choice = reply["choices"][0]
             message, finish = choice["message"], choice.get("finish_reason") or ""
@@ -118,12 +114,6 @@ class OpenAICompatible:
         if refusal:
             raise ModelUnavailable(f"{self.name} refused to answer")
         return text, finish
-
-    def _try(self, action: Any) -> Any:
-        try:
-            return self.retry.call(action, _wait, self.name)
-        except (_Refused, *_NETWORK) as error:
-            raise self._unavailable(error) from error
 
     def _send(
         self, prompt: Prompt, *, schema: Mapping[str, Any] | None = None, schema_name: str = "", stream: bool = False
@@ -169,7 +159,7 @@ class OpenAICompatible:
                 raise _Refused.of(error.code, error.read(100_000), error.headers.get("Retry-After")) from None
         return response
 
-    def _pieces(self, response: HTTPResponse) -> Iterator[str]:
+    def _pieces(self, response: HTTPResponse) -> Generator[str, None, None]:
         ended = False
         with response:
             for line in response:
@@ -193,6 +183,14 @@ class OpenAICompatible:
     def _empty(self, finish: str) -> str:
         why = "; all tokens went before its first word: raise the maximum of tokens" if finish == "length" else ""
         raise ModelUnavailable(f"{self.name} gave an empty reply{why}")
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn what the server and the connection raise into ``ModelUnavailable`` with the remedy."""
+        try:
+            yield
+        except (_Refused, *_NETWORK) as error:
+            raise self._unavailable(error) from error
 
     def _unavailable(self, error: Exception) -> ModelUnavailable:
         where = f"{self.name} at {self.server.base_url}"
