@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lexigraph.inference.bedrock_client import BedrockClient, Refused
-from lexigraph.inference.chat import parse_json, turns, with_schema
+from lexigraph.inference.chat import not_empty, parse_json, streamed, turns, with_schema
 from lexigraph.inference.line import read_over, still_wanted
 from lexigraph.inference.protocols import FloatArray, MalformedReply, Prompt
 from lexigraph.inference.vectors import embed_distinct, unit_rows
@@ -42,28 +42,20 @@ class BedrockLLM:
     def complete(self, prompt: Prompt) -> str:
         """Return the whole reply. Raise ``ModelUnavailable``, also for an empty one."""
         reply = self._converse(prompt)
-        text = _text(reply)
-        if not text:
-            raise self._empty(reply["stopReason"])
-        if reply["stopReason"] in _OUT_OF_TOKENS:
+        stop = reply["stopReason"]
+        text = not_empty(_text(reply), self.name, stop, out_of_tokens=stop in _OUT_OF_TOKENS)
+        if stop in _OUT_OF_TOKENS:
             logger.warning("reply of %s was cut off at %d tokens", self.name, prompt.max_tokens)
         return text
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
         """Yield the reply in pieces. What has begun to stream is not asked for again when the connection breaks."""
 
-        def opened() -> tuple[str | None, Generator[str, None, None]]:
-            still_wanted()
-            pieces = _pieces(self._call("converse_stream", prompt, {})["stream"])
-            return next(pieces, None), pieces
+        def begin() -> Generator[str, None, None]:
+            return _pieces(self._call("converse_stream", prompt, {})["stream"])
 
         with self._client.errors():
-            first, pieces = self._client.retry(opened)
-            if first is None:
-                raise self._empty("")
-            with closing(pieces):
-                yield first
-                yield from pieces
+            yield from streamed(self.name, begin, self._client.retry)
 
     def structured(self, prompt: Prompt, schema: Mapping[str, Any], name: str = "reply") -> Any:
         """Return the input of a tool that the model is made to call; in words where a model knows no tools."""
@@ -116,10 +108,6 @@ class BedrockLLM:
         if temperature:
             body["inferenceConfig"]["temperature"] = prompt.temperature
         return body
-
-    def _empty(self, stop: str) -> ModelUnavailable:
-        why = "; all tokens went before its first word: raise the maximum of tokens" if stop in _OUT_OF_TOKENS else ""
-        return ModelUnavailable(f"{self.name} gave an empty reply{why or f' ({stop})' if stop else ''}")
 
 
 def _text(reply: Mapping[str, Any]) -> str:

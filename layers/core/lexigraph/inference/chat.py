@@ -1,13 +1,15 @@
-"""What every chat model needs: turns in an order that models accept, and JSON out of a reply."""
+"""What every chat model needs: turns in an order that models accept, replies in pieces, and JSON out of a reply."""
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
+from lexigraph.inference.line import still_wanted
 from lexigraph.inference.protocols import MalformedReply, Prompt
-from lexigraph.model.errors import InvalidInput
+from lexigraph.model.errors import InvalidInput, ModelUnavailable
 
 # Appended to the system prompt of models that take no schema of their own.
 JSON_ONLY = "Reply with one JSON value that satisfies the JSON schema below, and with nothing else.\n\n{schema}"
@@ -38,6 +40,30 @@ def with_schema(prompt: Prompt, schema: Mapping[str, Any]) -> Prompt:
     """Return the prompt with the schema in its system part, for models that can only be asked in words."""
     ask = JSON_ONLY.format(schema=json.dumps(schema, ensure_ascii=False))
     return replace(prompt, system=f"{prompt.system}\n\n{ask}".strip())
+
+
+def streamed(
+    model: str, begin: Callable[[], Generator[str, None, None]], retry: Callable[[Callable[[], Any]], Any]
+) -> Iterator[str]:
+    """Yield the pieces of a reply. ``retry`` lets it ``begin`` again until there is one; then it is not asked for again."""
+
+    def begun() -> tuple[str | None, Generator[str, None, None]]:
+        still_wanted()
+        pieces = begin()
+        return next(pieces, None), pieces
+
+    first, pieces = retry(begun)
+    with closing(pieces):
+        yield not_empty(first or "", model)
+        yield from pieces
+
+
+def not_empty(text: str, model: str, stop: str = "", *, out_of_tokens: bool = False) -> str:
+    """Return the text of a reply. Raise ``ModelUnavailable`` when there is none; ``stop`` is why the server ended it."""
+    if text:
+        return text
+    why = "; all tokens went before its first word: raise the maximum of tokens" if out_of_tokens else stop and f" ({stop})"
+    raise ModelUnavailable(f"{model} gave an empty reply{why}")
 
 
 def parse_json(text: str, model: str, truncated: bool | None = None) -> Any:

@@ -1,12 +1,12 @@
 """Any language or embedding model of LlamaIndex, by its class or as an object, behind our protocols."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
-from lexigraph.inference.chat import parse_json, turns, with_schema
+from lexigraph.inference.chat import not_empty, parse_json, streamed, turns, with_schema
 from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.line import still_wanted
 from lexigraph.inference.protocols import FloatArray, Prompt
@@ -14,6 +14,7 @@ from lexigraph.inference.vectors import embed_distinct, unit_rows
 from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailable
 from lexigraph.retry import Retry
 
+T = TypeVar("T")
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 
@@ -35,21 +36,17 @@ class LlamaIndexLLM:
 
     def complete(self, prompt: Prompt) -> str:
         """Return the whole reply. Raise ``ModelUnavailable``, also for an empty one."""
-        return self._reply(prompt) or self._empty()
+        return not_empty(self._reply(prompt), self.name)
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
         """Yield the reply in pieces. What has begun to stream is not asked for again."""
 
-        def opened() -> tuple[str | None, Iterator[str]]:
-            still_wanted()
+        def begin() -> Generator[str, None, None]:
             llm, extra = self._configured(prompt)
-            pieces = filter(None, _deltas(llm.stream_chat(_messages(prompt), **extra)))
-            return next(pieces, None), pieces
+            return _deltas(llm.stream_chat(_messages(prompt), **extra))
 
         with _errors(self.name):
-            first, pieces = self._retry.call(opened, _wait, self.name)
-            yield first if first is not None else self._empty()
-            yield from pieces
+            yield from streamed(self.name, begin, self._try)
 
     def structured(self, prompt: Prompt, schema: Mapping[str, Any], name: str = "reply") -> Any:  # noqa: ARG002
         """Return JSON asked for in the system prompt. LlamaIndex does not say why a model stopped: a guess is made."""
@@ -60,8 +57,11 @@ class LlamaIndexLLM:
             llm, extra = self._configured(prompt)
             return llm.chat(_messages(prompt), **extra).message.content or ""
 
+        return self._try(asked)
+
+    def _try(self, action: Callable[[], T]) -> T:
         with _errors(self.name):
-            return self._retry.call(asked, _wait, self.name)
+            return self._retry.call(action, _wait, self.name)
 
     def _configured(self, prompt: Prompt) -> tuple[Any, dict[str, Any]]:
         llm = self._llm()
@@ -76,9 +76,6 @@ class LlamaIndexLLM:
         if key not in self._copies:
             self._copies[key] = llm.model_copy(update=update)
         return self._copies[key], extra
-
-    def _empty(self) -> str:
-        raise ModelUnavailable(f"{self.name} gave an empty reply")
 
 
 class LlamaIndexEmbedder:
@@ -107,10 +104,11 @@ class LlamaIndexEmbedder:
         return embed_distinct(texts, self.dimension, asked)
 
 
-def _deltas(replies: Iterable[Any]) -> Iterator[str]:
+def _deltas(replies: Iterable[Any]) -> Generator[str, None, None]:
     for reply in replies:
         still_wanted()
-        yield reply.delta or ""
+        if reply.delta:
+            yield reply.delta
 
 
 def _messages(prompt: Prompt) -> list[Any]:

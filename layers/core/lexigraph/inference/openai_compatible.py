@@ -7,8 +7,8 @@ import json
 import re
 import socket
 import ssl
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, Final
@@ -24,7 +24,7 @@ from urllib.request import (
     build_opener,
 )
 
-from lexigraph.inference.chat import parse_json, turns, with_schema
+from lexigraph.inference.chat import not_empty, parse_json, streamed, turns, with_schema
 from lexigraph.inference.line import connected, still_wanted
 from lexigraph.inference.protocols import Prompt
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
@@ -78,20 +78,12 @@ class OpenAICompatible:
     def complete(self, prompt: Prompt) -> str:
         """Return the whole reply. Raise ``ModelUnavailable``, also for an empty one."""
         text, finish = self._reply(prompt)
-        return text or self._empty(finish)
+        return not_empty(text, self.name, out_of_tokens=finish == "length")
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
         """Yield the reply in pieces. Raise ``ModelUnavailable`` when the connection ends before the reply does."""
-
-        def opened() -> tuple[str | None, Generator[str, None, None]]:
-            pieces = self._pieces(self._send(prompt, stream=True))
-            return next(pieces, None), pieces
-
         with self._errors():
-            first, pieces = self.retry.call(opened, _wait, self.name)
-            with closing(pieces):
-                yield first if first is not None else self._empty("")
-                yield from pieces
+            yield from streamed(self.name, lambda: self._pieces(self._send(prompt, stream=True)), self._try)
 
     def structured(self, prompt: Prompt, schema: Mapping[str, Any], name: str = "reply") -> Any:
         """Return JSON asked for with ``response_format`` json_schema, or in words where the server knows no schema."""
@@ -103,8 +95,7 @@ class OpenAICompatible:
             with self._send(prompt, schema=schema, schema_name=name) as response:
                 return _json(response.read(MAX_REPLY_BYTES))
 
-        with self._errors():
-            reply = self.retry.call(asked, _wait, self.name)
+        reply = self._try(asked)
         try:
             choice = reply["choices"][0]
             message, finish = choice["message"], choice.get("finish_reason") or ""
@@ -180,9 +171,9 @@ class OpenAICompatible:
         if not ended:
             raise ConnectionResetError("the stream ended before the reply did")
 
-    def _empty(self, finish: str) -> str:
-        why = "; all tokens went before its first word: raise the maximum of tokens" if finish == "length" else ""
-        raise ModelUnavailable(f"{self.name} gave an empty reply{why}")
+    def _try(self, action: Callable[[], Any]) -> Any:
+        with self._errors():
+            return self.retry.call(action, _wait, self.name)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
