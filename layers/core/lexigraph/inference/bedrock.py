@@ -40,7 +40,6 @@ class BedrockLLM:
         self._way = 0
 
     def complete(self, prompt: Prompt) -> str:
-        """Return the whole reply. Raise ``ModelUnavailable``, also for an empty one."""
         reply = self._converse(prompt)
         stop = reply["stopReason"]
         text = not_empty(_text(reply), self.name, stop, out_of_tokens=stop in _OUT_OF_TOKENS)
@@ -49,8 +48,6 @@ class BedrockLLM:
         return text
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
-        """Yield the reply in pieces. What has begun to stream is not asked for again when the connection breaks."""
-
         def begin() -> Generator[str, None, None]:
             return _pieces(self._call("converse_stream", prompt, {})["stream"])
 
@@ -166,7 +163,7 @@ _FAMILIES = {
 
 
 class BedrockEmbedder:
-    """Titan Text Embeddings v2 and Cohere Embed v3 and v4. Equal texts of a call are sent once, eight requests at a time.
+    """Titan Text Embeddings v2 and Cohere Embed v3 and v4. Eight requests are sent at a time.
 
     Raise ``InvalidInput`` for another model, or a ``dimension`` that the model does not give.
     """
@@ -185,11 +182,9 @@ class BedrockEmbedder:
         self._client = client
 
     def embed_passages(self, texts: Sequence[str]) -> FloatArray:
-        """Return shape ``(len(texts), dimension)``, embedded as documents."""
         return self._embed(texts, "search_document")
 
     def embed_questions(self, texts: Sequence[str]) -> FloatArray:
-        """Return shape ``(len(texts), dimension)``, embedded as queries where the model knows the difference."""
         return self._embed(texts, "search_query")
 
     def _embed(self, texts: Sequence[str], kind: str) -> FloatArray:
@@ -227,7 +222,6 @@ class BedrockReranker:
         self._client = client
 
     def score(self, queries: Sequence[str], texts: Sequence[str]) -> list[float]:
-        """Return one score a text; the first query is the question, the others are names it speaks of."""
         scores = [0.0] * len(texts)
         query = "\n".join(filter(str.strip, queries))[: self._CHARS]
         asked = [at for at, text in enumerate(texts) if text.strip()] if query else []

@@ -35,12 +35,9 @@ class LlamaIndexLLM:
         self._copies: dict[tuple[tuple[str, Any], ...], Any] = {}
 
     def complete(self, prompt: Prompt) -> str:
-        """Return the whole reply. Raise ``ModelUnavailable``, also for an empty one."""
         return not_empty(self._reply(prompt), self.name)
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
-        """Yield the reply in pieces. What has begun to stream is not asked for again."""
-
         def begin() -> Generator[str, None, None]:
             llm, extra = self._configured(prompt)
             return _deltas(llm.stream_chat(_messages(prompt), **extra))
@@ -88,11 +85,9 @@ class LlamaIndexEmbedder:
         self._retry = retry or Retry()
 
     def embed_passages(self, texts: Sequence[str]) -> FloatArray:
-        """Return shape ``(len(texts), dimension)``; equal texts are computed once."""
         return self._embed(texts, lambda model, distinct: model.get_text_embedding_batch(distinct))
 
     def embed_questions(self, texts: Sequence[str]) -> FloatArray:
-        """Return shape ``(len(texts), dimension)``, with the model's own treatment of queries."""
         return self._embed(texts, lambda model, distinct: [model.get_query_embedding(text) for text in distinct])
 
     def _embed(self, texts: Sequence[str], embed: Callable[[Any, list[str]], Any]) -> FloatArray:

@@ -39,11 +39,9 @@ class MiniLM:
         self._model = Lazy(_load)
 
     def embed_passages(self, texts: Sequence[str]) -> FloatArray:
-        """Return shape ``(len(texts), 384)``; equal texts are computed once."""
         return embed_distinct(texts, DIMENSION, self._embed)
 
     def embed_questions(self, texts: Sequence[str]) -> FloatArray:
-        """Return shape ``(len(texts), 384)``."""
         return self.embed_passages(texts)
 
     def _embed(self, distinct: list[str]) -> FloatArray:

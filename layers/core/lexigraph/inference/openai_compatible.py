@@ -76,12 +76,10 @@ class OpenAICompatible:
         self._quirks: frozenset[str] = frozenset()
 
     def complete(self, prompt: Prompt) -> str:
-        """Return the whole reply. Raise ``ModelUnavailable``, also for an empty one."""
         text, finish = self._reply(prompt)
         return not_empty(text, self.name, out_of_tokens=finish == "length")
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
-        """Yield the reply in pieces. Raise ``ModelUnavailable`` when the connection ends before the reply does."""
         with self._errors():
             yield from streamed(self.name, lambda: self._pieces(self._send(prompt, stream=True)), self._try)
 

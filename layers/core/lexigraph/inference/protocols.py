@@ -25,8 +25,8 @@ class MalformedReply(ModelUnavailable):
 class Embedder(Protocol):
     """Turns text into vectors. ``label`` names model and dimension (``minilm-384``); creating one loads nothing heavy.
 
-    Vectors are float32 and L2-normalised; a text's vector does not depend on the texts beside it. Raises
-    ``ModelUnavailable``.
+    Vectors are float32 and L2-normalised; a text's vector does not depend on the texts beside it, and equal texts of a call
+    are computed once. Raises ``ModelUnavailable``.
     """
 
     label: str
@@ -60,10 +60,10 @@ class LanguageModel(Protocol):
     name: str
 
     def complete(self, prompt: Prompt) -> str:
-        """Return the whole reply."""
+        """Return the whole reply. Raise ``ModelUnavailable``, also for an empty one."""
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
-        """Yield the reply in pieces as they come."""
+        """Yield the reply in pieces as they come. What has begun is not asked for again when the connection breaks."""
 
     def structured(self, prompt: Prompt, schema: Mapping[str, Any], name: str = "reply") -> Any:
         """Return a reply as JSON data asked for with a JSON schema.

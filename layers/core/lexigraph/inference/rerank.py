@@ -70,7 +70,6 @@ class CrossEncoderReranker:
         self._encoder = Lazy(self._load)
 
     def score(self, queries: Sequence[str], texts: Sequence[str]) -> list[float]:
-        """Return one score a text, for the pair of the queries together and the text."""
         if not queries or not texts:
             return [0.0] * len(texts)
         encoder = self._encoder()
