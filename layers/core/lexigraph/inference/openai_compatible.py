@@ -8,7 +8,7 @@ import re
 import socket
 import ssl
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, Final
@@ -217,15 +217,10 @@ class _Refused(Exception):
     def of(cls, status: int, body: bytes, retry_after: str | None) -> "_Refused":
         # {"error": {"message", "code"}} at OpenAI, {"error": "text"} or plain text elsewhere
         text, code = body.decode(errors="replace"), ""
-        try:
+        with suppress(ValueError, KeyError, TypeError):
             error = json.loads(text)["error"]
-            text, code = (
-                (str(error["message"]), str(error.get("code") or error.get("type") or ""))
-                if isinstance(error, dict)
-                else (str(error), "")
-            )
-        except (ValueError, KeyError, TypeError):
-            pass
+            told = error if isinstance(error, dict) else {"message": error}
+            text, code = str(told["message"]), str(told.get("code") or told.get("type") or "")
         try:
             wait = max(0.0, float(retry_after or 0))
         except ValueError:
@@ -259,21 +254,14 @@ class _Connection(HTTPConnection):
         connected(self.sock)
 
 
-class _SecureConnection(HTTPSConnection):
-    """Can be hung up, from the first moment on."""
-
-    def connect(self) -> None:
-        still_wanted()
-        super().connect()
-        connected(self.sock)
+class _SecureConnection(_Connection, HTTPSConnection):
+    """The same over TLS."""
 
 
-class _Handler(HTTPHandler):
+class _Handler(HTTPHandler, HTTPSHandler):
     def http_open(self, req: Request) -> HTTPResponse:
         return self.do_open(_Connection, req)
 
-
-class _SecureHandler(HTTPSHandler):
     def https_open(self, req: Request) -> HTTPResponse:
         return self.do_open(_SecureConnection, req, context=self._context)  # type: ignore[attr-defined]  # as its base class does
 
@@ -281,7 +269,7 @@ class _SecureHandler(HTTPSHandler):
 def _opener(host: str) -> OpenerDirector:
     # a proxy set for the internet does not know this machine's own ports
     local = host in ("localhost", "127.0.0.1", "::1")
-    return build_opener(_NoRedirect, _Handler, _SecureHandler, *([ProxyHandler({})] if local else []))
+    return build_opener(_NoRedirect, _Handler, *([ProxyHandler({})] if local else []))
 
 
 def _wait(error: Exception) -> float | None:
