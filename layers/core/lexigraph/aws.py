@@ -10,7 +10,7 @@ from typing import Any
 from lexigraph.model.errors import LexigraphError, Misconfigured
 
 CONNECTIONS = 32
-GIVE_CREDENTIALS = "give AWS credentials: aws configure, AWS_PROFILE or a role"
+_GIVE_CREDENTIALS = "give AWS credentials: aws configure, AWS_PROFILE or a role"
 # Codes of what may pass that come with another status than 429 and 5xx, or without one: in the events of a stream, which
 # write them with a small initial, and among the reasons for which a transaction was cancelled.
 _BUSY = {
@@ -60,7 +60,20 @@ def session(region: str | None, what: str, unavailable: type[LexigraphError] = M
     try:
         return boto3.session.Session(botocore_session=core, region_name=region)
     except BotoCoreError as error:
-        raise unavailable(f"{what}: {type(error).__name__}; {GIVE_CREDENTIALS}") from error  # there is no such profile
+        raise unavailable(f"{what}: {type(error).__name__}; {_GIVE_CREDENTIALS}") from error  # there is no such profile
+
+
+def credentials_of(made: Any, what: str) -> Any:
+    """Return the credentials with which a session signs. Raise ``Misconfigured`` where there are none."""
+    from botocore.exceptions import BotoCoreError
+
+    try:
+        found = made.get_credentials()
+    except BotoCoreError as error:
+        raise Misconfigured(f"{what}: {type(error).__name__}; {_GIVE_CREDENTIALS}") from error
+    if found is None:
+        raise Misconfigured(f"{what}: no credentials; {_GIVE_CREDENTIALS}")
+    return found
 
 
 @cache
@@ -122,4 +135,4 @@ def credentials_remedy(error: BaseException) -> str:
     if code := code_of(error):
         return "renew the AWS credentials" if code.lower() in _CREDENTIALS else ""
     kind = type(error).__name__
-    return GIVE_CREDENTIALS if "Credential" in kind or "Token" in kind or kind == "ProfileNotFound" else ""
+    return _GIVE_CREDENTIALS if "Credential" in kind or "Token" in kind or kind == "ProfileNotFound" else ""

@@ -22,10 +22,11 @@ _GROWTH = 10
 _GRACE_SECONDS = 5.0  # the server ends a query at its deadline; the reply of that needs time to arrive
 # as JSON escapes it; a backslash that is escaped itself begins no escape
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
-# Codes of the data API (botocore's model of neptunedata).
+# Codes of the data API (botocore's model of neptunedata), which Gremlin answers with, too.
+_MOVED = "ReadOnlyViolationException"  # after a failover an open connection may still lead to the former writer
 # Of two that MERGE one new id at once, one may be told that it is in use; the next try finds it
 _CONFLICT = {"ConcurrentModificationException", "ConstraintViolationException", "DuplicateDataException"}
-_BUSY = {
+PASSING = _CONFLICT | {
     "ThrottlingException",
     "TooManyRequestsException",
     "CancelledByMaintenanceException",
@@ -33,9 +34,9 @@ _BUSY = {
     "PreconditionsFailedException",
     "QueryLimitExceededException",
     "ServerShutdownException",
+    _MOVED,
 }
 _TOO_MUCH = {"MemoryLimitExceededException", "TimeLimitExceededException", "QueryTooLargeException"}
-_MOVED = "ReadOnlyViolationException"  # after a failover an open connection may still lead to the former writer
 _REMEDIES = {
     "MemoryLimitExceededException": "raise the cluster's largest capacity, or ask for less at once",
     "TimeLimitExceededException": "raise the time limit of the client or neptune_query_timeout, or ask for less at once",
@@ -221,7 +222,7 @@ def _worth_another(error: Exception) -> bool:
     if code := code_of(error):
         unnamed = code.isdigit() or code == "Unknown"  # of a balancer or a proxy: all there is is the status
         status = status_of(error)
-        return code in _BUSY | _CONFLICT | {_MOVED} or (unnamed and (status == 429 or status >= 500))
+        return code in PASSING or (unnamed and (status == 429 or status >= 500))
     from botocore.exceptions import ReadTimeoutError, SSLError
     from botocore.parsers import ResponseParserError
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
-from lexigraph.aws import GIVE_CREDENTIALS, session
+from lexigraph.aws import credentials_of, session
 from lexigraph.model.errors import InvalidInput, Misconfigured, StoreUnavailable
 from lexigraph.retry import Retry
 from lexigraph.storage.common.connection import read_connection, read_endpoint, region_in
@@ -95,9 +95,7 @@ class Collection:
     """Speaks to one collection. ``patience``: seconds that a request is repeated for. May be shared by threads."""
 
     def __init__(self, place: Place, *, patience: float) -> None:
-        credentials = session(place.region, "aoss connections").get_credentials()
-        if credentials is None:
-            raise Misconfigured(f"OpenSearch Serverless: no credentials; {GIVE_CREDENTIALS}")
+        credentials = credentials_of(session(place.region, "aoss connections"), "OpenSearch Serverless")
         try:
             import opensearchpy
         except ImportError as error:

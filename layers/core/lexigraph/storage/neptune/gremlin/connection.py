@@ -8,11 +8,11 @@ from dataclasses import replace
 from threading import Lock, Thread, local
 from typing import Any, TypeVar
 
-from lexigraph.aws import GIVE_CREDENTIALS
+from lexigraph.aws import credentials_of
 from lexigraph.model.errors import LexigraphError, Misconfigured, StoreUnavailable
 from lexigraph.retry import Retry, kind_of
 from lexigraph.storage.neptune.address import NeptuneAddress
-from lexigraph.storage.neptune.client import signing_session
+from lexigraph.storage.neptune.client import PASSING, signing_session
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -25,15 +25,6 @@ _IDLE_SECONDS = 120.0
 _LARGEST_REPLY = 64 * 1024 * 1024
 _CLOSE_SECONDS = 10.0
 _OF_THE_WALK = (LexigraphError, LookupError, StopIteration, TypeError)  # raised as they are
-_REPEAT = {
-    "CancelledByMaintenanceException",
-    "ConcurrentModificationException",
-    "InternalFailureException",
-    "ReadOnlyViolationException",
-    "ServerShutdownException",
-    "ThrottlingException",
-    "TooManyRequestsException",
-}
 
 
 class GremlinWalks:
@@ -53,11 +44,10 @@ class GremlinWalks:
         retry: Retry = RETRY,
     ) -> None:
         self.address = address
-        self._seconds = seconds
         self._retry = replace(retry, seconds=seconds)
         self._workers = ThreadPoolExecutor(connections, thread_name_prefix="gremlin")
         self._mine = local()
-        self._open: list[Any] = []
+        self._open: set[Any] = set()
         self._lock = Lock()
 
     def run(self, walk: Callable[[Any], T]) -> T:
@@ -72,7 +62,7 @@ class GremlinWalks:
         except RuntimeError as error:
             raise StoreUnavailable("neptune walk: the store is closed") from error
         try:
-            return walking.result(self._seconds + _GRACE_SECONDS)
+            return walking.result(self._retry.seconds + _GRACE_SECONDS)
         except TimeoutError as error:
             walking.cancel()  # it may not have begun yet
             raise StoreUnavailable(self._too_late()) from error
@@ -81,7 +71,7 @@ class GremlinWalks:
         """Close the connections. The object cannot be used afterwards."""
         self._workers.shutdown(cancel_futures=True)
         with self._lock:
-            connections, self._open = self._open, []
+            connections, self._open = self._open, set()
         # a thread of its own, as the caller's may run an event loop
         closer = Thread(target=_close, args=connections, daemon=True)
         closer.start()
@@ -104,9 +94,9 @@ class GremlinWalks:
         if isinstance(error, _OF_THE_WALK):
             return None
         code = _code(error)
-        if code is None or code in _REPEAT:
+        if code is None or code in PASSING:
             self._drop()
-        return 0.0 if code in _REPEAT or (code is None and not isinstance(error, TimeoutError)) else None
+        return 0.0 if code in PASSING or (code is None and not isinstance(error, TimeoutError)) else None
 
     def _source(self, milliseconds: int) -> Any:
         """Return the traversal source over this thread's connection, with the time that is left."""
@@ -122,7 +112,7 @@ class GremlinWalks:
         if connection is None:
             connection = self._mine.connection = self._connect()
             with self._lock:
-                self._open.append(connection)
+                self._open.add(connection)
         return traversal().with_remote(connection).with_("evaluationTimeout", milliseconds)
 
     def _connect(self) -> Any:
@@ -134,7 +124,7 @@ class GremlinWalks:
             "g",
             pool_size=1,
             headers=signed_headers(self.address),
-            transport_factory=_transport_factory(self._seconds),
+            transport_factory=_transport_factory(self._retry.seconds),
             max_content_length=_LARGEST_REPLY,
         )
 
@@ -142,8 +132,7 @@ class GremlinWalks:
         connection, self._mine.connection = getattr(self._mine, "connection", None), None
         if connection is not None:
             with self._lock:
-                if connection in self._open:
-                    self._open.remove(connection)
+                self._open.discard(connection)
             _close(connection)
 
     def _meaning(self, error: Exception) -> StoreUnavailable:
@@ -156,23 +145,16 @@ class GremlinWalks:
         return StoreUnavailable(f"neptune walk: {code}")
 
     def _too_late(self) -> str:
-        return f"neptune walk: no answer within {self._seconds:g} s; ask for a smaller neighbourhood"
+        return f"neptune walk: no answer within {self._retry.seconds:g} s; ask for a smaller neighbourhood"
 
 
 def signed_headers(address: NeptuneAddress) -> dict[str, str]:
     """Return the SigV4 headers that open the web socket. Raise ``Misconfigured`` without region or credentials."""
     session = signing_session(address.region)
+    credentials = credentials_of(session, "neptune").get_frozen_credentials()
     from botocore.auth import SigV4Auth
     from botocore.awsrequest import AWSRequest
-    from botocore.exceptions import BotoCoreError
 
-    try:
-        found = session.get_credentials()
-        credentials = found.get_frozen_credentials() if found else None
-    except BotoCoreError as error:
-        raise Misconfigured(f"neptune: {kind_of(error)}; {GIVE_CREDENTIALS}") from error
-    if credentials is None:
-        raise Misconfigured(f"neptune: no credentials; {GIVE_CREDENTIALS}")
     request = AWSRequest("GET", address.gremlin.replace("ws", "http", 1))
     SigV4Auth(credentials, "neptune-db", session.region_name).add_auth(request)
     return {str(name): str(value) for name, value in request.headers.items()}
