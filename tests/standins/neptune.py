@@ -1,6 +1,6 @@
 """Neptune's HTTPS data API on loopback, over a real FalkorDB, for a real boto3 client.
 
-``POST /openCypher`` (JSON as boto3 sends it, or a form), ``GET /status``, and the web socket ``/gremlin`` when a Gremlin
+``POST /openCypher`` (JSON as boto3 sends it, or a form), and the web socket ``/gremlin`` when a Gremlin
 Server is given. Two ports: the writer's, and the readers', which refuses updates.
 
 What is refused, as by Neptune: requests without a SigV4 header for ``neptune-db`` (403), updates at the readers
@@ -81,7 +81,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Call:
-    """One round trip: ``kind`` is read, write, status, handshake or gremlin, ``port`` writer or reader.
+    """One round trip: ``kind`` is read, write, handshake or gremlin, ``port`` writer or reader.
 
     ``code`` is empty when it passed, ``lost`` when no whole reply was sent, else the error. ``peer`` is the port of the
     client's connection.
@@ -284,10 +284,6 @@ class _Port(LoopbackServer):
             return _refuse(
                 request, "BadRequestException", f"Request size exceeds max allowed value of {self.cluster.largest} bytes."
             )
-        if path == "/status" and request.command == "GET":
-            self.cluster.calls.append(Call("status", self.name))
-            said = {"status": "healthy", "role": self.name, "dbEngineVersion": "1.4.6.2"}
-            return send(request, 200, json.dumps(said).encode(), "application/json")
         if path == "/gremlin" and "websocket" in request.headers.get("Upgrade", "").lower():
             return self._walks(request)
         if path == "/opencypher" and request.command == "POST":

@@ -60,7 +60,7 @@ def started():
 def cluster(started):
     started.server.faults.clear()
     started.client.write("MATCH (n) DETACH DELETE n")
-    started.client._rows = 200  # as a new client begins
+    started.client._size = 200  # as a new client begins
     started.server.forget()
     started.slept.clear()
     return started
@@ -356,11 +356,6 @@ def test_a_request_without_a_signature_is_refused_and_a_form_is_taken(cluster):
         urlopen(Request(url, form, {"Authorization": SIGNATURE.format("es")}), timeout=10)
     with urlopen(Request(url, form, {"Authorization": SIGNATURE.format("neptune-db")}), timeout=10) as reply:
         assert json.load(reply) == {"results": [{"n": 1}]}
-
-
-def test_the_state_of_the_server_is_told(cluster):
-    assert cluster.client.status() == {"status": "healthy", "role": "writer", "dbEngineVersion": "1.4.6.2"}
-    assert cluster.server.counts == {"status": 1}
 
 
 def test_a_server_that_is_not_there_is_unavailable_with_the_remedy(cluster):

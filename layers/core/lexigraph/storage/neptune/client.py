@@ -71,7 +71,7 @@ class NeptuneClient:
         self.address = address
         self._retries = {"read": replace(retry, seconds=read_seconds), "write": replace(retry, seconds=write_seconds)}
         self._most_rows = batch_rows
-        self._rows = batch_rows
+        self._size = batch_rows
         self._lock = Lock()
         self._clients: dict[tuple[str, str], Any] = {}
         self._session: Any = None
@@ -83,11 +83,11 @@ class NeptuneClient:
 
     def read(self, query: str, /, **parameters: Any) -> list[Row]:
         """Return the rows of a query that changes nothing, from a reader; it may lag behind the writer by milliseconds."""
-        return self._ask("read", self.address.read_endpoint, query, parameters)
+        return self._rows_of("read", self.address.read_endpoint, query, lambda: parameters)
 
     def read_latest(self, query: str, /, **parameters: Any) -> list[Row]:
         """Return the rows of a query that changes nothing, from the writer: all that was written is seen."""
-        return self._ask("read", self.address.endpoint, query, parameters)
+        return self._rows_of("read", self.address.endpoint, query, lambda: parameters)
 
     def write(self, query: str, /, rows: Sequence[Mapping[str, Any]] | None = None, **parameters: Any) -> list[Row]:
         """Run a query that changes the graph and return its rows. It must be safe to repeat: a lost reply repeats it.
@@ -96,33 +96,28 @@ class NeptuneClient:
         memory or time did not suffice, slowly larger again. Rows that are sorted by id make conflicts rarer.
         """
         if rows is None:
-            return self._ask("write", self.address.endpoint, query, parameters)
+            return self._rows_of("write", self.address.endpoint, query, lambda: parameters)
         found: list[Row] = []
         begin = 0
         part: Sequence[Mapping[str, Any]] = []
 
-        def send(client: Any, milliseconds: int) -> Any:
+        def next_part() -> dict[str, Any]:
             nonlocal part
-            part = rows[begin : begin + self._rows]
-            return _sent(client, milliseconds, query, {**parameters, "rows": part})
+            part = rows[begin : begin + self._size]
+            return {**parameters, "rows": part}
 
         def shrink(error: Exception) -> bool:
             code, several = code_of(error), len(part) > 1
             if several and code in _CONFLICT | _TOO_MUCH:
-                self._rows = min(self._rows, len(part) // 2)
+                self._size = min(self._size, len(part) // 2)
             return several and code in _TOO_MUCH  # another, smaller query
 
         while begin < len(rows):
-            found += self._tried("write", self.address.endpoint, send, shrink)["results"]
+            found += self._rows_of("write", self.address.endpoint, query, next_part, shrink)
             begin += len(part)
-            if len(part) == self._rows:
-                self._rows = min(self._most_rows, self._rows + _GROWTH)
+            if len(part) == self._size:
+                self._size = min(self._most_rows, self._size + _GROWTH)
         return found
-
-    def status(self) -> Row:
-        """Return what the writer says of itself: ``status``, ``role``, ``dbEngineVersion`` and more."""
-        reply = self._tried("read", self.address.endpoint, lambda client, _: client.get_engine_status())
-        return {key: value for key, value in reply.items() if key != "ResponseMetadata"}
 
     def close(self) -> None:
         """Close the connections; the next query opens new ones."""
@@ -131,30 +126,30 @@ class NeptuneClient:
         for client in clients.values():
             client.close()
 
-    def _ask(self, kind: str, endpoint: str, query: str, parameters: Mapping[str, Any]) -> list[Row]:
-        def send(client: Any, milliseconds: int) -> Any:
-            return _sent(client, milliseconds, query, parameters)
-
-        results: list[Row] = self._tried(kind, endpoint, send)["results"]
-        return results
-
-    def _tried(
+    def _rows_of(
         self,
         kind: str,
         endpoint: str,
-        send: Callable[[Any, int], Any],
+        query: str,
+        parameters: Callable[[], Mapping[str, Any]],
         shrink: Callable[[Exception], bool] = lambda _: False,
-    ) -> Any:
-        """Return what ``send`` returns, given a boto3 client and the milliseconds that are left of the time."""
+    ) -> list[Row]:
+        """Return the rows of a query, whose ``parameters`` are asked for before each try."""
         tries = self._retries[kind].begin()
+
+        def send() -> list[Row]:
+            client, given = self._client(kind, endpoint), _text_of(parameters())
+            timed = f"USING QUERY:TIMEOUTMILLISECONDS {max(1, int(tries.left * 1000))} {query}"
+            rows = client.execute_open_cypher_query(openCypherQuery=timed, **given).get("results")
+            if not isinstance(rows, list):
+                raise ConnectionError("the reply was cut off")  # botocore takes what is no whole JSON for an empty reply
+            return rows
+
+        def named(error: Exception) -> str:
+            return code_of(error) or kind_of(error)
+
         try:
-            return tries.call(
-                lambda: send(self._client(kind, endpoint), max(1, int(tries.left * 1000))),
-                self._wait,
-                f"neptune {kind}",
-                shrink=shrink,
-                kind=lambda error: code_of(error) or kind_of(error),
-            )
+            return tries.call(send, self._wait, f"neptune {kind}", shrink=shrink, kind=named)
         except Exception as error:
             raise meaning_of(error, self._retries[kind].seconds) from error
 
@@ -201,19 +196,13 @@ def signing_session(region: str | None) -> Any:
     return made
 
 
-def _sent(client: Any, milliseconds: int, query: str, parameters: Mapping[str, Any]) -> Any:
-    request = {"parameters": _text_of(parameters)} if parameters else {}
-    timed = f"USING QUERY:TIMEOUTMILLISECONDS {milliseconds} {query}"
-    reply = client.execute_open_cypher_query(openCypherQuery=timed, **request)
-    if not isinstance(reply.get("results"), list):
-        raise ConnectionError("the reply was cut off")  # botocore takes what is no whole JSON for an empty reply
-    return reply
+def _text_of(parameters: Mapping[str, Any]) -> dict[str, str]:
+    """Return parameters, if any, as the field of a request, in JSON.
 
-
-def _text_of(parameters: Mapping[str, Any]) -> str:
-    """Return parameters as JSON; NUL, which no string in Neptune holds (user guide, "Amazon Neptune Limits"), as U+FFFD."""
+    NUL, which no string in Neptune holds (user guide, "Amazon Neptune Limits"), becomes U+FFFD.
+    """
     text = json.dumps(parameters, ensure_ascii=False)
-    return _NUL.sub("\\1\ufffd", text) if "\\u0000" in text else text
+    return {"parameters": _NUL.sub("\\1\ufffd", text) if "\\u0000" in text else text} if parameters else {}
 
 
 def _worth_another(error: Exception) -> bool:

@@ -30,14 +30,14 @@ class S3DocumentStore:
         self._client = AwsClient("s3", self.place)
 
     def put(self, tenant: Tenant, source_id: str, name: str, data: bytes) -> None:
-        key = self._folder(tenant, source_id) + quote(checked_name(name), safe="")
-        self._client.call("put_object", Bucket=self.place.name, Key=key, Body=data)
+        bucket, key = self.address(tenant, source_id, name)
+        self._client.call("put_object", Bucket=bucket, Key=key, Body=data)
 
     def get(self, tenant: Tenant, source_id: str, name: str) -> bytes:
-        key = self._folder(tenant, source_id) + quote(checked_name(name), safe="")
+        bucket, key = self.address(tenant, source_id, name)
 
         def read() -> bytes:  # a body that breaks off is asked for again, from its beginning
-            whole: bytes = self._client.call("get_object", Bucket=self.place.name, Key=key)["Body"].read()
+            whole: bytes = self._client.call("get_object", Bucket=bucket, Key=key)["Body"].read()
             return whole
 
         try:
@@ -77,10 +77,7 @@ class S3DocumentStore:
         asked = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
         failed = self._client.call("delete_objects", Bucket=self.place.name, Delete=asked).get("Errors", ())
         for error in failed:  # inside a reply that says 200
-            self._delete_one(str(error["Key"]))
-
-    def _delete_one(self, key: str) -> None:
-        self._client.call("delete_object", Bucket=self.place.name, Key=key)
+            self._client.call("delete_object", Bucket=self.place.name, Key=str(error["Key"]))
 
     def _keys(self, folder: str) -> Iterator[str]:
         for page in self._pages(folder):
