@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, TypeVar
 
+from lexigraph.aws import status_of
 from lexigraph.inference.chat import not_empty, parse_json, streamed, turns, with_schema
 from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.line import still_wanted
@@ -164,10 +165,8 @@ def _wait(error: Exception) -> float | None:
 
 def _status(error: Exception) -> int | None:
     response = getattr(error, "response", None)
-    status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
-    if status is None and isinstance(response, dict):  # botocore's
-        status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-    return status if isinstance(status, int) else None
+    status = getattr(error, "status_code", None) or getattr(response, "status_code", None) or status_of(error)
+    return status if status and isinstance(status, int) else None
 
 
 def _kind(error: Exception) -> str:

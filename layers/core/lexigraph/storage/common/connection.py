@@ -21,28 +21,25 @@ _SERVICE_HOST = re.compile(r"[a-z0-9.-]+\.(amazonaws\.com|amazonaws\.com\.cn|on\
 def read_connection(connection: str, form: str) -> tuple[str, Mapping[str, str]]:
     """Return what a connection string of a form says between ``SCHEME://`` and ``?``, and the values of its options.
 
-    ``form`` is shown in errors and tells scheme and options: ``s3://BUCKET[?region=REGION&endpoint=URL]``. Each option may
-    be given once, and not empty; a region has to look like one. A form without options is one of a folder, whose name may
-    hold any character. Raise ``Misconfigured``.
+    ``form`` is shown in errors and tells scheme and options: ``s3://BUCKET[?region=REGION&endpoint=URL]``. A form without
+    options is one of a folder, whose name may hold any character. Raise ``Misconfigured``.
     """
     scheme, _, known = form.partition("://")
-    wrong = Misconfigured(f"{scheme} connection: expected {form}")
     given, _, rest = connection.partition("://")
-    if given != scheme or not rest:
-        raise wrong
     if "?" not in known:
+        if given != scheme:
+            raise Misconfigured(f"{scheme} connection: expected {form}")
         return rest, {}
+    wrong = Misconfigured(f"{scheme} connection: expected {form}, each option at most once, without a user and a fragment")
     where, _, query = rest.partition("?")
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
     except ValueError:
         raise wrong from None
-    if not where or "@" in where or "#" in rest:
-        raise Misconfigured(f"{wrong}, without a user and a fragment")
-    options = dict(pairs)
-    names = re.findall(r"[?&](\w+)=", known)
-    if len(options) < len(pairs) or not options.keys() <= set(names) or not all(options.values()):
-        raise Misconfigured(f"{wrong}, each option at most once and not empty")
+    options, names = dict(pairs), set(re.findall(r"[?&](\w+)=", known))
+    unclear = len(options) < len(pairs) or not options.keys() <= names or not all(options.values())
+    if given != scheme or not where or "@" in where or "#" in rest or unclear:
+        raise wrong
     if "region" in options and not is_region(options["region"]):
         raise Misconfigured(f"{scheme} connection: region must look like eu-west-1")
     return where, options
@@ -88,20 +85,18 @@ def read_endpoint(url: str, what: str, port: int = 0) -> Endpoint:
 
     ``what`` names it in errors, ``port`` is used when none is given. Raise ``Misconfigured``.
     """
+    wrong = Misconfigured(
+        f"{what}: expected https://HOST[:PORT], a host name or an address and 1 to 65535, without a user, a path and options"
+    )
     try:
         parts = urlsplit(url)
         given, host = parts.port, parts.hostname or ""
     except ValueError:
-        raise Misconfigured(f"{what}: host and port cannot be read; the port is 1 to 65535") from None
-    if (
-        parts.scheme not in ("http", "https")
-        or "@" in parts.netloc
-        or parts.path not in ("", "/")
-        or parts.query + parts.fragment
-    ):
-        raise Misconfigured(f"{what}: expected https://HOST[:PORT] without a user, a path and options")
-    if given == 0 or not (_HOST.fullmatch(host) or _is_address(host)):
-        raise Misconfigured(f"{what}: expected a host name or an address, and a port of 1 to 65535")
+        raise wrong from None
+    beside = parts.username is not None or parts.path not in ("", "/") or parts.query or parts.fragment
+    known = given != 0 and (_HOST.fullmatch(host) or _is_address(host))
+    if parts.scheme not in ("http", "https") or beside or not known:
+        raise wrong
     endpoint = Endpoint(parts.scheme, host, given or port or (443 if parts.scheme == "https" else 80))
     if endpoint.protocol == "http" and not endpoint.local:
         raise Misconfigured(f"{what}: http, without TLS, is for this machine only (127.0.0.1, localhost); use https")
