@@ -85,7 +85,7 @@ class Tries:
                     raise
 
     def again(self, least: float = 0.0, what: str = "") -> bool:
-        """Sleep until the next try, and log ``what`` is tried, if anything. Return False, at once, when there is none."""
+        """Sleep until the next try, and log ``what`` it is of, if given. Return False, at once, when there is none."""
         delay = least + self._retry.draw() * min(self._retry.cap, self._retry.base * 2 ** (self._number - 1))
         if self._number >= self._retry.attempts or delay >= self.left:
             return False
@@ -96,7 +96,7 @@ class Tries:
         return True
 
     def __iter__(self) -> Iterator[int]:
-        """Yield the number of each try, to whom it belongs to begin it, and sleep between them."""
+        """Yield the number of each try, and sleep between them; end when there is none."""
         yield self._number
         while self.again():
             yield self._number
