@@ -38,6 +38,9 @@ def test_a_connection_tells_host_region_and_who_makes_ids(connection: str, place
 def test_the_region_is_that_of_the_environment_where_the_host_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_REGION", "ap-southeast-2")
     assert parse_place("aoss://https://search.example.com").region == "ap-southeast-2"
+    monkeypatch.setenv("AWS_REGION", "mars")
+    with pytest.raises(Misconfigured, match=r"add .region="):
+        parse_place("aoss://https://search.example.com")
 
 
 @pytest.mark.parametrize(

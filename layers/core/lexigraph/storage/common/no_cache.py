@@ -1,4 +1,4 @@
-"""The cache of model results that keeps nothing."""
+"""The cache of model results that keeps none."""
 
 # ruff: noqa: ARG002  the protocol names the arguments
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,14 +15,11 @@ class NoCache:
     def get_many(self, tenant: Tenant, kind: str, keys: Sequence[str]) -> dict[str, bytes]:
         return {}
 
-    def put_many(self, tenant: Tenant, kind: str, entries: Mapping[str, bytes]) -> None:
-        pass
+    def put_many(self, tenant: Tenant, kind: str, entries: Mapping[str, bytes]) -> None: ...
 
-    def own(self, tenant: Tenant, uses: Mapping[str, Iterable[tuple[str, str]]]) -> None:
-        pass
+    def own(self, tenant: Tenant, uses: Mapping[str, Iterable[tuple[str, str]]]) -> None: ...
 
-    def disown(self, tenant: Tenant, owners: Sequence[str]) -> None:
-        pass
+    def disown(self, tenant: Tenant, owners: Sequence[str]) -> None: ...
 
     def owners(self, tenant: Tenant, *, after: str = "", limit: int = 1_000) -> list[str]:
         return []
@@ -30,5 +27,4 @@ class NoCache:
     def stats(self, tenant: Tenant) -> dict[str, int]:
         return {}
 
-    def close(self) -> None:
-        pass
+    def close(self) -> None: ...

@@ -17,7 +17,7 @@ from typing import Any, Literal, cast, get_args
 from lexigraph.aws import credentials_of, session
 from lexigraph.model.errors import InvalidInput, Misconfigured, StoreUnavailable
 from lexigraph.retry import Retry
-from lexigraph.storage.common.connection import read_connection, read_endpoint, region_in
+from lexigraph.storage.common.connection import is_region, read_connection, read_endpoint, region_in
 
 IdMode = Literal["client", "server"]
 Json = dict[str, Any]
@@ -54,7 +54,7 @@ def parse_place(connection: str) -> Place:
         raise Misconfigured(f"{_WHAT}: registry is the name of a DynamoDB table")
     server = read_endpoint(where, _WHAT)
     known = options.get("region"), region_in(server.host), os.environ.get("AWS_REGION"), os.environ.get("AWS_DEFAULT_REGION")
-    region = next(filter(None, known), None)
+    region = next((name for name in known if name and is_region(name)), None)
     if region is None:
         raise Misconfigured(f"{_WHAT}: which region the collection is in is not known; add ?region=REGION")
     mode, registry = cast("IdMode | None", options.get("mode")), options.get("registry", "")
