@@ -22,16 +22,13 @@ def no_region(monkeypatch: pytest.MonkeyPatch) -> None:
         (f"aoss://https://{HOST}", Place(HOST, 443, True, "eu-west-1")),
         (f"aoss://https://{NEXT}", Place(NEXT, 443, True, "eu-west-1")),
         (f"aoss://https://{HOST}/?region=us-east-1", Place(HOST, 443, True, "us-east-1")),
-        (
-            f"aoss://https://{HOST}:8443?mode=server&registry=my.table-1",
-            Place(HOST, 8443, True, "eu-west-1", "server", "my.table-1"),
-        ),
-        ("aoss://http://127.0.0.1:9?region=eu-west-1&mode=client", Place("127.0.0.1", 9, False, "eu-west-1", "client")),
+        (f"aoss://https://{HOST}:8443", Place(HOST, 8443, True, "eu-west-1")),
+        ("aoss://http://127.0.0.1:9?region=eu-west-1", Place("127.0.0.1", 9, False, "eu-west-1")),
         ("aoss://http://[::1]:9200?region=eu-west-1", Place("::1", 9200, False, "eu-west-1")),
         ("aoss://http://localhost?region=eu-west-1", Place("localhost", 80, False, "eu-west-1")),
     ],
 )  # fmt: skip
-def test_a_connection_tells_host_region_and_who_makes_ids(connection: str, place: Place) -> None:
+def test_a_connection_tells_host_and_region(connection: str, place: Place) -> None:
     assert parse_place(connection) == place
 
 
@@ -54,11 +51,10 @@ def test_the_region_is_that_of_the_environment_where_the_host_does_not_tell(monk
         ("aoss://https://[::1", "cannot be read"),
         (f"aoss://http://{HOST}", "this machine only"),
         ("aoss://http://10.0.0.1?region=eu-west-1", "this machine only"),
-        (f"aoss://https://{HOST}?token=secret", "region, mode and registry"),
-        (f"aoss://https://{HOST}?region=", "each once and not empty"),
-        (f"aoss://https://{HOST}?mode=client&mode=server", "each once"),
-        (f"aoss://https://{HOST}?mode=secret", "client or server"),
-        (f"aoss://https://{HOST}?registry=se cret", "DynamoDB table"),
+        (f"aoss://https://{HOST}?token=secret", "region alone"),
+        (f"aoss://https://{HOST}?region=", "once and not empty"),
+        (f"aoss://https://{HOST}?region=eu-west-1&region=us-east-1", "once"),
+        (f"aoss://https://{HOST}?mode=server&registry=secret", "region alone"),
         (f"aoss://https://{HOST}?region=secret", "add .region="),
         ("aoss://https://search.example.com", "add .region="),
     ],

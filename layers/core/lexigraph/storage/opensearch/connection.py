@@ -15,13 +15,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from random import uniform
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 from urllib.parse import parse_qsl, urlsplit
 
 from lexigraph.model.errors import InvalidInput, Misconfigured, StoreUnavailable
 from lexigraph.storage.common.aws import core_session
 
-IdMode = Literal["client", "server"]
 Json = dict[str, Any]
 
 _MOST_BYTES = 8 * 2**20  # of a request; the service takes 10 MiB
@@ -30,24 +29,21 @@ _ONE_TRY = 35.0  # seconds: a collection wakes within 30
 _LONGEST_PAUSE = 5.0
 _HOST_REGION = re.compile(r"[a-z0-9-]+\.(?:([a-z0-9-]+)\.aoss\.amazonaws\.com(?:\.cn)?|aoss\.([a-z0-9-]+)\.on\.aws)")
 _REGION = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d")
-_TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
-_EXPECTED = "expected aoss://https://HOST[?region=REGION&mode=client|server&registry=TABLE]"
+_EXPECTED = "expected aoss://https://HOST[?region=REGION]"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a collection is. ``mode``: who makes document ids, empty to find out; ``registry``: a DynamoDB table, if any."""
+    """Where a collection is."""
 
     host: str
     port: int
     secure: bool
     region: str
-    mode: IdMode | None = None
-    registry: str = ""
 
 
 def parse_place(connection: str) -> Place:
-    """Read ``aoss://https://HOST[?region=..&mode=client|server&registry=..]``; http is for loopback only.
+    """Read ``aoss://https://HOST[?region=..]``; http is for loopback only.
 
     The region follows from the host, or from ``AWS_REGION``, where it is not given. Raise ``Misconfigured`` for anything
     else; the message shows no more of the connection than the part that is wrong, and never a password.
@@ -64,25 +60,14 @@ def parse_place(connection: str) -> Place:
         raise Misconfigured(f"vector connection: a user, a path or a fragment is not allowed; {_EXPECTED}")
     if url.scheme == "http" and not _is_loopback(host):
         raise Misconfigured("vector connection: http is allowed on this machine only; use https")
-    given = _parameters(url.query)
-    mode, table = given.get("mode"), given.get("registry", "")
-    if mode not in (None, *get_args(IdMode)):
-        raise Misconfigured("vector connection: mode is client or server")
-    if table and not _TABLE.fullmatch(table):
-        raise Misconfigured("vector connection: registry is the name of a DynamoDB table")
-    region = given.get("region") or _region_of(host)
+    pairs = parse_qsl(url.query, keep_blank_values=True)
+    if pairs and ([name for name, _ in pairs] != ["region"] or not pairs[0][1]):
+        raise Misconfigured("vector connection: after ? comes region alone, once and not empty")
+    region = pairs[0][1] if pairs else _region_of(host)
     if not _REGION.fullmatch(region):
         raise Misconfigured("vector connection: which region the collection is in is not known; add ?region=REGION")
     secure = url.scheme == "https"
-    return Place(host, port or (443 if secure else 80), secure, region, cast("IdMode | None", mode), table)
-
-
-def _parameters(query: str) -> dict[str, str]:
-    pairs = parse_qsl(query, keep_blank_values=True)
-    given = dict(pairs)
-    if len(given) < len(pairs) or not given.keys() <= {"region", "mode", "registry"} or not all(given.values()):
-        raise Misconfigured("vector connection: after ? come region, mode and registry, each once and not empty")
-    return given
+    return Place(host, port or (443 if secure else 80), secure, region)
 
 
 def _is_loopback(host: str) -> bool:
@@ -99,11 +84,11 @@ def _region_of(host: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One change of a bulk request. ``id`` is None for a document that is to get one from the service."""
+    """One change of a bulk request."""
 
     kind: Literal["index", "update", "delete"]
     index: str
-    id: str | None
+    id: str
     body: Json | None = None
 
 
@@ -176,10 +161,6 @@ class Collection:
         """Add to the mapping of an index. A new index may be unknown for a while: that is waited for."""
         self._request("PUT", f"/{index}/_mapping", body, unknown_is_busy=True)
 
-    def put_document(self, index: str, id_: str, body: Json) -> None:
-        """Write one document under an id of ours. Raise ``Refused`` where that is not supported."""
-        self._request("PUT", f"/{index}/_doc/{id_}", body, unknown_is_busy=True)
-
     # ------------------------------------------------------------ documents
 
     def search(self, searches: Sequence[Search]) -> list[Json]:
@@ -194,37 +175,33 @@ class Collection:
             found += [item.get("hits", {"hits": []}) for item in cast(Json, answer)["responses"]]
         return found
 
-    def bulk(self, actions: Sequence[Action]) -> list[str]:
-        """Make all changes; return the id of each document, empty for one to be updated or deleted that is not there.
+    def bulk(self, actions: Sequence[Action]) -> None:
+        """Make all changes; what is to be updated or deleted and is not there is passed over.
 
-        Items that the service has no room for are sent again. Raise ``StoreUnavailable`` when an item is refused.
+        Items that the service has no room for are sent again. Raise ``Refused`` when an item is refused.
         """
-        ids = [""] * len(actions)
-        lines = [_action_lines(action) for action in actions]
-        for batch in _batches(lines, _MOST_ACTIONS):
-            first = len(ids) - len(lines)
-            del lines[: len(batch)]
-            self._bulk(dict(enumerate(batch, first)), ids)
-        return ids
+        for batch in _batches([_action_lines(action) for action in actions], _MOST_ACTIONS):
+            self._bulk(batch)
 
-    def _bulk(self, waiting: dict[int, bytes], ids: list[str]) -> None:
-        """Send lines until none is left; ``waiting`` is what is still to be sent, by place in ``ids``."""
+    def _bulk(self, waiting: list[bytes]) -> None:
+        """Send lines until none is left."""
 
         def take(answer: Json) -> str:
-            problem = ""
-            for at, item in zip(list(waiting), answer["items"], strict=True):
+            problem, sent = "", waiting.copy()
+            waiting.clear()
+            for line, item in zip(sent, answer["items"], strict=True):
                 ((kind, told),) = item.items()
-                status, missing = told["status"], kind != "index" and told["status"] == 404
-                if status < 300 or missing:
-                    ids[at] = "" if missing else told["_id"]
-                    del waiting[at]
-                elif _passing(status) or status == 404:  # a new index is not known everywhere at once
+                status = told["status"]
+                if status < 300 or (kind != "index" and status == 404):
+                    continue
+                waiting.append(line)
+                if _passing(status) or status == 404:  # a new index is not known everywhere at once
                     problem = f"{status}"
                 else:
                     raise _refused("an item of a bulk request", status, told.get("error"))
             return problem
 
-        self._request("POST", "/_bulk", lambda: b"".join(waiting.values()), items=take)
+        self._request("POST", "/_bulk", lambda: b"".join(waiting), items=take)
 
     # ------------------------------------------------------------ requests
 
@@ -311,9 +288,8 @@ def _line(data: Json) -> bytes:
 
 
 def _action_lines(action: Action) -> bytes:
-    target = {"_index": action.index} | ({} if action.id is None else {"_id": action.id})
     body = {"doc": action.body} if action.kind == "update" else action.body
-    lines = _line({action.kind: target}) + (b"" if body is None else _line(body))
+    lines = _line({action.kind: {"_index": action.index, "_id": action.id}}) + (b"" if body is None else _line(body))
     if len(lines) > _MOST_BYTES:
         raise InvalidInput(f"a record takes {len(lines)} bytes with its vector; at most {_MOST_BYTES} are allowed")
     return lines

@@ -8,8 +8,8 @@ words (opensearch_tags.py), so that a filter needs no second round trip. Searche
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, groupby, islice
+from collections.abc import Mapping, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from lexigraph.model.errors import InvalidInput, Misconfigured
@@ -18,13 +18,12 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.vector_checks import INDEXES, check_embedding, check_index, check_record, check_vector
 from lexigraph.storage.opensearch.connection import Collection, Json, Search, parse_place
 from lexigraph.storage.opensearch.documents import Documents, Found
-from lexigraph.storage.opensearch.ids import DynamoIds, IdRegistry
 from lexigraph.storage.opensearch.queries import (
     Query,
     cut_in_a_tie,
     hits,
-    newest_of,
     of_tenant,
+    parts,
     queries,
     record_body,
     record_of,
@@ -35,8 +34,7 @@ from lexigraph.storage.opensearch.unseen import Unseen, Versions, Write
 from lexigraph.storage.protocols import VECTOR_INDEXES, Hit, IndexName, SearchRequest, VectorRecord
 from lexigraph.storage.sqlite.filters import filterable_json
 
-_RECORD = ("doc_key", "source_id", "chunk_id", WORDS, "packed", "edition")
-_AT_ONCE = 1_000
+_RECORD = ("doc_key", "source_id", "chunk_id", WORDS, "packed")
 _TIE_FACTOR = 4
 
 
@@ -54,25 +52,18 @@ class OpenSearchVectorStore:
         label: str,
         dimension: int,
         patience: float = 60.0,
-        ids: IdRegistry | None = None,
         beside: bool = False,
     ) -> None:
         """Make the store for the embedding ``label``; nothing is sent yet.
 
         ``patience``: seconds for which a request is repeated while the collection wakes, is busy or has not heard of our
-        rights yet. ``ids``: where the ids of documents are kept for a collection that makes them itself; by default in the
-        DynamoDB table that the connection names. ``beside``: also where a tenant has vectors of other embeddings only.
+        rights yet. ``beside``: also where a tenant has vectors of other embeddings only.
         """
         check_embedding(label, dimension)
-        place = parse_place(connection)
         self.label = label
         self.dimension = dimension
-        if ids is None and place.registry:
-            ids = DynamoIds(place.registry, place.host, place.region)
-        if ids is None and place.mode == "server":
-            raise Misconfigured("vector connection: mode=server needs registry=TABLE, the DynamoDB table for document ids")
-        self._collection = Collection(place, patience=patience)
-        self._documents = Documents(self._collection, label, dimension, ids)
+        self._collection = Collection(parse_place(connection), patience=patience)
+        self._documents = Documents(self._collection, label, dimension)
         self._names = {index: index_name(index, label, dimension) for index in INDEXES}
         self._unseen = Unseen()
         self._beside = beside
@@ -108,8 +99,9 @@ class OpenSearchVectorStore:
             | {"label": label, "edition": edition, "tags": tags.get(row.source_id, [])}
             for key, row in rows.items()
         }
-        for key in self._documents.put(name, index, tenant, bodies):
-            self._unseen.note(name, tenant, key, Write(edition, rows[key].source_id))
+        self._documents.put(name, index, tenant, bodies)
+        for key, row in rows.items():
+            self._unseen.note(name, tenant, key, Write(edition, row.source_id))
 
     def tag(self, tenant: Tenant, sources: Sequence[Source]) -> None:
         """Note what filters see of the sources, on their records too where that changes anything."""
@@ -136,15 +128,9 @@ class OpenSearchVectorStore:
                 self._retag_records(tenant, index, changed)
         written = {s: v for s, v in new.items() if v and v != known.get(s)}
         edition = self._unseen.next_edition()
+        shared = {"tenant": str(tenant), "label": "", "edition": edition}
         bodies: dict[str, Json] = {
-            s: {
-                "tenant": str(tenant),
-                "doc_key": s,
-                "label": "",
-                "edition": edition,
-                "payload": json.dumps(sorted(v.items())),
-            }
-            for s, v in written.items()
+            s: {**shared, "doc_key": s, "payload": json.dumps(sorted(v.items()))} for s, v in written.items()
         }
         if bodies:
             self._documents.put(TAGS, None, tenant, bodies)
@@ -160,7 +146,7 @@ class OpenSearchVectorStore:
         name = self._names[index]
         edition = self._unseen.next_edition()
         lately = self._unseen.of_sources(name, tenant, tags)
-        places = {(f.index, f.id): f for f in self._documents.written(name, tenant, list(lately))} if lately else {}
+        places = {(f.index, f.id): f for f in self._documents.written(name, tenant, list(lately))}
         source_of = dict(lately)
         of_sources = of_tenant(tenant, source_id=sorted(tags))
         searches = [(name, of_sources)]
@@ -200,7 +186,7 @@ class OpenSearchVectorStore:
         """Delete all records that have vectors of this embedding, those that searches show."""
         for index in VECTOR_INDEXES:
             name = self._names[index]
-            for part in _parts(self.ids(tenant, index)):
+            for part in parts(self.ids(tenant, index)):
                 self._documents.remove(name, name, tenant, part)
                 for key in part:
                     self._unseen.note(name, tenant, key, Write(0))
@@ -240,7 +226,9 @@ class OpenSearchVectorStore:
     def fetch(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> dict[str, VectorRecord]:
         """Return the records that searches find."""
         check_index(index)
-        return {key: record_of(row["_source"]) for key, row in self._rows(tenant, index, ids, _RECORD).items()}
+        searches = [_of_keys(self._names[index], tenant, part, _RECORD) for part in parts(dict.fromkeys(ids))]
+        found = self._collection.search(searches)
+        return {row["_source"]["doc_key"]: record_of(row["_source"]) for f in found for row in f["hits"]}
 
     def visible(
         self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]], *, tagged: Mapping[str, int] | None = None
@@ -257,16 +245,15 @@ class OpenSearchVectorStore:
                 _of_keys(name, tenant, part, ("doc_key", "edition", "payload") if name == TAGS else ("doc_key", "edition")),
             )
             for name, keys in wanted.items()
-            for part in _parts(keys)
+            for part in parts(keys)
         ]
-        found: dict[str, list[Json]] = {name: [] for name in wanted}
+        rows: dict[str, dict[str, Json]] = {name: {} for name in wanted}
         for (name, _), answer in zip(searches, self._collection.search([search for _, search in searches]), strict=True):
-            found[name] += answer["hits"]
-        rows = {name: newest_of(hits_) for name, hits_ in found.items()}
+            rows[name] |= {row["_source"]["doc_key"]: row["_source"] for row in answer["hits"]}
         for name, keys in wanted.items():
             for key in keys:
                 write = self._unseen.last(name, tenant, key)
-                if key not in rows[name] or (write is not None and rows[name][key]["_source"]["edition"] < write.edition):
+                if key not in rows[name] or (write is not None and rows[name][key]["edition"] < write.edition):
                     return False
         return all(version in _tagged(rows[TAGS][source]) for source, version in (tagged or {}).items())
 
@@ -277,9 +264,7 @@ class OpenSearchVectorStore:
         check_index(index)
         query = of_tenant(tenant) if source_id is None else of_tenant(tenant, source_id=source_id)
         pages = self._documents.pages(self._names[index], query, ["doc_key"], after=after, size=limit)
-        # documents come by key, and a crash may have doubled one
-        keys = (key for key, _ in groupby(row["_source"]["doc_key"] for page in pages for row in page))
-        return list(islice(keys, limit))
+        return list(islice((row["_source"]["doc_key"] for page in pages for row in page), limit))
 
     def sources(self, tenant: Tenant, *, after: str = "", limit: int = 1_000) -> list[str]:
         """Return the next sources that searches find, sorted; one multi-search."""
@@ -295,7 +280,7 @@ class OpenSearchVectorStore:
         return sorted({source for found in lists for source in found if end is None or source <= end})
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
-        """Return the number of records by index; one that a crash has doubled counts twice until it is written again."""
+        """Return the number of records by index."""
         body = {"query": of_tenant(tenant), "size": 0, "track_total_hits": True}
         found = self._collection.search([Search(self._names[index], body) for index in INDEXES])
         return {index: f.get("total", {}).get("value", 0) for index, f in zip(INDEXES, found, strict=True)}
@@ -305,8 +290,7 @@ class OpenSearchVectorStore:
         content: dict[str, list[tuple[Any, ...]]] = {}
         for index in INDEXES:
             pages = self._documents.pages(self._names[index], of_tenant(tenant), _RECORD)
-            rows = newest_of(row for page in pages for row in page)
-            content[index] = [_dumped(record_of(rows[key]["_source"])) for key in sorted(rows)]
+            content[index] = [_dumped(record_of(row["_source"])) for page in pages for row in page]
         pages = self._documents.pages(TAGS, of_tenant(tenant), ["doc_key"])
         versions = self._versions(tenant, {row["_source"]["doc_key"] for page in pages for row in page})
         tags = [(source, filterable_json(metadata)) for source, v in versions.items() for metadata in v.values()]
@@ -318,20 +302,13 @@ class OpenSearchVectorStore:
 
     # ------------------------------------------------------------ private
 
-    def _rows(self, tenant: Tenant, index: IndexName, ids: Iterable[str], fields: Sequence[str]) -> dict[str, Json]:
-        """Return the newest document of each record that is found."""
-        asked = [*dict.fromkeys([*fields, "edition"])]
-        searches = [_of_keys(self._names[index], tenant, part, asked) for part in _parts(dict.fromkeys(ids))]
-        found = self._collection.search(searches) if searches else []
-        return newest_of(row for f in found for row in f["hits"])
-
     def _versions(self, tenant: Tenant, sources: set[str]) -> dict[str, Versions]:
         """Return the tags of sources by version: those that we wrote just now, else those that searches find."""
         lately = {s: w.versions for s in sources if (w := self._unseen.last(TAGS, tenant, s)) and w.versions is not None}
         known: dict[str, Versions] = {}
-        for part in _parts(sorted(sources - lately.keys() - {""})):
-            (found,) = self._collection.search([_of_keys(TAGS, tenant, part, ("doc_key", "edition", "payload"))])
-            known |= {key: _tagged(row) for key, row in newest_of(found["hits"]).items()}
+        for part in parts(sorted(sources - lately.keys() - {""})):
+            (found,) = self._collection.search([_of_keys(TAGS, tenant, part, ("doc_key", "payload"))])
+            known |= {row["_source"]["doc_key"]: _tagged(row["_source"]) for row in found["hits"]}
         return known | {source: versions for source, versions in lately.items() if versions}
 
     def _refuse_other_embedding(self, tenant: Tenant) -> None:
@@ -354,19 +331,12 @@ class OpenSearchVectorStore:
             )
 
 
-def _parts(keys: Iterable[str]) -> Iterator[list[str]]:
-    left = iter(keys)
-    while part := list(islice(left, _AT_ONCE)):
-        yield part
-
-
 def _of_keys(name: str, tenant: Tenant, keys: Sequence[str], fields: Sequence[str]) -> Search:
-    """Return the search for the documents of records; a crash may have doubled one."""
-    return Search(name, {"query": of_tenant(tenant, doc_key=list(keys)), "size": 2 * len(keys), "_source": list(fields)})
+    return Search(name, {"query": of_tenant(tenant, doc_key=list(keys)), "size": len(keys), "_source": list(fields)})
 
 
-def _tagged(row: Json) -> Versions:
-    return {int(v): metadata for v, metadata in json.loads(row["_source"]["payload"])}
+def _tagged(source: Json) -> Versions:
+    return {int(v): metadata for v, metadata in json.loads(source["payload"])}
 
 
 def _different(versions: Versions) -> list[Metadata]:
