@@ -10,7 +10,6 @@ words (opensearch_tags.py), so that a filter needs no second round trip. Searche
 import json
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice
-from typing import Any
 
 from lexigraph.model.errors import InvalidInput, Misconfigured
 from lexigraph.model.graph import Metadata, Source
@@ -285,17 +284,6 @@ class OpenSearchVectorStore:
         found = self._collection.search([Search(self._names[index], body) for index in INDEXES])
         return {index: f.get("total", {}).get("value", 0) for index, f in zip(INDEXES, found, strict=True)}
 
-    def dump(self, tenant: Tenant) -> dict[str, list[tuple[Any, ...]]]:
-        """Return every record by index, and (source, metadata) of the tags under ``tag``."""
-        content: dict[str, list[tuple[Any, ...]]] = {}
-        for index in INDEXES:
-            pages = self._documents.pages(self._names[index], of_tenant(tenant), _RECORD)
-            content[index] = [_dumped(record_of(row["_source"])) for page in pages for row in page]
-        pages = self._documents.pages(TAGS, of_tenant(tenant), ["doc_key"])
-        versions = self._versions(tenant, {row["_source"]["doc_key"] for page in pages for row in page})
-        tags = [(source, filterable_json(metadata)) for source, v in versions.items() for metadata in v.values()]
-        return {**content, "tag": sorted(tags)}
-
     def close(self) -> None:
         """Close the connections."""
         self._collection.close()
@@ -351,9 +339,3 @@ def _check_text(index: IndexName, record: VectorRecord) -> None:
             text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise InvalidInput(f"record in {index}: text to be stored holds a lone surrogate, which is no character") from error
-
-
-def _dumped(record: VectorRecord) -> tuple[Any, ...]:
-    # adding zero turns -0.0 into 0.0
-    vector = None if record.vector is None else tuple(round(v, 4) + 0.0 for v in record.vector.tolist())
-    return record.id, record.source_id, record.chunk_id, record.text, vector

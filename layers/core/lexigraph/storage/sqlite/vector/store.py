@@ -157,19 +157,6 @@ class SqliteVectorStore:
             own = self._own(partitions.partitions_of(connection, tenant))
             return {index: own[index].live if index in own else 0 for index in INDEXES}
 
-    def dump(self, tenant: Tenant) -> dict[str, list[tuple[Any, ...]]]:
-        """Return every record by index, and (source, metadata) of the tags under ``tag``."""
-        content: dict[str, list[tuple[Any, ...]]] = {index: [] for index in INDEXES}
-        with self._database.read() as connection:
-            for index, partition in self._own(partitions.partitions_of(connection, tenant)).items():
-                query = f"SELECT id, source, chunk, text, vector FROM {partition.records} ORDER BY id"
-                content[index] = [(*row[:4], _rounded(row[4])) for row in connection.execute(query)]
-            tags = connection.execute(
-                "SELECT source, metadata FROM tags WHERE tenant = ? ORDER BY source, metadata", (tenant,)
-            )
-            content["tag"] = tags.fetchall()
-        return content
-
     def close(self) -> None:
         """Release connections and mapped files."""
         self._sidecars.close()
@@ -223,8 +210,3 @@ def _record(id_: str, text: str, source: str, chunk: str, vector: bytes | None) 
 
 def _vector(raw: bytes) -> FloatArray:
     return np.frombuffer(raw, "<f4")
-
-
-def _rounded(raw: bytes | None) -> tuple[float, ...] | None:
-    # adding zero turns -0.0 into 0.0
-    return None if raw is None else tuple(round(v, 4) + 0.0 for v in _vector(raw).tolist())
