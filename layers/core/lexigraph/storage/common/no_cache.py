@@ -1,4 +1,4 @@
-"""Caches of model results: back ends, one module each, and the cache that keeps nothing."""
+"""The cache of model results that keeps none."""
 
 # ruff: noqa: ARG002  the protocol names the arguments
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,25 +13,18 @@ class NoCache:
         """Take the connection string as other back ends do."""
 
     def get_many(self, tenant: Tenant, kind: str, keys: Sequence[str]) -> dict[str, bytes]:
-        """Find nothing."""
         return {}
 
-    def put_many(self, tenant: Tenant, kind: str, entries: Mapping[str, bytes]) -> None:
-        """Keep nothing."""
+    def put_many(self, tenant: Tenant, kind: str, entries: Mapping[str, bytes]) -> None: ...
 
-    def own(self, tenant: Tenant, uses: Mapping[str, Iterable[tuple[str, str]]]) -> None:
-        """Note nothing."""
+    def own(self, tenant: Tenant, uses: Mapping[str, Iterable[tuple[str, str]]]) -> None: ...
 
-    def disown(self, tenant: Tenant, owners: Sequence[str]) -> None:
-        """Forget nothing."""
+    def disown(self, tenant: Tenant, owners: Sequence[str]) -> None: ...
 
     def owners(self, tenant: Tenant, *, after: str = "", limit: int = 1_000) -> list[str]:
-        """List nobody."""
         return []
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
-        """Count nothing."""
         return {}
 
-    def close(self) -> None:
-        """Do nothing."""
+    def close(self) -> None: ...

@@ -5,7 +5,6 @@ service says is rounded, and of compressed vectors, and would not be what a sear
 """
 
 import base64
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -16,18 +15,16 @@ import numpy as np
 import snowballstemmer
 
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.common.words import looked_up
 from lexigraph.storage.opensearch.connection import Json
 from lexigraph.storage.opensearch.schema import WORDS, words_key
 from lexigraph.storage.opensearch.tags import tag_query
 from lexigraph.storage.protocols import VECTOR_INDEXES, FloatArray, Hit, SearchRequest, VectorRecord
-from lexigraph.storage.sqlite.vector.fulltext import STOP_WORDS
 
 MOST_FOUND = 10_000  # the service returns no more of one search
 _GIVEN_AT_ONCE = 5_000
 _AT_ONCE = 1_000
 _MORE = 8  # found beyond k, so that ties at the edge go by id
-_WORD = re.compile(r"[^\W_]+")
-_LOOKED_UP = 200  # words of a text, from its beginning
 # letters that asciifolding takes apart, and Unicode does not
 _FOLDED = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
 # a beginning stands for so many words; all count as one word, as rare as the most frequent of them
@@ -124,14 +121,10 @@ def of_tenant(tenant: Tenant, **terms: Any) -> Json:
 
 def _by_words(request: SearchRequest, tenant: Tenant, filters: list[Json]) -> Json:
     field = f"{WORDS}.{words_key(tenant)}"
-    words = [word.lower() for word in _WORD.findall(request.text)[:_LOOKED_UP]]
-    begun = words.pop() if words and request.prefix else ""
-    telling = [word for word in words if word not in STOP_WORDS]
-    if not telling and not begun:
-        telling = words
+    words, begun = looked_up(request.text, request.prefix)
     some: list[Json] = []
-    if telling:
-        some.append({"match": {field: {"query": " ".join(dict.fromkeys(telling))}}})
+    if words:
+        some.append({"match": {field: {"query": " ".join(words)}}})
     if begun:
         some.append({"prefix": {field: {"value": _as_indexed(begun, request.index != "entity"), "rewrite": _BEGUN}}})
     if not some:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, islice
 
 from lexigraph.model.errors import InvalidInput, Misconfigured
-from lexigraph.model.graph import Metadata, Source
+from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.vector_checks import INDEXES, check_embedding, check_index, check_record, check_vector
 from lexigraph.storage.opensearch.connection import Collection, Json, Search, parse_place
@@ -31,7 +31,6 @@ from lexigraph.storage.opensearch.schema import EVERY, TAGS, WORDS, every_embedd
 from lexigraph.storage.opensearch.tags import tag_words
 from lexigraph.storage.opensearch.unseen import Unseen, Versions, Write
 from lexigraph.storage.protocols import VECTOR_INDEXES, Hit, IndexName, SearchRequest, VectorRecord
-from lexigraph.storage.sqlite.filters import filterable_json
 
 _RECORD = ("doc_key", "source_id", "chunk_id", WORDS, "packed")
 _TIE_FACTOR = 4
@@ -41,7 +40,8 @@ class OpenSearchVectorStore:
     """The :class:`~lexigraph.storage.protocols.VectorStore` of ``aoss://https://HOST``.
 
     Differs from the protocol in what the service cannot do: a write is not atomic over records and indexes (it may be
-    repeated, and the graph decides what readers see).
+    repeated, and the graph decides what readers see). Reads tell what searches find; :meth:`visible` asks them for what
+    this process wrote last.
     """
 
     def __init__(
@@ -71,7 +71,6 @@ class OpenSearchVectorStore:
     # ------------------------------------------------------------ writing
 
     def upsert(self, tenant: Tenant, records: Mapping[IndexName, Sequence[VectorRecord]]) -> None:
-        """Add or replace records, index by index."""
         for index, rows in records.items():
             check_index(index)
             for row in rows:
@@ -82,7 +81,7 @@ class OpenSearchVectorStore:
             self._refuse_other_embedding(tenant)
         sources = {row.source_id for rows in wanted.values() for row in rows.values()}
         # a record belongs to the version that is being written, which is the last one tagged
-        tags = {source: tag_words(_different(v)[-1:]) for source, v in self._versions(tenant, sources).items()}
+        tags = {source: tag_words([v[max(v)]]) for source, v in self._versions(tenant, sources).items()}
         for index, unique in wanted.items():
             self._put(tenant, index, unique, tags)
             if index in VECTOR_INDEXES:
@@ -103,7 +102,6 @@ class OpenSearchVectorStore:
             self._unseen.note(name, tenant, key, Write(edition, row.source_id))
 
     def tag(self, tenant: Tenant, sources: Sequence[Source]) -> None:
-        """Note what filters see of the sources, on their records too where that changes anything."""
         known = self._versions(tenant, {s.id for s in sources})
         new: dict[str, Versions] = {}
         for s in sources:
@@ -111,7 +109,6 @@ class OpenSearchVectorStore:
         self._retag(tenant, known, new)
 
     def untag(self, tenant: Tenant, source_ids: Sequence[str], *, keep: Mapping[str, int] | None = None) -> None:
-        """Forget the sources' tags but those of the versions to keep."""
         known = self._versions(tenant, set(source_ids))
         kept = keep or {}
         new = {source: {v: m for v, m in known[source].items() if v == kept.get(source)} for source in known}
@@ -119,9 +116,8 @@ class OpenSearchVectorStore:
 
     def _retag(self, tenant: Tenant, known: Mapping[str, Versions], new: Mapping[str, Versions]) -> None:
         """Write tags of sources, first on their records: who fails half way finds the same to do again."""
-        before = {source: tag_words(_different(known.get(source, {}))) for source in new}
-        after = {source: tag_words(_different(versions)) for source, versions in new.items()}
-        changed = {source: words for source, words in after.items() if words != before[source]}
+        after = {source: _words(versions) for source, versions in new.items()}
+        changed = {source: words for source, words in after.items() if words != _words(known.get(source, {}))}
         if changed:
             for index in INDEXES:
                 self._retag_records(tenant, index, changed)
@@ -171,7 +167,6 @@ class OpenSearchVectorStore:
         return write.source_id if write.edition else None
 
     def delete(self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]]) -> None:
-        """Delete records, of every embedding."""
         for index in ids:
             check_index(index)
         for index, keys in ids.items():
@@ -223,7 +218,6 @@ class OpenSearchVectorStore:
         return answers
 
     def fetch(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> dict[str, VectorRecord]:
-        """Return the records that searches find."""
         check_index(index)
         searches = [_of_keys(self._names[index], tenant, part, _RECORD) for part in parts(dict.fromkeys(ids))]
         found = self._collection.search(searches)
@@ -232,23 +226,16 @@ class OpenSearchVectorStore:
     def visible(
         self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]], *, tagged: Mapping[str, int] | None = None
     ) -> bool:
-        """Tell whether searches find all of these, as this process wrote them last; one multi-search."""
         for index in ids:
             check_index(index)
         wanted = {self._names[index]: list(dict.fromkeys(keys)) for index, keys in ids.items() if keys}
         if tagged:
             wanted[TAGS] = list(tagged)
-        searches = [
-            (
-                name,
-                _of_keys(name, tenant, part, ("doc_key", "edition", "payload") if name == TAGS else ("doc_key", "edition")),
-            )
-            for name, keys in wanted.items()
-            for part in parts(keys)
-        ]
+        fields = ("doc_key", "edition", "payload")
+        searches = [_of_keys(name, tenant, part, fields) for name, keys in wanted.items() for part in parts(keys)]
         rows: dict[str, dict[str, Json]] = {name: {} for name in wanted}
-        for (name, _), answer in zip(searches, self._collection.search([search for _, search in searches]), strict=True):
-            rows[name] |= {row["_source"]["doc_key"]: row["_source"] for row in answer["hits"]}
+        for search, answer in zip(searches, self._collection.search(searches), strict=True):
+            rows[search.index] |= {row["_source"]["doc_key"]: row["_source"] for row in answer["hits"]}
         for name, keys in wanted.items():
             for key in keys:
                 write = self._unseen.last(name, tenant, key)
@@ -259,14 +246,12 @@ class OpenSearchVectorStore:
     def ids(
         self, tenant: Tenant, index: IndexName, source_id: str | None = None, *, after: str = "", limit: int | None = None
     ) -> list[str]:
-        """Return the ids in an index that searches find, sorted."""
         check_index(index)
         query = of_tenant(tenant) if source_id is None else of_tenant(tenant, source_id=source_id)
         pages = self._documents.pages(self._names[index], query, ["doc_key"], after=after, size=limit)
         return list(islice((row["_source"]["doc_key"] for page in pages for row in page), limit))
 
     def sources(self, tenant: Tenant, *, after: str = "", limit: int = 1_000) -> list[str]:
-        """Return the next sources that searches find, sorted; one multi-search."""
         places = [(every_embedding(index), "source_id") for index in INDEXES] + [(TAGS, "doc_key")]
         body = {"query": of_tenant(tenant), "size": limit, "search_after": [after]}
         searches = [Search(name, {**body, "sort": [{by: "asc"}], "_source": [by]}) for name, by in places]
@@ -279,13 +264,11 @@ class OpenSearchVectorStore:
         return sorted({source for found in lists for source in found if end is None or source <= end})
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
-        """Return the number of records by index."""
         body = {"query": of_tenant(tenant), "size": 0, "track_total_hits": True}
         found = self._collection.search([Search(self._names[index], body) for index in INDEXES])
         return {index: f.get("total", {}).get("value", 0) for index, f in zip(INDEXES, found, strict=True)}
 
     def close(self) -> None:
-        """Close the connections."""
         self._collection.close()
 
     # ------------------------------------------------------------ private
@@ -327,10 +310,8 @@ def _tagged(source: Json) -> Versions:
     return {int(v): metadata for v, metadata in json.loads(source["payload"])}
 
 
-def _different(versions: Versions) -> list[Metadata]:
-    """Return the metadata of versions, in their order, without repetition: most versions tell the same."""
-    seen = {filterable_json(versions[v]): versions[v] for v in sorted(versions)}
-    return list(seen.values())
+def _words(versions: Versions) -> list[str]:
+    return tag_words([versions[v] for v in sorted(versions)])
 
 
 def _check_text(index: IndexName, record: VectorRecord) -> None:

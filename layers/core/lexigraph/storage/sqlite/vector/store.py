@@ -47,7 +47,6 @@ class SqliteVectorStore:
     # ------------------------------------------------------------ writing
 
     def upsert(self, tenant: Tenant, records: Mapping[IndexName, Sequence[VectorRecord]]) -> None:
-        """Add or replace records."""
         for index, rows in records.items():
             check_index(index)
             for row in rows:
@@ -63,20 +62,17 @@ class SqliteVectorStore:
                 partitions.put(connection, partition, {row.id: row for row in records[index]})
 
     def tag(self, tenant: Tenant, sources: Sequence[Source]) -> None:
-        """Note what filters see of the sources."""
         rows = [(tenant, s.id, s.version, filterable_json(s.filterable)) for s in sources]
         with self._database.write() as connection:
             connection.executemany("INSERT OR REPLACE INTO tags VALUES (?, ?, ?, ?)", rows)
 
     def untag(self, tenant: Tenant, source_ids: Sequence[str], *, keep: Mapping[str, int] | None = None) -> None:
-        """Forget the sources' tags but those of the versions to keep."""
         rows = [(tenant, source, (keep or {}).get(source)) for source in source_ids]
         with self._database.write() as connection:
             # where nothing is kept, every version IS NOT NULL
             connection.executemany("DELETE FROM tags WHERE tenant = ? AND source = ? AND version IS NOT ?", rows)
 
     def delete(self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]]) -> None:
-        """Delete records, of every embedding."""
         for index in ids:
             check_index(index)
         emptied = False
@@ -88,7 +84,6 @@ class SqliteVectorStore:
             self._sweep()
 
     def drop(self, tenant: Tenant) -> None:
-        """Delete all records that have vectors of this embedding."""
         with self._database.write() as connection:
             for partition in partitions.partitions_of(connection, tenant):
                 if partition.label == self.label:
@@ -98,7 +93,6 @@ class SqliteVectorStore:
     # ------------------------------------------------------------ reading
 
     def search_many(self, tenant: Tenant, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
-        """Answer all requests in one read transaction."""
         for request in requests:
             check_index(request.index)
             if request.vector is not None:
@@ -111,7 +105,6 @@ class SqliteVectorStore:
         return self._search(tenant, requests, patient=False)
 
     def fetch(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> dict[str, VectorRecord]:
-        """Return the records that exist."""
         with self._database.read() as connection:
             rows = self._rows(connection, tenant, index, "id, text, source, chunk, vector", ids)
             return {row[0]: _record(*row) for row in rows}
@@ -119,7 +112,6 @@ class SqliteVectorStore:
     def visible(
         self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]], *, tagged: Mapping[str, int] | None = None
     ) -> bool:
-        """Tell whether all of these exist: what exists is seen."""
         with self._database.read() as connection:
             versions = "SELECT 1 FROM tags WHERE tenant = ? AND source = ? AND version = ?"
             return all(
@@ -129,7 +121,6 @@ class SqliteVectorStore:
     def ids(
         self, tenant: Tenant, index: IndexName, source_id: str | None = None, *, after: str = "", limit: int | None = None
     ) -> list[str]:
-        """Return the ids in an index, sorted."""
         check_index(index)
         with self._database.read() as connection:
             partition = self._own(partitions.partitions_of(connection, tenant)).get(index)
@@ -141,7 +132,6 @@ class SqliteVectorStore:
             return [id_ for (id_,) in found]
 
     def sources(self, tenant: Tenant, *, after: str = "", limit: int = 1_000) -> list[str]:
-        """Return the next sources, sorted."""
         with self._database.read() as connection:
             tables = [p.records for p in partitions.partitions_of(connection, tenant)]
             one = "SELECT * FROM (SELECT DISTINCT source FROM {} WHERE source > :after ORDER BY source LIMIT :limit)"
@@ -152,13 +142,11 @@ class SqliteVectorStore:
             return [source for (source,) in found]
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
-        """Return the number of records by index."""
         with self._database.read() as connection:
             own = self._own(partitions.partitions_of(connection, tenant))
             return {index: own[index].live if index in own else 0 for index in INDEXES}
 
     def close(self) -> None:
-        """Release connections and mapped files."""
         self._sidecars.close()
         self._database.close()
 
