@@ -9,12 +9,12 @@ import secrets
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, TypeVar
 
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.storage.common.aws import AwsClient, Refused, parse_place
+from lexigraph.storage.common.records import as_json
 
 Key = tuple[str, str]
 Value = str | int | float | bytes
@@ -201,17 +201,6 @@ def in_parallel(work: Callable[[T], U], parts: Iterable[T]) -> list[U]:
         return list(pool.map(work, todo))
 
 
-def now_text() -> str:
-    """Return the time in UTC as ISO 8601 with milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def check_limit(limit: int) -> None:
-    """Raise ``InvalidInput`` for a limit below 1."""
-    if limit < 1:
-        raise InvalidInput(f"limit must be at least 1, got {limit}")
-
-
 def bounded(text: str, limit: int = 400) -> str:
     """Return a text as a part of a key: as it is, or a hash of it when it is longer than ``limit`` bytes (65 at least)."""
     raw = encoded(text)
@@ -219,23 +208,13 @@ def bounded(text: str, limit: int = 400) -> str:
 
 
 def pack(value: Any, what: str) -> bytes:
-    """Return a value as compressed JSON. Raise ``InvalidInput`` naming ``what`` for a value that JSON does not know."""
-    try:
-        text = json.dumps(value, separators=(",", ":"), default=_mapping)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{what}: cannot be kept as JSON: {error}") from error
-    return zlib.compress(text.encode("ascii"))
+    """Return a value as compressed JSON; errors as of :func:`as_json`."""
+    return zlib.compress(as_json(value, what).encode("ascii"))
 
 
 def unpack(data: bytes) -> Any:
     """Return what was packed."""
     return json.loads(zlib.decompress(data))
-
-
-def _mapping(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} is no text, number, true/false, list or object")
 
 
 def encoded(text: str) -> bytes:
