@@ -56,8 +56,7 @@ class Table:
         unique = list(dict.fromkeys(keys))
         wanted: dict[str, Any] = {"ConsistentRead": strong}
         if names:
-            known = {f"#{n}": name for n, name in enumerate(dict.fromkeys(("pk", "sk", *names)))}
-            wanted |= {"ProjectionExpression": ",".join(known), "ExpressionAttributeNames": known}
+            wanted |= _only(("pk", "sk", *names))
 
         def get(batch: Sequence[Key]) -> list[Item]:
             found: list[Item] = []
@@ -94,8 +93,7 @@ class Table:
         elif low or high:
             request["KeyConditionExpression"] += " AND sk >= :low" if low else " AND sk <= :high"
         if names:
-            known = {f"#{n}": name for n, name in enumerate(names)}
-            request |= {"ProjectionExpression": ",".join(known), "ExpressionAttributeNames": known}
+            request |= _only(names)
         if limit:
             request["Limit"] = limit
         while True:
@@ -118,12 +116,13 @@ class Table:
 
     def update(self, key: Key, expression: str, condition: str = "", **values: Value) -> Item:
         """Change one item and return it whole. Raise :class:`Outdated` when the condition does not hold."""
-        request: dict[str, Any] = {"TableName": self.place.name, **_update(key, expression, condition, values)}
-        return _plain(self._checked("update_item", ReturnValues="ALL_NEW", **request)["Attributes"])
+        request = update(key, expression, condition, **values)["Update"]
+        reply = self._checked("update_item", TableName=self.place.name, ReturnValues="ALL_NEW", **request)
+        return _plain(reply["Attributes"])
 
     def put(self, item: Item, condition: str, **values: Value) -> None:
         """Put one item. Raise :class:`Outdated` when the condition does not hold."""
-        self._checked("put_item", TableName=self.place.name, Item=_item(item), **_conditioned(condition, values))
+        self._checked("put_item", TableName=self.place.name, **put(item, condition, **values)["Put"])
 
     def transact(self, actions: Sequence[Mapping[str, Any]]) -> None:
         """Carry out all actions (:func:`put`, :func:`update`, ...) or none; up to ``TRANSACTION_ITEMS``, 4 MB together.
@@ -174,22 +173,23 @@ class Table:
 
 def put(item: Item, condition: str = "", **values: Value) -> dict[str, Any]:
     """Return the action of a transaction that puts an item."""
-    return {"Put": {"Item": _item(item), **_conditioned(condition, values)}}
+    return {"Put": {"Item": _item(item), **_told(values, ConditionExpression=condition)}}
 
 
 def update(key: Key, expression: str, condition: str = "", **values: Value) -> dict[str, Any]:
     """Return the action of a transaction that changes an item."""
-    return {"Update": _update(key, expression, condition, values)}
+    told = _told(values, UpdateExpression=expression, ConditionExpression=condition)
+    return {"Update": {"Key": _key(key), **told}}
 
 
 def delete(key: Key, condition: str = "", **values: Value) -> dict[str, Any]:
     """Return the action of a transaction that deletes an item, if it exists."""
-    return {"Delete": {"Key": _key(key), **_conditioned(condition, values)}}
+    return {"Delete": {"Key": _key(key), **_told(values, ConditionExpression=condition)}}
 
 
 def check(key: Key, condition: str, **values: Value) -> dict[str, Any]:
     """Return the action of a transaction that changes nothing and asks for a condition."""
-    return {"ConditionCheck": {"Key": _key(key), **_conditioned(condition, values)}}
+    return {"ConditionCheck": {"Key": _key(key), **_told(values, ConditionExpression=condition)}}
 
 
 def in_parallel(work: Callable[[T], U], parts: Iterable[T]) -> list[U]:
@@ -250,27 +250,19 @@ def _key(key: Key) -> dict[str, Any]:
     return {"pk": _typed(key[0]), "sk": _typed(key[1])}
 
 
-def _conditioned(condition: str, values: Mapping[str, Value]) -> dict[str, Any]:
-    """A condition over attributes ``#name`` and values ``:name``; both are found by their names."""
-    if not condition:
-        return {}
-    return {"ConditionExpression": condition, **_placeholders(condition, values)}
+def _only(names: Iterable[str]) -> dict[str, Any]:
+    known = {f"#{n}": name for n, name in enumerate(dict.fromkeys(names))}
+    return {"ProjectionExpression": ",".join(known), "ExpressionAttributeNames": known}
 
 
-def _update(key: Key, expression: str, condition: str, values: Mapping[str, Value]) -> dict[str, Any]:
-    told: dict[str, Any] = {"Key": _key(key), "UpdateExpression": expression}
-    if condition:
-        told["ConditionExpression"] = condition
-    return told | _placeholders(f"{expression} {condition}", values)
-
-
-def _placeholders(expression: str, values: Mapping[str, Value]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if names := re.findall(r"#(\w+)", expression):
-        found["ExpressionAttributeNames"] = {f"#{name}": name for name in names}
+def _told(values: Mapping[str, Value], **expressions: str) -> dict[str, Any]:
+    """Return expressions over attributes ``#name`` and values ``:name``; both are found by their names."""
+    told: dict[str, Any] = {name: expression for name, expression in expressions.items() if expression}
+    if names := re.findall(r"#(\w+)", " ".join(told.values())):
+        told["ExpressionAttributeNames"] = {f"#{name}": name for name in names}
     if values:
-        found["ExpressionAttributeValues"] = {f":{name}": _typed(value) for name, value in values.items()}
-    return found
+        told["ExpressionAttributeValues"] = {f":{name}": _typed(value) for name, value in values.items()}
+    return told
 
 
 def _slices(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:

@@ -33,10 +33,10 @@ CREATE TABLE revisions (tenant TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOU
 CLAIMS = """
 CREATE TABLE IF NOT EXISTS claims (
     tenant TEXT NOT NULL, key TEXT NOT NULL, "order" TEXT NOT NULL, holder TEXT NOT NULL, PRIMARY KEY (tenant, key)
-) WITHOUT ROWID
+) WITHOUT ROWID;
 """
 # servers forget what they remember for a tenant when this has grown
-CLEARED = "ALTER TABLE revisions ADD COLUMN cleared INTEGER NOT NULL DEFAULT 0"
+CLEARED = "ALTER TABLE revisions ADD COLUMN cleared INTEGER NOT NULL DEFAULT 0;\n"
 
 _KEY = f"SELECT {', '.join(KEY)} FROM keys"
 _ADD_KEY = f"INSERT INTO keys ({', '.join(KEY)}) VALUES (:{', :'.join(KEY)})"
@@ -154,22 +154,6 @@ class SqliteAccess:
 def bump(connection: sqlite3.Connection, tenant: Tenant) -> None:
     """Let the tenant's revision grow, inside the write transaction of the change."""
     connection.execute(_BUMP, (tenant,))
-
-
-def add_tables(connection: sqlite3.Connection) -> None:
-    """Bring a registry of format 1 to format 2."""
-    for statement in filter(str.strip, TABLES.split(";")):
-        connection.execute(statement)
-
-
-def add_claims(connection: sqlite3.Connection) -> None:
-    """Bring a registry of format 2 to format 3."""
-    connection.execute(CLAIMS)
-
-
-def add_cleared(connection: sqlite3.Connection) -> None:
-    """Bring a registry of format 3 to format 4."""
-    connection.execute(CLEARED)
 
 
 def _api_key(row: tuple[str | int, ...]) -> ApiKey:

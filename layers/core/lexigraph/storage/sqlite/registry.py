@@ -28,9 +28,6 @@ from lexigraph.storage.sqlite.access import (
     CLEARED,
     TABLES,
     SqliteAccess,
-    add_claims,
-    add_cleared,
-    add_tables,
     bump,
 )
 from lexigraph.storage.sqlite.database import Database, embedded_path
@@ -66,10 +63,9 @@ CREATE INDEX leases_holder ON leases (holder);
 """
     + TABLES
     + CLAIMS
-    + f";\n{CLEARED};\n"
+    + CLEARED
 )
 
-_MIGRATIONS = {1: add_tables, 2: add_claims, 3: add_cleared}
 
 _DOCUMENT = f"SELECT {', '.join(DOCUMENT)}, record FROM documents WHERE tenant = :tenant"
 _SAVE = """
@@ -117,7 +113,7 @@ class SqliteRegistry(SqliteAccess):
     def __init__(self, connection: str) -> None:
         """Open the registry. Raise ``InvalidInput`` for a connection or file that is refused."""
         self.path = embedded_path(connection, "registry.sqlite")
-        self._database = Database(self.path, SCHEMA, version=VERSION, migrations=_MIGRATIONS)
+        self._database = Database(self.path, SCHEMA, version=VERSION, migrations={1: TABLES, 2: CLAIMS, 3: CLEARED})
 
     # -- documents
 
