@@ -28,8 +28,8 @@ def _tags(store: VectorStore, tenant: Tenant) -> list[tuple[str, str]]:
         with store._database.read() as connection:
             return connection.execute("SELECT source, metadata FROM tags WHERE tenant = ?", (tenant,)).fetchall()
     assert isinstance(store, OpenSearchVectorStore)
-    pages = store._documents.pages(TAGS, of_tenant(tenant), ["doc_key"])
-    versions = store._versions(tenant, {row["_source"]["doc_key"] for page in pages for row in page})
+    rows = store._documents.all(TAGS, of_tenant(tenant), ["doc_key"])
+    versions = store._versions(tenant, {row["_source"]["doc_key"] for row in rows})
     return [(source, filterable_json(metadata)) for source, told in versions.items() for metadata in told.values()]
 
 

@@ -26,6 +26,7 @@ TRANSACTION_ITEMS = 100
 _GET_ITEMS, _WRITE_ITEMS = 100, 25
 _WRITE_BYTES = 4_000_000  # DynamoDB takes 16 MB; less is repeated when a reply is lost
 _THREADS = 8
+_MICROSECONDS = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _FAILED = "ConditionalCheckFailed"
 
@@ -199,6 +200,11 @@ def in_parallel(work: Callable[[T], U], parts: Iterable[T]) -> list[U]:
         return [work(part) for part in todo]
     with ThreadPoolExecutor(min(_THREADS, len(todo))) as pool:
         return list(pool.map(work, todo))
+
+
+def moment(at: float) -> str:
+    """Return a time, in seconds since the epoch, as a part of a key that sorts by it."""
+    return f"{int(at * _MICROSECONDS):020d}"
 
 
 def bounded(text: str, limit: int = 400) -> str:

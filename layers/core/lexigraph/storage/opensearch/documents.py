@@ -1,7 +1,6 @@
 """Documents of a collection by the keys of records."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from threading import Lock
 
 from lexigraph.model.errors import Misconfigured
@@ -15,15 +14,6 @@ _PAGE = 2_000
 _NO_MORE_FIELDS = "Limit of total fields"
 # what a Classic collection says to ids of ours, and an old one to our mapping
 _OF_CLASSIC = ("Document ID is not supported", "unknown parameter")
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Where a document is: its index, its id, and the key of its record."""
-
-    index: str
-    id: str
-    key: str
 
 
 class Documents:
@@ -89,42 +79,33 @@ class Documents:
                 raise self._classic(name) from None
             raise
 
-    def update(self, documents: Sequence[Found], change: Mapping[str, Json]) -> None:
-        """Change some fields of documents, by key; those that are gone are passed over."""
-        self._collection.bulk([Action("update", d.index, d.id, change[d.key]) for d in documents])
+    def update(self, changes: Mapping[tuple[str, str], Json]) -> None:
+        """Change some fields of documents, by index and id; those that are gone are passed over."""
+        self._collection.bulk([Action("update", index, id_, change) for (index, id_), change in changes.items()])
 
     def remove(self, name: str, elsewhere: str, tenant: Tenant, keys: Sequence[str]) -> None:
         """Remove documents, those too that searches find under the pattern ``elsewhere``. Unknown keys are passed over."""
-        gone = {(f.index, f.id) for f in [*self.find(elsewhere, tenant, keys), *self.written(name, tenant, keys)]}
-        self._collection.bulk([Action("delete", index, id_) for index, id_ in sorted(gone)])
-
-    # ------------------------------------------------------------ finding
-
-    def written(self, name: str, tenant: Tenant, keys: Sequence[str]) -> list[Found]:
-        """Return where documents of an index are, or would be, without a search."""
-        return [Found(name, document_id(tenant, key), key) for key in keys]
-
-    def find(self, indexes: str, tenant: Tenant, keys: Sequence[str]) -> list[Found]:
-        """Return where searches find documents."""
         searches = [
-            Search(indexes, {"query": of_tenant(tenant, doc_key=part), "size": MOST_FOUND, "_source": ["doc_key"]})
+            Search(elsewhere, {"query": of_tenant(tenant, doc_key=part), "size": MOST_FOUND, "_source": ["doc_key"]})
             for part in parts(keys)
         ]
-        rows = [row for found in self._collection.search(searches) for row in found["hits"]] if searches else []
-        return [Found(row["_index"], row["_id"], row["_source"]["doc_key"]) for row in rows]
+        found = {(row["_index"], row["_id"]) for f in self._collection.search(searches) for row in f["hits"]}
+        gone = found | {(name, document_id(tenant, key)) for key in keys}
+        self._collection.bulk([Action("delete", index, id_) for index, id_ in sorted(gone)])
 
-    def pages(
+    # ------------------------------------------------------------ reading
+
+    def all(
         self, name: str, query: Json, fields: Sequence[str], *, after: str = "", size: int | None = None
-    ) -> Iterator[list[Json]]:
-        """Yield all that matches after a key, by key, a page of ``size`` at a time."""
+    ) -> Iterator[Json]:
+        """Yield all that matches after a key, by key; it is asked for ``size`` at a time."""
         most = _PAGE if size is None else min(size, _PAGE)
         sort = [{"doc_key": "asc"}, {"edition": "desc"}]
         body = {"query": query, "size": most, "_source": list(fields), "sort": sort}
         beyond: Json = {"search_after": [after, 0]} if after else {}  # no edition is below 0: they go down
         while True:
             (found,) = self._collection.search([Search(name, {**body, **beyond})])
-            if found["hits"]:
-                yield found["hits"]
+            yield from found["hits"]
             if len(found["hits"]) < most:
                 return
             beyond = {"search_after": found["hits"][-1]["sort"]}

@@ -9,14 +9,14 @@ words (opensearch_tags.py), so that a filter needs no second round trip. Searche
 
 import json
 from collections.abc import Mapping, Sequence
-from itertools import chain, islice
+from itertools import islice
 
 from lexigraph.model.errors import InvalidInput, Misconfigured
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.common.vector_checks import INDEXES, check_embedding, check_index, check_record, check_vector
+from lexigraph.storage.common.vector_checks import INDEXES, check_embedding, check_index, check_records, check_requests
 from lexigraph.storage.opensearch.connection import Collection, Json, Search, parse_place
-from lexigraph.storage.opensearch.documents import Documents, Found
+from lexigraph.storage.opensearch.documents import Documents
 from lexigraph.storage.opensearch.queries import (
     Query,
     cut_in_a_tie,
@@ -27,7 +27,7 @@ from lexigraph.storage.opensearch.queries import (
     record_body,
     record_of,
 )
-from lexigraph.storage.opensearch.schema import EVERY, TAGS, WORDS, every_embedding, index_name
+from lexigraph.storage.opensearch.schema import EVERY, TAGS, WORDS, document_id, every_embedding, index_name
 from lexigraph.storage.opensearch.tags import tag_words
 from lexigraph.storage.opensearch.unseen import Unseen, Versions, Write
 from lexigraph.storage.protocols import VECTOR_INDEXES, Hit, IndexName, SearchRequest, VectorRecord
@@ -71,10 +71,9 @@ class OpenSearchVectorStore:
     # ------------------------------------------------------------ writing
 
     def upsert(self, tenant: Tenant, records: Mapping[IndexName, Sequence[VectorRecord]]) -> None:
+        check_records(records, self.label, self.dimension)
         for index, rows in records.items():
-            check_index(index)
             for row in rows:
-                check_record(index, row, self.label, self.dimension)
                 _check_text(index, row)
         wanted = {index: {row.id: row for row in rows} for index, rows in records.items() if rows}
         if any(index in VECTOR_INDEXES for index in wanted):
@@ -141,7 +140,7 @@ class OpenSearchVectorStore:
         name = self._names[index]
         edition = self._unseen.next_edition()
         lately = self._unseen.of_sources(name, tenant, tags)
-        places = {(f.index, f.id): f for f in self._documents.written(name, tenant, list(lately))}
+        places = {(name, document_id(tenant, key)): key for key in lately}
         source_of = dict(lately)
         of_sources = of_tenant(tenant, source_id=sorted(tags))
         searches = [(name, of_sources)]
@@ -149,16 +148,14 @@ class OpenSearchVectorStore:
             others = {"bool": {"filter": [of_sources], "must_not": [{"term": {"label": self.label}}]}}
             searches.append((every_embedding(index), others))
         for where, query in searches:
-            for row in chain.from_iterable(self._documents.pages(where, query, ["doc_key", "source_id"])):
-                key = row["_source"]["doc_key"]
-                places[row["_index"], row["_id"]] = Found(row["_index"], row["_id"], key)
+            for row in self._documents.all(where, query, ["doc_key", "source_id"]):
+                key = places[row["_index"], row["_id"]] = row["_source"]["doc_key"]
                 source_of.setdefault(key, row["_source"]["source_id"])
         # what was rewritten just now as a record of another source has its tags already
-        current = [f for f in places.values() if self._source_lately(name, tenant, f.key, source_of[f.key]) in tags]
-        change: dict[str, Json] = {f.key: {"tags": tags[source_of[f.key]], "edition": edition} for f in current}
-        self._documents.update(current, change)
-        for found in current:
-            self._unseen.note(name, tenant, found.key, Write(edition, source_of[found.key]))
+        current = {at: key for at, key in places.items() if self._source_lately(name, tenant, key, source_of[key]) in tags}
+        self._documents.update({at: {"tags": tags[source_of[key]], "edition": edition} for at, key in current.items()})
+        for key in current.values():
+            self._unseen.note(name, tenant, key, Write(edition, source_of[key]))
 
     def _source_lately(self, name: str, tenant: Tenant, key: str, found: str) -> str | None:
         write = self._unseen.last(name, tenant, key)
@@ -190,11 +187,7 @@ class OpenSearchVectorStore:
 
     def search_many(self, tenant: Tenant, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
         """Answer all requests in one multi-search; once more only where hundreds of records tie at the edge of a list."""
-        for request in requests:
-            check_index(request.index)
-            if request.vector is not None:
-                what = f"search in {request.index}"
-                check_vector(what, request.index, request.vector, self.label, self.dimension)
+        check_requests(requests, self.label, self.dimension)
         answers: list[list[Hit]] = [[] for _ in requests]
         asked = [(at, query) for at, request in enumerate(requests) for query in queries(request, tenant)]
         found_some = False
@@ -248,8 +241,8 @@ class OpenSearchVectorStore:
     ) -> list[str]:
         check_index(index)
         query = of_tenant(tenant) if source_id is None else of_tenant(tenant, source_id=source_id)
-        pages = self._documents.pages(self._names[index], query, ["doc_key"], after=after, size=limit)
-        return list(islice((row["_source"]["doc_key"] for page in pages for row in page), limit))
+        rows = self._documents.all(self._names[index], query, ["doc_key"], after=after, size=limit)
+        return [row["_source"]["doc_key"] for row in islice(rows, limit)]
 
     def sources(self, tenant: Tenant, *, after: str = "", limit: int = 1_000) -> list[str]:
         places = [(every_embedding(index), "source_id") for index in INDEXES] + [(TAGS, "doc_key")]

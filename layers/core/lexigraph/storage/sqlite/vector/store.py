@@ -13,7 +13,7 @@ import numpy as np
 from lexigraph.model.errors import Misconfigured
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.common.vector_checks import INDEXES, check_embedding, check_index, check_record, check_vector
+from lexigraph.storage.common.vector_checks import INDEXES, check_embedding, check_index, check_records, check_requests
 from lexigraph.storage.protocols import VECTOR_INDEXES, FloatArray, Hit, IndexName, SearchRequest, VectorRecord
 from lexigraph.storage.sqlite.database import Database, embedded_path, in_batches, marks
 from lexigraph.storage.sqlite.filters import filterable_json
@@ -47,10 +47,7 @@ class SqliteVectorStore:
     # ------------------------------------------------------------ writing
 
     def upsert(self, tenant: Tenant, records: Mapping[IndexName, Sequence[VectorRecord]]) -> None:
-        for index, rows in records.items():
-            check_index(index)
-            for row in rows:
-                check_record(index, row, self.label, self.dimension)
+        check_records(records, self.label, self.dimension)
         with self._database.write() as connection:
             known = partitions.partitions_of(connection, tenant)
             for index in (i for i, rows in records.items() if rows):
@@ -93,10 +90,7 @@ class SqliteVectorStore:
     # ------------------------------------------------------------ reading
 
     def search_many(self, tenant: Tenant, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
-        for request in requests:
-            check_index(request.index)
-            if request.vector is not None:
-                check_vector(f"search in {request.index}", request.index, request.vector, self.label, self.dimension)
+        check_requests(requests, self.label, self.dimension)
         for _ in range(1, _ATTEMPTS):
             try:
                 return self._search(tenant, requests, patient=True)
