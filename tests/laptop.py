@@ -19,6 +19,7 @@ from lexigraph.storage.factory import (
 from lexigraph.storage.protocols import Stores
 from tests.graph_dump import dump_graph
 from tests.models import SentenceExtractor, WordEmbedder
+from tests.vector_dump import dump_vectors
 
 CLOCK_QUESTION = "Who repairs the clock that Silverbirch keeps?"
 CLOCK = {
@@ -73,7 +74,7 @@ def content(stores: Stores, tenant: str = "default") -> dict[str, Any]:
         "graph": dump_graph(stores.graph, owner),
         "vectors": {
             name: [tuple(v for v in row if not isinstance(v, int) or isinstance(v, bool)) for row in rows]
-            for name, rows in stores.vectors.dump(owner).items()
+            for name, rows in dump_vectors(stores.vectors, owner).items()
         },
         "registry": [
             (r.source_id, r.uri, r.title, r.state, r.fingerprint, r.intended, dict(r.extractions)) for r in documents

@@ -28,6 +28,7 @@ from tests.contract.vector_fixtures import (
     unit,
 )
 from tests.contract.vector_workers import SIZE, TENANT, edition_of, look, start, write
+from tests.vector_dump import dump_vectors
 
 A, B = Tenant("a"), Tenant("b")
 EAST, NORTH = unit(1), unit(0, 1)
@@ -155,7 +156,7 @@ def test_the_answer_does_not_depend_on_the_order_of_writing_nor_on_other_request
     together = vector_store.search_many(A, requests)
     assert together == vector_store.search_many(B, requests)
     assert together == [vector_store.search_many(A, [request])[0] for request in requests]
-    assert vector_store.dump(A) == vector_store.dump(B)
+    assert dump_vectors(vector_store, A) == dump_vectors(vector_store, B)
 
 
 def test_all_requests_of_a_call_are_answered_in_their_order(vector_store: VectorStore) -> None:
@@ -398,9 +399,9 @@ def test_the_last_of_equal_ids_in_one_call_counts(vector_store: VectorStore) -> 
 def test_writing_the_same_again_changes_nothing(vector_store: VectorStore) -> None:
     records = [record(f"r{n}", f"word{n}", v) for n, v in enumerate(random_units(20, seed=2))]
     vector_store.upsert(A, {"chunk": records, "entity": [name("e", "Name")]})
-    before = vector_store.dump(A), by_vector(vector_store, k=20)
+    before = dump_vectors(vector_store, A), by_vector(vector_store, k=20)
     vector_store.upsert(A, {"chunk": records, "entity": [name("e", "Name")]})
-    assert (vector_store.dump(A), by_vector(vector_store, k=20)) == before
+    assert (dump_vectors(vector_store, A), by_vector(vector_store, k=20)) == before
 
 
 def test_what_is_deleted_is_not_found_any_more(vector_store: VectorStore) -> None:
@@ -437,7 +438,7 @@ def test_what_is_gone_takes_no_place_among_the_best(vector_store: VectorStore) -
 
 
 def test_deleting_everything_leaves_nothing_and_the_index_can_be_filled_again(vector_store: VectorStore) -> None:
-    empty = vector_store.dump(A)
+    empty = dump_vectors(vector_store, A)
     for round_ in range(3):
         records = [record(f"r{n}", f"round{round_} text", unit(1, n)) for n in range(3)]
         vector_store.upsert(A, {"chunk": records, "entity": [name("e", f"round{round_}")]})
@@ -447,7 +448,7 @@ def test_deleting_everything_leaves_nothing_and_the_index_can_be_filled_again(ve
         vector_store.delete(A, {"chunk": ["r0", "r1", "r2"], "entity": ["e"]})
         vector_store.untag(A, ["s"])
         assert by_vector(vector_store) == by_words(vector_store, "text") == []
-        assert vector_store.dump(A) == empty
+        assert dump_vectors(vector_store, A) == empty
     assert not any(empty.values())
 
 
@@ -504,7 +505,7 @@ def test_sources_of_records_and_tags_are_listed_page_by_page(vector_store: Vecto
 def test_the_dump_holds_every_record_and_tag_in_order(vector_store: VectorStore) -> None:
     vector_store.upsert(A, {"chunk": [record("b", "text", unit(1, 1)), record("a")], "entity": [name("e", "Name")]})
     vector_store.tag(A, [source("s", year=1)])
-    dump = vector_store.dump(A)
+    dump = dump_vectors(vector_store, A)
     assert dump["chunk"] == [
         ("a", "s", "c", "some text", (1.0, *[0.0] * 7)),
         ("b", "s", "c", "text", (0.7071, 0.7071, *[0.0] * 6)),
@@ -527,7 +528,7 @@ def test_an_empty_store_answers_every_question(vector_store: VectorStore) -> Non
     assert vector_store.fetch(nobody, "chunk", ["a"]) == {}
     assert vector_store.ids(nobody, "chunk") == []
     assert vector_store.visible(nobody, {"chunk": []}) and not vector_store.visible(nobody, {"chunk": ["a"]})
-    assert not any(vector_store.stats(nobody).values()) and not any(vector_store.dump(nobody).values())
+    assert not any(vector_store.stats(nobody).values()) and not any(dump_vectors(vector_store, nobody).values())
     vector_store.delete(nobody, {"chunk": ["a"]})
     vector_store.untag(nobody, ["s"])
     vector_store.upsert(nobody, {})
@@ -552,11 +553,11 @@ def test_two_tenants_with_equal_ids_and_texts_share_nothing(open_vector_store: O
     assert by_vector(vector_store, k=1) == [Hit("r0", 1.0, "shared words", "s", "c")]
     assert by_vector(vector_store, filters=parse_expression("owner == b")) == []
     assert by_words(vector_store, "rewritten") == []
-    before = worded(), vector_store.dump(A)
+    before = worded(), dump_vectors(vector_store, A)
     vector_store.upsert(B, {"chunk": [record(f"more{n}", "words words", unit(1, n)) for n in range(50)]})
     vector_store.delete(B, {"chunk": ["r1", "r2"], "entity": ["e"]})
     vector_store.untag(B, ["s"])
-    assert (worded(), vector_store.dump(A)) == before
+    assert (worded(), dump_vectors(vector_store, A)) == before
     assert ids(by_words(vector_store, "shared", index="entity")) == ["e"]
     assert len(by_vector(vector_store, k=100, filters=parse_expression("owner == a"))) == 4
 

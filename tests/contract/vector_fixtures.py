@@ -4,34 +4,23 @@ A back end adds one line to a table: how to open it in a place of its own. Opene
 also in another process (``vector_workers.py``).
 """
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from lexigraph.storage.opensearch.ids import DynamoIds
 from lexigraph.storage.opensearch.store import OpenSearchVectorStore
 from lexigraph.storage.protocols import FloatArray, VectorStore
 from lexigraph.storage.sqlite.vector.store import SqliteVectorStore
 from tests.contract.vector_waiting import WaitingVectorStore
-from tests.standins.aws_server import ENVIRONMENT, REGION, AwsServer
+from tests.standins.aws_server import ENVIRONMENT
 from tests.standins.opensearch import OpenSearchServer
 
 LABEL, DIMENSION = "test-8", 8
-WHERE = "collection.json"  # in the place of an OpenSearch store: how other processes find it
-
-
-@cache
-def _dynamodb(endpoint: str) -> Any:
-    import boto3
-
-    return boto3.client("dynamodb", region_name=REGION, endpoint_url=endpoint)
+WHERE = "collection"  # in the place of an OpenSearch store: how other processes find it
 
 
 def _sqlite(place: Path, label: str, dimension: int, beside: bool = False) -> VectorStore:
@@ -39,19 +28,13 @@ def _sqlite(place: Path, label: str, dimension: int, beside: bool = False) -> Ve
 
 
 def _opensearch(place: Path, label: str, dimension: int, beside: bool = False) -> VectorStore:
-    where = json.loads((place / WHERE).read_text())
-    ids = DynamoIds("ids", str(place), REGION, client=_dynamodb(where["endpoint"])) if where["endpoint"] else None
-    store = OpenSearchVectorStore(where["connection"], label=label, dimension=dimension, ids=ids, beside=beside)
-    return WaitingVectorStore(store)
+    connection = (place / WHERE).read_text()
+    return WaitingVectorStore(OpenSearchVectorStore(connection, label=label, dimension=dimension, beside=beside))
 
 
-VECTOR_STORES: dict[str, Callable[..., VectorStore]] = {
-    "sqlite": _sqlite,
-    "opensearch-nextgen": _opensearch,
-    "opensearch-classic": _opensearch,
-}
+VECTOR_STORES: dict[str, Callable[..., VectorStore]] = {"sqlite": _sqlite, "opensearch": _opensearch}
 WRITES_AT_ONCE = ("sqlite",)  # readers see a write whole or not at all, whatever it holds
-WORDS_OF_ALL_TENANTS = ("opensearch-nextgen", "opensearch-classic")  # what others write moves the scores of BM25
+WORDS_OF_ALL_TENANTS = ("opensearch",)  # what others write moves the scores of BM25
 
 
 @dataclass
@@ -67,27 +50,20 @@ class Opener:
         return self.opened[-1]
 
 
-# NextGen is what we deploy, Classic what some have; the registry of ids makes the suite slow over it
-_MARKED = [pytest.param(name, marks=pytest.mark.slow) if name.endswith("classic") else name for name in VECTOR_STORES]
 IN_PROCESSES = [name if name in WRITES_AT_ONCE else pytest.param(name, marks=pytest.mark.slow) for name in VECTOR_STORES]
 
 
-@pytest.fixture(params=_MARKED)
+@pytest.fixture(params=VECTOR_STORES)
 def open_vector_store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opener]:
     place = tmp_path / "vectors"
     opener = Opener(request.param, place)
     with ExitStack() as stack:
-        if request.param.startswith("opensearch"):
+        if request.param == "opensearch":
             for name, value in ENVIRONMENT.items():
                 monkeypatch.setenv(name, value)
-            classic = request.param.endswith("classic")
-            server = stack.enter_context(OpenSearchServer("classic" if classic else "nextgen", delay=1))
-            where = {"connection": server.connection, "endpoint": ""}
-            if classic:
-                aws: AwsServer = request.getfixturevalue("aws")
-                where["endpoint"] = aws.dynamodb("ids").partition("endpoint=")[2]
+            server = stack.enter_context(OpenSearchServer(delay=1))
             place.mkdir()
-            (place / WHERE).write_text(json.dumps(where))
+            (place / WHERE).write_text(server.connection)
         yield opener
         for store in opener.opened:
             store.close()

@@ -83,7 +83,6 @@ def calls(index: LexicalGraphIndex) -> dict[str, Callable[[], Any]]:
         "vectors.sources": lambda: s.vectors.sources(THEIRS),
         "vectors.ids": lambda: s.vectors.ids(THEIRS, "chunk"),
         "vectors.stats": lambda: any(s.vectors.stats(THEIRS).values()),
-        "vectors.dump": lambda: any(s.vectors.dump(THEIRS).values()),
         "documents.get": lambda: s.documents.get(THEIRS, document.source_id, "text.1"),
         "documents.names": lambda: s.documents.names(THEIRS, document.source_id),
         "documents.sources": lambda: s.documents.sources(THEIRS),

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from lexigraph.storage.dynamodb.table import create_table_request, time_to_live_request
+from lexigraph.storage.dynamodb.table import BILLING_MODE, PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE
 from tests.standins.loopback import LoopbackServer, hang_up, send
 from tests.standins.script import Script
 
@@ -90,8 +90,15 @@ class AwsServer(LoopbackServer):
     def dynamodb(self, table: str) -> str:
         """The connection string of a table, which is made when there is none of that name."""
         if table not in self._made:
-            self.client("dynamodb").create_table(**create_table_request(table))
-            self.client("dynamodb").update_time_to_live(**time_to_live_request(table))
+            kinds = {PARTITION_KEY: "HASH", SORT_KEY: "RANGE"}
+            self.client("dynamodb").create_table(
+                TableName=table,
+                AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in kinds],
+                KeySchema=[{"AttributeName": name, "KeyType": kind} for name, kind in kinds.items()],
+                BillingMode=BILLING_MODE,
+            )
+            expiry = {"Enabled": True, "AttributeName": TTL_ATTRIBUTE}
+            self.client("dynamodb").update_time_to_live(TableName=table, TimeToLiveSpecification=expiry)
             self._made.add(table)
         return f"dynamodb://{table}?region={REGION}&endpoint={self.url}"
 

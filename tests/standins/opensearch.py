@@ -2,8 +2,8 @@
 
 Nothing is shown to searches at once when ``delay`` says so: a write is seen after that many more searches, in an index
 named in ``slower`` after as many as it says; documents are not let into a new index until it was asked for ``unknown``
-times. A collection of the ``classic`` generation makes document ids itself, ``nextgen`` takes ours; a ``plain`` one refuses
-in plain words, as what stands before OpenSearch does. Faults are given one request each, or come from a script.
+times. A collection of the ``classic`` generation takes no document ids, as it takes no mapping for ``nextgen``; a ``plain``
+one refuses in plain words, as what stands before OpenSearch does. Faults are given one request each, or come from a script.
 """
 
 import copy
@@ -14,7 +14,6 @@ from collections import deque
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from http.server import BaseHTTPRequestHandler
-from itertools import count
 from typing import Literal
 
 from botocore.auth import SigV4Auth
@@ -60,7 +59,7 @@ class OpenSearchServer(LoopbackServer):
         self.faults: deque[Fault] = deque()
         self.script: Script | None = None
         self._coming: deque[tuple[int, Index, str, Json | None]] = deque()
-        self._searches, self._ids = 0, count(1)
+        self._searches = 0
 
     @property
     def connection(self) -> str:
@@ -143,9 +142,6 @@ class OpenSearchServer(LoopbackServer):
                 return self._create(name, lines[0])
             case "GET", [name, "_mapping"]:
                 return {name: {"mappings": self._index(name).mappings}}
-            case "PUT", [name, "_mapping"] if lines[0].keys() == {"_meta"}:
-                self._index(name).mappings["_meta"] = lines[0]["_meta"]
-                return {"acknowledged": True}
             case "PUT", [name, "_mapping"] if lines[0].keys() == {"properties"}:
                 self._index(name).add(lines[0]["properties"])
                 return {"acknowledged": True}
@@ -170,19 +166,18 @@ class OpenSearchServer(LoopbackServer):
 
     # ------------------------------------------------------------ documents
 
-    def _put(self, name: str, id_: str | None, source: Json) -> Json:
+    def _put(self, name: str, id_: str, source: Json) -> Json:
         index = self._index(name)
         if index.unknown:
             index.unknown -= 1
             raise Refusal(404, "index_not_found_exception", f"no such index [{name}]")
-        if id_ is not None and self.generation == "classic":
+        if self.generation == "classic":
             reason = "Document ID is not supported in create/index operation request"
             raise invalid(reason, "illegal_argument_exception")
         index.check(source)
-        made = id_ or f"1%3A0%3A{next(self._ids):012}"
-        index.live[made] = source
-        self._write(index, made, source)
-        return {"_index": name, "_id": made, "result": "created"}
+        index.live[id_] = source
+        self._write(index, id_, source)
+        return {"_index": name, "_id": id_, "result": "created"}
 
     def _write(self, index: Index, id_: str, source: Json | None) -> None:
         delay = next((d for begin, d in self.slower.items() if index.name.startswith(begin)), self.delay)
@@ -193,7 +188,7 @@ class OpenSearchServer(LoopbackServer):
         while lines:
             ((kind, target),) = lines.popleft().items()
             body = lines.popleft() if kind != "delete" else {}
-            status, told = 200, {"_index": target["_index"], "_id": target.get("_id")}
+            status, told = 200, {"_index": target["_index"], "_id": target["_id"]}
             try:
                 if fault and fault.item == len(items):
                     raise Refusal(fault.status, "injected_exception", "so says the test")
@@ -204,7 +199,7 @@ class OpenSearchServer(LoopbackServer):
         return {"errors": any("error" in told for item in items for told in item.values()), "items": items}
 
     def _change(self, kind: str, target: Json, body: Json) -> Json:
-        name, id_ = target["_index"], target.get("_id")
+        name, id_ = target["_index"], target["_id"]
         if kind == "index":
             return self._put(name, id_, body)
         index = self._index(name)

@@ -123,14 +123,11 @@ class Index:
         if mapping["type"] == "knn_vector":
             if not settings.get("index", {}).get("knn"):
                 raise invalid("index.knn is not set", "mapper_parsing_exception")
-            engine = mapping.get("method", {}).get("engine")
             refused = [p for p in ("engine", "mode") if p in mapping.get("method", {}) or p in mapping]
             if self.generation == "nextgen" and refused:
                 raise invalid(f"Field parameter '{refused[0]}' is not supported", "illegal_argument_exception")
             if mapping.get("compression_level", "1x") not in _COMPRESSIONS:
                 raise invalid("Unknown value for field [compression_level]", "illegal_argument_exception")
-            if self.generation == "classic" and engine != "faiss":
-                raise invalid("only faiss filters while it searches", "mapper_parsing_exception")
             if "compression_level" in mapping and self.generation == "classic":
                 reason = f"unknown parameter [compression_level] on mapper [{name}] of type [knn_vector]"
                 raise invalid(reason, "mapper_parsing_exception")

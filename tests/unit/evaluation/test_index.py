@@ -17,6 +17,7 @@ from lexigraph.model.extraction import Extraction
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from tests.models import SentenceExtractor, WordEmbedder
+from tests.vector_dump import dump_vectors
 
 TENANT = Tenant("default")
 PASSAGES = [
@@ -105,7 +106,7 @@ def titled_by(folder: Path, *, titles: bool) -> int:
 
 def indexed_texts(folder: Path) -> list[str]:
     with opened(folder, titles=json.loads((folder / MARKER).read_text())["fingerprint"]["titles"]) as index:
-        return sorted((str(row[3]) for row in index.stores.vectors.dump(TENANT)["chunk"]), key=len, reverse=True)
+        return sorted((str(row[3]) for row in dump_vectors(index.stores.vectors, TENANT)["chunk"]), key=len, reverse=True)
 
 
 @pytest.mark.parametrize(

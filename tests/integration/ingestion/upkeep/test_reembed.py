@@ -26,6 +26,7 @@ from tests.models import SentenceExtractor, WordEmbedder
 from tests.standins.aws_server import ENVIRONMENT
 from tests.standins.opensearch import OpenSearchServer
 from tests.stepping import begun, drive
+from tests.vector_dump import dump_vectors
 
 OWNER = Tenant("default")
 PAGES = {
@@ -106,14 +107,14 @@ def fresh(folder: Path, pages: Path) -> dict[str, object]:
     with ExitStack() as stack:
         made = Database(folder, stack)
         made.index(OtherEmbedder()).ingest([pages])
-        return made.new.dump(OWNER)
+        return dump_vectors(made.new, OWNER)
 
 
 def test_every_record_is_there_as_if_ingested_with_the_other_model(database: Database, tmp_path: Path) -> None:
     before = content(database.stores)["vectors"]
     embedder = OtherEmbedder()
     report = database.reembed(embedder)
-    assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
+    assert dump_vectors(database.new, OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
     assert content(database.stores)["vectors"] == before
     assert (report.documents, report.missing, report.unfinished, report.removed) == (3, 0, 0, 0)
     assert report.written == report.records == sum(len(database.old.ids(OWNER, i)) for i in ("chunk", "statement", "topic"))
@@ -145,7 +146,7 @@ def test_a_run_that_broke_off_is_continued(database: Database, tmp_path: Path, u
     done = embedder.embedded
     embedder.until = 1_000_000
     assert database.reembed(embedder).missing == 0
-    assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
+    assert dump_vectors(database.new, OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
     whole = OtherEmbedder()
     database.new.drop(OWNER)
     reembed(replace(database.stores, cache=NoCache()), database.old, database.new, whole)
@@ -163,7 +164,7 @@ def test_documents_that_change_meanwhile_are_brought_over_by_the_next_run(databa
     assert {r.source_id for i in ("chunk", "statement") for r in _all(database.new, i)} <= _sources(database)
     report = database.reembed()
     assert report.documents == 3 and 0 < report.written < report.records
-    assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", pages)
+    assert dump_vectors(database.new, OWNER) == fresh(tmp_path / "fresh", pages)
 
 
 @pytest.mark.parametrize("by_steps", [False, True])
@@ -187,7 +188,7 @@ def test_after_the_switch_an_ingest_completes_what_was_not_brought_over(
     else:
         report = database.index(OtherEmbedder()).ingest([pages])
         assert (report.documents_unchanged, report.documents_updated, report.extracted) == (3, 1, 0)
-    assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", pages)
+    assert dump_vectors(database.new, OWNER) == fresh(tmp_path / "fresh", pages)
 
 
 def test_records_that_lost_their_document_are_removed(database: Database) -> None:
@@ -203,13 +204,13 @@ def test_what_the_new_model_took_in_stays_when_run_again(database: Database, tmp
     database.index(OtherEmbedder()).ingest([pages])
     report = database.reembed()
     assert (report.documents, report.removed, report.missing) == (4, 0, 0)
-    assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", pages)
+    assert dump_vectors(database.new, OWNER) == fresh(tmp_path / "fresh", pages)
 
 
 def test_the_old_records_go_when_told_so(database: Database, tmp_path: Path) -> None:
     report = database.reembed(drop_old=True)
     assert report.dropped and not any(database.old.ids(OWNER, i) for i in ("chunk", "statement", "topic"))
-    assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
+    assert dump_vectors(database.new, OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
     assert database.index(OtherEmbedder()).ingest([tmp_path / "pages"]).documents_unchanged == 3
     with closing(open_laptop(database.folder)) as stores, pytest.raises(InvalidInput, match="not of words-64"):
         laptop(database.folder, stores).ingest([tmp_path / "pages"])
@@ -227,7 +228,7 @@ def test_a_record_that_no_index_has_is_told_of_keeps_the_old_ones_and_comes_back
     assert database.old.ids(OWNER, "chunk")
     database.index(OtherEmbedder()).ingest([tmp_path / "pages"])
     assert database.reembed(drop_old=True).dropped
-    assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
+    assert dump_vectors(database.new, OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
 
 
 def test_a_document_that_another_process_holds_is_waited_for(database: Database) -> None:
@@ -256,7 +257,7 @@ def test_a_document_that_was_never_built_to_the_end_is_told_of_and_not_noted(dat
     report = database.reembed()
     assert (report.documents, report.unfinished, report.missing) == (2, 1, 0)
     assert registry.records(OWNER, [record.source_id])[record.source_id].fingerprint == ""
-    assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
+    assert dump_vectors(database.new, OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
 
 
 @pytest.fixture
@@ -277,7 +278,7 @@ def plain(report: ReembedReport) -> dict[str, object]:
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_run_in_parts_ends_as_one_in_one_go_also_when_each_part_is_repeated(many: Database, times: int) -> None:
     report, places = many.in_parts(times=times)
-    parts = many.new.dump(OWNER)
+    parts = dump_vectors(many.new, OWNER)
     marks = {r.source_id: r.fingerprint for r in many.stores.registry.documents(OWNER)}
     assert [p.part for p in places[-2:]] == ["strays", "done"]
     assert len({p.after for p in places if p.part == "documents"}) > 2  # between two groups, and amid one
@@ -287,7 +288,7 @@ def test_a_run_in_parts_ends_as_one_in_one_go_also_when_each_part_is_repeated(ma
 
     many.new.drop(OWNER)
     whole = reembed(replace(many.stores, cache=NoCache()), many.old, many.new, OtherEmbedder())
-    assert many.new.dump(OWNER) == parts
+    assert dump_vectors(many.new, OWNER) == parts
     assert {r.source_id: r.fingerprint for r in many.stores.registry.documents(OWNER)} == marks
     assert (report.documents, report.records, report.missing) == (43, whole.records, 0)
     if times == 1:
@@ -356,7 +357,7 @@ def test_in_parts_the_old_records_go_last_and_stay_while_any_are_missing(databas
     report, places = database.in_parts(drop_old=True)
     assert report.dropped and [p.part for p in places[-3:]] == ["strays", "old", "done"]
     assert not database.old.ids(OWNER, "chunk")
-    assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
+    assert dump_vectors(database.new, OWNER) == fresh(tmp_path / "fresh", tmp_path / "pages")
 
 
 def test_models_that_do_not_fit_are_refused(database: Database) -> None:
@@ -382,11 +383,11 @@ def test_over_a_collection_that_shows_writes_late_all_is_there_in_the_end(
         database.index(WordEmbedder()).ingest([pages])
         report = database.reembed()
         assert (report.documents, report.missing) == (3, 0)
-        assert database.new.dump(OWNER) == fresh(tmp_path / "fresh", pages)
+        assert dump_vectors(database.new, OWNER) == fresh(tmp_path / "fresh", pages)
         database.new.drop(OWNER)
         in_parts, _ = database.in_parts()
         assert (in_parts.documents, in_parts.missing) == (3, 0)
-        assert database.new.dump(OWNER) == fresh(tmp_path / "again", pages)
+        assert dump_vectors(database.new, OWNER) == fresh(tmp_path / "again", pages)
         assert database.reembed(drop_old=True).dropped
         for _ in range(3):  # as often as the collection is asked before it shows a write
             left = database.old.ids(OWNER, "chunk")

@@ -1,4 +1,4 @@
-"""The store over a collection that is asleep, busy, late or of the old generation, and what it sends."""
+"""The store over a collection that is asleep, busy or late, and what it sends."""
 
 import json
 import logging
@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import opensearchpy
 import pytest
 
@@ -17,17 +16,14 @@ from lexigraph.model.filters import parse_expression
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
-from lexigraph.storage.factory import VectorStoreFactory
-from lexigraph.storage.opensearch.ids import DynamoIds
 from lexigraph.storage.opensearch.store import OpenSearchVectorStore
-from lexigraph.storage.protocols import SearchRequest, VectorRecord
-from tests.contract.registry_fixtures import aws, aws_server  # noqa: F401  fixtures
+from lexigraph.storage.protocols import IndexName, SearchRequest, VectorRecord
 from tests.contract.vector_fixtures import DIMENSION, LABEL, random_units, unit
 from tests.contract.vector_waiting import WaitingVectorStore
 from tests.laptop import laptop, open_laptop, write_pages
 from tests.models import WordEmbedder
 from tests.server import Api, LaptopService, serving
-from tests.standins.aws_server import ENVIRONMENT, REGION, AwsServer
+from tests.standins.aws_server import ENVIRONMENT, REGION
 from tests.standins.opensearch import MOST_BYTES, Fault, OpenSearchServer
 
 A, B = Tenant("a"), Tenant("b")
@@ -45,7 +41,7 @@ def collection(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenSearchServer]:
 
 
 @pytest.fixture
-def classic(aws: AwsServer) -> Iterator[OpenSearchServer]:  # noqa: F811  fixture
+def classic(collection: OpenSearchServer) -> Iterator[OpenSearchServer]:  # which sets the environment
     with OpenSearchServer("classic") as server:
         yield server
 
@@ -54,10 +50,7 @@ def classic(aws: AwsServer) -> Iterator[OpenSearchServer]:  # noqa: F811  fixtur
 def opened() -> Iterator[Opener]:
     stores: list[OpenSearchVectorStore] = []
 
-    def opener(server: OpenSearchServer, aws: AwsServer | None = None, **options: Any) -> OpenSearchVectorStore:  # noqa: F811
-        if aws is not None:
-            aws.dynamodb("ids")
-            options["ids"] = DynamoIds("ids", server.url, REGION, client=aws.client("dynamodb"))
+    def opener(server: OpenSearchServer, **options: Any) -> OpenSearchVectorStore:
         options = {"label": LABEL, "dimension": DIMENSION, "patience": 20.0, **options}
         stores.append(OpenSearchVectorStore(server.connection, **options))
         return stores[-1]
@@ -69,11 +62,6 @@ def opened() -> Iterator[Opener]:
 
 def record(id_: str, text: str = "some text", vector: Any = EAST, source: str = "s") -> VectorRecord:
     return VectorRecord(id_, text, source, "c", vector)
-
-
-def written(document: Any) -> str:
-    (text,) = document["words"].values()
-    return str(text)
 
 
 def texts(store: OpenSearchVectorStore, word: str = "text") -> dict[str, str]:
@@ -124,24 +112,15 @@ def test_a_tie_beyond_what_was_found_costs_a_second_request_not_the_order(
     assert [hit.id for hit in hits] == [f"r{n:03}" for n in range(20)]
 
 
-def test_indexes_have_an_explicit_mapping_made_for_their_generation(
-    collection: OpenSearchServer,
-    classic: OpenSearchServer,
-    opened: Opener,
-    aws: AwsServer,  # noqa: F811
-) -> None:
-    for server, store in ((collection, opened(collection)), (classic, opened(classic, aws))):
-        store.upsert(A, {"chunk": [record("a")], "entity": [VectorRecord("e", "Name")]})
-        assert set(server.indexes) == {CHUNKS, "lexigraph-entity"}
-        mapping = server.indexes[CHUNKS].mappings
-        vector = mapping["properties"]["vector"]
-        assert (mapping["dynamic"], vector["dimension"]) == ("strict", DIMENSION)
-        # the next generation compresses unless told otherwise, and lets nobody name the engine
-        asked = ("1x", None) if server is collection else (None, "faiss")
-        assert (vector.get("compression_level"), vector["method"].get("engine")) == asked
-        # and each generation's guide has the space in another place
-        assert (vector if server is collection else vector["method"])["space_type"] == "innerproduct"
-        assert "vector" not in server.indexes["lexigraph-entity"].mappings["properties"]
+def test_indexes_have_an_explicit_mapping(collection: OpenSearchServer, opened: Opener) -> None:
+    opened(collection).upsert(A, {"chunk": [record("a")], "entity": [VectorRecord("e", "Name")]})
+    assert set(collection.indexes) == {CHUNKS, "lexigraph-entity"}
+    mapping = collection.indexes[CHUNKS].mappings
+    vector = mapping["properties"]["vector"]
+    assert (mapping["dynamic"], vector["dimension"], vector["space_type"]) == ("strict", DIMENSION, "innerproduct")
+    # the service compresses unless told otherwise, and lets nobody name the engine
+    assert (vector["compression_level"], vector["method"].get("engine")) == ("1x", None)
+    assert "vector" not in collection.indexes["lexigraph-entity"].mappings["properties"]
 
 
 def test_large_writes_are_cut_into_requests_that_the_service_takes(collection: OpenSearchServer, opened: Opener) -> None:
@@ -340,37 +319,26 @@ def test_a_refused_request_is_repeated_at_first_use_only(collection: OpenSearchS
         store.stats(A)
 
 
-@pytest.mark.parametrize("generation", ["nextgen", "classic"])
 def test_a_refusal_in_plain_words_is_understood_as_one_in_the_form_of_opensearch_is(
-    collection: OpenSearchServer,
-    classic: OpenSearchServer,
-    opened: Opener,
-    aws: AwsServer,  # noqa: F811
-    generation: str,
+    collection: OpenSearchServer, opened: Opener
 ) -> None:
-    server, ids = (collection, None) if generation == "nextgen" else (classic, aws)
-    server.plain = True
-    store = opened(server, ids)
-    store.upsert(A, {"chunk": [record("a")]})
+    collection.plain = True
+    store = opened(collection)
+    store.upsert(A, {"chunk": [record("a")]})  # which asks for an index that is not there
     assert texts(store) == {"a": "some text"}
-    assert server.indexes[CHUNKS].mappings["_meta"]["document_ids"] == ("client" if generation == "nextgen" else "server")
 
 
-@pytest.mark.parametrize("mode", ["", "&mode=client"], ids=["probed", "told"])
-def test_a_new_index_that_lets_no_document_in_yet_is_waited_for(collection: OpenSearchServer, mode: str) -> None:
+def test_a_new_index_that_lets_no_document_in_yet_is_waited_for(collection: OpenSearchServer, opened: Opener) -> None:
     collection.unknown = 3
-    store = OpenSearchVectorStore(collection.connection + mode, label=LABEL, dimension=DIMENSION, patience=20.0)
+    store = opened(collection)
     store.upsert(A, {"chunk": [record("a"), record("b")]})
     assert set(texts(store)) == {"a", "b"} and len(collection.indexes[CHUNKS].live) == 2
-    store.close()
 
 
-def test_an_index_that_stays_unknown_is_told_with_its_status(collection: OpenSearchServer) -> None:
+def test_an_index_that_stays_unknown_is_told_with_its_status(collection: OpenSearchServer, opened: Opener) -> None:
     collection.unknown = 1_000
-    store = OpenSearchVectorStore(f"{collection.connection}&mode=client", label=LABEL, dimension=DIMENSION, patience=0.3)
     with pytest.raises(StoreUnavailable, match=r"POST /_bulk.*items say 404"):
-        store.upsert(A, {"chunk": [record("a")]})
-    store.close()
+        opened(collection, patience=0.3).upsert(A, {"chunk": [record("a")]})
 
 
 def test_a_request_signed_with_another_key_is_refused(
@@ -388,110 +356,41 @@ def test_nobody_at_the_address_is_an_unavailable_store(collection: OpenSearchSer
         store.stats(A)
 
 
-# -- who makes ids
+# -- collections of the Classic generation
 
 
-def test_who_makes_ids_is_found_out_once_and_kept(
-    collection: OpenSearchServer,
-    classic: OpenSearchServer,
-    opened: Opener,
-    aws: AwsServer,  # noqa: F811
+@pytest.mark.parametrize("plain", [False, True], ids=["in its form", "in plain words"])
+@pytest.mark.parametrize("index", ["chunk", "entity"])
+def test_a_collection_that_takes_no_ids_of_ours_is_refused_with_the_remedy(
+    classic: OpenSearchServer, opened: Opener, index: IndexName, plain: bool
 ) -> None:
-    for server, ids, mode in ((collection, None, "client"), (classic, aws, "server")):
-        for _ in range(2):
-            opened(server, ids).upsert(A, {"chunk": [record("a")]})
-        probes = [r for r in server.requests if r["path"].endswith("/lexigraph-probe")]
-        assert len(probes) == 1
-        assert server.indexes[CHUNKS].mappings["_meta"]["document_ids"] == mode
-        assert len(server.indexes[CHUNKS].live) == 1
+    classic.plain = plain
+    vector = EAST if index == "chunk" else None
+    with pytest.raises(Misconfigured, match=r"Classic collection.* make a NextGen vector search collection"):
+        opened(classic).upsert(A, {index: [record("a", vector=vector)]})
+    with pytest.raises(Misconfigured, match="make a NextGen vector search collection"):
+        opened(classic).tag(A, [Source("s", "file:///s.md", "default", "S", {"year": 2020})])
+    assert not any(held.live for held in classic.indexes.values())
 
 
-def test_ids_made_by_the_service_need_a_registry(classic: OpenSearchServer, opened: Opener) -> None:
-    with pytest.raises(Misconfigured, match="add registry=TABLE"):
-        opened(classic).upsert(A, {"chunk": [record("a")]})
-    with pytest.raises(Misconfigured, match="mode=server needs registry=TABLE"):
-        OpenSearchVectorStore(f"{classic.connection}&mode=server", label=LABEL, dimension=DIMENSION)
-
-
-def test_the_factory_opens_a_collection_with_its_registry(
-    classic: OpenSearchServer,
-    aws: AwsServer,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
+def test_an_index_that_an_earlier_release_filled_under_ids_of_the_service_is_refused_with_the_remedy(
+    collection: OpenSearchServer, opened: Opener
 ) -> None:
-    endpoint = aws.dynamodb("ids").partition("endpoint=")[2]
-    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", endpoint)
-    store = VectorStoreFactory.for_vector_store(f"{classic.connection}&registry=ids")
-    vector = np.eye(1, store.dimension, dtype=np.float32)[0]
-    store.upsert(A, {"chunk": [record("a", vector=vector)]})
-    assert store.visible(A, {"chunk": ["a"]})
-    store.close()
-
-
-def test_what_is_written_again_goes_to_the_same_document_and_only_when_it_changed(
-    classic: OpenSearchServer,
-    opened: Opener,
-    aws: AwsServer,  # noqa: F811
-) -> None:
-    classic.delay = 1_000  # searches tell nothing: the registry has to
-    store = opened(classic, aws)
-    store.upsert(A, {"chunk": [record("a"), record("b")]})
-    writes = len(classic.asked("/_bulk"))
-    store.upsert(A, {"chunk": [record("a"), record("b")]})
-    assert len(classic.asked("/_bulk")) == writes
-    opened(classic, aws).upsert(A, {"chunk": [record("a", "new text"), record("b")]})
-    live = classic.indexes[CHUNKS].live
-    assert sorted(written(d) for d in live.values()) == ["new text", "some text"]
-    opened(classic, aws).delete(A, {"chunk": ["a"]})
-    assert [d["doc_key"] for d in live.values()] == ["b"]
-
-
-def test_a_document_that_the_registry_missed_is_read_once_and_taken_over(
-    classic: OpenSearchServer,
-    opened: Opener,
-    aws: AwsServer,  # noqa: F811
-) -> None:
-    store = opened(classic, aws)
-    live = {}
-    classic.delay = 3
-    with aws.failing("BatchWriteItem", "ValidationException"), pytest.raises(StoreUnavailable, match="DynamoDB table ids"):
-        store.upsert(A, {"chunk": [record("a", "first text")]})
-    live = classic.indexes[CHUNKS].live
-    assert len(live) == 1
-    store.upsert(A, {"chunk": [record("a", "second text")]})
-    assert len(live) == 2  # searches did not show the first one yet
-    while not store.visible(A, {"chunk": ["a"]}):
-        assert len(classic.requests) < 100
-    assert texts(store) == {"a": "second text"}
-    assert store.ids(A, "chunk") == ["a"] and [r[3] for r in store.dump(A)["chunk"]] == ["second text"]
-    store.delete(A, {"chunk": ["a"]})
-    assert not live
-
-
-def test_a_document_that_somebody_deleted_is_written_anew(
-    classic: OpenSearchServer,
-    opened: Opener,
-    aws: AwsServer,  # noqa: F811
-) -> None:
-    store = opened(classic, aws)
+    store = opened(collection)
     store.upsert(A, {"chunk": [record("a")]})
-    live = classic.indexes[CHUNKS].live
-    (id_,) = live
-    del live[id_]
-    store.upsert(A, {"chunk": [record("a", "new text")]})
-    assert [written(d) for d in live.values()] == ["new text"]
+    collection.indexes[CHUNKS].mappings["_meta"]["document_ids"] = "server"
+    with pytest.raises(Misconfigured, match="make a NextGen vector search collection and ingest into it"):
+        opened(collection).upsert(A, {"chunk": [record("a")]})
+    assert texts(opened(collection)) == {"a": "some text"}, "what is there is still found"
 
 
-def test_a_throttled_registry_is_asked_for_the_rest(
-    classic: OpenSearchServer,
-    opened: Opener,
-    aws: AwsServer,  # noqa: F811
+def test_an_index_that_an_earlier_release_filled_under_ids_of_ours_is_written_on(
+    collection: OpenSearchServer, opened: Opener
 ) -> None:
-    store = opened(classic, aws)
-    with aws.failing("BatchWriteItem", "unprocessed"):
-        store.upsert(A, {"chunk": [record("a"), record("b"), record("c")]})
-    with aws.failing("BatchGetItem", "unprocessed"):
-        store.upsert(A, {"chunk": [record("a"), record("b"), record("c")]})
-    assert len(classic.indexes[CHUNKS].live) == 3
+    opened(collection).upsert(A, {"chunk": [record("a")]})
+    collection.indexes[CHUNKS].mappings["_meta"]["document_ids"] = "client"
+    opened(collection).upsert(A, {"chunk": [record("a", "new text")]})
+    assert len(collection.indexes[CHUNKS].live) == 1
 
 
 # -- the stand-in
@@ -548,12 +447,12 @@ def test_the_stand_in_refuses_as_the_service_does(collection: OpenSearchServer, 
             },
         },
     }
-    old.transport.perform_request("PUT", "/some", body=body)
     with pytest.raises(opensearchpy.RequestError) as unknown:
         client.transport.perform_request("PUT", "/some", body=body)
     assert "'engine' is not supported" in str(unknown.value.info)
     del body["mappings"]["properties"]["v"]["method"]  # type: ignore[index]  # a dictionary of dictionaries
-    client.transport.perform_request("PUT", "/some", body=body)
+    for each in (client, old):
+        each.transport.perform_request("PUT", "/some", body=body)
     with pytest.raises(opensearchpy.RequestError) as caught:
         old.transport.perform_request("PUT", "/some/_doc/1", body={"k": "x"})
     assert "Document ID is not supported" in str(caught.value.info)

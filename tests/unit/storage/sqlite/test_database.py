@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -137,7 +138,21 @@ def test_a_migration_runs_once_whoever_opens_the_file(path: Path) -> None:
     assert counter(migrated(path, count_up, count_up)) == 2
 
 
-def test_a_file_made_by_another_while_it_is_looked_at_is_not_taken_for_a_foreign_one(path: Path) -> None:
+def each_connection(monkeypatch: pytest.MonkeyPatch, prepare: Callable[[sqlite3.Connection], object]) -> None:
+    """Prepare each connection that is opened from now on."""
+    connect = sqlite3.connect
+
+    def prepared(*args: Any, **options: Any) -> sqlite3.Connection:
+        opened = connect(*args, **options)
+        prepare(opened)
+        return opened
+
+    monkeypatch.setattr(sqlite3, "connect", prepared)
+
+
+def test_a_file_made_by_another_while_it_is_looked_at_is_not_taken_for_a_foreign_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     others: list[threading.Thread] = []
 
     def make_it_too(statement: str) -> None:
@@ -146,7 +161,8 @@ def test_a_file_made_by_another_while_it_is_looked_at_is_not_taken_for_a_foreign
             others[0].start()
             others[0].join(0.5)  # it may have to wait for us
 
-    opened = Database(path, SCHEMA, on_open=lambda c: c.set_trace_callback(make_it_too))
+    each_connection(monkeypatch, lambda c: c.set_trace_callback(make_it_too))
+    opened = Database(path, SCHEMA)
     others[0].join(60)
     assert counter(opened) == 0
 
@@ -241,11 +257,9 @@ def test_a_file_without_write_permission_is_reported_with_a_remedy() -> None:
             add(Database(path, SCHEMA), 1)
 
 
-def test_a_full_database_is_reported_and_keeps_what_it_has(path: Path) -> None:
-    def small(c: sqlite3.Connection) -> None:
-        c.execute("PRAGMA max_page_count=20")
-
-    database = Database(path, SCHEMA, on_open=small)
+def test_a_full_database_is_reported_and_keeps_what_it_has(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    each_connection(monkeypatch, lambda c: c.execute("PRAGMA max_page_count=20"))
+    database = Database(path, SCHEMA)
     add(database, 1)
     with pytest.raises(StoreUnavailable, match=r"is full: free some space .* nothing is half written"):
         add(database, *range(2, 100_000))

@@ -4,7 +4,6 @@ A recall is one small item, whatever the session has seen before: it is written 
 and a session is read by one query of its partition. What is old is deleted by time to live.
 """
 
-import json
 import math
 import secrets
 import time
@@ -12,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from lexigraph.model.errors import Conflict, NotFound
+from lexigraph.model.errors import Conflict
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.common.records import key_columns, key_exists, key_of, no_key, now_text
 from lexigraph.storage.dynamodb.bodies import stamp
 from lexigraph.storage.dynamodb.items import (
     TRANSACTION_ITEMS,
@@ -22,7 +22,6 @@ from lexigraph.storage.dynamodb.items import (
     Outdated,
     Table,
     bounded,
-    now_text,
     pack,
     put,
     unpack,
@@ -91,10 +90,8 @@ class DynamoAccess:
 
     def add_key(self, key: ApiKey) -> None:
         made = stamp()
-        values = {"tenant": key.tenant, "id": key.id, "digest": key.digest, "name": key.name, "rate": key.rate}
-        lists = {"scopes": json.dumps(key.scopes), "databases": json.dumps(key.databases)}
         of_digest, of_id = _digest_key(key.digest), _id_key(key.id)
-        item = _at(of_digest) | values | lists | {"created_at": now_text(), "revoked_at": "", "stamp": made}
+        item = _at(of_digest) | key_columns(key) | {"stamp": made}
         order = f"{time.time_ns():020d}#{bounded(key.id)}"
         try:
             self._table.transact(
@@ -107,28 +104,28 @@ class DynamoAccess:
         except Outdated:
             if (self._table.get(of_digest) or {}).get("stamp") == made:
                 return  # an earlier try had been carried out, and its reply was lost
-            raise Conflict(f"key {key.id!r} exists already: make another one") from None
+            raise key_exists(key.id) from None
 
     def key(self, digest: str) -> ApiKey | None:
         found = self._table.get(_digest_key(digest))
-        return _api_key(found) if found and not found["revoked_at"] else None
+        return key_of(found) if found and not found["revoked_at"] else None
 
     def keys(self, tenant: Tenant) -> list[ApiKey]:
         listed = [_digest_key(item["digest"]) for item in self._table.query(f"t#{tenant}#keys")]
         found = self._table.get_many(listed)
-        return [_api_key(found[key]) for key in listed]
+        return [key_of(found[key]) for key in listed]
 
     def revoke_key(self, tenant: Tenant, key_id: str) -> ApiKey:
         known = self._table.get(_id_key(key_id))
         if known is None or known["tenant"] != tenant:
-            raise NotFound(f"key {key_id[:80]!r} does not exist; `lexigraph keys list` shows all")
+            raise no_key(key_id)
         where = _digest_key(known["digest"])
         try:
-            return _api_key(
+            return key_of(
                 self._table.update(where, "SET #revoked_at = :now", "#revoked_at = :none", now=now_text(), none="")
             )
         except Outdated:
-            return next(_api_key(item) for item in self._table.get_many([where]).values())
+            return next(key_of(item) for item in self._table.get_many([where]).values())
 
     # -- sessions
 
@@ -211,17 +208,3 @@ def _claim_key(tenant: Tenant, key: str) -> Key:
 
 def _claim(item: Item) -> Claim:
     return Claim(item["order"], item["holder"])
-
-
-def _api_key(item: Item) -> ApiKey:
-    return ApiKey(
-        item["id"],
-        item["digest"],
-        item["tenant"],
-        tuple(json.loads(item["scopes"])),
-        item["name"],
-        tuple(json.loads(item["databases"])),
-        int(item["rate"]),
-        item["created_at"],
-        item["revoked_at"],
-    )

@@ -32,14 +32,13 @@ from hashlib import blake2b
 from itertools import islice
 
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.dynamodb.items import Item, Key, Table, bounded, in_parallel, pack, unpack
+from lexigraph.storage.dynamodb.items import Item, Key, Table, bounded, in_parallel, moment, pack, unpack
 
 UNOWNED_SECONDS = 7 * 24 * 3600
 MAX_BYTES = 380_000
 _COMPRESSED_FROM = 8_000  # vectors are smaller, and do not shrink
 _SHARDS = 8  # a partition takes 1,000 writes a second
 _USE, _AFTER_USES = "use#", "use#~"
-_MICROSECONDS = 1_000_000
 _REMEMBERED = 10_000  # owners
 
 Pair = tuple[str, str]
@@ -69,7 +68,7 @@ class DynamoDBContentCache:
     def put_many(self, tenant: Tenant, kind: str, entries: Mapping[str, bytes]) -> None:
         made = {key: _entry(tenant, (kind, key), data) for key, data in entries.items()}
         kept = {key: item for key, item in made.items() if len(item["body"]) <= MAX_BYTES}
-        since = f"{time.time_ns() // 1_000:020d}"
+        since = moment(time.time())
         told: list[Item] = []
         for key in kept:
             name, pair = _name((kind, key)), {"kind": kind, "key": key}
@@ -164,7 +163,7 @@ class DynamoDBContentCache:
 
     def _sweep(self, tenant: Tenant, before: float) -> None:
         """Delete the entries that have waited for an owner since ``before``."""
-        latest = "~" if before == math.inf else f"{int(before * _MICROSECONDS):020d}"
+        latest = "~" if before == math.inf else moment(before)
         waited = in_parallel(lambda n: list(self._table.query(f"t#{tenant}#waiting#{n}", high=latest)), range(_SHARDS))
         stale = [item for items in waited for item in items]
         self._collect(tenant, {(item["kind"], item["key"]) for item in stale})

@@ -9,13 +9,13 @@ import secrets
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, TypeVar
 
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.retry import Tries
 from lexigraph.storage.common.aws import AwsClient, Refused, parse_place
+from lexigraph.storage.common.records import as_json
 
 Key = tuple[str, str]
 Value = str | int | float | bytes
@@ -27,6 +27,7 @@ TRANSACTION_ITEMS = 100
 _GET_ITEMS, _WRITE_ITEMS = 100, 25
 _WRITE_BYTES = 4_000_000  # DynamoDB takes 16 MB; less is repeated when a reply is lost
 _THREADS = 8
+_MICROSECONDS = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _FAILED = "ConditionalCheckFailed"
 
@@ -57,8 +58,7 @@ class Table:
         unique = list(dict.fromkeys(keys))
         wanted: dict[str, Any] = {"ConsistentRead": strong}
         if names:
-            known = {f"#{n}": name for n, name in enumerate(dict.fromkeys(("pk", "sk", *names)))}
-            wanted |= {"ProjectionExpression": ",".join(known), "ExpressionAttributeNames": known}
+            wanted |= _only(("pk", "sk", *names))
 
         def get(batch: Sequence[Key]) -> list[Item]:
             found: list[Item] = []
@@ -95,8 +95,7 @@ class Table:
         elif low or high:
             request["KeyConditionExpression"] += " AND sk >= :low" if low else " AND sk <= :high"
         if names:
-            known = {f"#{n}": name for n, name in enumerate(names)}
-            request |= {"ProjectionExpression": ",".join(known), "ExpressionAttributeNames": known}
+            request |= _only(names)
         if limit:
             request["Limit"] = limit
         while True:
@@ -119,12 +118,13 @@ class Table:
 
     def update(self, key: Key, expression: str, condition: str = "", **values: Value) -> Item:
         """Change one item and return it whole. Raise :class:`Outdated` when the condition does not hold."""
-        request: dict[str, Any] = {"TableName": self.place.name, **_update(key, expression, condition, values)}
-        return _plain(self._checked("update_item", ReturnValues="ALL_NEW", **request)["Attributes"])
+        request = update(key, expression, condition, **values)["Update"]
+        reply = self._checked("update_item", TableName=self.place.name, ReturnValues="ALL_NEW", **request)
+        return _plain(reply["Attributes"])
 
     def put(self, item: Item, condition: str, **values: Value) -> None:
         """Put one item. Raise :class:`Outdated` when the condition does not hold."""
-        self._checked("put_item", TableName=self.place.name, Item=_item(item), **_conditioned(condition, values))
+        self._checked("put_item", TableName=self.place.name, **put(item, condition, **values)["Put"])
 
     def transact(self, actions: Sequence[Mapping[str, Any]]) -> None:
         """Carry out all actions (:func:`put`, :func:`update`, ...) or none; up to ``TRANSACTION_ITEMS``, 4 MB together.
@@ -172,22 +172,23 @@ class Table:
 
 def put(item: Item, condition: str = "", **values: Value) -> dict[str, Any]:
     """Return the action of a transaction that puts an item."""
-    return {"Put": {"Item": _item(item), **_conditioned(condition, values)}}
+    return {"Put": {"Item": _item(item), **_told(values, ConditionExpression=condition)}}
 
 
 def update(key: Key, expression: str, condition: str = "", **values: Value) -> dict[str, Any]:
     """Return the action of a transaction that changes an item."""
-    return {"Update": _update(key, expression, condition, values)}
+    told = _told(values, UpdateExpression=expression, ConditionExpression=condition)
+    return {"Update": {"Key": _key(key), **told}}
 
 
 def delete(key: Key, condition: str = "", **values: Value) -> dict[str, Any]:
     """Return the action of a transaction that deletes an item, if it exists."""
-    return {"Delete": {"Key": _key(key), **_conditioned(condition, values)}}
+    return {"Delete": {"Key": _key(key), **_told(values, ConditionExpression=condition)}}
 
 
 def check(key: Key, condition: str, **values: Value) -> dict[str, Any]:
     """Return the action of a transaction that changes nothing and asks for a condition."""
-    return {"ConditionCheck": {"Key": _key(key), **_conditioned(condition, values)}}
+    return {"ConditionCheck": {"Key": _key(key), **_told(values, ConditionExpression=condition)}}
 
 
 def in_parallel(work: Callable[[T], U], parts: Iterable[T]) -> list[U]:
@@ -199,15 +200,9 @@ def in_parallel(work: Callable[[T], U], parts: Iterable[T]) -> list[U]:
         return list(pool.map(work, todo))
 
 
-def now_text() -> str:
-    """Return the time in UTC as ISO 8601 with milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def check_limit(limit: int) -> None:
-    """Raise ``InvalidInput`` for a limit below 1."""
-    if limit < 1:
-        raise InvalidInput(f"limit must be at least 1, got {limit}")
+def moment(at: float) -> str:
+    """Return a time, in seconds since the epoch, as a part of a key that sorts by it."""
+    return f"{int(at * _MICROSECONDS):020d}"
 
 
 def bounded(text: str, limit: int = 400) -> str:
@@ -217,23 +212,13 @@ def bounded(text: str, limit: int = 400) -> str:
 
 
 def pack(value: Any, what: str) -> bytes:
-    """Return a value as compressed JSON. Raise ``InvalidInput`` naming ``what`` for a value that JSON does not know."""
-    try:
-        text = json.dumps(value, separators=(",", ":"), default=_mapping)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{what}: cannot be kept as JSON: {error}") from error
-    return zlib.compress(text.encode("ascii"))
+    """Return a value as compressed JSON; errors as of :func:`as_json`."""
+    return zlib.compress(as_json(value, what).encode("ascii"))
 
 
 def unpack(data: bytes) -> Any:
     """Return what was packed."""
     return json.loads(zlib.decompress(data))
-
-
-def _mapping(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} is no text, number, true/false, list or object")
 
 
 def encoded(text: str) -> bytes:
@@ -269,27 +254,19 @@ def _key(key: Key) -> dict[str, Any]:
     return {"pk": _typed(key[0]), "sk": _typed(key[1])}
 
 
-def _conditioned(condition: str, values: Mapping[str, Value]) -> dict[str, Any]:
-    """A condition over attributes ``#name`` and values ``:name``; both are found by their names."""
-    if not condition:
-        return {}
-    return {"ConditionExpression": condition, **_placeholders(condition, values)}
+def _only(names: Iterable[str]) -> dict[str, Any]:
+    known = {f"#{n}": name for n, name in enumerate(dict.fromkeys(names))}
+    return {"ProjectionExpression": ",".join(known), "ExpressionAttributeNames": known}
 
 
-def _update(key: Key, expression: str, condition: str, values: Mapping[str, Value]) -> dict[str, Any]:
-    told: dict[str, Any] = {"Key": _key(key), "UpdateExpression": expression}
-    if condition:
-        told["ConditionExpression"] = condition
-    return told | _placeholders(f"{expression} {condition}", values)
-
-
-def _placeholders(expression: str, values: Mapping[str, Value]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if names := re.findall(r"#(\w+)", expression):
-        found["ExpressionAttributeNames"] = {f"#{name}": name for name in names}
+def _told(values: Mapping[str, Value], **expressions: str) -> dict[str, Any]:
+    """Return expressions over attributes ``#name`` and values ``:name``; both are found by their names."""
+    told: dict[str, Any] = {name: expression for name, expression in expressions.items() if expression}
+    if names := re.findall(r"#(\w+)", " ".join(told.values())):
+        told["ExpressionAttributeNames"] = {f"#{name}": name for name in names}
     if values:
-        found["ExpressionAttributeValues"] = {f":{name}": _typed(value) for name, value in values.items()}
-    return found
+        told["ExpressionAttributeValues"] = {f":{name}": _typed(value) for name, value in values.items()}
+    return told
 
 
 def _slices(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from lexigraph.model.errors import Conflict, InvalidInput, NotFound
+from lexigraph.model.errors import Conflict, InvalidInput
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.common.records import check_limit, no_job, now_text
 from lexigraph.storage.dynamodb.bodies import HEAD, read_whole, stamp, sweep, with_body
 from lexigraph.storage.dynamodb.items import (
     Item,
@@ -20,9 +21,7 @@ from lexigraph.storage.dynamodb.items import (
     Outdated,
     Table,
     bounded,
-    check_limit,
     delete,
-    now_text,
     pack,
     put,
     unpack,
@@ -33,6 +32,7 @@ from lexigraph.storage.protocols import JobEvent, JobRecord, JobStatus
 RUNNING = "system#running"
 _EVENT, _AFTER_EVENTS = "event#", "event#~"
 _EVENTS_BYTES = 300_000
+_TOLD = ("id", "kind", "status", "created_at", "updated_at")  # in the head
 
 
 class DynamoJobs:
@@ -43,10 +43,10 @@ class DynamoJobs:
     def start_job(self, tenant: Tenant, kind: str, request: Mapping[str, Any], *, job_id: str = "") -> JobRecord:
         now, job_id = now_text(), job_id or secrets.token_hex(16)
         order = f"{time.time_ns():020d}#{job_id}"
-        record = JobRecord(job_id, kind, "RUNNING", now, now)
         body = {"request": request, "result": {}, "reason": ""}
         pk, _ = key = _job_key(tenant, job_id)
-        plain = {"pk": pk, "sk": HEAD, "stamp": stamp(), "order": order, "seq": 0, **_told(record)}
+        plain = {"pk": pk, "sk": HEAD, "stamp": stamp(), "order": order, "seq": 0}
+        plain |= dict(zip(_TOLD, (job_id, kind, "RUNNING", now, now), strict=True))
         head, parts = with_body(plain, pack(body, "request of a job"))
         self._table.write_many(parts)
         listed = {"sk": order, "id": job_id}
@@ -65,7 +65,7 @@ class DynamoJobs:
     def job(self, tenant: Tenant, job_id: str) -> JobRecord:
         found = read_whole(self._table, [_job_key(tenant, job_id)])
         if not found:
-            raise _no_job(job_id)
+            raise no_job(job_id)
         return next(_job(head, body) for head, body in found.values())
 
     def jobs(self, tenant: Tenant, *, limit: int = 50) -> list[JobRecord]:
@@ -88,7 +88,7 @@ class DynamoJobs:
         key = _job_key(tenant, job_id)
         prepared = list(_batches(events))
         if not prepared and not self._table.get_many([key], ["sk"]):
-            raise _no_job(job_id)
+            raise no_job(job_id)
         for count, told in prepared:
             self._append(key, job_id, count, told)
 
@@ -97,7 +97,7 @@ class DynamoJobs:
         for _ in self._table.tries():
             head = self._table.get_many([key], ["seq", "at"]).get(key)
             if head is None:
-                raise _no_job(job_id)
+                raise no_job(job_id)
             if known >= 0 and head["seq"] != known and self._is_there(key, known + count, batch):
                 return  # an earlier try had been carried out, and its reply was lost
             known = head["seq"]
@@ -129,7 +129,7 @@ class DynamoJobs:
         for _ in self._table.tries():
             found = read_whole(self._table, [key]).get(key)
             if found is None:
-                raise _no_job(job_id)
+                raise no_job(job_id)
             head, body = found
             if head["stamp"] == new:
                 return  # an earlier try had been carried out, and its reply was lost
@@ -166,13 +166,8 @@ def _batches(events: Sequence[tuple[str, Mapping[str, Any]]]) -> list[tuple[int,
     return _batches(events[:half]) + _batches(events[half:])
 
 
-def _told(job: JobRecord) -> Item:
-    return {"id": job.id, "kind": job.kind, "status": job.status, "created_at": job.created_at, "updated_at": job.updated_at}
-
-
 def _job(head: Item, body: bytes) -> JobRecord:
-    told = {name: head[name] for name in ("id", "kind", "status", "created_at", "updated_at")}
-    return JobRecord(**told, **unpack(body), seq=int(head["seq"]))
+    return JobRecord(**{name: head[name] for name in _TOLD}, **unpack(body), seq=int(head["seq"]))
 
 
 def _job_key(tenant: Tenant, job_id: str) -> Key:
@@ -181,7 +176,3 @@ def _job_key(tenant: Tenant, job_id: str) -> Key:
 
 def _list_pk(tenant: Tenant) -> str:
     return f"t#{tenant}#jobs"
-
-
-def _no_job(job_id: str) -> NotFound:
-    return NotFound(f"job {job_id[:80]!r} does not exist")

@@ -21,17 +21,16 @@ from contextlib import contextmanager, suppress
 
 from lexigraph.model.errors import Conflict, LexigraphError, StoreUnavailable
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.dynamodb.items import Item, Key, Outdated, Table, bounded, check, in_parallel, put
+from lexigraph.storage.dynamodb.items import Item, Key, Outdated, Table, bounded, check, in_parallel, moment, put
 from lexigraph.storage.protocols import LateWriter
 
 LEASE_SECONDS = 60.0
 SKEW_SECONDS = 2.0
 _RENEWALS = 4
-_KEPT_SECONDS = (
-    86_400  # its item stays for a day, so that a late holder, or one whose reply was lost, sees what became of it
-)
+# its item stays for a day, so that a late holder, or one whose reply was lost, sees what became of it
+_KEPT_SECONDS = 86_400
 _LATE_SECONDS = 30 * 86_400  # for which a late writer is noted, if nobody looks after what it left
-_LATE, _MICROSECONDS = "system#late", 1_000_000
+_LATE = "system#late"
 _FREE = "attribute_not_exists(#holder) OR #holder = :token"
 _LEFT = "#until < :now OR #holder = :token"
 _MINE = "#holder = :token"
@@ -83,11 +82,11 @@ class DynamoLeases:
             term.check(place)
 
     def late_writers(self, tenant: Tenant, *, since: float) -> list[LateWriter]:
-        found = self._table.query(_LATE, f"{tenant}#", f"{tenant}#{_stamp(time.time() - since)}")
+        found = self._table.query(_LATE, f"{tenant}#", f"{tenant}#{moment(time.time() - since)}")
         return [LateWriter(item["sk"].removeprefix(f"{tenant}#"), item["key"]) for item in found]
 
     def late_tenants(self, *, since: float) -> list[Tenant]:
-        latest = _stamp(time.time() - since)
+        latest = moment(time.time() - since)
         noted = (item["sk"].split("#") for item in self._table.query(_LATE, names=("sk",)))
         return [Tenant(name) for name in dict.fromkeys(tenant for tenant, at, _ in noted if at <= latest)]
 
@@ -138,7 +137,7 @@ class _Term:
     def _take_over(self, item: Item, key: str) -> None:
         """Take a lease whose term is over, and note its holder. Raise :class:`Outdated` when the term is not over."""
         now = time.time()
-        sk = f"{self._tenant}#{_stamp(now)}#{self.token}"
+        sk = f"{self._tenant}#{moment(now)}#{self.token}"
         late = {"pk": _LATE, "sk": sk, "key": key, "expires": int(now) + _LATE_SECONDS}
         self._table.transact([put(item, _LEFT, now=now - SKEW_SECONDS, token=self.token), put(late)])
 
@@ -185,10 +184,6 @@ class _Term:
     def _item(self, place: Key, now: float) -> Item:
         until = now + self._seconds
         return {"pk": place[0], "sk": place[1], "holder": self.token, "until": until, "expires": int(until) + _KEPT_SECONDS}
-
-
-def _stamp(at: float) -> str:
-    return f"{int(at * _MICROSECONDS):020d}"
 
 
 def _lease_key(tenant: Tenant, key: str) -> Key:

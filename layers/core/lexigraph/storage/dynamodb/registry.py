@@ -34,11 +34,12 @@ Changes of one tenant's documents share the item with the revision: they take tu
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import get_args
 
 from lexigraph.model.errors import Conflict
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.common.records import check_limit, columns_of, document_of, now_text, rest_of
 from lexigraph.storage.dynamodb.access import DynamoAccess
 from lexigraph.storage.dynamodb.bodies import HEAD, read_whole, stamp, sweep, with_body
 from lexigraph.storage.dynamodb.items import (
@@ -48,11 +49,9 @@ from lexigraph.storage.dynamodb.items import (
     Outdated,
     Table,
     bounded,
-    check_limit,
     delete,
     encoded,
     in_parallel,
-    now_text,
     pack,
     put,
     unpack,
@@ -62,9 +61,6 @@ from lexigraph.storage.dynamodb.jobs import DynamoJobs
 from lexigraph.storage.dynamodb.leases import LEASE_SECONDS, DynamoLeases
 from lexigraph.storage.protocols import DocumentRecord, DocumentState
 
-# in the head, for queries and conditions; the rest of a record is its body
-_COLUMNS = ("source_id", "uri", "namespace", "state", "fingerprint", "updated_at")
-_REST = tuple(f.name for f in fields(DocumentRecord) if f.name not in _COLUMNS)
 _LOOK = ("source_id", "uri", "namespace", "state", "stamp", "parts")
 _SAME, _NEW = "#stamp = :old", "attribute_not_exists(pk)"
 _URI_BYTES, _ID_BYTES = 470, 80  # a sort key has 1,024; bytes of a uri that are no ASCII take two
@@ -125,7 +121,7 @@ class DynamoDBRegistry(DynamoLeases, DynamoJobs, DynamoAccess):
 
     def records(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, DocumentRecord]:
         found = read_whole(self._table, [_key(tenant, source_id) for source_id in source_ids])
-        return {head["source_id"]: _document(head, body) for head, body in found.values()}
+        return {head["source_id"]: document_of(head, unpack(body)) for head, body in found.values()}
 
     def fingerprints(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, tuple[DocumentState, str]]:
         found = self._table.get_many([_key(tenant, i) for i in source_ids], ("source_id", "state", "fingerprint"))
@@ -137,9 +133,9 @@ class DynamoDBRegistry(DynamoLeases, DynamoJobs, DynamoAccess):
         parts: list[Item] = []
         for r in {r.source_id: r for r in records}.values():
             pk, sk = _key(tenant, r.source_id)
-            columns = {name: getattr(r, name) for name in _COLUMNS} | {"updated_at": now}
+            columns = columns_of(r, now)
             encoded("".join(columns.values()))  # or the first of several transactions would be through before it fails
-            body = pack({name: getattr(r, name) for name in _REST}, f"document {r.uri!r}")
+            body = pack(rest_of(r), f"document {r.uri!r}")
             heads[r.source_id], its_parts = with_body({"pk": pk, "sk": sk, "stamp": stamp(), **columns}, body)
             parts += its_parts
         self._table.write_many(parts)
@@ -228,12 +224,6 @@ def _groups(changes: Iterable[_Change]) -> Iterator[list[_Change]]:
         size += len(change.actions)
     if group:
         yield group
-
-
-def _document(head: Item, body: bytes) -> DocumentRecord:
-    rest = {name: value for name, value in unpack(body).items() if name in _REST}
-    rest["intended"] = tuple(rest["intended"])
-    return DocumentRecord(**{name: head[name] for name in _COLUMNS}, **rest)
 
 
 def _key(tenant: Tenant, source_id: str) -> Key:

@@ -12,34 +12,30 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 from lexigraph.aws import credentials_of, session
 from lexigraph.model.errors import InvalidInput, Misconfigured, StoreUnavailable
 from lexigraph.retry import Retry
 from lexigraph.storage.common.connection import is_region, read_connection, read_endpoint, region_in
 
-IdMode = Literal["client", "server"]
 Json = dict[str, Any]
 
 _MOST_BYTES = 8 * 2**20  # of a request; the service takes 10 MiB
 _MOST_ACTIONS = 1_000
 _ONE_TRY = 35.0  # seconds: a collection wakes within 30
-_TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
-FORM = "aoss://https://HOST[:PORT][?region=REGION&mode=client|server&registry=TABLE]"
+FORM = "aoss://https://HOST[:PORT][?region=REGION]"
 _WHAT = "aoss connection"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a collection is. ``mode``: who makes document ids, empty to find out; ``registry``: a DynamoDB table, if any."""
+    """Where a collection is."""
 
     host: str
     port: int
     secure: bool
     region: str
-    mode: IdMode | None = None
-    registry: str = ""
 
 
 def parse_place(connection: str) -> Place:
@@ -48,26 +44,21 @@ def parse_place(connection: str) -> Place:
     Raise ``Misconfigured``.
     """
     where, options = read_connection(connection, FORM)
-    if options.get("mode") not in (None, *get_args(IdMode)):
-        raise Misconfigured(f"{_WHAT}: mode is client or server")
-    if not _TABLE.fullmatch(options.get("registry", "none")):
-        raise Misconfigured(f"{_WHAT}: registry is the name of a DynamoDB table")
     server = read_endpoint(where, _WHAT)
     known = options.get("region"), region_in(server.host), os.environ.get("AWS_REGION"), os.environ.get("AWS_DEFAULT_REGION")
     region = next((name for name in known if name and is_region(name)), None)
     if region is None:
         raise Misconfigured(f"{_WHAT}: which region the collection is in is not known; add ?region=REGION")
-    mode, registry = cast("IdMode | None", options.get("mode")), options.get("registry", "")
-    return Place(server.host, server.port, server.protocol == "https", region, mode, registry)
+    return Place(server.host, server.port, server.protocol == "https", region)
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One change of a bulk request. ``id`` is None for a document that is to get one from the service."""
+    """One change of a bulk request."""
 
     kind: Literal["index", "update", "delete"]
     index: str
-    id: str | None
+    id: str
     body: Json | None = None
 
 
@@ -138,10 +129,6 @@ class Collection:
         """Add to the mapping of an index. A new index may be unknown for a while: that is waited for."""
         self._request("PUT", f"/{index}/_mapping", body, unknown_is_busy=True)
 
-    def put_document(self, index: str, id_: str, body: Json) -> None:
-        """Write one document under an id of ours. Raise ``Refused`` where that is not supported."""
-        self._request("PUT", f"/{index}/_doc/{id_}", body, unknown_is_busy=True)
-
     # ------------------------------------------------------------ documents
 
     def search(self, searches: Sequence[Search]) -> list[Json]:
@@ -156,37 +143,33 @@ class Collection:
             found += [item.get("hits", {"hits": []}) for item in cast(Json, answer)["responses"]]
         return found
 
-    def bulk(self, actions: Sequence[Action]) -> list[str]:
-        """Make all changes; return the id of each document, empty for one to be updated or deleted that is not there.
+    def bulk(self, actions: Sequence[Action]) -> None:
+        """Make all changes; what is to be updated or deleted and is not there is passed over.
 
-        Items that the service has no room for are sent again. Raise ``StoreUnavailable`` when an item is refused.
+        Items that the service has no room for are sent again. Raise ``Refused`` when an item is refused.
         """
-        ids = [""] * len(actions)
-        lines = [_action_lines(action) for action in actions]
-        for batch in _batches(lines, _MOST_ACTIONS):
-            first = len(ids) - len(lines)
-            del lines[: len(batch)]
-            self._bulk(dict(enumerate(batch, first)), ids)
-        return ids
+        for batch in _batches([_action_lines(action) for action in actions], _MOST_ACTIONS):
+            self._bulk(batch)
 
-    def _bulk(self, waiting: dict[int, bytes], ids: list[str]) -> None:
-        """Send lines until none is left; ``waiting`` is what is still to be sent, by place in ``ids``."""
+    def _bulk(self, waiting: list[bytes]) -> None:
+        """Send lines until none is left."""
 
         def take(answer: Json) -> str:
-            problem = ""
-            for at, item in zip(list(waiting), answer["items"], strict=True):
+            problem, sent = "", waiting.copy()
+            waiting.clear()
+            for line, item in zip(sent, answer["items"], strict=True):
                 ((kind, told),) = item.items()
-                status, missing = told["status"], kind != "index" and told["status"] == 404
-                if status < 300 or missing:
-                    ids[at] = "" if missing else told["_id"]
-                    del waiting[at]
-                elif _passing(status) or status == 404:  # a new index is not known everywhere at once
+                status = told["status"]
+                if status < 300 or (kind != "index" and status == 404):
+                    continue
+                waiting.append(line)
+                if _passing(status) or status == 404:  # a new index is not known everywhere at once
                     problem = f"{status}"
                 else:
                     raise _refused("an item of a bulk request", status, told.get("error"))
             return problem
 
-        self._request("POST", "/_bulk", lambda: b"".join(waiting.values()), items=take)
+        self._request("POST", "/_bulk", lambda: b"".join(waiting), items=take)
 
     # ------------------------------------------------------------ requests
 
@@ -277,9 +260,8 @@ def _line(data: Json) -> bytes:
 
 
 def _action_lines(action: Action) -> bytes:
-    target = {"_index": action.index} | ({} if action.id is None else {"_id": action.id})
     body = {"doc": action.body} if action.kind == "update" else action.body
-    lines = _line({action.kind: target}) + (b"" if body is None else _line(body))
+    lines = _line({action.kind: {"_index": action.index, "_id": action.id}}) + (b"" if body is None else _line(body))
     if len(lines) > _MOST_BYTES:
         raise InvalidInput(f"a record takes {len(lines)} bytes with its vector; at most {_MOST_BYTES} are allowed")
     return lines

@@ -5,9 +5,9 @@ service says is rounded, and of compressed vectors, and would not be what a sear
 """
 
 import base64
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 from unicodedata import combining, normalize
 
@@ -15,17 +15,16 @@ import numpy as np
 import snowballstemmer
 
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.common.words import looked_up
 from lexigraph.storage.opensearch.connection import Json
 from lexigraph.storage.opensearch.schema import WORDS, words_key
 from lexigraph.storage.opensearch.tags import tag_query
 from lexigraph.storage.protocols import VECTOR_INDEXES, FloatArray, Hit, SearchRequest, VectorRecord
-from lexigraph.storage.sqlite.vector.fulltext import STOP_WORDS
 
 MOST_FOUND = 10_000  # the service returns no more of one search
 _GIVEN_AT_ONCE = 5_000
+_AT_ONCE = 1_000
 _MORE = 8  # found beyond k, so that ties at the edge go by id
-_WORD = re.compile(r"[^\W_]+")
-_LOOKED_UP = 200  # words of a text, from its beginning
 # letters that asciifolding takes apart, and Unicode does not
 _FOLDED = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
 # a beginning stands for so many words; all count as one word, as rare as the most frequent of them
@@ -43,7 +42,7 @@ class Query(NamedTuple):
 def queries(request: SearchRequest, tenant: Tenant, more: int = _MORE) -> list[Query]:
     """Return what has to be asked for a request: nothing when nothing can be found, several for very many ids."""
     size = 0 if request.ids is not None else max(0, min(MOST_FOUND, request.k + more))
-    given = [None] if request.ids is None else list(_parts(sorted(set(request.ids))))
+    given = [None] if request.ids is None else list(parts(sorted(set(request.ids)), _GIVEN_AT_ONCE))
     if request.ids is None and request.k < 1:
         return []
     asked = []
@@ -64,14 +63,13 @@ def queries(request: SearchRequest, tenant: Tenant, more: int = _MORE) -> list[Q
 
 def hits(request: SearchRequest, found: Sequence[Json]) -> list[Hit]:
     """Return all that was found as hits, best first, ties by id."""
-    newest = list(newest_of(found).values())
     if request.vector is None:
-        scores = [round(max(0.0, float(row["_score"])), 6) for row in newest]
+        scores = [round(max(0.0, float(row["_score"])), 6) for row in found]
     else:
-        scores = _cosines(newest, request.vector)
+        scores = _cosines(found, request.vector)
     bring = request.vectors and request.index in VECTOR_INDEXES
     made = []
-    for row, score in zip(newest, scores, strict=True):
+    for row, score in zip(found, scores, strict=True):
         source = row["_source"]
         vector = unpacked(source["packed"]) if bring else None
         text = "" if bring else _text(source)
@@ -87,17 +85,6 @@ def cut_in_a_tie(query: Query, found: Sequence[Json], ranked: Sequence[Hit]) -> 
     if query.request.vector is None and len({row["_score"] for row in found[k - 1 :]}) == 1:
         return False  # found in the order of their ids
     return ranked[k - 1].score == ranked[-1].score
-
-
-def newest_of(found: Iterable[Json]) -> dict[str, Json]:
-    """Return the found by key: of two documents that hold the same record, the one written last."""
-    newest: dict[str, Json] = {}
-    for row in found:
-        source = row["_source"]
-        known = newest.get(source["doc_key"])
-        if known is None or known["_source"]["edition"] < source["edition"]:
-            newest[source["doc_key"]] = row
-    return newest
 
 
 def record_body(tenant: Tenant, record: VectorRecord, vectors: bool) -> Json:
@@ -134,14 +121,10 @@ def of_tenant(tenant: Tenant, **terms: Any) -> Json:
 
 def _by_words(request: SearchRequest, tenant: Tenant, filters: list[Json]) -> Json:
     field = f"{WORDS}.{words_key(tenant)}"
-    words = [word.lower() for word in _WORD.findall(request.text)[:_LOOKED_UP]]
-    begun = words.pop() if words and request.prefix else ""
-    telling = [word for word in words if word not in STOP_WORDS]
-    if not telling and not begun:
-        telling = words
+    words, begun = looked_up(request.text, request.prefix)
     some: list[Json] = []
-    if telling:
-        some.append({"match": {field: {"query": " ".join(dict.fromkeys(telling))}}})
+    if words:
+        some.append({"match": {field: {"query": " ".join(words)}}})
     if begun:
         some.append({"prefix": {field: {"value": _as_indexed(begun, request.index != "entity"), "rewrite": _BEGUN}}})
     if not some:
@@ -174,7 +157,7 @@ def _filters(request: SearchRequest, tenant: Tenant, ids: list[str] | None) -> l
 
 def _fields(request: SearchRequest) -> list[str]:
     bring = request.vectors and request.index in VECTOR_INDEXES
-    fields = ["doc_key", "source_id", "chunk_id", "edition"]
+    fields = ["doc_key", "source_id", "chunk_id"]
     if bring or request.vector is not None:
         fields.append("packed")
     return fields if bring else [*fields, WORDS]
@@ -193,5 +176,8 @@ def _all(parts: list[Json]) -> Json:
     return {"bool": {"filter": parts}}
 
 
-def _parts(ids: list[str]) -> Iterable[list[str]]:
-    return (ids[at : at + _GIVEN_AT_ONCE] for at in range(0, len(ids), _GIVEN_AT_ONCE))
+def parts(ids: Iterable[str], size: int = _AT_ONCE) -> Iterator[list[str]]:
+    """Yield ids, so many at a time."""
+    left = iter(ids)
+    while part := list(islice(left, size)):
+        yield part

@@ -4,7 +4,7 @@ import re
 from hashlib import blake2b
 
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.opensearch.connection import IdMode, Json
+from lexigraph.storage.opensearch.connection import Json
 from lexigraph.storage.protocols import VECTOR_INDEXES, IndexName
 
 TAGS = "lexigraph-tag"
@@ -30,7 +30,7 @@ def every_embedding(index: IndexName) -> str:
 
 
 def document_id(tenant: Tenant, key: str) -> str:
-    """Return the id of a document where we may choose it: the same for the same record, always."""
+    """Return the id of a document: the same for the same record, always, so that writing twice is one document."""
     owner, own = str(tenant).encode(), key.encode("utf-8", "surrogatepass")
     return blake2b(len(owner).to_bytes(8, "big") + owner + own, digest_size=16).hexdigest()
 
@@ -46,13 +46,9 @@ def words_mapping(index: IndexName, tenant: Tenant) -> Json:
     return {"properties": {WORDS: {"properties": {words_key(tenant): text}}}}
 
 
-def index_body(
-    index: IndexName | None, label: str, dimension: int, mode: IdMode | None, *, precise: bool, engine: bool = True
-) -> Json:
+def index_body(index: IndexName | None, label: str, dimension: int) -> Json:
     """Return settings and mapping of an index, None being that of the tags.
 
-    ``precise`` asks for vectors at full precision, which a NextGen collection otherwise keeps at 1 bit a number; ``engine``
-    names the one that filters while it searches, which a NextGen collection has anyway and lets nobody name.
     Text is split where SQLite's FTS5 splits it and stemmed by the same algorithm; stop words are left out of questions, not
     out of texts, so that a question of stop words alone finds something. Names are not stemmed.
     """
@@ -65,19 +61,13 @@ def index_body(
         settings = {"analysis": _ANALYSIS}
     if index in VECTOR_INDEXES:
         properties["packed"] = _STORED_ONLY
-        properties["vector"] = _vector_field(dimension, precise=precise, engine=engine)
+        # vectors are normalised, so that the inner product is the cosine; unless asked for 1x, 1 bit is kept of a number
+        method = {"name": "hnsw", "parameters": {"m": 16, "ef_construction": 128}}
+        space = {"space_type": "innerproduct", "compression_level": "1x", "method": method}
+        properties["vector"] = {"type": "knn_vector", "dimension": dimension, **space}
         settings["index"] = {"knn": True}
-    meta = {"format": FORMAT, "label": label, "dimension": dimension, "document_ids": mode or ""}
+    meta = {"format": FORMAT, "label": label, "dimension": dimension}
     return {"settings": settings, "mappings": {"dynamic": "strict", "_meta": meta, "properties": properties}}
-
-
-def _vector_field(dimension: int, *, precise: bool, engine: bool) -> Json:
-    # vectors are normalised, so that the inner product is the cosine; each generation has a place of its own to say so
-    space = {"space_type": "innerproduct"}
-    method = {"name": "hnsw", "parameters": {"m": 16, "ef_construction": 128}}
-    field: Json = {"type": "knn_vector", "dimension": dimension}
-    field |= {"method": {**method, **space, "engine": "faiss"}} if engine else {"method": method, **space}
-    return field | ({"compression_level": "1x"} if precise else {})
 
 
 _FOLDED = ["lowercase", "asciifolding", "lexigraph_cut"]

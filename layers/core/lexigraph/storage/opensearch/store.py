@@ -8,35 +8,31 @@ words (opensearch_tags.py), so that a filter needs no second round trip. Searche
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, groupby, islice
-from typing import Any
+from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from lexigraph.model.errors import InvalidInput, Misconfigured
-from lexigraph.model.graph import Metadata, Source
+from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.common.vector_checks import INDEXES, check_embedding, check_index, check_record, check_vector
+from lexigraph.storage.common.vector_checks import INDEXES, check_embedding, check_index, check_records, check_requests
 from lexigraph.storage.opensearch.connection import Collection, Json, Search, parse_place
-from lexigraph.storage.opensearch.documents import Documents, Found
-from lexigraph.storage.opensearch.ids import DynamoIds, IdRegistry
+from lexigraph.storage.opensearch.documents import Documents
 from lexigraph.storage.opensearch.queries import (
     Query,
     cut_in_a_tie,
     hits,
-    newest_of,
     of_tenant,
+    parts,
     queries,
     record_body,
     record_of,
 )
-from lexigraph.storage.opensearch.schema import EVERY, TAGS, WORDS, every_embedding, index_name
+from lexigraph.storage.opensearch.schema import EVERY, TAGS, WORDS, document_id, every_embedding, index_name
 from lexigraph.storage.opensearch.tags import tag_words
 from lexigraph.storage.opensearch.unseen import Unseen, Versions, Write
 from lexigraph.storage.protocols import VECTOR_INDEXES, Hit, IndexName, SearchRequest, VectorRecord
-from lexigraph.storage.sqlite.filters import filterable_json
 
-_RECORD = ("doc_key", "source_id", "chunk_id", WORDS, "packed", "edition")
-_AT_ONCE = 1_000
+_RECORD = ("doc_key", "source_id", "chunk_id", WORDS, "packed")
 _TIE_FACTOR = 4
 
 
@@ -44,7 +40,8 @@ class OpenSearchVectorStore:
     """The :class:`~lexigraph.storage.protocols.VectorStore` of ``aoss://https://HOST``.
 
     Differs from the protocol in what the service cannot do: a write is not atomic over records and indexes (it may be
-    repeated, and the graph decides what readers see).
+    repeated, and the graph decides what readers see). Reads tell what searches find; :meth:`visible` asks them for what
+    this process wrote last.
     """
 
     def __init__(
@@ -54,25 +51,18 @@ class OpenSearchVectorStore:
         label: str,
         dimension: int,
         patience: float = 60.0,
-        ids: IdRegistry | None = None,
         beside: bool = False,
     ) -> None:
         """Make the store for the embedding ``label``; nothing is sent yet.
 
         ``patience``: seconds for which a request is repeated while the collection wakes, is busy or has not heard of our
-        rights yet. ``ids``: where the ids of documents are kept for a collection that makes them itself; by default in the
-        DynamoDB table that the connection names. ``beside``: also where a tenant has vectors of other embeddings only.
+        rights yet. ``beside``: also where a tenant has vectors of other embeddings only.
         """
         check_embedding(label, dimension)
-        place = parse_place(connection)
         self.label = label
         self.dimension = dimension
-        if ids is None and place.registry:
-            ids = DynamoIds(place.registry, place.host, place.region)
-        if ids is None and place.mode == "server":
-            raise Misconfigured("vector connection: mode=server needs registry=TABLE, the DynamoDB table for document ids")
-        self._collection = Collection(place, patience=patience)
-        self._documents = Documents(self._collection, label, dimension, ids)
+        self._collection = Collection(parse_place(connection), patience=patience)
+        self._documents = Documents(self._collection, label, dimension)
         self._names = {index: index_name(index, label, dimension) for index in INDEXES}
         self._unseen = Unseen()
         self._beside = beside
@@ -81,18 +71,16 @@ class OpenSearchVectorStore:
     # ------------------------------------------------------------ writing
 
     def upsert(self, tenant: Tenant, records: Mapping[IndexName, Sequence[VectorRecord]]) -> None:
-        """Add or replace records, index by index."""
+        check_records(records, self.label, self.dimension)
         for index, rows in records.items():
-            check_index(index)
             for row in rows:
-                check_record(index, row, self.label, self.dimension)
                 _check_text(index, row)
         wanted = {index: {row.id: row for row in rows} for index, rows in records.items() if rows}
         if any(index in VECTOR_INDEXES for index in wanted):
             self._refuse_other_embedding(tenant)
         sources = {row.source_id for rows in wanted.values() for row in rows.values()}
         # a record belongs to the version that is being written, which is the last one tagged
-        tags = {source: tag_words(_different(v)[-1:]) for source, v in self._versions(tenant, sources).items()}
+        tags = {source: tag_words([v[max(v)]]) for source, v in self._versions(tenant, sources).items()}
         for index, unique in wanted.items():
             self._put(tenant, index, unique, tags)
             if index in VECTOR_INDEXES:
@@ -108,11 +96,11 @@ class OpenSearchVectorStore:
             | {"label": label, "edition": edition, "tags": tags.get(row.source_id, [])}
             for key, row in rows.items()
         }
-        for key in self._documents.put(name, index, tenant, bodies):
-            self._unseen.note(name, tenant, key, Write(edition, rows[key].source_id))
+        self._documents.put(name, index, tenant, bodies)
+        for key, row in rows.items():
+            self._unseen.note(name, tenant, key, Write(edition, row.source_id))
 
     def tag(self, tenant: Tenant, sources: Sequence[Source]) -> None:
-        """Note what filters see of the sources, on their records too where that changes anything."""
         known = self._versions(tenant, {s.id for s in sources})
         new: dict[str, Versions] = {}
         for s in sources:
@@ -120,7 +108,6 @@ class OpenSearchVectorStore:
         self._retag(tenant, known, new)
 
     def untag(self, tenant: Tenant, source_ids: Sequence[str], *, keep: Mapping[str, int] | None = None) -> None:
-        """Forget the sources' tags but those of the versions to keep."""
         known = self._versions(tenant, set(source_ids))
         kept = keep or {}
         new = {source: {v: m for v, m in known[source].items() if v == kept.get(source)} for source in known}
@@ -128,23 +115,16 @@ class OpenSearchVectorStore:
 
     def _retag(self, tenant: Tenant, known: Mapping[str, Versions], new: Mapping[str, Versions]) -> None:
         """Write tags of sources, first on their records: who fails half way finds the same to do again."""
-        before = {source: tag_words(_different(known.get(source, {}))) for source in new}
-        after = {source: tag_words(_different(versions)) for source, versions in new.items()}
-        changed = {source: words for source, words in after.items() if words != before[source]}
+        after = {source: _words(versions) for source, versions in new.items()}
+        changed = {source: words for source, words in after.items() if words != _words(known.get(source, {}))}
         if changed:
             for index in INDEXES:
                 self._retag_records(tenant, index, changed)
         written = {s: v for s, v in new.items() if v and v != known.get(s)}
         edition = self._unseen.next_edition()
+        shared = {"tenant": str(tenant), "label": "", "edition": edition}
         bodies: dict[str, Json] = {
-            s: {
-                "tenant": str(tenant),
-                "doc_key": s,
-                "label": "",
-                "edition": edition,
-                "payload": json.dumps(sorted(v.items())),
-            }
-            for s, v in written.items()
+            s: {**shared, "doc_key": s, "payload": json.dumps(sorted(v.items()))} for s, v in written.items()
         }
         if bodies:
             self._documents.put(TAGS, None, tenant, bodies)
@@ -160,7 +140,7 @@ class OpenSearchVectorStore:
         name = self._names[index]
         edition = self._unseen.next_edition()
         lately = self._unseen.of_sources(name, tenant, tags)
-        places = {(f.index, f.id): f for f in self._documents.written(name, tenant, list(lately))} if lately else {}
+        places = {(name, document_id(tenant, key)): key for key in lately}
         source_of = dict(lately)
         of_sources = of_tenant(tenant, source_id=sorted(tags))
         searches = [(name, of_sources)]
@@ -168,16 +148,14 @@ class OpenSearchVectorStore:
             others = {"bool": {"filter": [of_sources], "must_not": [{"term": {"label": self.label}}]}}
             searches.append((every_embedding(index), others))
         for where, query in searches:
-            for row in chain.from_iterable(self._documents.pages(where, query, ["doc_key", "source_id"])):
-                key = row["_source"]["doc_key"]
-                places[row["_index"], row["_id"]] = Found(row["_index"], row["_id"], key)
+            for row in self._documents.all(where, query, ["doc_key", "source_id"]):
+                key = places[row["_index"], row["_id"]] = row["_source"]["doc_key"]
                 source_of.setdefault(key, row["_source"]["source_id"])
         # what was rewritten just now as a record of another source has its tags already
-        current = [f for f in places.values() if self._source_lately(name, tenant, f.key, source_of[f.key]) in tags]
-        change: dict[str, Json] = {f.key: {"tags": tags[source_of[f.key]], "edition": edition} for f in current}
-        self._documents.update(current, change)
-        for found in current:
-            self._unseen.note(name, tenant, found.key, Write(edition, source_of[found.key]))
+        current = {at: key for at, key in places.items() if self._source_lately(name, tenant, key, source_of[key]) in tags}
+        self._documents.update({at: {"tags": tags[source_of[key]], "edition": edition} for at, key in current.items()})
+        for key in current.values():
+            self._unseen.note(name, tenant, key, Write(edition, source_of[key]))
 
     def _source_lately(self, name: str, tenant: Tenant, key: str, found: str) -> str | None:
         write = self._unseen.last(name, tenant, key)
@@ -186,7 +164,6 @@ class OpenSearchVectorStore:
         return write.source_id if write.edition else None
 
     def delete(self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]]) -> None:
-        """Delete records, of every embedding."""
         for index in ids:
             check_index(index)
         for index, keys in ids.items():
@@ -200,7 +177,7 @@ class OpenSearchVectorStore:
         """Delete all records that have vectors of this embedding, those that searches show."""
         for index in VECTOR_INDEXES:
             name = self._names[index]
-            for part in _parts(self.ids(tenant, index)):
+            for part in parts(self.ids(tenant, index)):
                 self._documents.remove(name, name, tenant, part)
                 for key in part:
                     self._unseen.note(name, tenant, key, Write(0))
@@ -210,11 +187,7 @@ class OpenSearchVectorStore:
 
     def search_many(self, tenant: Tenant, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
         """Answer all requests in one multi-search; once more only where hundreds of records tie at the edge of a list."""
-        for request in requests:
-            check_index(request.index)
-            if request.vector is not None:
-                what = f"search in {request.index}"
-                check_vector(what, request.index, request.vector, self.label, self.dimension)
+        check_requests(requests, self.label, self.dimension)
         answers: list[list[Hit]] = [[] for _ in requests]
         asked = [(at, query) for at, request in enumerate(requests) for query in queries(request, tenant)]
         found_some = False
@@ -238,51 +211,40 @@ class OpenSearchVectorStore:
         return answers
 
     def fetch(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> dict[str, VectorRecord]:
-        """Return the records that searches find."""
         check_index(index)
-        return {key: record_of(row["_source"]) for key, row in self._rows(tenant, index, ids, _RECORD).items()}
+        searches = [_of_keys(self._names[index], tenant, part, _RECORD) for part in parts(dict.fromkeys(ids))]
+        found = self._collection.search(searches)
+        return {row["_source"]["doc_key"]: record_of(row["_source"]) for f in found for row in f["hits"]}
 
     def visible(
         self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]], *, tagged: Mapping[str, int] | None = None
     ) -> bool:
-        """Tell whether searches find all of these, as this process wrote them last; one multi-search."""
         for index in ids:
             check_index(index)
         wanted = {self._names[index]: list(dict.fromkeys(keys)) for index, keys in ids.items() if keys}
         if tagged:
             wanted[TAGS] = list(tagged)
-        searches = [
-            (
-                name,
-                _of_keys(name, tenant, part, ("doc_key", "edition", "payload") if name == TAGS else ("doc_key", "edition")),
-            )
-            for name, keys in wanted.items()
-            for part in _parts(keys)
-        ]
-        found: dict[str, list[Json]] = {name: [] for name in wanted}
-        for (name, _), answer in zip(searches, self._collection.search([search for _, search in searches]), strict=True):
-            found[name] += answer["hits"]
-        rows = {name: newest_of(hits_) for name, hits_ in found.items()}
+        fields = ("doc_key", "edition", "payload")
+        searches = [_of_keys(name, tenant, part, fields) for name, keys in wanted.items() for part in parts(keys)]
+        rows: dict[str, dict[str, Json]] = {name: {} for name in wanted}
+        for search, answer in zip(searches, self._collection.search(searches), strict=True):
+            rows[search.index] |= {row["_source"]["doc_key"]: row["_source"] for row in answer["hits"]}
         for name, keys in wanted.items():
             for key in keys:
                 write = self._unseen.last(name, tenant, key)
-                if key not in rows[name] or (write is not None and rows[name][key]["_source"]["edition"] < write.edition):
+                if key not in rows[name] or (write is not None and rows[name][key]["edition"] < write.edition):
                     return False
         return all(version in _tagged(rows[TAGS][source]) for source, version in (tagged or {}).items())
 
     def ids(
         self, tenant: Tenant, index: IndexName, source_id: str | None = None, *, after: str = "", limit: int | None = None
     ) -> list[str]:
-        """Return the ids in an index that searches find, sorted."""
         check_index(index)
         query = of_tenant(tenant) if source_id is None else of_tenant(tenant, source_id=source_id)
-        pages = self._documents.pages(self._names[index], query, ["doc_key"], after=after, size=limit)
-        # documents come by key, and a crash may have doubled one
-        keys = (key for key, _ in groupby(row["_source"]["doc_key"] for page in pages for row in page))
-        return list(islice(keys, limit))
+        rows = self._documents.all(self._names[index], query, ["doc_key"], after=after, size=limit)
+        return [row["_source"]["doc_key"] for row in islice(rows, limit)]
 
     def sources(self, tenant: Tenant, *, after: str = "", limit: int = 1_000) -> list[str]:
-        """Return the next sources that searches find, sorted; one multi-search."""
         places = [(every_embedding(index), "source_id") for index in INDEXES] + [(TAGS, "doc_key")]
         body = {"query": of_tenant(tenant), "size": limit, "search_after": [after]}
         searches = [Search(name, {**body, "sort": [{by: "asc"}], "_source": [by]}) for name, by in places]
@@ -295,43 +257,22 @@ class OpenSearchVectorStore:
         return sorted({source for found in lists for source in found if end is None or source <= end})
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
-        """Return the number of records by index; one that a crash has doubled counts twice until it is written again."""
         body = {"query": of_tenant(tenant), "size": 0, "track_total_hits": True}
         found = self._collection.search([Search(self._names[index], body) for index in INDEXES])
         return {index: f.get("total", {}).get("value", 0) for index, f in zip(INDEXES, found, strict=True)}
 
-    def dump(self, tenant: Tenant) -> dict[str, list[tuple[Any, ...]]]:
-        """Return every record by index, and (source, metadata) of the tags under ``tag``."""
-        content: dict[str, list[tuple[Any, ...]]] = {}
-        for index in INDEXES:
-            pages = self._documents.pages(self._names[index], of_tenant(tenant), _RECORD)
-            rows = newest_of(row for page in pages for row in page)
-            content[index] = [_dumped(record_of(rows[key]["_source"])) for key in sorted(rows)]
-        pages = self._documents.pages(TAGS, of_tenant(tenant), ["doc_key"])
-        versions = self._versions(tenant, {row["_source"]["doc_key"] for page in pages for row in page})
-        tags = [(source, filterable_json(metadata)) for source, v in versions.items() for metadata in v.values()]
-        return {**content, "tag": sorted(tags)}
-
     def close(self) -> None:
-        """Close the connections."""
         self._collection.close()
 
     # ------------------------------------------------------------ private
-
-    def _rows(self, tenant: Tenant, index: IndexName, ids: Iterable[str], fields: Sequence[str]) -> dict[str, Json]:
-        """Return the newest document of each record that is found."""
-        asked = [*dict.fromkeys([*fields, "edition"])]
-        searches = [_of_keys(self._names[index], tenant, part, asked) for part in _parts(dict.fromkeys(ids))]
-        found = self._collection.search(searches) if searches else []
-        return newest_of(row for f in found for row in f["hits"])
 
     def _versions(self, tenant: Tenant, sources: set[str]) -> dict[str, Versions]:
         """Return the tags of sources by version: those that we wrote just now, else those that searches find."""
         lately = {s: w.versions for s in sources if (w := self._unseen.last(TAGS, tenant, s)) and w.versions is not None}
         known: dict[str, Versions] = {}
-        for part in _parts(sorted(sources - lately.keys() - {""})):
-            (found,) = self._collection.search([_of_keys(TAGS, tenant, part, ("doc_key", "edition", "payload"))])
-            known |= {key: _tagged(row) for key, row in newest_of(found["hits"]).items()}
+        for part in parts(sorted(sources - lately.keys() - {""})):
+            (found,) = self._collection.search([_of_keys(TAGS, tenant, part, ("doc_key", "payload"))])
+            known |= {row["_source"]["doc_key"]: _tagged(row["_source"]) for row in found["hits"]}
         return known | {source: versions for source, versions in lately.items() if versions}
 
     def _refuse_other_embedding(self, tenant: Tenant) -> None:
@@ -354,25 +295,16 @@ class OpenSearchVectorStore:
             )
 
 
-def _parts(keys: Iterable[str]) -> Iterator[list[str]]:
-    left = iter(keys)
-    while part := list(islice(left, _AT_ONCE)):
-        yield part
-
-
 def _of_keys(name: str, tenant: Tenant, keys: Sequence[str], fields: Sequence[str]) -> Search:
-    """Return the search for the documents of records; a crash may have doubled one."""
-    return Search(name, {"query": of_tenant(tenant, doc_key=list(keys)), "size": 2 * len(keys), "_source": list(fields)})
+    return Search(name, {"query": of_tenant(tenant, doc_key=list(keys)), "size": len(keys), "_source": list(fields)})
 
 
-def _tagged(row: Json) -> Versions:
-    return {int(v): metadata for v, metadata in json.loads(row["_source"]["payload"])}
+def _tagged(source: Json) -> Versions:
+    return {int(v): metadata for v, metadata in json.loads(source["payload"])}
 
 
-def _different(versions: Versions) -> list[Metadata]:
-    """Return the metadata of versions, in their order, without repetition: most versions tell the same."""
-    seen = {filterable_json(versions[v]): versions[v] for v in sorted(versions)}
-    return list(seen.values())
+def _words(versions: Versions) -> list[str]:
+    return tag_words([versions[v] for v in sorted(versions)])
 
 
 def _check_text(index: IndexName, record: VectorRecord) -> None:
@@ -381,9 +313,3 @@ def _check_text(index: IndexName, record: VectorRecord) -> None:
             text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise InvalidInput(f"record in {index}: text to be stored holds a lone surrogate, which is no character") from error
-
-
-def _dumped(record: VectorRecord) -> tuple[Any, ...]:
-    # adding zero turns -0.0 into 0.0
-    vector = None if record.vector is None else tuple(round(v, 4) + 0.0 for v in record.vector.tolist())
-    return record.id, record.source_id, record.chunk_id, record.text, vector

@@ -23,17 +23,15 @@ _TYPES = {"number": "n", "text": "t", "bool": "b"}
 
 
 def tag_words(versions: Sequence[Metadata]) -> list[str]:
-    """Return the words for what filters see of a source, in each of its (different) versions that still match.
+    """Return the words for what filters see of a source, in each of its versions that still match.
 
-    Raise ``InvalidInput`` for more than four: no ingest leaves more than two behind.
+    Most versions tell the same, which is told once. Raise ``InvalidInput`` for more than four that differ: no ingest leaves
+    more than two behind.
     """
-    if len(versions) > len(_SLOTS):
-        raise InvalidInput(f"a source has {len(versions)} versions with tags; at most {len(_SLOTS)} are allowed: untag some")
-    words = []
-    for slot, metadata in zip(_SLOTS, versions, strict=False):
-        words.append(slot)
-        words += sorted(word for key, value in metadata.items() if (word := _word(slot, key, value)))
-    return words
+    told = {tuple(sorted(w for key, value in m.items() if (w := _word("", key, value)))): None for m in versions}
+    if len(told) > len(_SLOTS):
+        raise InvalidInput(f"a source has {len(told)} versions with tags; at most {len(_SLOTS)} are allowed: untag some")
+    return [slot + word for slot, words in zip(_SLOTS, told, strict=False) for word in ("", *words)]
 
 
 def tag_query(filters: Filter) -> Json:

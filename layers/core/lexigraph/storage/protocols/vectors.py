@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,9 +119,6 @@ class VectorStore(Protocol):
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
         """Return the number of records by index."""
-
-    def dump(self, tenant: Tenant) -> dict[str, list[tuple[Any, ...]]]:
-        """Return every record (id, source, chunk, text, vector as tuple rounded to 4 digits) and tag, sorted."""
 
     def close(self) -> None:
         """Release connections and mapped files."""

@@ -3,10 +3,9 @@
 import json
 import sqlite3
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
-from lexigraph.model.errors import Conflict, NotFound
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.common.records import KEY, key_columns, key_exists, key_of, no_key, now_text
 from lexigraph.storage.protocols import ApiKey, Claim, Freshness, Session, seen_at
 from lexigraph.storage.sqlite.database import Database
 
@@ -34,15 +33,13 @@ CREATE TABLE revisions (tenant TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOU
 CLAIMS = """
 CREATE TABLE IF NOT EXISTS claims (
     tenant TEXT NOT NULL, key TEXT NOT NULL, "order" TEXT NOT NULL, holder TEXT NOT NULL, PRIMARY KEY (tenant, key)
-) WITHOUT ROWID
+) WITHOUT ROWID;
 """
 # servers forget what they remember for a tenant when this has grown
-CLEARED = "ALTER TABLE revisions ADD COLUMN cleared INTEGER NOT NULL DEFAULT 0"
+CLEARED = "ALTER TABLE revisions ADD COLUMN cleared INTEGER NOT NULL DEFAULT 0;\n"
 
-_KEY = "SELECT id, digest, tenant, scopes, name, databases, rate, created_at, revoked_at FROM keys"
-_ADD_KEY = """
-INSERT INTO keys (id, digest, tenant, scopes, name, databases, rate, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-"""
+_KEY = f"SELECT {', '.join(KEY)} FROM keys"
+_ADD_KEY = f"INSERT INTO keys ({', '.join(KEY)}) VALUES (:{', :'.join(KEY)})"
 _ADD_RECALL = """
 INSERT INTO sessions (tenant, id, recalls, at) VALUES (?, ?, 1, ?)
 ON CONFLICT (tenant, id) DO UPDATE SET recalls = recalls + 1, at = max(at, excluded.at)
@@ -115,12 +112,11 @@ class SqliteAccess:
         return Claim(*row) if row else None
 
     def add_key(self, key: ApiKey) -> None:
-        values = (key.id, key.digest, key.tenant, json.dumps(key.scopes), key.name, json.dumps(key.databases), key.rate)
         with self._database.write() as c:
             try:
-                c.execute(_ADD_KEY, (*values, _now()))
+                c.execute(_ADD_KEY, key_columns(key))
             except sqlite3.IntegrityError:
-                raise Conflict(f"key {key.id!r} exists already: make another one") from None
+                raise key_exists(key.id) from None
 
     def key(self, digest: str) -> ApiKey | None:
         with self._database.read() as c:
@@ -134,10 +130,10 @@ class SqliteAccess:
     def revoke_key(self, tenant: Tenant, key_id: str) -> ApiKey:
         with self._database.write() as c:
             found = "tenant = ? AND id = ?"
-            c.execute(f"UPDATE keys SET revoked_at = ? WHERE {found} AND revoked_at = ''", (_now(), tenant, key_id))
+            c.execute(f"UPDATE keys SET revoked_at = ? WHERE {found} AND revoked_at = ''", (now_text(), tenant, key_id))
             row = c.execute(f"{_KEY} WHERE {found}", (tenant, key_id)).fetchone()
         if row is None:
-            raise NotFound(f"key {key_id[:80]!r} does not exist; `lexigraph keys list` shows all")
+            raise no_key(key_id)
         return _api_key(row)
 
     def session(self, tenant: Tenant, session_id: str, *, since: float) -> Session:
@@ -160,28 +156,5 @@ def bump(connection: sqlite3.Connection, tenant: Tenant) -> None:
     connection.execute(_BUMP, (tenant,))
 
 
-def add_tables(connection: sqlite3.Connection) -> None:
-    """Bring a registry of format 1 to format 2."""
-    for statement in filter(str.strip, TABLES.split(";")):
-        connection.execute(statement)
-
-
-def add_claims(connection: sqlite3.Connection) -> None:
-    """Bring a registry of format 2 to format 3."""
-    connection.execute(CLAIMS)
-
-
-def add_cleared(connection: sqlite3.Connection) -> None:
-    """Bring a registry of format 3 to format 4."""
-    connection.execute(CLEARED)
-
-
-def _api_key(row: tuple[str, str, str, str, str, str, int, str, str]) -> ApiKey:
-    id_, digest, tenant, scopes, name, databases, rate, created_at, revoked_at = row
-    return ApiKey(
-        id_, digest, tenant, tuple(json.loads(scopes)), name, tuple(json.loads(databases)), rate, created_at, revoked_at
-    )
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+def _api_key(row: tuple[str | int, ...]) -> ApiKey:
+    return key_of(dict(zip(KEY, row, strict=True)))

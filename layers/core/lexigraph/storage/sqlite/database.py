@@ -37,8 +37,8 @@ class Database:
     """One SQLite file with a schema. A file put in its place is used from the next transaction on.
 
     ``version`` is the format this code writes, ``migrations[n]`` brings a file from format n to n+1. A newer file, or a
-    file of another program, is refused and left as it is. ``on_open`` prepares each new connection (functions,
-    collations); connections come and go between transactions, so nothing else should be kept in one.
+    file of another program, is refused and left as it is. Connections come and go between transactions, so nothing should
+    be kept in one.
 
     Raise ``InvalidInput`` for a file that is refused, ``StoreUnavailable`` for one that cannot be opened.
     """
@@ -49,12 +49,10 @@ class Database:
         schema: str,
         *,
         version: int = 1,
-        migrations: Mapping[int, Callable[[sqlite3.Connection], None]] | None = None,
-        on_open: Callable[[sqlite3.Connection], None] | None = None,
+        migrations: Mapping[int, str | Callable[[sqlite3.Connection], None]] | None = None,
     ) -> None:
         self.path = path
         self._schema, self._version, self._migrations = schema, version, migrations or {}
-        self._on_open = on_open
         self._reset()
         with _REGISTER:
             _DATABASES.add(self)
@@ -105,7 +103,7 @@ class Database:
     def _borrowed(self, *, create: bool = False) -> Iterator["_Handle"]:
         handle: _Handle | None = getattr(self._local, "handle", None)
         if handle is None:
-            handle = self._local.handle = _Handle(self.path, self._on_open, self._closing)
+            handle = self._local.handle = _Handle(self.path, self._closing)
             with self._lock:
                 self._handles.add(handle)
         with handle.lock, translated(self.path):
@@ -120,13 +118,12 @@ class Database:
         with handle.transaction() as connection:
             found = self._format(connection)
             if found == 0:
-                for statement in _statements(self._schema):
-                    connection.execute(statement)
+                _execute(connection, self._schema)
                 connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
             for step in range(found or self._version, self._version):
                 if step not in self._migrations:
                     raise Misconfigured(f"{self.path}: format {found} is too old to be converted; ingest into a new folder")
-                self._migrations[step](connection)
+                _execute(connection, self._migrations[step])
             connection.execute(f"PRAGMA user_version={self._version}")
 
     def _format(self, connection: sqlite3.Connection) -> int:
@@ -149,9 +146,9 @@ class Database:
 class _Handle:
     """The connection of one thread to a file, opened when first used; ``lock`` is held while it is in use."""
 
-    def __init__(self, path: Path, on_open: Callable[[sqlite3.Connection], None] | None, closing: threading.Event) -> None:
+    def __init__(self, path: Path, closing: threading.Event) -> None:
         self.path, self.lock = path, threading.RLock()
-        self._on_open, self._closing, self._turn = on_open, closing, -1
+        self._closing, self._turn = closing, -1
         self._file: tuple[int, int] | None = None
         self._connection: sqlite3.Connection | None = None
 
@@ -180,8 +177,6 @@ class _Handle:
             connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             try:
                 connection.executescript(_PRAGMAS)
-                if self._on_open:
-                    self._on_open(connection)
             except BaseException:
                 connection.close()
                 raise
@@ -355,15 +350,18 @@ def translated(path: Path) -> Iterator[None]:
         raise InvalidInput(f"{path.name}: text to be stored holds a lone surrogate, which is no character") from error
 
 
-def _statements(script: str) -> Iterator[str]:
+def _execute(connection: sqlite3.Connection, script: str | Callable[[sqlite3.Connection], None]) -> None:
+    """Carry out a script within the transaction, which ``executescript`` would end."""
+    if not isinstance(script, str):
+        script(connection)
+        return
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line
         if sqlite3.complete_statement(statement):
-            yield statement
+            connection.execute(statement)
             statement = ""
-    if statement.strip():
-        yield statement
+    connection.execute(statement)
 
 
 def embedded_folder(connection: str, scheme: str = "sqlite") -> Path:

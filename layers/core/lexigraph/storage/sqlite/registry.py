@@ -8,21 +8,26 @@ import json
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields
-from datetime import UTC, datetime
 from typing import Any, get_args
 
-from lexigraph.model.errors import InvalidInput, NotFound, StoreUnavailable
+from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.common.records import (
+    DOCUMENT,
+    as_json,
+    check_limit,
+    columns_of,
+    document_of,
+    no_job,
+    now_text,
+    rest_of,
+)
 from lexigraph.storage.protocols import DocumentRecord, DocumentState, JobEvent, JobRecord, JobStatus, LateWriter
 from lexigraph.storage.sqlite.access import (
     CLAIMS,
     CLEARED,
     TABLES,
     SqliteAccess,
-    add_claims,
-    add_cleared,
-    add_tables,
     bump,
 )
 from lexigraph.storage.sqlite.database import Database, embedded_path
@@ -58,14 +63,11 @@ CREATE INDEX leases_holder ON leases (holder);
 """
     + TABLES
     + CLAIMS
-    + f";\n{CLEARED};\n"
+    + CLEARED
 )
 
-_MIGRATIONS = {1: add_tables, 2: add_claims, 3: add_cleared}
-_COLUMNS = ("source_id", "uri", "namespace", "state", "fingerprint", "updated_at")
-_REST = tuple(f.name for f in fields(DocumentRecord) if f.name not in _COLUMNS)
 
-_DOCUMENT = f"SELECT {', '.join(_COLUMNS)}, record FROM documents WHERE tenant = :tenant"
+_DOCUMENT = f"SELECT {', '.join(DOCUMENT)}, record FROM documents WHERE tenant = :tenant"
 _SAVE = """
 INSERT INTO documents (tenant, source_id, uri, namespace, state, fingerprint, updated_at, record)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -111,7 +113,7 @@ class SqliteRegistry(SqliteAccess):
     def __init__(self, connection: str) -> None:
         """Open the registry. Raise ``InvalidInput`` for a connection or file that is refused."""
         self.path = embedded_path(connection, "registry.sqlite")
-        self._database = Database(self.path, SCHEMA, version=VERSION, migrations=_MIGRATIONS)
+        self._database = Database(self.path, SCHEMA, version=VERSION, migrations={1: TABLES, 2: CLAIMS, 3: CLEARED})
 
     # -- documents
 
@@ -123,7 +125,7 @@ class SqliteRegistry(SqliteAccess):
     def documents(
         self, tenant: Tenant, *, namespace: str | None = None, after: str = "", limit: int = 1_000
     ) -> list[DocumentRecord]:
-        _check_limit(limit)
+        check_limit(limit)
         query = f"{_DOCUMENT} {'' if namespace is None else 'AND namespace = :namespace'}"
         values = {"tenant": tenant, "namespace": namespace, "after": after, "limit": limit}
         beyond = "uri > :after" if after else "uri >= :after"
@@ -145,14 +147,8 @@ class SqliteRegistry(SqliteAccess):
             return {source_id: (state, fingerprint) for source_id, state, fingerprint in rows}
 
     def save(self, tenant: Tenant, records: Sequence[DocumentRecord]) -> None:
-        now = _now()
-        rows = [
-            (
-                *(tenant, r.source_id, r.uri, r.namespace, r.state, r.fingerprint, now),
-                _json({name: getattr(r, name) for name in _REST}, f"document {r.uri!r}"),
-            )
-            for r in records
-        ]
+        now = now_text()
+        rows = [(tenant, *columns_of(r, now).values(), as_json(rest_of(r), f"document {r.uri!r}")) for r in records]
         with self._database.write() as c:
             c.executemany(_SAVE, rows)
             bump(c, tenant)
@@ -202,7 +198,7 @@ class SqliteRegistry(SqliteAccess):
     # -- jobs
 
     def start_job(self, tenant: Tenant, kind: str, request: Mapping[str, Any], *, job_id: str = "") -> JobRecord:
-        now, job_id, asked = _now(), job_id or secrets.token_hex(16), _json(request, "request of a job")
+        now, job_id, asked = now_text(), job_id or secrets.token_hex(16), as_json(request, "request of a job")
         with self._database.write() as c:
             c.execute(_START_JOB, (tenant, job_id, kind, now, now, asked))
         return self.job(tenant, job_id)
@@ -211,11 +207,11 @@ class SqliteRegistry(SqliteAccess):
         with self._database.read() as c:
             row = c.execute(f"{_JOB} AND id = ?", (tenant, job_id)).fetchone()
         if row is None:
-            raise _no_job(job_id)
+            raise no_job(job_id)
         return _job(row)
 
     def jobs(self, tenant: Tenant, *, limit: int = 50) -> list[JobRecord]:
-        _check_limit(limit)
+        check_limit(limit)
         with self._database.read() as c:
             return [_job(row) for row in c.execute(f"{_JOB} ORDER BY k DESC LIMIT ?", (tenant, limit))]
 
@@ -225,13 +221,13 @@ class SqliteRegistry(SqliteAccess):
         return [(Tenant(tenant), _job(row)) for tenant, *row in rows]
 
     def add_events(self, tenant: Tenant, job_id: str, events: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-        prepared = [{"stage": stage, "data": _json(data, f"event {stage!r}")} for stage, data in events]
+        prepared = [{"stage": stage, "data": as_json(data, f"event {stage!r}")} for stage, data in events]
         with self._database.write() as c:
             job = c.execute("SELECT k FROM jobs WHERE tenant = ? AND id = ?", (tenant, job_id)).fetchone()
             if job is None:
-                raise _no_job(job_id)
+                raise no_job(job_id)
             # the time is taken inside the transaction: it grows with seq, whoever writes
-            now = _now()
+            now = now_text()
             c.executemany(_ADD_EVENT, [{**event, "job": job[0], "at": now} for event in prepared])
 
     def events(self, tenant: Tenant, job_id: str, *, after: int = 0) -> list[JobEvent]:
@@ -242,11 +238,11 @@ class SqliteRegistry(SqliteAccess):
     def finish_job(
         self, tenant: Tenant, job_id: str, status: JobStatus, result: Mapping[str, Any], reason: str = ""
     ) -> None:
-        values = (status, _json(result, "result of a job"), reason, _now(), tenant, job_id)
+        values = (status, as_json(result, "result of a job"), reason, now_text(), tenant, job_id)
         with self._database.write() as c:
             done = c.execute(_FINISH_JOB, values)
             if done.rowcount == 0:
-                raise _no_job(job_id)
+                raise no_job(job_id)
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
         with self._database.read() as c:
@@ -259,37 +255,9 @@ class SqliteRegistry(SqliteAccess):
 
 
 def _document(row: tuple[Any, ...]) -> DocumentRecord:
-    rest = {name: value for name, value in json.loads(row[-1]).items() if name in _REST}
-    rest["intended"] = tuple(rest["intended"])
-    return DocumentRecord(**dict(zip(_COLUMNS, row, strict=False)), **rest)
+    return document_of(dict(zip(DOCUMENT, row, strict=False)), json.loads(row[-1]))
 
 
 def _job(row: Sequence[Any]) -> JobRecord:
     job_id, kind, status, created_at, updated_at, request, result, reason, seq = row
     return JobRecord(job_id, kind, status, created_at, updated_at, json.loads(request), json.loads(result), reason, seq)
-
-
-def _json(value: Mapping[str, Any], what: str) -> str:
-    try:
-        return json.dumps(value, separators=(",", ":"), default=_plain)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{what}: cannot be kept as JSON: {error}") from error
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} is no text, number, true/false, list or object")
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _no_job(job_id: str) -> NotFound:
-    return NotFound(f"job {job_id[:80]!r} does not exist")
-
-
-def _check_limit(limit: int) -> None:
-    if limit < 1:
-        raise InvalidInput(f"limit must be at least 1, got {limit}")

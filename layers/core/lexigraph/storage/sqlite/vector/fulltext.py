@@ -7,19 +7,17 @@ BM25 is that of Lucene, as OpenSearch has it: k1 1.2, b 0.75, idf ln(1 + (N - n 
 ln((N - n + 0.5) / (n + 0.5)), at least 1e-6, and its frequency by k1 + 1 more; so each word is searched alone.
 """
 
-import re
 import sqlite3
 from collections.abc import Sequence
 from math import log, log1p
 
 import numpy as np
 
+from lexigraph.storage.common.words import looked_up
 from lexigraph.storage.sqlite.filters import Sql
 from lexigraph.storage.sqlite.vector.partitions import Partition
 from lexigraph.storage.sqlite.vector.recent import Recent, Scored
 
-_WORD = re.compile(r"[^\W_]+")
-_LOOKED_UP = 200  # words of a text, from its beginning
 _USED = 32  # words of a search, rarest first
 _CHOSEN = 4_000  # rows that words may choose
 _CHOSEN_NAMES = 500  # likewise of an index of names, where a word in more of them tells nothing
@@ -32,18 +30,6 @@ _LEAST = 1e-6  # FTS5's weight of a word in half of the rows and more
 _ROW = np.dtype([("key", np.int64), ("score", np.float64)])
 
 _Counted = tuple[int, str]  # in how many rows an FTS5 term is
-
-_STOP_TEXT = (
-    "a about above after again against all also am an and any are as at be because been before being below "
-    "between both but by can could d did do does doing done down during each either else ever few for from "
-    "further had has have having he her here hers herself him himself his how however i if in into is it its "
-    "itself just ll m me more most must my myself no nor not now of off on once only onto or other ought our ours "
-    "ourselves out over own per re s same shall she should since so some such t than that the their theirs them "
-    "themselves then there these they this those though through thus to too toward towards under until up upon ve "
-    "very via was we were what when where whether which while who whom whose why with within without would yet "
-    "you your yours yourself yourselves"
-)
-STOP_WORDS = frozenset(_STOP_TEXT.split())
 
 
 def score_words(
@@ -122,13 +108,8 @@ def _split(partition: Partition, counted: list[_Counted]) -> tuple[list[_Counted
 
 
 def _terms(text: str, prefix: bool) -> list[str]:
-    """Return the words of a text as FTS5 terms, each once, without stop words unless there are only those."""
-    words = [word.lower() for word in _WORD.findall(text)[:_LOOKED_UP]]
-    last = [f'"{words.pop()}"*'] if words and prefix else []
-    telling = [word for word in words if word not in STOP_WORDS]
-    if not telling and not last:
-        telling = words
-    return [*(f'"{word}"' for word in dict.fromkeys(telling)), *last]
+    words, begun = looked_up(text, prefix)
+    return [f'"{word}"' for word in words] + ([f'"{begun}"*'] if begun else [])
 
 
 def _counted(connection: sqlite3.Connection, partition: Partition, terms: list[str], recent: Recent) -> list[_Counted]:

@@ -36,7 +36,7 @@ class Search:
         tenant: str,
         partitions: Mapping[IndexName, Partition],
         *,
-        patient: bool = True,
+        patient: bool,
     ) -> None:
         self._connection, self._sidecars, self._recent, self._tenant = connection, sidecars, recent, tenant
         self._partitions, self._patient = partitions, patient

@@ -52,12 +52,6 @@ class Header:
     slots: int
 
     @classmethod
-    def of(cls, partition: Partition, slots: int) -> "Header":
-        """Return the header of a file that holds all that the partition does."""
-        p = partition
-        return cls(p.number, p.dimension, p.epoch, p.next_key, p.holes, slots)
-
-    @classmethod
     def read(cls, descriptor: int) -> "Header | None":
         """Return the header of an open file; None when there is no whole one, or the file is shorter than it says."""
         raw = os.pread(descriptor, _HEADER.size, 0)
@@ -251,7 +245,11 @@ def _append(descriptor: int, header: Header, connection: sqlite3.Connection, par
     for rows in vectors_from(connection, partition, header.next_key):
         _write(descriptor, _block(rows, header.dimension).tobytes(), _START + at * _slot(header.dimension).itemsize)
         at += len(rows)
-    return _finished(descriptor, Header.of(partition, at))
+    os.fsync(descriptor)  # the header must never tell of slots that a loss of power could take
+    p = partition
+    header = Header(p.number, p.dimension, p.epoch, p.next_key, p.holes, at)
+    _write(descriptor, header.pack(), 0)
+    return header
 
 
 def _build(path: Path, connection: sqlite3.Connection, partition: Partition) -> tuple[int, Header]:
@@ -267,13 +265,6 @@ def _build(path: Path, connection: sqlite3.Connection, partition: Partition) -> 
         new.unlink(missing_ok=True)
         raise
     return descriptor, header
-
-
-def _finished(descriptor: int, header: Header) -> Header:
-    # the header must never tell of slots that a loss of power could take
-    os.fsync(descriptor)
-    _write(descriptor, header.pack(), 0)
-    return header
 
 
 def _write(descriptor: int, data: bytes, at: int) -> None:

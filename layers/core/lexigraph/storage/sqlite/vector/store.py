@@ -13,7 +13,7 @@ import numpy as np
 from lexigraph.model.errors import Misconfigured
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.common.vector_checks import INDEXES, check_embedding, check_index, check_record, check_vector
+from lexigraph.storage.common.vector_checks import INDEXES, check_embedding, check_index, check_records, check_requests
 from lexigraph.storage.protocols import VECTOR_INDEXES, FloatArray, Hit, IndexName, SearchRequest, VectorRecord
 from lexigraph.storage.sqlite.database import Database, embedded_path, in_batches, marks
 from lexigraph.storage.sqlite.filters import filterable_json
@@ -47,11 +47,7 @@ class SqliteVectorStore:
     # ------------------------------------------------------------ writing
 
     def upsert(self, tenant: Tenant, records: Mapping[IndexName, Sequence[VectorRecord]]) -> None:
-        """Add or replace records."""
-        for index, rows in records.items():
-            check_index(index)
-            for row in rows:
-                check_record(index, row, self.label, self.dimension)
+        check_records(records, self.label, self.dimension)
         with self._database.write() as connection:
             known = partitions.partitions_of(connection, tenant)
             for index in (i for i, rows in records.items() if rows):
@@ -63,20 +59,17 @@ class SqliteVectorStore:
                 partitions.put(connection, partition, {row.id: row for row in records[index]})
 
     def tag(self, tenant: Tenant, sources: Sequence[Source]) -> None:
-        """Note what filters see of the sources."""
         rows = [(tenant, s.id, s.version, filterable_json(s.filterable)) for s in sources]
         with self._database.write() as connection:
             connection.executemany("INSERT OR REPLACE INTO tags VALUES (?, ?, ?, ?)", rows)
 
     def untag(self, tenant: Tenant, source_ids: Sequence[str], *, keep: Mapping[str, int] | None = None) -> None:
-        """Forget the sources' tags but those of the versions to keep."""
         rows = [(tenant, source, (keep or {}).get(source)) for source in source_ids]
         with self._database.write() as connection:
             # where nothing is kept, every version IS NOT NULL
             connection.executemany("DELETE FROM tags WHERE tenant = ? AND source = ? AND version IS NOT ?", rows)
 
     def delete(self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]]) -> None:
-        """Delete records, of every embedding."""
         for index in ids:
             check_index(index)
         emptied = False
@@ -88,7 +81,6 @@ class SqliteVectorStore:
             self._sweep()
 
     def drop(self, tenant: Tenant) -> None:
-        """Delete all records that have vectors of this embedding."""
         with self._database.write() as connection:
             for partition in partitions.partitions_of(connection, tenant):
                 if partition.label == self.label:
@@ -98,11 +90,7 @@ class SqliteVectorStore:
     # ------------------------------------------------------------ reading
 
     def search_many(self, tenant: Tenant, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
-        """Answer all requests in one read transaction."""
-        for request in requests:
-            check_index(request.index)
-            if request.vector is not None:
-                check_vector(f"search in {request.index}", request.index, request.vector, self.label, self.dimension)
+        check_requests(requests, self.label, self.dimension)
         for _ in range(1, _ATTEMPTS):
             try:
                 return self._search(tenant, requests, patient=True)
@@ -111,7 +99,6 @@ class SqliteVectorStore:
         return self._search(tenant, requests, patient=False)
 
     def fetch(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> dict[str, VectorRecord]:
-        """Return the records that exist."""
         with self._database.read() as connection:
             rows = self._rows(connection, tenant, index, "id, text, source, chunk, vector", ids)
             return {row[0]: _record(*row) for row in rows}
@@ -119,7 +106,6 @@ class SqliteVectorStore:
     def visible(
         self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]], *, tagged: Mapping[str, int] | None = None
     ) -> bool:
-        """Tell whether all of these exist: what exists is seen."""
         with self._database.read() as connection:
             versions = "SELECT 1 FROM tags WHERE tenant = ? AND source = ? AND version = ?"
             return all(
@@ -129,7 +115,6 @@ class SqliteVectorStore:
     def ids(
         self, tenant: Tenant, index: IndexName, source_id: str | None = None, *, after: str = "", limit: int | None = None
     ) -> list[str]:
-        """Return the ids in an index, sorted."""
         check_index(index)
         with self._database.read() as connection:
             partition = self._own(partitions.partitions_of(connection, tenant)).get(index)
@@ -141,7 +126,6 @@ class SqliteVectorStore:
             return [id_ for (id_,) in found]
 
     def sources(self, tenant: Tenant, *, after: str = "", limit: int = 1_000) -> list[str]:
-        """Return the next sources, sorted."""
         with self._database.read() as connection:
             tables = [p.records for p in partitions.partitions_of(connection, tenant)]
             one = "SELECT * FROM (SELECT DISTINCT source FROM {} WHERE source > :after ORDER BY source LIMIT :limit)"
@@ -152,26 +136,11 @@ class SqliteVectorStore:
             return [source for (source,) in found]
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
-        """Return the number of records by index."""
         with self._database.read() as connection:
             own = self._own(partitions.partitions_of(connection, tenant))
             return {index: own[index].live if index in own else 0 for index in INDEXES}
 
-    def dump(self, tenant: Tenant) -> dict[str, list[tuple[Any, ...]]]:
-        """Return every record by index, and (source, metadata) of the tags under ``tag``."""
-        content: dict[str, list[tuple[Any, ...]]] = {index: [] for index in INDEXES}
-        with self._database.read() as connection:
-            for index, partition in self._own(partitions.partitions_of(connection, tenant)).items():
-                query = f"SELECT id, source, chunk, text, vector FROM {partition.records} ORDER BY id"
-                content[index] = [(*row[:4], _rounded(row[4])) for row in connection.execute(query)]
-            tags = connection.execute(
-                "SELECT source, metadata FROM tags WHERE tenant = ? ORDER BY source, metadata", (tenant,)
-            )
-            content["tag"] = tags.fetchall()
-        return content
-
     def close(self) -> None:
-        """Release connections and mapped files."""
         self._sidecars.close()
         self._database.close()
 
@@ -223,8 +192,3 @@ def _record(id_: str, text: str, source: str, chunk: str, vector: bytes | None) 
 
 def _vector(raw: bytes) -> FloatArray:
     return np.frombuffer(raw, "<f4")
-
-
-def _rounded(raw: bytes | None) -> tuple[float, ...] | None:
-    # adding zero turns -0.0 into 0.0
-    return None if raw is None else tuple(round(v, 4) + 0.0 for v in _vector(raw).tolist())
