@@ -9,8 +9,8 @@ import pytest
 
 from lexigraph.inference.factory import make_llm
 from lexigraph.ingestion.events import Event, IngestReport
-from lexigraph.ingestion.extract.relation_prompts import RELATIONS
 from lexigraph.ingestion.extract.relations import LONG_CHARS, Pair, RelationExtractor
+from lexigraph.ingestion.extract.schema import RELATIONS
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.ingestion.relations import NO_MODEL, SWITCHED_OFF, NewChunks, window_pairs
 from lexigraph.model.errors import Conflict, InvalidInput, NotFound

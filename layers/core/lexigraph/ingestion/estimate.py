@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from lexigraph.ingestion.chunk import chunk, count_tokens
-from lexigraph.ingestion.extract.prompts import EXTRACT
-from lexigraph.ingestion.extract.relation_prompts import RELATE, RELATIONS
-from lexigraph.ingestion.extract.schema import REPLY
+from lexigraph.ingestion.extract.prompts import EXTRACT, RELATE
+from lexigraph.ingestion.extract.schema import RELATIONS, REPLY
 from lexigraph.ingestion.load import FileItem, Rejected, load
 from lexigraph.settings import Settings
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lexigraph.ingestion.extract import Extractor
 from lexigraph.ingestion.extract.aliases import stands_for
 from lexigraph.ingestion.extract.local import LocalExtractor
 from lexigraph.ingestion.extract.names import clean_name, title_name
-from lexigraph.ingestion.extract.protocols import Extractor
 from lexigraph.ingestion.extract.rows import row_facts
 from lexigraph.ingestion.extract.segments import MAX_STATEMENT_CHARS, pieces, segments
 from lexigraph.ingestion.extract.subjects import names_one_thing

@@ -1,15 +1,34 @@
 """Extractors: what topics, statements, facts and entities a chunk holds."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from lexigraph.ingestion.extract.protocols import Extractor
 from lexigraph.model.errors import InvalidInput
 
 if TYPE_CHECKING:
     from lexigraph.inference.protocols import LanguageModel
+    from lexigraph.model.document import ChunkText
+    from lexigraph.model.extraction import Extraction
     from lexigraph.settings import Settings
 
 __all__ = ["Extractor", "make_extractor"]
+
+
+@runtime_checkable
+class Extractor(Protocol):
+    """Finds topics, statements, facts and entities in chunks.
+
+    ``name`` is a fingerprint of method, version, model and prompt: part of cache keys and of document fingerprints.
+    """
+
+    name: str
+
+    def extract(self, chunks: "Sequence[ChunkText]") -> "Iterator[Extraction]":
+        """Yield one extraction a chunk, in order; what a chunk yields does not depend on the chunks beside it.
+
+        One bad chunk does not end the run: it yields ``Extraction(failed=...)``. Raise ``ModelUnavailable`` when the model
+        cannot be loaded or reached; what was yielded before stays valid.
+        """
 
 
 def make_extractor(settings: "Settings", llm: "LanguageModel | None" = None) -> Extractor:

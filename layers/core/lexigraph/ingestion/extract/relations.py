@@ -2,24 +2,19 @@
 
 import logging
 import re
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Event
 from typing import Any
 
-from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt
+from lexigraph.inference.protocols import LanguageModel, Prompt
+from lexigraph.ingestion.extract.asking import alive, asked, in_order
 from lexigraph.ingestion.extract.evidence import holds
-from lexigraph.ingestion.extract.relation_prompts import (
-    RELATE,
-    RELATE_FINGERPRINT,
-    RELATE_REPAIR,
-    RELATIONS,
-    fenced_pair,
-)
+from lexigraph.ingestion.extract.prompts import RELATE, RELATE_FINGERPRINT, RELATE_REPAIR, fenced_pair
+from lexigraph.ingestion.extract.reply import UnusableReply, one_line
+from lexigraph.ingestion.extract.schema import RELATIONS
 from lexigraph.model.errors import ModelUnavailable
-from lexigraph.model.normalise import text_key
 from lexigraph.model.relations import MAX_EVIDENCE_CHARS, MAX_TYPE_CHARS, ChunkRelation, PairObservation
 
 # to be raised when the same reply would give other relations than before
@@ -29,8 +24,6 @@ LONG_CHARS = 200  # neighbours of this length that are not related otherwise fol
 NEXT_CONFIDENCE = 0.3
 _UNSURE = 0.5  # a model that gives no confidence
 _MAX_TOKENS = 1_024
-_SHOWN_CHARS = 4_000
-_PROBE = "Reply with the word: ready"
 _NO_WORD = re.compile(r"\W+")
 _logger = logging.getLogger(__name__)
 
@@ -45,10 +38,6 @@ class Pair:
     second_text: str
     apart: int = 1
     title: str = ""
-
-
-class UnusableReply(Exception):
-    """A reply of the wrong shape; the message says why, for the model to read."""
 
 
 class RelationExtractor:
@@ -66,21 +55,9 @@ class RelationExtractor:
 
     def observe(self, pairs: Sequence[Pair]) -> Iterator[PairObservation]:
         """Yield one observation a pair, in order. When the model answers nothing at all, the rest has failed unasked."""
-        waiting: deque[Future[PairObservation]] = deque()
-        gone = Event()
-        with ThreadPoolExecutor(self._concurrency, "relate") as pool:
-            try:
-                for pair in pairs:
-                    waiting.append(pool.submit(self._one, pair, gone))
-                    if len(waiting) >= 2 * self._concurrency:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
+        return in_order(partial(self._one, gone=Event()), pairs, self._concurrency)
 
-    def _one(self, pair: Pair, gone: Event) -> PairObservation:
+    def _one(self, pair: Pair, *, gone: Event) -> PairObservation:
         observation = PairObservation(pair.first, pair.second, self.observer, self.how)
         if not all(any(c.isalnum() for c in text) for text in (pair.first_text, pair.second_text)):
             return observation
@@ -88,48 +65,21 @@ class RelationExtractor:
             return replace(observation, failed="the language model does not answer")
         try:
             return replace(observation, relations=self._relations(pair))
-        except UnusableReply as error:
-            return self._failed(observation, str(error))
-        except ModelUnavailable as error:
-            if not self._alive():
+        except (UnusableReply, ModelUnavailable) as error:
+            if isinstance(error, ModelUnavailable) and not alive(self._model, _MAX_TOKENS):
                 gone.set()
-            return self._failed(observation, str(error))
-
-    def _failed(self, observation: PairObservation, reason: str) -> PairObservation:
-        _logger.warning("two chunks could not be related by %s", self._model.name)
-        return replace(observation, failed=reason)
-
-    def _alive(self) -> bool:
-        """Tell whether the model answers a question that has nothing to do with the pair."""
-        try:
-            self._model.complete(Prompt(_PROBE, max_tokens=_MAX_TOKENS))
-        except ModelUnavailable:
-            return False
-        return True
+            _logger.warning("two chunks could not be related by %s", self._model.name)
+            return replace(observation, failed=str(error))
 
     def _relations(self, pair: Pair) -> tuple[ChunkRelation, ...]:
         shown = replace(pair, first_text=pair.first_text[: self._truncate], second_text=pair.second_text[: self._truncate])
         fenced = fenced_pair(pair.title, shown.first_text, shown.second_text)
         prompt = Prompt(fenced, RELATE, max_tokens=_MAX_TOKENS, temperature=self._temperature)
-        try:
-            found = read_relations(self._model.structured(prompt, RELATIONS, "relations"), shown)
-        except MalformedReply as error:
-            found = self._again(prompt, shown, "it was no complete JSON object", error.text)
-        except UnusableReply as error:
-            found = self._again(prompt, shown, str(error), "")
+        found = asked(self._model, prompt, RELATIONS, "relations", RELATE_REPAIR, lambda reply: read_relations(reply, shown))
         long = min(len(pair.first_text), len(pair.second_text)) >= LONG_CHARS
         if not found and pair.apart == 1 and long:
             return (ChunkRelation(pair.first, pair.second, "STEP_NEXT", NEXT_CONFIDENCE),)
         return found
-
-    def _again(self, prompt: Prompt, shown: Pair, reason: str, reply: str) -> tuple[ChunkRelation, ...]:
-        """Ask once more, telling what was wrong. Raise ``UnusableReply`` when it is of no use again."""
-        history = (("user", prompt.user), ("assistant", reply[:_SHOWN_CHARS] or "(no list)"))
-        repair = replace(prompt, user=RELATE_REPAIR.format(reason=reason), history=history)
-        try:
-            return read_relations(self._model.structured(repair, RELATIONS, "relations"), shown)
-        except MalformedReply:
-            raise UnusableReply("the reply was no JSON, also when asked again") from None
 
 
 def read_relations(reply: Any, pair: Pair) -> tuple[ChunkRelation, ...]:
@@ -150,13 +100,13 @@ def read_relations(reply: Any, pair: Pair) -> tuple[ChunkRelation, ...]:
 
 
 def _relation(raw: Mapping[str, Any], pair: Pair) -> ChunkRelation | None:
-    type_ = _NO_WORD.sub("_", _line(raw.get("type"))).strip("_").upper()[:MAX_TYPE_CHARS].rstrip("_")
+    type_ = _NO_WORD.sub("_", one_line(raw.get("type"))).strip("_").upper()[:MAX_TYPE_CHARS].rstrip("_")
     if not type_:
         return None
-    backward = _line(raw.get("direction")).lower() == "backward"
+    backward = one_line(raw.get("direction")).lower() == "backward"
     src, dst = (pair.second, pair.first) if backward else (pair.first, pair.second)
     confidence = _confidence(raw.get("confidence"))
-    evidence = _line(raw.get("evidence"))[:MAX_EVIDENCE_CHARS].rstrip()
+    evidence = one_line(raw.get("evidence"))[:MAX_EVIDENCE_CHARS].rstrip()
     quoted = holds(pair.first_text, evidence) or holds(pair.second_text, evidence)
     return ChunkRelation(src, dst, type_, confidence, evidence if quoted else "")
 
@@ -165,8 +115,3 @@ def _confidence(given: Any) -> float:
     if not isinstance(given, (int, float)) or isinstance(given, bool) or given != given:  # no number equals NaN
         return _UNSURE
     return round(float(min(max(given, 0), 1)), 4)
-
-
-def _line(value: Any) -> str:
-    # JSON can escape half a surrogate pair, which no store takes
-    return text_key(value.encode("utf-8", "replace").decode()) if isinstance(value, str) else ""

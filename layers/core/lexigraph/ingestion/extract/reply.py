@@ -41,7 +41,7 @@ def read_propositions(reply: Any) -> list[str]:
     found = reply.get("propositions") if isinstance(reply, Mapping) else None
     if not isinstance(found, list):
         raise UnusableReply("it must be a JSON object with the list 'propositions'")
-    lines = [_line(p) for p in found if isinstance(p, str)]
+    lines = [one_line(p) for p in found]
     kept = [line for line in lines if 0 < len(line) <= schema.MAX_STATEMENT_CHARS and _has_word(line)]
     if not kept:
         raise UnusableReply("its 'propositions' hold no text")
@@ -78,7 +78,7 @@ class _Reader:
         said = self.chunk.indexed
         for at, pair in enumerate(self._within(raw, schema.MAX_ALIASES, "aliases")):
             values = (pair.get("other_name"), pair.get("name")) if isinstance(pair, Mapping) else (None, None)
-            other, name = (clean_name(_line(v)) if isinstance(v, str) else "" for v in values)
+            other, name = (clean_name(one_line(v)) for v in values)
             if not other or not name or entity_key(other) == entity_key(name):
                 self._drop(f"aliases[{at}]", "needs two different names")
             elif not (holds(said, other) and holds(said, name)):
@@ -145,7 +145,7 @@ class _Reader:
             return []
         class_ = self._text(raw.get("class"), schema.MAX_CLASS_CHARS)
         title = title_name(self.chunk.title)
-        name = _line(raw["name"])
+        name = one_line(raw["name"])
         same = entity_key(title) and entity_key(title) == entity_key(name)
         return [ExtractedEntity(form, class_) for form in ([title] if same else name_forms(name))]
 
@@ -183,9 +183,7 @@ class _Reader:
 
     def _known(self, raw: Any, names: dict[str, ExtractedEntity]) -> str:
         """Return the name of an entity of the statement, or of the reply, which then is one of the statement too."""
-        if not isinstance(raw, str):
-            return ""
-        name = _line(raw)
+        name = one_line(raw)
         for form in (entity_key(name), entity_key(clean_name(name))):
             if form and form not in names and form in self._named:
                 names[form] = self._named[form]
@@ -205,7 +203,7 @@ class _Reader:
         return items[:limit]
 
     def _text(self, raw: Any, limit: int) -> str:
-        text = _line(raw) if isinstance(raw, str) else ""
+        text = one_line(raw)
         return text if len(text) <= limit and _has_word(text) else ""
 
     def _fallback(self) -> str:
@@ -215,9 +213,10 @@ class _Reader:
         self.dropped.append(f"{where} {why}")
 
 
-def _line(text: str) -> str:
+def one_line(value: Any) -> str:
+    """Return the text of a reply on one line; empty for what is no text."""
     # JSON can escape half a surrogate pair, which no store takes
-    return text_key(text.encode("utf-8", "replace").decode())
+    return text_key(value.encode("utf-8", "replace").decode()) if isinstance(value, str) else ""
 
 
 def _has_word(text: str) -> bool:

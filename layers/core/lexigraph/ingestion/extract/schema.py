@@ -48,3 +48,14 @@ REPLY: Mapping[str, Any] = _object(
 )
 
 PROPOSITIONS: Mapping[str, Any] = _object(propositions=_list(_TEXT))
+
+RELATIONS: Mapping[str, Any] = _object(
+    relations=_list(
+        _object(
+            type=_TEXT,
+            direction={"type": "string", "enum": ["forward", "backward"]},
+            confidence={"type": "number"},
+            evidence=_TEXT,
+        )
+    )
+)
