@@ -1,9 +1,11 @@
 """What an extractor finds in a chunk: topics with statements, their facts and entities. Values only, with a JSON form."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
+
+from pydantic import TypeAdapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +69,7 @@ class Extraction:
     @classmethod
     def from_json(cls, text: str) -> "Extraction":
         """Read what :meth:`to_json` wrote."""
-        return cls.from_dict(json.loads(text))
-
-    @classmethod
-    def from_dict(cls, raw: Mapping[str, Any]) -> "Extraction":
-        """Build from plain data of the same shape."""
-        return cls(
-            topics=tuple(
-                ExtractedTopic(topic["title"], tuple(_statement(s) for s in topic["statements"])) for topic in raw["topics"]
-            ),
-            aliases=tuple((alias, name) for alias, name in raw.get("aliases", ())),
-            dropped=tuple(raw.get("dropped", ())),
-            failed=raw.get("failed", ""),
-        )
+        return _reader().validate_json(text)
 
 
 def _plain(s: ExtractedStatement) -> dict[str, Any]:
@@ -95,14 +85,6 @@ def _plain(s: ExtractedStatement) -> dict[str, Any]:
     }
 
 
-def _statement(raw: Mapping[str, Any]) -> ExtractedStatement:
-    return ExtractedStatement(
-        value=raw["value"],
-        start=raw["start"],
-        end=raw["end"],
-        details=tuple(raw.get("details", ())),
-        entities=tuple(ExtractedEntity(e["name"], e.get("class_", "")) for e in raw.get("entities", ())),
-        facts=tuple(
-            ExtractedFact(f["subject"], f["predicate"], f["object"], f.get("confidence", 1.0)) for f in raw.get("facts", ())
-        ),
-    )
+@cache
+def _reader() -> TypeAdapter[Extraction]:
+    return TypeAdapter(Extraction)

@@ -1,7 +1,7 @@
 """What a question finds in several documents: articles, their sections, and the facts in these."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from lexigraph.model.results import Notice
@@ -37,5 +37,5 @@ class MultidocContext:
             "sources": self.sources,
             "facts": list(self.facts),
             "fact_support": list(self.fact_support),
-            "warnings": [{"type": w.type, "detail": w.detail} for w in self.warnings],
+            "warnings": [asdict(w) for w in self.warnings],
         }

@@ -71,14 +71,4 @@ class MultihopResults:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: the reply of ``POST /unstructured/multihop_query/``."""
-        return {
-            "query": self.query,
-            "namespace": self.namespace,
-            "hops": [{"hop": h.hop, "docs": list(h.docs)} for h in self.hops],
-            "final_results": [r.to_dict() for r in self.final_results],
-            "symbolic_edges": [asdict(e) for e in self.symbolic_edges],
-            "symbolic_failures": self.symbolic_failures,
-            "warnings": [asdict(w) for w in self.warnings],
-            "timings": dict(self.timings),
-            "calls": dict(self.calls),
-        }
+        return {**asdict(self), "final_results": [r.to_dict() for r in self.final_results]}
