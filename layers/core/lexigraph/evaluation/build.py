@@ -84,7 +84,7 @@ def measure(
     left = iter(corpus)
     while group := [_plan(document) for document in islice(left, _GROUP)]:
         began, embedding = time.perf_counter(), embedder.seconds
-        versions.write(group, stores, models, TENANT, report, lambda _: None, fresh=False)
+        versions.write(group, stores, models, TENANT, report, lambda _: None)
         versions.finish(group, stores, TENANT)
         settling.when_due()
         seconds += time.perf_counter() - began - (embedder.seconds - embedding)

@@ -41,16 +41,16 @@ class Entries(Protocol):
 class CachedModels:
     """An extractor and an embedder behind one cache. ``fresh`` ignores what the cache holds, and renews it."""
 
-    def __init__(self, extractor: Extractor, embedder: Embedder, cache: Entries) -> None:
-        self.extractor, self.embedder, self._cache = extractor, embedder, cache
+    def __init__(self, extractor: Extractor, embedder: Embedder, cache: Entries, *, fresh: bool = False) -> None:
+        self.extractor, self.embedder, self._cache, self._fresh = extractor, embedder, cache, fresh
 
     def extract(
-        self, tenant: Tenant, chunks: Sequence[ChunkText], *, fresh: bool = False, advance: Advance = lambda *_: None
+        self, tenant: Tenant, chunks: Sequence[ChunkText], advance: Advance = lambda *_: None
     ) -> tuple[list[Extraction], int]:
         """Return one extraction a chunk, and how many of them the model was asked for."""
         keys = [extraction_use(self.extractor, chunk) for chunk in chunks]
         kind = f"extraction:{self.extractor.name}"
-        cached = {} if fresh else self._cache.get_many(tenant, kind, [key for _, key in keys])
+        cached = {} if self._fresh else self._cache.get_many(tenant, kind, [key for _, key in keys])
         known = {key: Extraction.from_json(data.decode()) for key, data in cached.items()}
         open_ = {key: chunk for (_, key), chunk in zip(keys, chunks, strict=True) if key not in known}
         todo, done = list(open_.items()), 0
@@ -69,11 +69,9 @@ class CachedModels:
                 self._cache.put_many(tenant, kind, found)
         return [known[key] for _, key in keys], len(todo)
 
-    def embed(
-        self, tenant: Tenant, texts: Sequence[str], *, fresh: bool = False, advance: Advance = lambda *_: None
-    ) -> tuple[FloatArray, int]:
+    def embed(self, tenant: Tenant, texts: Sequence[str], advance: Advance = lambda *_: None) -> tuple[FloatArray, int]:
         """Return vectors of shape ``(len(texts), dimension)``, and how many texts the model was given."""
-        return embed(self.embedder, self._cache, tenant, texts, fresh=fresh, advance=advance)
+        return embed(self.embedder, self._cache, tenant, texts, fresh=self._fresh, advance=advance)
 
 
 def embed(

@@ -89,8 +89,10 @@ class LexicalGraphIndex:
             job = self.stores.registry.start_job(owner, "ingest", {"paths": named, "namespace": namespace})
         report = IngestReport(job_id=job.id, incremental=incremental)
         tell = recording(self.stores, owner, job.id, on_event)
-        run = Run(self.stores, self.models, self.llm, self.settings, owner, namespace, report, tell)
-        run.again = run.fresh and refresh_relations
+        fresh = not incremental
+        models = CachedModels(self.models.extractor, self.models.embedder, self.stores.cache, fresh=fresh)
+        again = fresh and refresh_relations
+        run = Run(self.stores, models, self.llm, self.settings, owner, namespace, report, tell, fresh=fresh, again=again)
         try:
             with self.stores.registry.lease(owner, [] if given else [job_lease(job.id)]):
                 self._close_dead_jobs(owner)

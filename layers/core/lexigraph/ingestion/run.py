@@ -1,25 +1,30 @@
 """One ingest: files are found, read and compared with what is known; what has changed is built, what they lost leaves."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from lexigraph.inference.protocols import LanguageModel
 from lexigraph.ingestion import marks, relations, remove, versions
+from lexigraph.ingestion.build import identify
+from lexigraph.ingestion.chunk import chunk as split
 from lexigraph.ingestion.events import Event, Failure, IngestReport, Listener
-from lexigraph.ingestion.extract.relations import RelationExtractor
 from lexigraph.ingestion.load import FileItem, Rejected, fingerprint, load, scan
 from lexigraph.ingestion.models import CachedModels
-from lexigraph.ingestion.synonyms import read_synonyms
 from lexigraph.ingestion.upkeep import repair
 from lexigraph.ingestion.upkeep.late import Ids, holding
 from lexigraph.model.document import LoadedDocument
+from lexigraph.model.errors import Misconfigured
 from lexigraph.model.graph import Source
 from lexigraph.model.ids import source_id
+from lexigraph.model.normalise import entity_key
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
-from lexigraph.storage.protocols import Registry, Stores
+from lexigraph.storage.protocols import DocumentRecord, Registry, Stores
 
+T = TypeVar("T")
+_MAX_SYNONYM_LINES = 100_000
 _GROUP_CHARS = 500_000  # documents written together hold at most about this much text
 _PAGE = 500
 CHUNKS = "chunks-1"  # version of reading and cutting: another one makes every document be looked at again
@@ -27,27 +32,17 @@ MANY_DOCUMENTS = frozenset({"json", "jsonl"})  # file types whose fingerprint is
 Loaded = tuple[LoadedDocument, Source, str]
 
 
-def made_with(settings: Settings, models: CachedModels, extractor: RelationExtractor | None) -> tuple[str, ...]:
-    """Return what documents are made with beside content and embedding: with something else they are looked at again."""
-    chunks = (CHUNKS, str(settings.chunk_tokens), str(settings.chunk_overlap))
-    return (*chunks, models.extractor.name, *relations.made_with(settings, extractor))
-
-
-def held_before(registry: Registry, tenant: Tenant, namespace: str, item: FileItem) -> dict[str, tuple[str, str]]:
-    """Return the documents that a file of many was known to hold, by uri: id, and when it was last written."""
-    if item.type not in MANY_DOCUMENTS:
-        return {}
-    first = f"{item.uri}#"
-    whole = registry.document(tenant, source_id(tenant, namespace, item.uri))
-    records, after, limit = [whole] if whole else [], first, 1  # most files of type json hold one
-    found: dict[str, tuple[str, str]] = {}
-    while True:
-        page = registry.documents(tenant, namespace=namespace, after=after, limit=limit)
-        records += [r for r in page if r.uri.startswith(first)]
-        found |= {r.uri: (r.source_id, r.updated_at) for r in records if r.metadata.get("file_type") == item.type}
-        if not page or not page[-1].uri.startswith(first):
-            return found
-        records, after, limit = [], page[-1].uri, _PAGE
+def documents_of(registry: Registry, tenant: Tenant, namespace: str, uri: str) -> Iterator[DocumentRecord]:
+    """Yield the documents that came out of a file: the one of its uri, and those of its records."""
+    if whole := registry.document(tenant, source_id(tenant, namespace, uri)):
+        yield whole
+    first = f"{uri}#"
+    after, limit = first, 1  # most files hold one document
+    while page := registry.documents(tenant, namespace=namespace, after=after, limit=limit):
+        yield from (record for record in page if record.uri.startswith(first))
+        if not page[-1].uri.startswith(first):
+            return
+        after, limit = page[-1].uri, _PAGE
 
 
 def read(
@@ -61,7 +56,8 @@ def read(
 ) -> Iterator[LoadedDocument]:
     """Yield the documents of a file; add to ``gone`` those that it held before and holds no more, as `remove` takes them."""
     # asked before the file is read: what another process adds meanwhile, out of a newer file, is not among them
-    left = held_before(registry, tenant, namespace, item)
+    before = documents_of(registry, tenant, namespace, item.uri) if item.type in MANY_DOCUMENTS else ()
+    left = {r.uri: (r.source_id, r.updated_at) for r in before if r.metadata.get("file_type") == item.type}
     complete = True
     for found in load(item, settings):
         left.pop(found.uri, None)
@@ -80,8 +76,26 @@ def source_of(tenant: Tenant, namespace: str, document: LoadedDocument) -> Sourc
     return Source(identity, document.uri, namespace, document.title, document.metadata)
 
 
+def in_groups(items: Iterable[T], most: int, length: Callable[[T], int]) -> Iterator[list[T]]:
+    """Yield groups of documents to be written together: at most so many, and of at most 500,000 characters."""
+    group: list[T] = []
+    size = 0
+    for one in items:
+        if group and (len(group) >= most or size + length(one) > _GROUP_CHARS):
+            yield group
+            group, size = [], 0
+        group.append(one)
+        size += length(one)
+    if group:
+        yield group
+
+
 class Run:
-    """One ingest under way. ``report`` grows with it; ``tell`` hears of its steps."""
+    """Documents on their way in: those of a whole ingest in process, or those of one part of a file in the workflow.
+
+    ``report`` grows with it; ``tell`` hears of its steps. ``fresh`` takes all chunks for new; ``again`` relates also those
+    that were related before.
+    """
 
     def __init__(
         self,
@@ -93,33 +107,38 @@ class Run:
         namespace: str,
         report: IngestReport,
         tell: Listener,
+        *,
+        fresh: bool,
+        again: bool,
     ) -> None:
         self.stores, self.models, self.settings = stores, models, settings
         self.tenant, self.namespace, self.report, self.tell = tenant, namespace, report, tell
-        self.fresh = not report.incremental
+        self.fresh, self.again = fresh, again
         self._before: dict[str, int] = {}
         self._gone: dict[str, str] = {}  # documents whose files hold them no more, and when they were last written
         self._settling = versions.Settling(self.stores, self.tenant)
-        self.again = self.fresh  # relate also what was related before
-        self._relations = relations.relation_extractor(self.settings, llm)
-        self._together = relations.Together(self.settings.cooccur_min_count, self.settings.entity_min_length)
-        self.made_with = made_with(settings, models, self._relations)
+        self._relations = relations.relation_extractor(settings, llm)
+        self.together = relations.Together(settings.cooccur_min_count, settings.entity_min_length)
+        # beside content and embedding: what is made with something else is looked at again
+        chunks = (CHUNKS, str(settings.chunk_tokens), str(settings.chunk_overlap))
+        self._made_with = (*chunks, models.extractor.name, *relations.made_with(settings, self._relations))
+
+    # ------------------------------------------------------------ the whole of an ingest in process
 
     def take_in(self, paths: Sequence[Path | FileItem]) -> None:
         """Bring all that has changed at the paths to READY, and take away what files of many documents hold no more."""
-        if self.settings.synonyms:
-            self.stores.graph.set_synonyms(self.tenant, read_synonyms(self.settings.synonyms))
+        set_synonyms(self.stores, self.tenant, self.settings)
         items = list(self._files(paths))
         self.tell(Event("scan_input", {"files": len(items)}, 0, len(items)))
         waiting: list[Loaded] = []
-        for group in _groups(self._documents(items), self.settings.batch_documents):
+        for group in self._groups(self._documents(items)):
             waiting += self._process(group)
         deadline = remove.deadline()
         while waiting:
             remove.pause(deadline)
-            waiting = [one for group in _groups(waiting, self.settings.batch_documents) for one in self._process(group)]
+            waiting = [one for group in self._groups(waiting) for one in self._process(group)]
         versions.settle_entities(self.stores, self.tenant)
-        self.report.cooccur_edges = self._together.pairs()
+        self.report.cooccur_edges = self.together.pairs()
         if self._before:
             after = self.stores.graph.stats(self.tenant)
             self.report.entities_created = max(0, after["entities"] - self._before["entities"])
@@ -150,10 +169,10 @@ class Run:
     def _read(self, item: FileItem) -> Iterator[Loaded]:
         """Yield the documents of a file, and note those that it held before and holds no more."""
         for found in read(item, self.settings, self.stores.registry, self.tenant, self.namespace, self._gone, self._fail):
-            yield found, source_of(self.tenant, self.namespace, found), self._mark(found.fingerprint)
+            yield self.loaded(found)
 
-    def _mark(self, content: str) -> str:
-        return marks.mark(content, self.made_with, self.models.embedder.label)
+    def _groups(self, documents: Iterable[Loaded]) -> Iterator[list[Loaded]]:
+        return in_groups(documents, self.settings.batch_documents, lambda one: len(one[0].text))
 
     def _known(self, item: FileItem) -> bool:
         if item.type in MANY_DOCUMENTS:
@@ -171,65 +190,24 @@ class Run:
         group, repeated = _without_repeats(group)
         for document, _, _ in repeated:
             self._fail(Rejected(document.uri, "stands in this input twice; the first one was taken"))
-        ids = [source.id for _, source, _ in group]
-        if not self.fresh and not (group := self._changed(group)):
+        total = len(group)
+        if not (group := self.changed(group)):
             return []
-        with ExitStack() as stack:
-            written: dict[str, Ids] = {}
-            mine = stack.enter_context(holding(self.stores, self.tenant, [s.id for _, s, _ in group], written))
-            held = [one for one in group if one[1].id in mine]
+        written: dict[str, Ids] = {}
+        with holding(self.stores, self.tenant, [source.id for _, source, _ in group], written) as mine:
             # between the look above and the lease another process may have done the work
-            held = held if self.fresh else self._changed(held, count=False)
-            self._resume_removals(held)
-            self.tell(Event("existing_scan", {"documents": len(ids), "changed": len(held)}))
-            plans = [
-                versions.plan(
-                    self.stores,
-                    self.tenant,
-                    document,
-                    source,
-                    mark,
-                    self.settings,
-                    self.models.extractor.name,
-                    self.models.embedder.label,
-                    fresh=self.fresh,
-                )
-                for document, source, mark in held
-            ]
-            if plans:
+            held = self.changed([one for one in group if one[1].id in mine], count=False)
+            self.resume_removals(held)
+            self.tell(Event("existing_scan", {"documents": total, "changed": len(held)}))
+            if plans := [self.plan(one) for one in held]:
                 self._build(plans, written)
         return [one for one in group if one[1].id not in mine]
-
-    def _changed(self, group: Sequence[Loaded], *, count: bool = True) -> list[Loaded]:
-        same = versions.up_to_date(self.stores, self.tenant, {source.id: mark for _, source, mark in group})
-        changed = [one for one in group if one[1].id not in same]
-        if count:
-            left = {one[1].id for one in changed}
-            self._skip([source.id for _, source, _ in group if source.id not in left])
-        return changed
-
-    def _skip(self, unchanged: Sequence[str]) -> None:
-        self.report.documents_unchanged += len(unchanged)
-        records = self.stores.registry.records(self.tenant, unchanged)
-        self.report.chunks_skipped += sum(record.chunks for record in records.values())
-
-    def _resume_removals(self, held: Sequence[Loaded]) -> None:
-        state = self.stores.registry.fingerprints(self.tenant, [source.id for _, source, _ in held])
-        half_gone = [source.id for _, source, _ in held if state.get(source.id, ("",))[0] == "REMOVING"]
-        if half_gone:
-            remove.remove_held(self.stores, self.tenant, half_gone)
 
     def _build(self, plans: list[versions.Plan], written: dict[str, Ids]) -> None:
         self._before = self._before or self.stores.graph.stats(self.tenant)
         new = sum(p.source.version == 1 for p in plans)
-        versions.extract(plans, self.models, self.tenant, self.report, self.tell, fresh=self.fresh)
-        written.update((p.source.id, versions.new_records(p)) for p in plans)
-        versions.write(plans, self.stores, self.models, self.tenant, self.report, self.tell, fresh=self.fresh)
-        self.tell(Event("build", {"documents": len(plans), "chunks": sum(len(p.new) for p in plans)}))
-        relations.relate_plans(
-            plans, self.stores, self.tenant, self._relations, self.settings, self.report, self.tell, again=self.again
-        )
-        self._together.add(plans)
+        self.extract(plans, written)
+        self.write(plans)
         versions.finish(plans, self.stores, self.tenant)
         self._settling.when_due()
         self.report.documents_new += new
@@ -242,18 +220,66 @@ class Run:
             )
         )
 
+    # ------------------------------------------------------------ what the deployed workflow does, too
 
-def _groups(documents: Iterable[Loaded], most: int) -> Iterator[list[Loaded]]:
-    group: list[Loaded] = []
-    size = 0
-    for one in documents:
-        if group and (len(group) >= most or size + len(one[0].text) > _GROUP_CHARS):
-            yield group
-            group, size = [], 0
-        group.append(one)
-        size += len(one[0].text)
-    if group:
-        yield group
+    def loaded(self, document: LoadedDocument) -> Loaded:
+        """Return a document with the source that it is, and its mark."""
+        return document, source_of(self.tenant, self.namespace, document), self._mark(document.fingerprint)
+
+    def changed(self, group: Sequence[Loaded], *, count: bool = True) -> list[Loaded]:
+        """Return the documents that readers do not see as they are now; with ``count`` the report tells of the others."""
+        if self.fresh:
+            return list(group)
+        same = versions.up_to_date(self.stores, self.tenant, {source.id: mark for _, source, mark in group})
+        if count:
+            self._skip(sorted(same))
+        return [one for one in group if one[1].id not in same]
+
+    def resume_removals(self, held: Sequence[Loaded]) -> None:
+        """Take away the documents whose removal was interrupted."""
+        state = self.stores.registry.fingerprints(self.tenant, [source.id for _, source, _ in held])
+        if half_gone := [i for i, (was, _) in state.items() if was == "REMOVING"]:
+            remove.remove_held(self.stores, self.tenant, half_gone)
+
+    def plan(self, one: Loaded, known: Mapping[str, str] | None = None) -> versions.Plan:
+        """Cut a document into chunks and find those that its live version lacks.
+
+        ``known`` is what chunks yield, as an attempt at the same version took it before it wrote anything.
+        """
+        document, source, mark = one
+        made_by = self.models.extractor.name
+        record = self.stores.registry.document(self.tenant, source.id)
+        shown = self.stores.graph.sources(self.tenant, [source.id]).get(source.id)
+        live = self.stores.graph.chunk_ids(self.tenant, source.id) if shown else {}
+        chunks = split(document, max_tokens=self.settings.chunk_tokens, overlap=self.settings.chunk_overlap)
+        if known is None:
+            known = versions.known_yields(record, made_by, self.models.embedder.label, fresh=self.fresh)
+        identified = identify(self.tenant, source.id, chunks, known)
+        next_version = replace(source, version=shown.version + 1 if shown else 1)
+        new = [c for c in identified if c.id not in live]
+        return versions.Plan(document, next_version, mark, made_by, record, identified, new)
+
+    def extract(self, plans: Sequence[versions.Plan], written: dict[str, Ids]) -> None:
+        """Extract the new chunks of all plans; ``written`` tells then which records :meth:`write` writes."""
+        versions.extract(plans, self.models, self.tenant, self.report, self.tell)
+        written.update((p.source.id, versions.new_records(p)) for p in plans)
+
+    def write(self, plans: Sequence[versions.Plan]) -> None:
+        """Write the versions and relate their chunks. Readers see none of it yet."""
+        versions.write(plans, self.stores, self.models, self.tenant, self.report, self.tell)
+        self.tell(Event("build", {"documents": len(plans), "chunks": sum(len(p.new) for p in plans)}))
+        relations.relate_plans(
+            plans, self.stores, self.tenant, self._relations, self.settings, self.report, self.tell, again=self.again
+        )
+        self.together.add(plans)
+
+    def _mark(self, content: str) -> str:
+        return marks.mark(content, self._made_with, self.models.embedder.label)
+
+    def _skip(self, unchanged: Sequence[str]) -> None:
+        self.report.documents_unchanged += len(unchanged)
+        records = self.stores.registry.records(self.tenant, unchanged)
+        self.report.chunks_skipped += sum(record.chunks for record in records.values())
 
 
 def _without_repeats(group: Sequence[Loaded]) -> tuple[list[Loaded], list[Loaded]]:
@@ -261,3 +287,33 @@ def _without_repeats(group: Sequence[Loaded]) -> tuple[list[Loaded], list[Loaded
     for one in group:
         first.setdefault(one[1].id, one)
     return list(first.values()), [one for one in group if first[one[1].id] is not one]
+
+
+def set_synonyms(stores: Stores, tenant: Tenant, settings: Settings) -> None:
+    """Let the graph know the names of the synonyms file, if there is one.
+
+    Its lines are ``name = other name, other name``; ``#`` begins a comment. Raise ``Misconfigured`` naming the line that is
+    wrong.
+    """
+    if settings.synonyms:
+        stores.graph.set_synonyms(tenant, _read_synonyms(settings.synonyms))
+
+
+def _read_synonyms(path: Path) -> list[tuple[str, str]]:
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Misconfigured(f"synonyms file {path}: {error}") from None
+    if len(lines) > _MAX_SYNONYM_LINES:
+        raise Misconfigured(f"synonyms file {path}: {len(lines):,} lines; at most {_MAX_SYNONYM_LINES:,} are allowed")
+    pairs = []
+    for number, line in enumerate(lines, 1):
+        text = line.partition("#")[0] if line.lstrip().startswith("#") else line
+        if not text.strip():
+            continue
+        name, equals, others = text.partition("=")
+        names = [name.strip(), *(other.strip() for other in others.split(","))]
+        if not equals or not all(entity_key(n) for n in names):
+            raise Misconfigured(f"synonyms file {path}, line {number}: expected 'name = other name, other name'")
+        pairs += [(other, names[0]) for other in names[1:]]
+    return pairs

@@ -1,4 +1,4 @@
-"""A group of documents becomes a group of versions: plan, extract, embed, write, then finish: show and collect.
+"""A group of documents becomes a group of versions: extract, embed, write, then finish: show and collect.
 
 Each step may be repeated. Until :func:`finish` publishes them readers see nothing of the new versions; whatever stops the
 run, the next one continues from the graph, the registry and the cache. Whoever runs the whole ingest in process
@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lexigraph.ingestion import marks
-from lexigraph.ingestion.build import FAILED, IdentifiedChunk, chunk_graph, identify, records, yield_of
-from lexigraph.ingestion.chunk import chunk as split
+from lexigraph.ingestion.build import FAILED, IdentifiedChunk, chunk_graph, records, yield_of
 from lexigraph.ingestion.events import Event, IngestReport, Listener
 from lexigraph.ingestion.models import CachedModels, Use, embedding_use, extraction_use
 from lexigraph.model.document import LoadedDocument
@@ -19,7 +18,6 @@ from lexigraph.model.errors import Conflict, StoreUnavailable
 from lexigraph.model.extraction import Extraction
 from lexigraph.model.graph import ChunkGraph, Placement, Source
 from lexigraph.model.tenant import Tenant
-from lexigraph.settings import Settings
 from lexigraph.storage.protocols import (
     VECTOR_INDEXES,
     DocumentRecord,
@@ -82,41 +80,6 @@ def up_to_date(stores: Stores, tenant: Tenant, wanted: Mapping[str, str]) -> set
     return ready & stores.graph.sources(tenant, list(known)).keys()
 
 
-def plan(
-    stores: Stores,
-    tenant: Tenant,
-    document: LoadedDocument,
-    source: Source,
-    fingerprint: str,
-    settings: Settings,
-    extractor: str,
-    label: str,
-    *,
-    fresh: bool,
-    known: Mapping[str, str] | None = None,
-) -> Plan:
-    """Cut a document into chunks and find those that its live version lacks; ``fresh`` takes all of them for new.
-
-    ``label`` names the embedding. ``known`` is what chunks yield, as an attempt at the same version took it before it
-    wrote anything.
-    """
-    record = stores.registry.document(tenant, source.id)
-    shown = stores.graph.sources(tenant, [source.id]).get(source.id)
-    live = stores.graph.chunk_ids(tenant, source.id) if shown else {}
-    chunks = split(document, max_tokens=settings.chunk_tokens, overlap=settings.chunk_overlap)
-    known = known_yields(record, extractor, label, fresh=fresh) if known is None else known
-    identified = identify(tenant, source.id, chunks, known)
-    return Plan(
-        document,
-        replace(source, version=shown.version + 1 if shown else 1),
-        fingerprint,
-        extractor,
-        record,
-        identified,
-        [c for c in identified if c.id not in live],
-    )
-
-
 def known_yields(record: DocumentRecord | None, extractor: str, label: str, *, fresh: bool = False) -> dict[str, str]:
     """Return what chunks are known to yield: nothing of another extractor, and no failures, which are tried again.
 
@@ -130,16 +93,13 @@ def known_yields(record: DocumentRecord | None, extractor: str, label: str, *, f
     return {key: how for key, how in record.extractions.items() if how != FAILED}
 
 
-def extract(
-    plans: Sequence[Plan], models: CachedModels, tenant: Tenant, report: IngestReport, tell: Listener, *, fresh: bool
-) -> None:
+def extract(plans: Sequence[Plan], models: CachedModels, tenant: Tenant, report: IngestReport, tell: Listener) -> None:
     """Extract the new chunks of all plans, and make the contributions to the graph out of them."""
     wanted = [(p, c) for p in plans for c in p.new]
     found, asked = models.extract(
         tenant,
         [c.chunk for _, c in wanted],
-        fresh=fresh,
-        advance=lambda done, total: tell(Event("entity_extraction", {}, done, total)),
+        lambda done, total: tell(Event("entity_extraction", {}, done, total)),
     )
     report.extracted += asked
     report.dropped += sum(len(extraction.dropped) for extraction in found)
@@ -177,8 +137,6 @@ def write(
     tenant: Tenant,
     report: IngestReport,
     tell: Listener,
-    *,
-    fresh: bool,
 ) -> None:
     """Write the versions: registry, cache ownership, text, graph, then vectors. Readers see none of it yet."""
     made: dict[IndexName, list[VectorRecord]] = {"chunk": [], "statement": [], "topic": [], "relation": []}
@@ -193,9 +151,7 @@ def write(
                     uses[c.id] += [embedding_use(models.embedder, row.text) for row in rows]
     texts = list(dict.fromkeys(row.text for index in VECTOR_INDEXES for row in made[index]))
     tell(Event("embedding", {}, 0, len(texts)))
-    vectors, asked = models.embed(
-        tenant, texts, fresh=fresh, advance=lambda done, total: tell(Event("embedding_progress", {}, done, total))
-    )
+    vectors, asked = models.embed(tenant, texts, lambda done, total: tell(Event("embedding_progress", {}, done, total)))
     report.embedded += asked
     tell(Event("embedding_batch", {"detail": "batch_ok", "embedded": asked}, len(texts), len(texts)))
     at = {text: row for row, text in enumerate(texts)}

@@ -11,7 +11,7 @@ hidden until `finish`, which takes the same lease as `build`, so nothing half is
 are those of :mod:`lexigraph.ingestion.versions`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -23,10 +23,8 @@ from lexigraph.ingestion.build import IdentifiedChunk, chunk_graph, identify, re
 from lexigraph.ingestion.chunk import chunk as split
 from lexigraph.ingestion.events import Event, Failure, IngestReport, recording
 from lexigraph.ingestion.load import FileItem, Rejected
-from lexigraph.ingestion.marks import mark
 from lexigraph.ingestion.models import CachedModels, extraction_use
-from lexigraph.ingestion.run import made_with, read, source_of
-from lexigraph.ingestion.synonyms import read_synonyms
+from lexigraph.ingestion.run import Loaded, Run, documents_of, in_groups, read, set_synonyms, source_of
 from lexigraph.ingestion.upkeep import repair
 from lexigraph.ingestion.upkeep.late import Ids
 from lexigraph.ingestion.workflow.artefacts import (
@@ -46,7 +44,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import VECTOR_INDEXES, DocumentRecord
 
 BATCH_CHUNKS = 16
-_PART_DOCUMENTS, _PART_CHARS = 500, 500_000
+_PART_DOCUMENTS = 500
 
 
 class Steps(Workbench):
@@ -71,8 +69,9 @@ class Steps(Workbench):
             tell(Event("warning", asdict(report.failures[-1])))
 
         item = FileItem(path, run.uri, run.type)
+        documents = read(item, self.settings, self.registry, run.tenant, run.namespace, gone, reject)
         parts = 0
-        for part in _parts(read(item, self.settings, self.registry, run.tenant, run.namespace, gone, reject)):
+        for part in in_groups(documents, _PART_DOCUMENTS, lambda document: len(document.text)):
             kept.put(f"part.{parts:05d}", plain_documents(part))
             parts += 1
         kept.put("parsed", {"parts": parts, "gone": gone, "report": report.to_dict()})
@@ -114,9 +113,9 @@ class Steps(Workbench):
         if self.is_over(run) or kept.get(name):
             return
         cache, report = RunCache(self._cache()), IngestReport(run.job_id)
-        models = CachedModels(self._extractor(), self._embedder(), cache)
+        models = CachedModels(self._extractor(), self._embedder(), cache, fresh=run.fresh)
         chunks = [read_chunk(raw) for raw in kept.read(f"batch.{batch:05d}")]
-        found, report.extracted = models.extract(run.tenant, chunks, fresh=run.fresh)
+        found, report.extracted = models.extract(run.tenant, chunks)
         texts: list[str] = []
         for chunk, extraction in zip(chunks, found, strict=True):
             if extraction.failed:  # kept for this run alone: the next one asks again
@@ -126,7 +125,7 @@ class Steps(Workbench):
             one = IdentifiedChunk("0:0", chunk).yielding(run.tenant, run.key, yield_of(extraction))
             of_chunk = records(run.key, one, chunk_graph(run.tenant, run.key, one, extraction))
             texts += [row.text for index in VECTOR_INDEXES for row in of_chunk[index]]
-        _, report.embedded = models.embed(run.tenant, list(dict.fromkeys(texts)), fresh=run.fresh)
+        _, report.embedded = models.embed(run.tenant, list(dict.fromkeys(texts)))
         kept.put(name, {"entries": cache.dump(), "report": report.to_dict()})
 
     def build(self, run: FileRun, part: int) -> None:
@@ -137,33 +136,34 @@ class Steps(Workbench):
         kept, name = self.artefacts(run), f"built.{part:05d}"
         if self.is_over(run):
             return
-        documents = {source_id(run.tenant, run.namespace, d.uri): d for d in self._documents(run, part)}
+        documents = self._documents(run, part)
         written: dict[str, Ids] = {}
-        with self.held(run, list(documents), written) as over:
+        with self.held(run, [source_id(run.tenant, run.namespace, d.uri) for d in documents], written) as over:
             if over or kept.get(name):
                 return
             report, tell = IngestReport(run.job_id), self.tell(run)
             models = CachedModels(self._extractor(), self._embedder(), self._results(run, part))
-            extractor = relations.relation_extractor(self.settings, self._llm())
-            made = made_with(self.settings, models, extractor)
-            wanted = {i: mark(d.fingerprint, made, models.embedder.label) for i, d in documents.items()}
-            same = set() if run.fresh else versions.up_to_date(self.stores, run.tenant, wanted)
-            self._skip(run, same, report)
-            plans = self._plans(run, part, {i: d for i, d in documents.items() if i not in same}, wanted, models)
+            work = Run(
+                self.stores,
+                models,
+                self._llm(),
+                self.settings,
+                run.tenant,
+                run.namespace,
+                report,
+                tell,
+                fresh=run.fresh,
+                again=run.fresh and run.relations,
+            )
+            plans = self._plans(run, part, work, work.changed([work.loaded(d) for d in documents]))
             report.documents_new = sum(p.source.version == 1 for p in plans)
             report.documents_updated = len(plans) - report.documents_new
             if plans:
-                versions.extract(plans, models, run.tenant, report, unheard, fresh=False)
-                written.update((p.source.id, versions.new_records(p)) for p in plans)
+                work.extract(plans, written)
                 report.entities_created = self._new_entities(run, plans)
                 report.relations_created = len({f.id for p in plans for g in p.graphs for f in g.facts})
-                versions.write(plans, self.stores, models, run.tenant, report, tell, fresh=False)
-                tell(Event("build", {"documents": len(plans), "chunks": report.chunks_new}))
-                again = run.fresh and run.relations
-                relations.relate_plans(plans, self.stores, run.tenant, extractor, self.settings, report, tell, again=again)
-                together = relations.Together(self.settings.cooccur_min_count, self.settings.entity_min_length)
-                together.add(plans)
-                report.cooccur_edges = together.pairs()
+                work.write(plans)
+                report.cooccur_edges = work.together.pairs()
             kept.put(name, {"written": plain_written(versions.written(plans)), "report": report.to_dict()})
 
     def finish(self, run: FileRun, part: int) -> None:
@@ -195,8 +195,7 @@ class Steps(Workbench):
         kept = self.artefacts(run)
         if self.is_over(run):
             return dict(self.registry.job(run.tenant, run.job_id).result)
-        if self.settings.synonyms:
-            self.stores.graph.set_synonyms(run.tenant, read_synonyms(self.settings.synonyms))
+        set_synonyms(self.stores, run.tenant, self.settings)
         versions.settle_entities(self.stores, run.tenant)
         parsed = kept.read("parsed")
         report = self._report(run, parsed)
@@ -215,7 +214,8 @@ class Steps(Workbench):
         """Remove the documents of a file that is gone. Raise ``Conflict`` while others work on one of them."""
         if self.is_over(run):
             return dict(self.registry.job(run.tenant, run.job_id).result)
-        return self.remove_documents(run.tenant, run.job_id, [r.source_id for r in self._of_file(run)])
+        of_file = documents_of(self.registry, run.tenant, run.namespace, run.uri)
+        return self.remove_documents(run.tenant, run.job_id, [record.source_id for record in of_file])
 
     def remove_documents(self, tenant: Tenant, job_id: str, source_ids: Sequence[str]) -> dict[str, Any]:
         """Remove documents, and end the job. Raise ``Conflict`` while others work on one of them."""
@@ -306,32 +306,16 @@ class Steps(Workbench):
             cache.load(kept.read(f"result.{batch:05d}")["entries"])
         return cache
 
-    def _plans(
-        self, run: FileRun, part: int, documents: dict[str, LoadedDocument], marks: dict[str, str], models: CachedModels
-    ) -> list[versions.Plan]:
-        kept, name, extractor = self.artefacts(run), f"plan.{part:05d}", models.extractor.name
-        made_by = extractor, models.embedder.label
-        before = self.stores.registry.records(run.tenant, list(documents))
-        if half_gone := [i for i, r in before.items() if r.state == "REMOVING"]:
-            remove.remove_held(self.stores, run.tenant, half_gone)
-            before = {i: r for i, r in before.items() if i not in half_gone}
+    def _plans(self, run: FileRun, part: int, work: Run, changed: Sequence[Loaded]) -> list[versions.Plan]:
+        kept, name, extractor = self.artefacts(run), f"plan.{part:05d}", work.models.extractor.name
+        work.resume_removals(changed)
+        ids = [source.id for _, source, _ in changed]
+        before = self.stores.registry.records(run.tenant, ids)
+        made_by = extractor, work.models.embedder.label
         # an attempt of this run that was killed has left the registry changed, and this behind
-        known = kept.get(name) or {i: versions.known_yields(before.get(i), *made_by, fresh=run.fresh) for i in documents}
-        plans = [
-            versions.plan(
-                self.stores,
-                run.tenant,
-                d,
-                source_of(run.tenant, run.namespace, d),
-                marks[i],
-                self.settings,
-                *made_by,
-                fresh=run.fresh,
-                known=known.get(i),
-            )
-            for i, d in documents.items()
-        ]
-        wanted = [extraction_use(models.extractor, c.chunk)[1] for p in plans for c in p.new]
+        known = kept.get(name) or {i: versions.known_yields(before.get(i), *made_by, fresh=run.fresh) for i in ids}
+        plans = [work.plan(one, known.get(one[1].id)) for one in changed]
+        wanted = [extraction_use(work.models.extractor, c.chunk)[1] for p in plans for c in p.new]
         found = self._results(run, part).get_many(run.tenant, f"extraction:{extractor}", wanted)
         if not found.keys() >= set(wanted) and not kept.read("chunked")["everything"]:
             raise Stale("the document changed since it was cut into chunks")
@@ -342,11 +326,6 @@ class Steps(Workbench):
         named = {m.entity_id for p in plans for g in p.graphs for m in g.mentions}
         return len(named) - len(self.stores.graph.entities(run.tenant, sorted(named)).found)
 
-    def _skip(self, run: FileRun, same: Iterable[str], report: IngestReport) -> None:
-        unchanged = self.stores.registry.records(run.tenant, sorted(same))
-        report.documents_unchanged = len(unchanged)
-        report.chunks_skipped = sum(r.chunks for r in unchanged.values())
-
     def _report(self, run: FileRun, parsed: dict[str, Any]) -> dict[str, Any]:
         """Return the sum of what the steps did."""
         kept, total = self.artefacts(run), dict(parsed["report"])
@@ -356,17 +335,6 @@ class Steps(Workbench):
                     total[field] += value
         began = datetime.fromisoformat(self.registry.job(run.tenant, run.job_id).created_at)
         return {**total, "elapsed_sec": round((datetime.now(UTC) - began).total_seconds(), 3)}
-
-    def _of_file(self, run: FileRun) -> list[DocumentRecord]:
-        """Return the documents that came out of a file: one of its uri, and those of its records."""
-        whole, first = self.registry.document(run.tenant, run.key), f"{run.uri}#"
-        found, after = [whole] if whole else [], first
-        while True:
-            page = self.registry.documents(run.tenant, namespace=run.namespace, after=after)
-            found += [r for r in page if r.uri.startswith(first)]
-            if not page or not page[-1].uri.startswith(first):
-                return found
-            after = page[-1].uri
 
     def _mark_failed(self, run: FileRun, documents: Sequence[LoadedDocument], reason: str) -> None:
         """Let the documents that a run did not bring to READY say why; those of a newer run are not touched."""
@@ -381,19 +349,6 @@ class Steps(Workbench):
                 if s.id not in known or known[s.id].state == "BUILDING"
             ]
             self.registry.save(run.tenant, failed)
-
-
-def _parts(documents: Iterable[LoadedDocument]) -> Iterator[list[LoadedDocument]]:
-    part: list[LoadedDocument] = []
-    size = 0
-    for document in documents:
-        if part and (len(part) >= _PART_DOCUMENTS or size + len(document.text) > _PART_CHARS):
-            yield part
-            part, size = [], 0
-        part.append(document)
-        size += len(document.text)
-    if part:
-        yield part
 
 
 def _work(chunked: dict[str, Any]) -> dict[str, Any]:
