@@ -12,9 +12,8 @@ from typing import Any
 from functions.payloads import Reembed
 from lexigraph.inference.bedrock_client import Refused
 from lexigraph.inference.factory import make_embedder
-from lexigraph.ingestion.upkeep.reembed import embedding_of, reembed_from
+from lexigraph.ingestion.upkeep.reembed import embedding_of, reembed_from, settings_with, side_by_side
 from lexigraph.ingestion.upkeep.reembed_progress import ReembedReport
-from lexigraph.ingestion.upkeep.side_by_side import settings_with, side_by_side
 from lexigraph.ingestion.workflow.workbench import Workbench
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.tenant import Tenant

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ def main() -> None:
     try:
         items = [FileItem(Path(path), uri, type_) for path, uri, type_ in asked["items"]]
         found = estimate(items, Settings.model_validate_json(asked["settings"]), **asked["prices"])
-        told: dict[str, Any] = {"estimate": found.to_dict()}
+        told: dict[str, Any] = {"estimate": asdict(found)}
     except Exception as error:  # noqa: BLE001  # its text may be that of a document
         told = {"error": code_of(error), "message": in_general(error)}
     sys.stdout.write(json.dumps(told))

@@ -51,7 +51,6 @@ def reembed(
     """
     from lexigraph.inference.factory import make_embedder
     from lexigraph.ingestion.upkeep import reembed as core
-    from lexigraph.ingestion.upkeep.side_by_side import side_by_side
 
     invocation = current(context)
     settings = invocation.settings()
@@ -64,7 +63,7 @@ def reembed(
         )
     with ExitStack() as stack:
         stores = stack.enter_context(invocation.stores(settings))
-        old, new = stack.enter_context(side_by_side(settings, source, target.embedding))
+        old, new = stack.enter_context(core.side_by_side(settings, source, target.embedding))
         listener = _lines_to(invocation.err, progress=not no_progress)
         report = core.reembed(
             stores,
@@ -84,7 +83,7 @@ def reembed(
 
 def _target(settings: Settings, model: str | None, dimension: int | None, options: str) -> Settings:
     """Return the settings with the new model."""
-    from lexigraph.ingestion.upkeep.side_by_side import settings_with
+    from lexigraph.ingestion.upkeep.reembed import settings_with
 
     if model is None and (dimension is not None or options != "{}"):
         raise InvalidInput("--embedding-dimension and --embedding-options belong to a new model: give --embedding-model")

@@ -25,11 +25,12 @@ from lexigraph.ingestion.extract.schema import REPLY
 from lexigraph.ingestion.load import Rejected, load, scan
 from lexigraph.ingestion.models import extraction_use
 from lexigraph.ingestion.workflow.artefacts import read_chunk
+from lexigraph.ingestion.workflow.aws import bucket_place, fetched
 from lexigraph.model.document import ChunkText
 from lexigraph.model.errors import InvalidInput, NotFound
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
-from lexigraph.storage.common.aws import AwsClient, Refused, bucket_place
+from lexigraph.storage.common.aws import AwsClient, bucket_place
 from lexigraph.storage.common.no_cache import NoCache
 from lexigraph.storage.protocols import ContentCache
 
@@ -165,7 +166,7 @@ def collect(folder: Path, settings: Settings, llm: BedrockLLM, batches: BedrockB
             report.waiting += 1
             continue
         output = folder / f"{_file(number)}.out"
-        if _fetched(client, place.name, batch["source"], output):
+        if fetched(client, place.name, batch["source"], output):
             known = {f"{first - batch['records'] + n:011d}": chunk for n, chunk in enumerate(chunks)}
             _fill(output, known, llm, extractor, cache, Tenant(manifest["tenant"]), report)
             batch["collected"] = True
@@ -215,24 +216,6 @@ def _not_cached(
 
 
 # ---------------------------------------------------------------- the way back
-
-
-def _fetched(client: AwsClient, bucket: str, key: str, path: Path) -> bool:
-    """Read an object into a file; False when there is none."""
-
-    def read() -> None:  # a body that breaks off is asked for again, from its beginning
-        body = client.call("get_object", Bucket=bucket, Key=key)["Body"]
-        with path.open("wb") as written:
-            for piece in body.iter_chunks(1 << 20):
-                written.write(piece)
-
-    try:
-        client.retry(read)
-    except Refused as error:
-        if error.code in ("NoSuchKey", "404"):
-            return False
-        raise
-    return True
 
 
 def _fill(

@@ -1,9 +1,8 @@
 """What an ingest would take: tokens, money and minutes, found by reading and cutting the documents, without any model."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from lexigraph.ingestion.chunk import chunk, count_tokens
 from lexigraph.ingestion.extract.prompts import EXTRACT, RELATE
@@ -39,11 +38,7 @@ class Estimate:
     usd: float | None
     minutes: float
     prices_as_of: str = PRICES_AS_OF
-    notes: tuple[str, ...] = field(default_factory=tuple)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {**asdict(self), "notes": list(self.notes)}
+    notes: tuple[str, ...] = ()
 
 
 def estimate(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import Registry
@@ -26,24 +26,23 @@ class Event:
 Listener = Callable[[Event], None]
 
 
-class Registered(Protocol):
-    """Whatever has a registry: the stores, or what opens no more of them."""
-
-    @property
-    def registry(self) -> Registry:
-        """Where jobs and events are kept."""
-
-
-def recording(stores: Registered, tenant: Tenant, job_id: str, on_event: Listener) -> Listener:
+def recording(registry: Registry, tenant: Tenant, job_id: str, on_event: Listener = lambda _: None) -> Listener:
     """Return a listener that keeps events for the job and passes them on; steps within a step are only passed on."""
 
     def tell(event: Event) -> None:
         if event.stage not in _FLEETING or event.current == event.total:
             counts = {"current": event.current, "total": event.total} if event.current or event.total else {}
-            stores.registry.add_events(tenant, job_id, [(event.stage, {**event.detail, **counts})])
+            registry.add_events(tenant, job_id, [(event.stage, {**event.detail, **counts})])
         on_event(event)
 
     return tell
+
+
+def succeed(registry: Registry, tenant: Tenant, job_id: str, result: Mapping[str, Any], tell: Listener) -> None:
+    """End a job with its result."""
+    tell(Event("result", result))
+    tell(Event("done"))
+    registry.finish_job(tenant, job_id, "SUCCEEDED", result)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lexigraph.ingestion.events import Failure, IngestReport
-from lexigraph.ingestion.load import FILE_TYPES, FileItem, Rejected, scan
+from lexigraph.ingestion.load import FILE_TYPES, FileItem, Rejected, known_type, scan
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.ingestion.relations import NewChunks
 from lexigraph.model.errors import InvalidInput, LexigraphError, NotFound, code_of, in_general
@@ -106,8 +106,7 @@ def files_inside(paths: Sequence[str], settings: Settings) -> tuple[list[FileIte
 
 def file_type(name: str) -> str:
     """Return the type of a file by its name. Raise ``InvalidInput`` for one that is not known."""
-    lower = name.lower()
-    found = FILE_TYPES.get(".jsonl.gz" if lower.endswith(".jsonl.gz") else Path(lower).suffix, "")
+    found = known_type(name)
     if not found:
         raise InvalidInput(f"file: of no known type; use one of {', '.join(ending[1:] for ending in FILE_TYPES)}")
     return found

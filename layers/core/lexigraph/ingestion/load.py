@@ -104,7 +104,7 @@ def scan(paths: Sequence[Path], skipped: Counter[str] | None = None) -> Iterator
     pending: list[tuple[Path, bool]] = [(Path(path), True) for path in reversed(paths)]
     while pending:
         path, named = pending.pop()
-        type_ = _type(path)
+        type_ = known_type(path.name)
         try:
             found = path.stat()
             if (found.st_dev, found.st_ino) in seen:
@@ -126,9 +126,10 @@ def scan(paths: Sequence[Path], skipped: Counter[str] | None = None) -> Iterator
                 yield Rejected(_shown(path), _os_reason(error))
 
 
-def _type(path: Path) -> str:
-    name = path.name.lower()
-    return FILE_TYPES.get(".jsonl.gz" if name.endswith(".jsonl.gz") else path.suffix.lower(), "")
+def known_type(name: str) -> str:
+    """Return the type of a file by its name; empty when it is of none that is known."""
+    lower = name.lower()
+    return FILE_TYPES.get(".jsonl.gz" if lower.endswith(".jsonl.gz") else Path(lower).suffix, "")
 
 
 def _refusal(type_: str) -> str:
@@ -164,7 +165,7 @@ def unchanged_since(paths: Sequence[str], moment: float) -> bool:
             found = path.lstat()
             folder = stat.S_ISDIR(found.st_mode)
             if stat.S_ISLNK(found.st_mode) or (
-                (folder or named or _type(path)) and found.st_ctime > moment - _CLOCK_SECONDS
+                (folder or named or known_type(path.name)) and found.st_ctime > moment - _CLOCK_SECONDS
             ):
                 return False
             if folder:

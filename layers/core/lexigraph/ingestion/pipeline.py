@@ -9,7 +9,7 @@ from typing import Any, Self
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.protocols import Embedder, LanguageModel
 from lexigraph.ingestion import relations, versions
-from lexigraph.ingestion.events import Event, IngestReport, Listener, recording
+from lexigraph.ingestion.events import IngestReport, Listener, recording, succeed
 from lexigraph.ingestion.extract import Extractor, make_extractor
 from lexigraph.ingestion.load import FileItem
 from lexigraph.ingestion.models import CachedModels
@@ -88,7 +88,7 @@ class LexicalGraphIndex:
             named = [p.uri if isinstance(p, FileItem) else str(p) for p in paths]
             job = self.stores.registry.start_job(owner, "ingest", {"paths": named, "namespace": namespace})
         report = IngestReport(job_id=job.id, incremental=incremental)
-        tell = recording(self.stores, owner, job.id, on_event)
+        tell = recording(self.stores.registry, owner, job.id, on_event)
         fresh = not incremental
         models = CachedModels(self.models.extractor, self.models.embedder, self.stores.cache, fresh=fresh)
         again = fresh and refresh_relations
@@ -103,9 +103,7 @@ class LexicalGraphIndex:
             self.stores.registry.finish_job(owner, job.id, "FAILED", failed, in_general(error))
             raise
         report.elapsed_sec = round(time.perf_counter() - began, 3)
-        run.tell(Event("result", report.to_dict()))
-        run.tell(Event("done"))
-        self.stores.registry.finish_job(owner, job.id, "SUCCEEDED", report.to_dict())
+        succeed(self.stores.registry, owner, job.id, report.to_dict(), tell)
         return report
 
     def _refuse_other_embedding(self, tenant: Tenant) -> None:
@@ -175,7 +173,11 @@ class LexicalGraphIndex:
         extractor = relations.for_new_chunks(self.settings, self.llm, checked)
         made = job or self.stores.registry.start_job(owner, "relate", {"source_id": record.source_id})
         with self.stores.registry.lease(owner, [] if job else [job_lease(made.id)]):
-            return relations.relate_document(self.stores, owner, record, extractor, checked, made.id, on_event)
+            try:
+                return relations.relate_document(self.stores, owner, record, extractor, checked, made.id, on_event)
+            except BaseException as error:
+                self.stores.registry.finish_job(owner, made.id, "FAILED", {}, in_general(error))
+                raise
 
     def remove(self, source_ids: Sequence[str], *, tenant: str = "default") -> int:
         """Remove documents with all that only they support; wait for those in work elsewhere. Return how many."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lexigraph.inference.protocols import LanguageModel
-from lexigraph.ingestion.events import Event, IngestReport, Listener, recording
+from lexigraph.ingestion.events import Event, IngestReport, Listener, recording, succeed
 from lexigraph.ingestion.extract.relations import Pair, RelationExtractor
 from lexigraph.ingestion.versions import Plan, text_name
-from lexigraph.model.errors import Conflict, InvalidInput, NotFound, in_general
+from lexigraph.model.errors import Conflict, InvalidInput, NotFound
 from lexigraph.model.graph import Placement
 from lexigraph.model.relations import PairObservation, count_together
 from lexigraph.model.tenant import Tenant
@@ -207,31 +207,14 @@ def relate_document(
     extractor: RelationExtractor,
     what: NewChunks,
     job_id: str,
-    on_event: Listener,
+    on_event: Listener = lambda _: None,
 ) -> dict[str, Any]:
     """Relate the new chunks of a document to each other and to the last old ones; return the result (E-27), end the job.
 
     Nothing is deleted; a relation of the same ends and type is passed over; a pair asked about before in the same way is
-    not asked about again (E-28 to E-30). Of what fails the job tells.
+    not asked about again (E-28 to E-30). Whether a failure ends the job is the caller's to say: somebody may try again.
     """
-    try:
-        return relate_once(stores, tenant, record, extractor, what, job_id, on_event)
-    except BaseException as error:
-        stores.registry.finish_job(tenant, job_id, "FAILED", {}, in_general(error))
-        raise
-
-
-def relate_once(
-    stores: Stores,
-    tenant: Tenant,
-    record: DocumentRecord,
-    extractor: RelationExtractor,
-    what: NewChunks,
-    job_id: str,
-    on_event: Listener,
-) -> dict[str, Any]:
-    """Do :func:`relate_document`; of what fails the job does not tell, as somebody tries again."""
-    tell = recording(stores, tenant, job_id, on_event)
+    tell = recording(stores.registry, tenant, job_id, on_event)
     with stores.registry.lease(tenant, [record.source_id]) as mine:
         if not mine:
             raise Conflict(f"{record.source_id}: another process is working on it; try again when it is done")
@@ -239,9 +222,7 @@ def relate_once(
         if now is None:
             raise NotFound("the document is gone: take it in again")
         result = _relate_new(stores, tenant, now, extractor, what, tell)
-    tell(Event("result", result))
-    tell(Event("done"))
-    stores.registry.finish_job(tenant, job_id, "SUCCEEDED", result)
+    succeed(stores.registry, tenant, job_id, result, tell)
     return result
 
 
@@ -267,41 +248,24 @@ def _relate_new(
     counts = {"old": len(old), "new": len(new), "pairs": len(pairs)}
     tell(Event("relation_incremental_start", {**counts, "window": window}))
     known = stores.graph.observed(tenant, [p.first for p in pairs], extractor.observer, extractor.how)
-    done = [p for p in pairs if (p.first, p.second) in known]
-    so_far = {
-        "processed": len(done),
-        "total": len(pairs),
-        "created": 0,
-        "skipped": sum(known[p.first, p.second] for p in done),
-    }
-    _relate_rest(stores, tenant, extractor, [p for p in pairs if (p.first, p.second) not in known], places, so_far, tell)
+    done = [known[ends] for p in pairs if (ends := (p.first, p.second)) in known]
+    so_far = {"processed": len(done), "total": len(pairs), "created": 0, "skipped": sum(done)}
+    tell(_progress(so_far))
+    for observation in extractor.observe([p for p in pairs if (p.first, p.second) not in known]):
+        created, passed_over = stores.graph.relate(tenant, [observation], keep=True)
+        _log(observation, created)
+        so_far["processed"] += 1
+        so_far["created"] += created
+        so_far["skipped"] += passed_over
+        if observation.failed:
+            pair = "::".join(f"chunk_{places[c].seq}" for c in (observation.first, observation.second))
+            tell(Event("relation_incremental_warn", {"pair": pair, "error": observation.failed}))
+        tell(_progress(so_far))
     made = {"created": so_far["created"], "skipped": so_far["skipped"]}
     tell(Event("relation_incremental_done", {**made, **counts}))
     if made["created"]:
         stores.registry.save(tenant, [record])  # what was answered before may be answered better now
     return {"mode": MODE, **made, **counts}
-
-
-def _relate_rest(
-    stores: Stores,
-    tenant: Tenant,
-    extractor: RelationExtractor,
-    pairs: Sequence[Pair],
-    places: Mapping[str, Placement],
-    so_far: dict[str, int],
-    tell: Listener,
-) -> None:
-    tell(_progress(so_far))
-    for observation in extractor.observe(pairs):
-        created, known = stores.graph.relate(tenant, [observation], keep=True)
-        _log(observation, created)
-        so_far["processed"] += 1
-        so_far["created"] += created
-        so_far["skipped"] += known
-        if observation.failed:
-            pair = "::".join(f"chunk_{places[c].seq}" for c in (observation.first, observation.second))
-            tell(Event("relation_incremental_warn", {"pair": pair, "error": observation.failed}))
-        tell(_progress(so_far))
 
 
 def _log(observation: PairObservation, created: int) -> None:

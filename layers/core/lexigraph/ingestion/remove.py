@@ -28,41 +28,40 @@ def remove_held(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> No
     stores.registry.forget(tenant, source_ids)
 
 
-def remove(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Remove documents. Return the ids removed, and those that another process is working on right now."""
+def remove(
+    stores: Stores, tenant: Tenant, source_ids: Sequence[str], written: Mapping[str, str] | None = None
+) -> tuple[list[str], list[str]]:
+    """Remove documents. Return the ids removed, and those that another process is working on right now.
+
+    With ``written``, the times of ``updated_at`` by id, what was written again since then stays.
+    """
     with stores.registry.lease(tenant, source_ids) as mine:
         removed = [i for i in source_ids if i in mine]
+        if written is not None:
+            now = stores.registry.records(tenant, removed)
+            removed = [i for i in removed if i in now and now[i].updated_at == written[i]]
         if removed:
             remove_held(stores, tenant, removed)
     return removed, [i for i in source_ids if i not in mine]
 
 
-def remove_all(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> None:
-    """Remove documents, and wait for those that other processes work on. Raise ``Conflict`` when that takes too long."""
-    left, until = list(source_ids), deadline()
+def remove_all(stores: Stores, tenant: Tenant, source_ids: Sequence[str], written: Mapping[str, str] | None = None) -> int:
+    """Remove documents as :func:`remove`, and wait for those that other processes work on. Return how many.
+
+    Raise ``Conflict`` when that takes too long.
+    """
+    left, count, until = list(source_ids), 0, deadline()
     while left:
-        _, left = remove(stores, tenant, left)
+        removed, left = remove(stores, tenant, left, written)
+        count += len(removed)
         if left:
             pause(until)
+    return count
 
 
 def remove_unchanged(stores: Stores, tenant: Tenant, written: Mapping[str, str]) -> int:
-    """Remove documents unless they were written again since a time, that of ``updated_at`` by id. Return how many.
-
-    Wait for those that other processes work on. Raise ``Conflict`` when that takes too long.
-    """
-    left, removed, until = list(written), 0, deadline()
-    while left:
-        with stores.registry.lease(tenant, left) as mine:
-            now = stores.registry.records(tenant, sorted(mine))
-            same = [i for i in now if now[i].updated_at == written[i]]
-            if same:
-                remove_held(stores, tenant, same)
-        removed += len(same)
-        left = [i for i in left if i not in mine]
-        if left:
-            pause(until)
-    return removed
+    """Remove documents unless they were written again since a time, that of ``updated_at`` by id. Return how many."""
+    return remove_all(stores, tenant, list(written), written)
 
 
 def deadline() -> float:

@@ -6,7 +6,7 @@ run, the next one continues from the graph, the registry and the cache. Whoever 
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lexigraph.ingestion import marks
@@ -263,16 +263,20 @@ def _wait_visible(versions: Sequence[Written], stores: Stores, tenant: Tenant) -
         for index, ids in w.new.items():
             new.setdefault(index, []).extend(ids)
     tagged = {w.source.id: w.source.version for w in versions}
-    deadline, pause = time.monotonic() + _VISIBLE_SECONDS, 0.05
+    waiting = looks(f"all of {sum(map(len, new.values()))} new records")
     while not stores.vectors.visible(tenant, new, tagged=tagged):
         stores.registry.fence(tenant, list(tagged))  # what somebody removes meanwhile never shows
-        if time.monotonic() > deadline:
-            count = sum(map(len, new.values()))
-            raise StoreUnavailable(
-                f"the vector store does not show all of {count} new records after {_VISIBLE_SECONDS:.0f} s; run again"
-            )
+        next(waiting)
+
+
+def looks(what: str) -> Iterator[None]:
+    """Sleep between looks at what searches show, ever longer; raise ``StoreUnavailable`` after 120 s without ``what``."""
+    deadline, pause = time.monotonic() + _VISIBLE_SECONDS, 0.05
+    while time.monotonic() <= deadline:
         time.sleep(pause)
         pause = min(2 * pause, 5.0)
+        yield
+    raise StoreUnavailable(f"the vector store does not show {what} after {_VISIBLE_SECONDS:.0f} s; run again")
 
 
 def settle_entities(stores: Stores, tenant: Tenant) -> None:

@@ -16,26 +16,31 @@ import re
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, replace
 from itertools import groupby
+from typing import Any
+
+from pydantic import ValidationError
 
 from lexigraph.inference.protocols import Embedder
 from lexigraph.ingestion import marks, remove
-from lexigraph.ingestion.events import Event, Listener, recording
+from lexigraph.ingestion.events import Event, Listener, recording, succeed
 from lexigraph.ingestion.models import embed
 from lexigraph.ingestion.pipeline import job_lease
 from lexigraph.ingestion.upkeep import repair
 from lexigraph.ingestion.upkeep.late import Ids, holding
 from lexigraph.ingestion.upkeep.reembed_progress import Place, ReembedReport
-from lexigraph.model.errors import Conflict, InvalidInput, StoreUnavailable, code_of, in_general
+from lexigraph.ingestion.versions import looks
+from lexigraph.model.errors import Conflict, InvalidInput, code_of, in_general
 from lexigraph.model.tenant import Tenant
-from lexigraph.settings import EmbeddingModel
+from lexigraph.settings import EmbeddingModel, Settings
+from lexigraph.storage.factory import VectorStoreFactory
 from lexigraph.storage.protocols import VECTOR_INDEXES, DocumentRecord, IndexName, Stores, VectorStore
 
 _DOCUMENTS, _CHUNKS = 32, 500  # held together at most, unless one document has more chunks
 _PAGE = 500  # records a round trip
 _LATE_GROUPS = 32  # groups written before the first of them is looked at again, where searches show writes late
-_VISIBLE_SECONDS = 120.0
 _LEFT = 1_000  # documents put off at most: their ids are what one part of a run hands on to the next
 
 Missing = Mapping[IndexName, set[str]]
@@ -47,6 +52,32 @@ def embedding_of(label: str) -> EmbeddingModel:
     if not found:
         raise InvalidInput(f"embedding {label[:80]!r}: give a label that ends with the dimension, such as minilm-384")
     return EmbeddingModel(found[1], int(found[2]))
+
+
+def settings_with(
+    settings: Settings, model: str, dimension: int | None = None, options: Mapping[str, Any] | None = None
+) -> Settings:
+    """Return settings with another embedding model; dimension and options of the one before do not hold for it.
+
+    Raise ``InvalidInput`` for values that settings cannot have.
+    """
+    new = {"embedding_model": model, "embedding_dimension": dimension, "embedding_options": dict(options or {})}
+    try:
+        return Settings(**{**settings.model_dump(), **new})
+    except ValidationError as error:
+        first = error.errors()[0]  # without what was given: options may hold keys
+        raise InvalidInput(f"{first['loc'][0]}: {first['msg']}") from None
+
+
+@contextmanager
+def side_by_side(settings: Settings, *embeddings: EmbeddingModel) -> Iterator[list[VectorStore]]:
+    """Open the vector store of the settings for each of these embeddings. Raise as ``VectorStoreFactory``."""
+    where = settings.connections["vector"]
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(closing(VectorStoreFactory.for_vector_store(where, embedding=one, beside=True)))
+            for one in embeddings
+        ]
 
 
 def reembed(
@@ -69,7 +100,7 @@ def reembed(
     owner, began = Tenant(tenant), time.perf_counter()
     asked = {"from": old.label, "to": new.label, "drop_old": drop_old}
     report = ReembedReport(old.label, new.label, stores.registry.start_job(owner, "reembed", asked).id)
-    tell, at = recording(stores, owner, report.job_id, on_event), Place()
+    tell, at = recording(stores.registry, owner, report.job_id, on_event), Place()
     try:
         with stores.registry.lease(owner, [job_lease(report.job_id)]):
             run = _Reembedding(stores, old, new, embedder, owner, report, tell, drop_old=drop_old)
@@ -106,7 +137,7 @@ def reembed_from(
     """
     _refuse_others(old, new, embedder)
     owner, began = Tenant(tenant), time.perf_counter()
-    tell = recording(stores, owner, report.job_id, lambda _: None)
+    tell = recording(stores.registry, owner, report.job_id)
     with stores.registry.lease(owner, [job_lease(report.job_id)]) as mine:
         if not mine:
             raise Conflict(f"job {report.job_id}: is worked on elsewhere; try again")
@@ -128,9 +159,7 @@ def _refuse_others(old: VectorStore, new: VectorStore, embedder: Embedder) -> No
 
 def _end(stores: Stores, owner: Tenant, report: ReembedReport, tell: Listener, began: float) -> None:
     report.elapsed_sec = round(report.elapsed_sec + time.perf_counter() - began, 3)
-    tell(Event("result", asdict(report)))
-    tell(Event("done"))
-    stores.registry.finish_job(owner, report.job_id, "SUCCEEDED", asdict(report))
+    succeed(stores.registry, owner, report.job_id, asdict(report), tell)
 
 
 class _Reembedding:
@@ -281,14 +310,9 @@ class _Reembedding:
     def _look_again(self) -> None:
         """Wait until searches show a group that was written, then look whether it is whole."""
         documents, wanted = self._late.popleft()
-        deadline, pause = time.monotonic() + _VISIBLE_SECONDS, 0.05
+        waiting = looks("new records")
         while not self._visible(wanted):
-            if time.monotonic() > deadline:
-                raise StoreUnavailable(
-                    f"the vector store does not show new records after {_VISIBLE_SECONDS:.0f} s; run again"
-                )
-            time.sleep(pause)
-            pause = min(2 * pause, 5.0)
+            next(waiting)
             still = _together([self._nodes(i) for i in documents])  # what was removed meanwhile never shows
             wanted = {index: sorted({*wanted[index]} & {*still[index]}) for index in wanted}
         self._bring(documents)

@@ -3,17 +3,18 @@
 import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from lexigraph.ingestion.models import Entries
 from lexigraph.ingestion.versions import Written
 from lexigraph.model.document import Block, ChunkText, LoadedDocument
 from lexigraph.model.errors import NotFound
-from lexigraph.model.graph import Source
 from lexigraph.model.ids import content_hash
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import DocumentRecord, DocumentStore
+from lexigraph.storage.protocols import DocumentStore
 
 
 class Artefacts:
@@ -97,30 +98,13 @@ class RunCache:
 
 def plain_documents(documents: Iterable[LoadedDocument]) -> list[dict[str, Any]]:
     """Return documents as plain data."""
-    return [
-        {
-            "uri": d.uri,
-            "title": d.title,
-            "text": d.text,
-            "blocks": [(b.start, b.end, b.headings, b.role) for b in d.blocks],
-            "fingerprint": d.fingerprint,
-            "metadata": dict(d.metadata),
-        }
-        for d in documents
-    ]
+    return [{**asdict(d), "blocks": [astuple(b) for b in d.blocks]} for d in documents]
 
 
 def read_documents(raw: Iterable[Mapping[str, Any]]) -> list[LoadedDocument]:
     """Read what :func:`plain_documents` made."""
     return [
-        LoadedDocument(
-            d["uri"],
-            d["title"],
-            d["text"],
-            tuple(Block(start, end, tuple(headings), role) for start, end, headings, role in d["blocks"]),
-            d["fingerprint"],
-            d["metadata"],
-        )
+        LoadedDocument(**{**d, "blocks": tuple(Block(start, end, tuple(h), role) for start, end, h, role in d["blocks"])})
         for d in raw
     ]
 
@@ -132,16 +116,9 @@ def read_chunk(raw: Mapping[str, Any]) -> ChunkText:
 
 def plain_written(written: Iterable[Written]) -> list[dict[str, Any]]:
     """Return versions as plain data."""
-    return [{"source": asdict(w.source), "new": w.new, "ready": asdict(w.ready)} for w in written]
+    return [asdict(w) for w in written]
 
 
 def read_written(raw: Iterable[Mapping[str, Any]]) -> list[Written]:
     """Read what :func:`plain_written` made."""
-    return [
-        Written(
-            Source(**w["source"]),
-            {index: tuple(ids) for index, ids in w["new"].items()},
-            DocumentRecord(**{**w["ready"], "intended": tuple(w["ready"]["intended"])}),
-        )
-        for w in raw
-    ]
+    return TypeAdapter(list[Written]).validate_python(raw)

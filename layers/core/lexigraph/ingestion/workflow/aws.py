@@ -54,6 +54,32 @@ class Offer:
     seconds: int = OFFERED_SECONDS
 
 
+def bucket_place(connection: str) -> Place:
+    """Read ``s3://BUCKET[/PREFIX][?region=REGION&endpoint=URL]``. Raise ``Misconfigured``."""
+    return parse_place(connection, "s3", _BUCKET, "s3://BUCKET/PREFIX")
+
+
+def fetched(client: AwsClient, bucket: str, key: str, path: Path, *, version_id: str = "", most: int = 0) -> bool:
+    """Read an object into a file; False when there is none. Raise ``InvalidInput`` for more bytes than ``most``."""
+    which: dict[str, Any] = {"VersionId": version_id} if version_id else {}
+
+    def read() -> None:  # a body that breaks off is asked for again, from its beginning
+        told = client.call("get_object", Bucket=bucket, Key=key, **which)
+        if most and told["ContentLength"] > most:
+            raise InvalidInput(f"has {told['ContentLength']:,} bytes, the limit is {most:,} (max_file_bytes): split it")
+        with path.open("wb") as written:
+            for piece in told["Body"].iter_chunks(1 << 20):
+                written.write(piece)
+
+    try:
+        client.retry(read)
+    except Refused as error:
+        if error.code in _MISSING:
+            return False
+        raise
+    return True
+
+
 class Inbox:
     """The bucket of ``s3://BUCKET[/PREFIX][?region=REGION&endpoint=URL]``."""
 
@@ -96,22 +122,8 @@ class Inbox:
 
     def fetch(self, found: Object, path: Path, *, most: int = 0) -> None:
         """Read a version into a file. Raise ``NotFound`` when it is gone, ``InvalidInput`` for more bytes than ``most``."""
-        which: dict[str, Any] = {"VersionId": found.version_id} if found.version_id else {}
-
-        def read() -> None:  # a body that breaks off is asked for again, from its beginning
-            told = self._client.call("get_object", Bucket=found.bucket, Key=found.key, **which)
-            if most and told["ContentLength"] > most:
-                raise InvalidInput(f"has {told['ContentLength']:,} bytes, the limit is {most:,} (max_file_bytes): split it")
-            with path.open("wb") as written:
-                for piece in told["Body"].iter_chunks(1 << 20):
-                    written.write(piece)
-
-        try:
-            self._client.retry(read)
-        except Refused as error:
-            if error.code in _MISSING:
-                raise NotFound("the object is gone: put it into the inbox again") from None
-            raise
+        if not fetched(self._client, found.bucket, found.key, path, version_id=found.version_id, most=most):
+            raise NotFound("the object is gone: put it into the inbox again")
 
     def put(self, key: str, file: BinaryIO, job_id: str) -> None:
         """Write a file that a job waits for."""

@@ -21,7 +21,7 @@ from typing import Any
 from lexigraph.ingestion import relations, remove, versions
 from lexigraph.ingestion.build import IdentifiedChunk, chunk_graph, identify, records, yield_of
 from lexigraph.ingestion.chunk import chunk as split
-from lexigraph.ingestion.events import Event, Failure, IngestReport, recording
+from lexigraph.ingestion.events import Event, Failure, IngestReport, recording, succeed
 from lexigraph.ingestion.load import FileItem, Rejected
 from lexigraph.ingestion.models import CachedModels, extraction_use
 from lexigraph.ingestion.run import Loaded, Run, documents_of, in_groups, read, set_synonyms, source_of
@@ -36,7 +36,7 @@ from lexigraph.ingestion.workflow.artefacts import (
     read_written,
 )
 from lexigraph.ingestion.workflow.file_run import FileRun, Stale
-from lexigraph.ingestion.workflow.workbench import Workbench, unheard
+from lexigraph.ingestion.workflow.workbench import Workbench
 from lexigraph.model.document import ChunkText, LoadedDocument
 from lexigraph.model.errors import Conflict, LexigraphError, NotFound, in_general
 from lexigraph.model.ids import source_id
@@ -201,10 +201,7 @@ class Steps(Workbench):
         report = self._report(run, parsed)
         report["documents_removed"] = remove.remove_unchanged(self.stores, run.tenant, parsed["gone"])
         repair.sweep(self.stores, run.tenant)
-        tell = self.tell(run)
-        tell(Event("result", report))
-        tell(Event("done"))
-        self.registry.finish_job(run.tenant, run.job_id, "SUCCEEDED", report)
+        succeed(self.registry, run.tenant, run.job_id, report, self.tell(run))
         kept.clear()
         return report
 
@@ -224,7 +221,7 @@ class Steps(Workbench):
             raise Conflict(f"{len(held)} documents are worked on elsewhere; try again")
         repair.sweep(self.stores, tenant)
         result = {"documents_removed": len(removed)}
-        recording(self, tenant, job_id, unheard)(Event("result", result))
+        recording(self.registry, tenant, job_id)(Event("result", result))
         self.registry.finish_job(tenant, job_id, "SUCCEEDED", result)
         return result
 
@@ -246,7 +243,7 @@ class Steps(Workbench):
             raise NotFound("the document is gone: take it in again")
         checked = what.checked(self.settings)
         extractor = relations.for_new_chunks(self.settings, self._llm(), checked)
-        return relations.relate_once(self.stores, tenant, record, extractor, checked, job_id, unheard)
+        return relations.relate_document(self.stores, tenant, record, extractor, checked, job_id)
 
     def note(self, run: FileRun, step: str, error: BaseException) -> None:
         """Let the job tell why a step did not get through; whatever becomes of it, it may be tried again."""

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.protocols import Embedder, LanguageModel
-from lexigraph.ingestion.events import Event, Listener, recording
+from lexigraph.ingestion.events import Listener, recording
 from lexigraph.ingestion.extract import Extractor, make_extractor
 from lexigraph.ingestion.upkeep.late import Ids, holding
 from lexigraph.ingestion.workflow.artefacts import Artefacts
@@ -25,10 +25,6 @@ class Addressed(Protocol):
 
     def address(self, tenant: Tenant, source_id: str, name: str) -> tuple[str, str]:
         """Return bucket and key of a file."""
-
-
-def unheard(_: Event) -> None:
-    """Hear of an event and do nothing."""
 
 
 class Workbench:
@@ -86,7 +82,7 @@ class Workbench:
 
     def tell(self, run: FileRun) -> Listener:
         """Return what keeps the events of a run."""
-        return recording(self, run.tenant, run.job_id, unheard)
+        return recording(self.registry, run.tenant, run.job_id)
 
     def is_over(self, run: FileRun) -> bool:
         """Whether the run has succeeded. Raise :class:`Superseded`, and end its job, when a newer one was claimed."""
