@@ -1,7 +1,7 @@
 """Asks a retriever questions whose evidence is known, and says how much of it came first, and how long it took."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -72,29 +72,14 @@ def ask(
     Raise ``InvalidInput`` for a question longer than ``max_chars``.
     """
     asked = []
-    for done, (question, results) in enumerate(_answers(retriever, tenant, questions, max_chars)):
+    for done, question in enumerate((*questions[:1], *questions)):
+        found = retriever.retrieve(tenant, Question.of(question.text, max_chars=max_chars))
         if done:
-            timings = results.timings
-            kinds = tuple(dict.fromkeys(w.type for w in results.warnings))
-            asked.append(
-                Asked(
-                    question.id,
-                    ranked_documents(results),
-                    timings["total"],
-                    timings.get("embed", 0.0),
-                    results.calls,
-                    kinds,
-                )
-            )
+            took, kinds = found.timings, tuple(dict.fromkeys(w.type for w in found.warnings))
+            ranked = ranked_documents(found)
+            asked.append(Asked(question.id, ranked, took["total"], took.get("embed", 0.0), found.calls, kinds))
             advance(done, len(questions))
     return asked
-
-
-def _answers(
-    retriever: Retriever, tenant: Tenant, questions: Sequence[GoldQuestion], max_chars: int
-) -> Iterator[tuple[GoldQuestion, SearchResults]]:
-    for question in (*questions[:1], *questions):
-        yield question, retriever.retrieve(tenant, Question.of(question.text, max_chars=max_chars))
 
 
 def summary(questions: Sequence[GoldQuestion], asked: Sequence[Asked]) -> Quality:

@@ -23,7 +23,7 @@ from lexigraph.ingestion.readers.markdown import read_markdown
 from lexigraph.ingestion.readers.office import read_docx, read_xlsx
 from lexigraph.ingestion.readers.parsed import Parsed
 from lexigraph.ingestion.readers.pdf import read_pdf
-from lexigraph.ingestion.readers.records import Record, parse_json, read_json, read_record, record_key
+from lexigraph.ingestion.readers.records import parse_json, read_json, read_record, record_key
 from lexigraph.ingestion.readers.tables import read_csv
 from lexigraph.ingestion.readers.text import read_text
 from lexigraph.model.document import LoadedDocument
@@ -250,7 +250,7 @@ def _whole(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reje
         parsed = read_json(data, settings) if item.type == "json" else _READERS[item.type](data, settings)
     if isinstance(parsed, list):
         numbered = ((n, json.dumps(v, sort_keys=True).encode(), v) for n, v in enumerate(parsed, 1))
-        yield from _Records(item, settings, "item").documents(numbered)
+        yield from _each(item, settings, "item", numbered)
     else:
         yield _document(item, parsed, item.uri, _hash(data), Path(_shown(item.path)).stem)
 
@@ -264,7 +264,7 @@ def _records(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Re
     packed = item.path.name.lower().endswith(".gz")
     with _opened(item, settings) as file, gzip.open(file) if packed else file as stream:
         lines = _lines(stream, settings, packed)
-        yield from _Records(item, settings, "line").documents((n, raw, None) for n, raw in lines)
+        yield from _each(item, settings, "line", ((n, raw, None) for n, raw in lines))
 
 
 def _lines(stream: Any, settings: Settings, packed: bool) -> Iterator[tuple[int, bytes]]:
@@ -279,42 +279,29 @@ def _lines(stream: Any, settings: Settings, packed: bool) -> Iterator[tuple[int,
             yield number, line
 
 
-class _Records:
-    """The records of one file as documents; remembers the ids it has seen."""
-
-    def __init__(self, item: FileItem, settings: Settings, place: str) -> None:
-        self._item = item
-        self._settings = settings
-        self._place = place
-        self._seen: set[str] = set()
-        self._bad = 0
-
-    def documents(self, numbered: Iterator[tuple[int, bytes, Any]]) -> Iterator[LoadedDocument | Rejected]:
-        """Read (number, bytes, value) triples; a value of None is parsed from the bytes."""
-        nothing = True
-        for number, raw, value in numbered:
-            nothing = False
-            uri = ""
-            try:
-                value = parse_json(raw) if value is None else value
-                uri = self._uri(value, number)
-                yield self._accept(read_record(value, self._settings), uri, raw)
-            except InvalidInput as error:
-                self._bad += 1
-                yield Rejected(f"{_shown(self._item.path)}, {self._place} {number:,}", str(error), uri)
-                if self._bad == _HOPELESS and not self._seen:
-                    raise InvalidInput(f"its first {_HOPELESS} records are all bad: the rest was not read") from None
-        if nothing:
-            raise InvalidInput("holds no record")
-
-    def _uri(self, value: Any, number: int) -> str:
-        key = record_key(value)
-        fragment = quote(key, safe="/:@!$&'()*+,;-._~?") if key else f"{self._place}={number}"
-        return f"{self._item.uri}#{fragment}"
-
-    def _accept(self, record: Record, uri: str, raw: bytes) -> LoadedDocument:
-        if uri in self._seen:
-            raise InvalidInput("has an id that came before in this file")
-        self._seen.add(uri)
-        title = "" if record.untitled else record.key or uri.rpartition("#")[2]
-        return _document(self._item, record.parsed, uri, _hash(raw), title)
+def _each(
+    item: FileItem, settings: Settings, place: str, numbered: Iterator[tuple[int, bytes, Any]]
+) -> Iterator[LoadedDocument | Rejected]:
+    """Read records given as (number, bytes, value) as documents; a value of None is parsed from the bytes."""
+    seen: set[str] = set()
+    number = bad = 0
+    for number, raw, value in numbered:
+        uri = ""
+        try:
+            value = parse_json(raw) if value is None else value
+            key = record_key(value)
+            fragment = quote(key, safe="/:@!$&'()*+,;-._~?") if key else f"{place}={number}"
+            uri = f"{item.uri}#{fragment}"
+            record = read_record(value, settings)
+            if uri in seen:
+                raise InvalidInput("has an id that came before in this file")
+            seen.add(uri)
+            title = "" if record.untitled else record.key or uri.rpartition("#")[2]
+            yield _document(item, record.parsed, uri, _hash(raw), title)
+        except InvalidInput as error:
+            bad += 1
+            yield Rejected(f"{_shown(item.path)}, {place} {number:,}", str(error), uri)
+            if bad == _HOPELESS and not seen:
+                raise InvalidInput(f"its first {_HOPELESS} records are all bad: the rest was not read") from None
+    if not number:
+        raise InvalidInput("holds no record")

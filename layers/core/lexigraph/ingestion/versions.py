@@ -22,6 +22,7 @@ from lexigraph.storage.protocols import (
     VECTOR_INDEXES,
     DocumentRecord,
     DocumentState,
+    Doomed,
     IndexName,
     SourceVersion,
     Stores,
@@ -243,17 +244,16 @@ def collect(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> None:
     """Take away closed chunks and what only they supported. Repeatable at any point: the graph goes last."""
     doomed = stores.graph.doomed(tenant, source_ids)
     if doomed:
-        gone: dict[IndexName, Sequence[str]] = {
-            "chunk": doomed.chunks,
-            "statement": doomed.statements,
-            "topic": doomed.topics,
-            "relation": doomed.chunks,
-        }
         stores.registry.fence(tenant, source_ids)
-        stores.vectors.delete(tenant, gone)
+        stores.vectors.delete(tenant, by_index(doomed))
         stores.cache.disown(tenant, doomed.chunks)
     stores.registry.fence(tenant, source_ids)
     stores.graph.collect(tenant, source_ids)
+
+
+def by_index(nodes: Doomed) -> dict[IndexName, Sequence[str]]:
+    """Return the records that nodes have in the indexes: the labels of a chunk's relations have its id."""
+    return {"chunk": nodes.chunks, "statement": nodes.statements, "topic": nodes.topics, "relation": nodes.chunks}
 
 
 def _wait_visible(versions: Sequence[Written], stores: Stores, tenant: Tenant) -> None:

@@ -7,6 +7,7 @@ The keys ``namespace``, ``uri`` and ``title`` name the source's own properties.
 """
 
 import json
+import operator
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from lexigraph.model.graph import Metadata, Scalar
 
 Operator = Literal["==", "!=", "<", "<=", ">", ">=", "in", "not_in"]
 Condition = Literal["and", "or", "not"]
+_ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 MAX_KEY_CHARS = 200
 _MAX_NODES = 100
 _MAX_LEVELS = 16
@@ -105,15 +107,7 @@ def _same(a: Any, b: Any) -> bool:
 def _ordered(have: Any, operator: str, value: Any) -> bool:
     if value_type(have) != value_type(value) or value_type(have) == "bool":
         return False
-    match operator:
-        case "<":
-            return bool(have < value)
-        case "<=":
-            return bool(have <= value)
-        case ">":
-            return bool(have > value)
-        case _:
-            return bool(have >= value)
+    return bool(_ORDER[operator](have, value))
 
 
 def parse_filter(raw: Any) -> Filter | None:

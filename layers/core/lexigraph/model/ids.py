@@ -13,9 +13,9 @@ from lexigraph.model.normalise import entity_key, text_key
 Kind = Literal["source", "chunk", "topic", "statement", "fact", "entity", "relation"]
 
 
-def _digest(tenant: str, parts: tuple[str, ...]) -> str:
-    h = blake2b(digest_size=16)
-    for part in (tenant, *parts):
+def _digest(parts: tuple[str, ...], size: int) -> str:
+    h = blake2b(digest_size=size)
+    for part in parts:
         raw = part.encode("utf-8", "surrogatepass")
         h.update(len(raw).to_bytes(8, "big"))
         h.update(raw)
@@ -24,17 +24,12 @@ def _digest(tenant: str, parts: tuple[str, ...]) -> str:
 
 def node_id(kind: Kind, tenant: str, *parts: str) -> str:
     """Return the id of a node of this kind whose natural key is ``parts``."""
-    return f"{kind}:{_digest(tenant, (kind, *parts))}"
+    return f"{kind}:{_digest((tenant, kind, *parts), 16)}"
 
 
 def content_hash(*parts: str) -> str:
     """Return a hash of content (64 hex digits) that does not depend on the tenant: key of caches and change detection."""
-    h = blake2b(digest_size=32)
-    for part in parts:
-        raw = part.encode("utf-8", "surrogatepass")
-        h.update(len(raw).to_bytes(8, "big"))
-        h.update(raw)
-    return h.hexdigest()
+    return _digest(parts, 32)
 
 
 def source_id(tenant: str, namespace: str, uri: str) -> str:

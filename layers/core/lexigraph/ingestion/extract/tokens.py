@@ -57,14 +57,8 @@ class Tokens:
             return word.isalpha() and not word.islower() and len(word) > 3
         if word == "I" and i:
             # Gothelo I, Duke of Lorraine
-            return self.tags[i - 1] in NAME_TAGS and self.words[i + 1 : i + 2] in (
-                [","],
-                ["of"],
-                ["."],
-                [")"],
-                ["("],
-                ["and"],
-            )
+            after = next(iter(self.words[i + 1 : i + 2]), "")
+            return self.tags[i - 1] in NAME_TAGS and after in (",", "of", ".", ")", "(", "and")
         if self.tags[i] in NEVER_IN_NAME:
             return False
         return self.tags[i] in NAME_TAGS or i not in self.firsts

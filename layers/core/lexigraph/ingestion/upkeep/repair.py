@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from lexigraph.ingestion.remove import remove_held
-from lexigraph.ingestion.versions import collect, settle_entities, text_name
+from lexigraph.ingestion.versions import by_index, collect, settle_entities, text_name
 from lexigraph.model.errors import LexigraphError, NotFound
 from lexigraph.model.ids import source_id as make_source_id
 from lexigraph.model.tenant import Tenant
@@ -158,22 +158,20 @@ def _walk(stores: Stores, tenant: Tenant, at: Place, repair: bool, cache: bool) 
                 looked = (_looked_at(stores, tenant, source_id, repair) for source_id in ids)
                 yield Place(at.part, after), [found for found in looked if found]
             at = Place("sources" if part == "documents" else "names")
-    if at.part == "names":
-        for after, strays in _stray_names(stores, tenant, at.after, repair):
-            at = Place("names", after, at.strays + strays)
+    of_part = {
+        "names": (_stray_names, "{} names of entities are left that no document gives"),
+        "results": (_stray_results, "{} chunks that no document has keep results of models"),
+    }
+    while at.part != "done":
+        strays_of, problem = of_part[at.part]
+        for after, strays in strays_of(stores, tenant, at.after, repair):
+            at = Place(at.part, after, at.strays + strays)
             yield at, []
-        if repair:
+        if at.part == "names" and repair:
             settle_entities(stores, tenant)
-        problem = f"{at.strays} names of entities are left that no document gives"
-        found = [Finding("", "names", problem, _COLLECT, repaired=repair)] if at.strays else []
-        at = Place("results" if cache else "done")
+        found = [Finding("", at.part, problem.format(at.strays), _COLLECT, repaired=repair)] if at.strays else []
+        at = Place("results" if at.part == "names" and cache else "done")
         yield at, found
-    if at.part == "results":
-        for after, strays in _stray_results(stores, tenant, at.after, repair):
-            at = Place("results", after, at.strays + strays)
-            yield at, []
-        problem = f"{at.strays} chunks that no document has keep results of models"
-        yield Place("done"), [Finding("", "results", problem, _COLLECT, repaired=repair)] if at.strays else []
 
 
 def _unknown(stores: Stores, tenant: Tenant) -> list[Finding]:
@@ -285,13 +283,8 @@ def _examine(stores: Stores, tenant: Tenant, source_id: str) -> Finding | None:
 
 
 def _vector_differences(stores: Stores, tenant: Tenant, source_id: str) -> tuple[int, dict[IndexName, list[str]]]:
-    nodes = stores.graph.node_ids(tenant, source_id)
-    expected: dict[IndexName, set[str]] = {
-        "chunk": set(nodes.chunks),
-        "statement": set(nodes.statements),
-        "topic": set(nodes.topics),
-        "relation": set(nodes.chunks),
-    }
+    nodes = by_index(stores.graph.node_ids(tenant, source_id))
+    expected = {index: set(ids) for index, ids in nodes.items()}
     have = {index: set(stores.vectors.ids(tenant, index, source_id)) for index in expected}
     lost = sum(len(expected[index] - have[index]) for index in expected)
     return lost, {index: sorted(have[index] - expected[index]) for index in expected}
