@@ -51,21 +51,16 @@ class _NoExtractor:
         return iter([Extraction() for _ in chunks])
 
 
-class _Clocked:
+class _Clocked(WordVectors):
     """The corpus's embedder, with the ``seconds`` it took."""
 
-    def __init__(self, vectors: WordVectors) -> None:
-        self.label, self.dimension, self.seconds = vectors.label, vectors.dimension, 0.0
-        self._vectors = vectors
+    seconds = 0.0
 
     def embed_passages(self, texts: Sequence[str]) -> FloatArray:
         began = time.perf_counter()
-        found = self._vectors.embed_passages(texts)
+        found = super().embed_passages(texts)
         self.seconds += time.perf_counter() - began
         return found
-
-    def embed_questions(self, texts: Sequence[str]) -> FloatArray:
-        return self.embed_passages(texts)
 
 
 def measure(
@@ -77,7 +72,7 @@ def measure(
     Not timed: making the corpus and the vectors.
     """
     corpus, stores = GeneratedCorpus(statements, seed), open_folder(folder)
-    embedder = _Clocked(corpus.vectors)
+    embedder = _Clocked(seed)
     models = CachedModels(_NoExtractor(), embedder, stores.cache)
     report, seconds = IngestReport(), 0.0
     settling = versions.Settling(stores, TENANT)
@@ -85,7 +80,7 @@ def measure(
     while group := [_plan(document) for document in islice(left, _GROUP)]:
         began, embedding = time.perf_counter(), embedder.seconds
         versions.write(group, stores, models, TENANT, report, lambda _: None)
-        versions.finish(group, stores, TENANT)
+        versions.show(versions.written(group), stores, TENANT)
         settling.when_due()
         seconds += time.perf_counter() - began - (embedder.seconds - embedding)
         progress(report.statements_created)

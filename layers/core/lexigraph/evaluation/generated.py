@@ -9,7 +9,7 @@ number, so that questions can be made about it at any time.
 
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -99,7 +99,7 @@ class GeneratedCorpus:
         for seq in range(chunks):
             said, text = [], ""
             for statement in told[seq * STATEMENTS_A_CHUNK : (seq + 1) * STATEMENTS_A_CHUNK]:
-                said.append(_at(statement, len(text)))
+                said.append(replace(statement, start=len(text), end=len(text) + statement.end))
                 text += f"{statement.value} "
             heading = f"Part {seq // 4 + 1}"
             chunk = ChunkText(seq, title, (heading,), text[:-1], at, at + len(text) - 1)
@@ -205,7 +205,3 @@ def _joined(words: Sequence[str]) -> Iterator[str]:
         if at % 2 == 0:
             yield _JOINING[len(word) * 5 % len(_JOINING)]
         yield word
-
-
-def _at(said: ExtractedStatement, start: int) -> ExtractedStatement:
-    return ExtractedStatement(said.value, start, start + said.end, said.details, said.entities, said.facts)

@@ -25,7 +25,7 @@ from lexigraph.ingestion.extract.schema import REPLY
 from lexigraph.ingestion.load import Rejected, load, scan
 from lexigraph.ingestion.models import extraction_use
 from lexigraph.ingestion.workflow.artefacts import read_chunk
-from lexigraph.ingestion.workflow.aws import bucket_place, fetched
+from lexigraph.ingestion.workflow.aws import fetched
 from lexigraph.model.document import ChunkText
 from lexigraph.model.errors import InvalidInput, NotFound
 from lexigraph.model.tenant import Tenant

@@ -53,23 +53,23 @@ def estimate(
     The prices of the language model are the caller's to give. What cannot be read is noted and left out.
     """
     read = _read(items, settings)
-    asked = _asked(read, settings)
+    calls, asked, answered = _asked(read, settings)
     embedded = round(read.tokens * (1 + _STATEMENT_SHARE))
     notes = list(read.notes)
     parts = (
-        _price_of_replies(asked, settings, usd_per_million_input, usd_per_million_output, notes),
+        _price_of_model(asked, answered, settings, usd_per_million_input, usd_per_million_output, notes),
         _price_of_embedding(embedded, settings, notes),
     )
     known = [part for part in parts if part is not None]
-    seconds = asked.calls * _LLM_SECONDS_A_CHUNK / settings.extract_concurrency + read.chunks / _LOCAL_CHUNKS_A_SECOND
+    seconds = calls * _LLM_SECONDS_A_CHUNK / settings.extract_concurrency + read.chunks / _LOCAL_CHUNKS_A_SECOND
     return Estimate(
         files=len(items),
         documents=read.documents,
         characters=read.characters,
         chunks=read.chunks,
-        model_calls=asked.calls,
-        input_tokens=asked.input_tokens,
-        output_tokens=asked.output_tokens,
+        model_calls=calls,
+        input_tokens=asked,
+        output_tokens=answered,
         embedding_tokens=embedded,
         usd=round(sum(known), 4) if len(known) == len(parts) else None,
         minutes=round(seconds / 60, 2),
@@ -89,15 +89,6 @@ class _Read:
     notes: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What a language model would be asked."""
-
-    calls: int
-    input_tokens: int
-    output_tokens: int
-
-
 def _read(items: Sequence[FileItem], settings: Settings) -> _Read:
     total = _Read()
     for found in (document for item in items for document in load(item, settings)):
@@ -113,7 +104,8 @@ def _read(items: Sequence[FileItem], settings: Settings) -> _Read:
     return total
 
 
-def _asked(read: _Read, settings: Settings) -> _Asked:
+def _asked(read: _Read, settings: Settings) -> tuple[int, int, int]:
+    """Return how often a language model would be asked, and the tokens it would read and write."""
     calls = asked = answered = 0
     if settings.extraction == "llm":
         passes = 2 if settings.propositions else 1
@@ -125,19 +117,19 @@ def _asked(read: _Read, settings: Settings) -> _Asked:
         calls += read.pairs
         asked += read.pairs * shown
         answered += read.pairs * _RELATION_TOKENS
-    return _Asked(calls, asked, answered)
+    return calls, asked, answered
 
 
-def _price_of_replies(
-    asked: _Asked, settings: Settings, per_input: float | None, per_output: float | None, notes: list[str]
+def _price_of_model(
+    asked: int, answered: int, settings: Settings, per_input: float | None, per_output: float | None, notes: list[str]
 ) -> float | None:
     """Return dollars, None with a note when the price is not known. The arguments are for a million tokens."""
-    if not asked.calls or settings.llm in FREE or settings.llm.startswith("ollama:"):
+    if not asked or settings.llm in FREE or settings.llm.startswith("ollama:"):
         return 0.0
     if per_input is None or per_output is None:
         notes.append(f"the price of {settings.llm} is not known here: give usd_per_million_input and _output")
         return None
-    return (asked.input_tokens * per_input + asked.output_tokens * per_output) / 1e6
+    return (asked * per_input + answered * per_output) / 1e6
 
 
 def _price_of_embedding(tokens: int, settings: Settings, notes: list[str]) -> float | None:

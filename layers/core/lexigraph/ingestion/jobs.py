@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lexigraph.ingestion.events import Failure, IngestReport
+from lexigraph.ingestion.events import Failure
 from lexigraph.ingestion.load import FILE_TYPES, FileItem, Rejected, known_type, scan
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.ingestion.relations import NewChunks
@@ -55,7 +55,9 @@ def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed
             refresh_relations=bool(request.get("relations", True)),
             job=job,
         )
-        _add_failures(index, tenant, job, report, outside)
+        if outside:
+            report.failures += [Failure(r.path, r.reason) for r in outside]
+            index.stores.registry.finish_job(tenant, job.id, "SUCCEEDED", report.to_dict())
     except LexigraphError as error:
         logger.warning("job %s failed: %s", job.id, error)
         _fail(index, tenant, job, error)
@@ -119,14 +121,6 @@ def _items(index: LexicalGraphIndex, request: Mapping[str, Any]) -> tuple[list[F
             raise NotFound("the uploaded file is gone: upload it again")
         return [FileItem(path, upload["uri"], file_type(path.name))], []
     return files_inside(request["paths"], index.settings)
-
-
-def _add_failures(
-    index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, report: IngestReport, outside: Sequence[Rejected]
-) -> None:
-    if outside:
-        report.failures += [Failure(r.path, r.reason) for r in outside]
-        index.stores.registry.finish_job(tenant, job.id, "SUCCEEDED", report.to_dict())
 
 
 def _fail(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, error: Exception) -> None:

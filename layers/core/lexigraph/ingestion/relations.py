@@ -157,12 +157,8 @@ class NewChunks:
             raise InvalidInput(f"new_count must be a whole number from 1, got {self.new_count!r}: how many chunks are new")
         if self.new_count is not None and not self.detect_after:
             raise InvalidInput("new_count belongs to detect_after: leave it out, or set detect_after")
-        filled = replace(
-            self,
-            window=settings.relation_window if self.window is None else self.window,
-            truncate=settings.relation_truncate if self.truncate is None else self.truncate,
-            temperature=settings.relation_temperature if self.temperature is None else self.temperature,
-        )
+        names = ("window", "truncate", "temperature")
+        filled = replace(self, **{n: getattr(settings, f"relation_{n}") for n in names if getattr(self, n) is None})
         for name, low, high in (("window", 1, 10), ("truncate", 50, 10_000), ("temperature", 0.0, 2.0)):
             value = getattr(filled, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:

@@ -59,11 +59,6 @@ def remove_all(stores: Stores, tenant: Tenant, source_ids: Sequence[str], writte
     return count
 
 
-def remove_unchanged(stores: Stores, tenant: Tenant, written: Mapping[str, str]) -> int:
-    """Remove documents unless they were written again since a time, that of ``updated_at`` by id. Return how many."""
-    return remove_all(stores, tenant, list(written), written)
-
-
 def deadline() -> float:
     """Return until when it is worth while to wait for other processes."""
     return time.monotonic() + _WAIT_SECONDS

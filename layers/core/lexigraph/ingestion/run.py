@@ -1,7 +1,7 @@
 """One ingest: files are found, read and compared with what is known; what has changed is built, what they lost leaves."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -90,6 +90,7 @@ def in_groups(items: Iterable[T], most: int, length: Callable[[T], int]) -> Iter
         yield group
 
 
+@dataclass
 class Run:
     """Documents on their way in: those of a whole ingest in process, or those of one part of a file in the workflow.
 
@@ -97,31 +98,27 @@ class Run:
     that were related before.
     """
 
-    def __init__(
-        self,
-        stores: Stores,
-        models: CachedModels,
-        llm: LanguageModel | None,
-        settings: Settings,
-        tenant: Tenant,
-        namespace: str,
-        report: IngestReport,
-        tell: Listener,
-        *,
-        fresh: bool,
-        again: bool,
-    ) -> None:
-        self.stores, self.models, self.settings = stores, models, settings
-        self.tenant, self.namespace, self.report, self.tell = tenant, namespace, report, tell
-        self.fresh, self.again = fresh, again
+    stores: Stores
+    models: CachedModels
+    llm: LanguageModel | None
+    settings: Settings
+    tenant: Tenant
+    namespace: str
+    report: IngestReport
+    tell: Listener
+    _: KW_ONLY
+    fresh: bool
+    again: bool
+
+    def __post_init__(self) -> None:
         self._before: dict[str, int] = {}
         self._gone: dict[str, str] = {}  # documents whose files hold them no more, and when they were last written
         self._settling = versions.Settling(self.stores, self.tenant)
-        self._relations = relations.relation_extractor(settings, llm)
-        self.together = relations.Together(settings.cooccur_min_count, settings.entity_min_length)
+        self._relations = relations.relation_extractor(self.settings, self.llm)
+        self.together = relations.Together(self.settings.cooccur_min_count, self.settings.entity_min_length)
         # beside content and embedding: what is made with something else is looked at again
-        chunks = (CHUNKS, str(settings.chunk_tokens), str(settings.chunk_overlap))
-        self._made_with = (*chunks, models.extractor.name, *relations.made_with(settings, self._relations))
+        chunks = (CHUNKS, str(self.settings.chunk_tokens), str(self.settings.chunk_overlap))
+        self._made_with = (*chunks, self.models.extractor.name, *relations.made_with(self.settings, self._relations))
 
     # ------------------------------------------------------------ the whole of an ingest in process
 
@@ -143,7 +140,7 @@ class Run:
             after = self.stores.graph.stats(self.tenant)
             self.report.entities_created = max(0, after["entities"] - self._before["entities"])
             self.report.relations_created = max(0, after["facts"] - self._before["facts"])
-        self.report.documents_removed = remove.remove_unchanged(self.stores, self.tenant, self._gone)
+        self.report.documents_removed = remove.remove_all(self.stores, self.tenant, list(self._gone), self._gone)
         repair.sweep(self.stores, self.tenant)
 
     def _files(self, paths: Sequence[Path | FileItem]) -> Iterator[FileItem]:
@@ -162,14 +159,10 @@ class Run:
         """Yield what has to be looked at: a file known by its bytes to be unchanged is not even parsed."""
         for at, item in enumerate(items, 1):
             if self.fresh or not self._known(item):
-                yield from self._read(item)
+                where = self.settings, self.stores.registry, self.tenant, self.namespace
+                yield from map(self.loaded, read(item, *where, self._gone, self._fail))
             self.report.files_processed = at
             self.tell(Event("hash_computed", {}, at, len(items)))
-
-    def _read(self, item: FileItem) -> Iterator[Loaded]:
-        """Yield the documents of a file, and note those that it held before and holds no more."""
-        for found in read(item, self.settings, self.stores.registry, self.tenant, self.namespace, self._gone, self._fail):
-            yield self.loaded(found)
 
     def _groups(self, documents: Iterable[Loaded]) -> Iterator[list[Loaded]]:
         return in_groups(documents, self.settings.batch_documents, lambda one: len(one[0].text))
@@ -208,7 +201,7 @@ class Run:
         new = sum(p.source.version == 1 for p in plans)
         self.extract(plans, written)
         self.write(plans)
-        versions.finish(plans, self.stores, self.tenant)
+        versions.show(versions.written(plans), self.stores, self.tenant)
         self._settling.when_due()
         self.report.documents_new += new
         self.report.documents_updated += len(plans) - new

@@ -1,6 +1,6 @@
-"""A group of documents becomes a group of versions: extract, embed, write, then finish: show and collect.
+"""A group of documents becomes a group of versions: extract, embed, write, then show and collect.
 
-Each step may be repeated. Until :func:`finish` publishes them readers see nothing of the new versions; whatever stops the
+Each step may be repeated. Until :func:`show` publishes them readers see nothing of the new versions; whatever stops the
 run, the next one continues from the graph, the registry and the cache. Whoever runs the whole ingest in process
 (:mod:`lexigraph.ingestion.run`) and whoever runs it step by step (:mod:`lexigraph.ingestion.workflow.steps`) share these.
 """
@@ -204,11 +204,6 @@ def _record(p: Plan, state: DocumentState) -> DocumentRecord:
         words=len(p.document.text.split()),
         failed_chunks=failed,
     )
-
-
-def finish(plans: Sequence[Plan], stores: Stores, tenant: Tenant) -> None:
-    """Show versions that were just written, and take away what they no longer hold."""
-    show(written(plans), stores, tenant)
 
 
 def written(plans: Sequence[Plan]) -> list[Written]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
-from lexigraph.ingestion.remove import remove_unchanged
+from lexigraph.ingestion.remove import remove_all
 from lexigraph.model.tenant import Tenant
 from tests.integration.ingestion.test_crashes import kill_after, run
 from tests.laptop import content, laptop, open_laptop
@@ -107,7 +107,7 @@ def test_a_record_that_was_written_again_meanwhile_stays(index: LexicalGraphInde
     again = index.documents()[0]
     index.stores.registry.save(DEFAULT, [replace(again, title="Newer")])
     known[again.source_id] = "an earlier time"
-    assert remove_unchanged(index.stores, DEFAULT, known) == 3
+    assert remove_all(index.stores, DEFAULT, list(known), known) == 3
     assert [d.title for d in index.documents()] == ["Newer"]
 
 

@@ -56,17 +56,17 @@ def segments(text: str, role: str) -> list[Segment]:
         found = list(_items(text, lines))
     else:
         found = _chat(text, lines) or _headed(text, list(_prose(text, lines)))
-    trimmed = (_trimmed(text, segment) for segment in found)
+    bounds = [_trimmed(text, s.start, s.end) for s in found]
+    trimmed = [replace(s, start=a, body=max(s.body, a), end=b) for s, (a, b) in zip(found, bounds, strict=True)]
     return [s for s in trimmed if any(c.isalnum() for c in text[s.body : s.end])]
 
 
-def _trimmed(text: str, s: Segment) -> Segment:
-    start, body, end = s.start, s.body, s.end
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
         end -= 1
-    return replace(s, start=start, body=max(body, start), end=end)
+    return start, end
 
 
 def _items(text: str, lines: list[tuple[int, int]]) -> Iterator[Segment]:
@@ -159,8 +159,8 @@ def pieces(text: str, start: int, end: int, limit: int = MAX_STATEMENT_CHARS) ->
         cut.append((start, at))
         start = at
     cut.append((start, end))
-    trimmed = (_trimmed(text, Segment(a, a, b)) for a, b in cut)
-    return [(s.start, s.end) for s in trimmed if s.start < s.end]
+    trimmed = (_trimmed(text, a, b) for a, b in cut)
+    return [(a, b) for a, b in trimmed if a < b]
 
 
 def _clause_end(text: str, start: int, limit: int) -> int:

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, one_line
@@ -80,11 +80,5 @@ def _is_header(row: Sequence[str]) -> bool:
 
 def statement(header: Sequence[str], row: Sequence[str]) -> str:
     """Return a row as one line; empty cells are left out, cells without a header stand alone."""
-    return "; ".join(_named(header, row))
-
-
-def _named(header: Sequence[str], row: Sequence[str]) -> Iterator[str]:
-    for column, value in enumerate(row):
-        name = header[column].rstrip(":") if column < len(header) else ""
-        if value:
-            yield f"{name}: {value}" if name else value
+    names = [*(name.rstrip(":") for name in header), *[""] * len(row)]
+    return "; ".join(f"{name}: {value}" if name else value for name, value in zip(names, row, strict=False) if value)

@@ -17,7 +17,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -103,7 +103,7 @@ def reembed(
     tell, at = recording(stores.registry, owner, report.job_id, on_event), Place()
     try:
         with stores.registry.lease(owner, [job_lease(report.job_id)]):
-            run = _Reembedding(stores, old, new, embedder, owner, report, tell, drop_old=drop_old)
+            run = _Reembedding(stores, old, new, embedder, owner, report, tell, drop_old)
             while at.part != "done":
                 at = run.go_on(at)
     except BaseException as error:
@@ -141,7 +141,7 @@ def reembed_from(
     with stores.registry.lease(owner, [job_lease(report.job_id)]) as mine:
         if not mine:
             raise Conflict(f"job {report.job_id}: is worked on elsewhere; try again")
-        run = _Reembedding(stores, old, new, embedder, owner, report, tell, drop_old=drop_old, seconds=seconds)
+        run = _Reembedding(stores, old, new, embedder, owner, report, tell, drop_old, seconds)
         at = run.go_on(at)
         if at.part == "done":
             _end(stores, owner, report, tell, began)
@@ -162,27 +162,24 @@ def _end(stores: Stores, owner: Tenant, report: ReembedReport, tell: Listener, b
     succeed(stores.registry, owner, report.job_id, asdict(report), tell)
 
 
+@dataclass
 class _Reembedding:
     """One run, or the part of one that is done in so many seconds. With ``drop_old`` no other embedding is noted."""
 
-    def __init__(
-        self,
-        stores: Stores,
-        old: VectorStore,
-        new: VectorStore,
-        embedder: Embedder,
-        tenant: Tenant,
-        report: ReembedReport,
-        tell: Listener,
-        *,
-        drop_old: bool,
-        seconds: float = math.inf,
-    ) -> None:
-        self._stores, self._old, self._new, self._embedder = stores, old, new, embedder
-        self._tenant, self._report, self._tell, self._drop_old = tenant, report, tell, drop_old
+    stores: Stores
+    old: VectorStore
+    new: VectorStore
+    embedder: Embedder
+    tenant: Tenant
+    report: ReembedReport
+    tell: Listener
+    drop_old: bool
+    seconds: float = math.inf
+
+    def __post_init__(self) -> None:
         self._late: deque[tuple[list[str], Ids]] = deque()  # written, not seen yet: documents and their records
         self._left: list[str] = []  # documents that others work on, or that there was no time for
-        self._until, self._moved = time.monotonic() + seconds, False
+        self._until, self._moved = time.monotonic() + self.seconds, False
 
     def go_on(self, at: Place) -> Place:
         """Do a part, of the documents as many as there is time for; return where to go on."""
@@ -191,21 +188,21 @@ class _Reembedding:
         if at.part == "strays":
             for index in VECTOR_INDEXES:
                 self._remove_strays(index)
-            return Place("old" if self._drop_old else "done")
-        if missing := self._report.missing:
+            return Place("old" if self.drop_old else "done")
+        if missing := self.report.missing:
             raise Conflict(
-                f"{missing:,} records are neither in {self._old.label} nor in {self._new.label}, so nothing was dropped: "
+                f"{missing:,} records are neither in {self.old.label} nor in {self.new.label}, so nothing was dropped: "
                 "ingest their documents again first (`lexigraph doctor` names them)"
             )
-        self._old.drop(self._tenant)
-        self._report.dropped = True
+        self.old.drop(self.tenant)
+        self.report.dropped = True
         return Place("done")
 
     def _documents(self, at: Place) -> Place:
         """Bring documents over, and in the end those that were left."""
-        total = sum(n for state, n in self._stores.registry.stats(self._tenant).items() if state != "jobs")
+        total = sum(n for state, n in self.stores.registry.stats(self.tenant).items() if state != "jobs")
         after, self._left, more = at.after, list(at.left), True
-        for uri, group in _groups(repair.records(self._stores, self._tenant, after=after)):
+        for uri, group in _groups(repair.records(self.stores, self.tenant, after=after)):
             if self._is_over() or len(self._left) > _LEFT:
                 break
             self._bring(group)
@@ -240,15 +237,15 @@ class _Reembedding:
         return self._moved and time.monotonic() >= self._until
 
     def _progress(self, total: int) -> None:
-        done = self._report.documents + self._report.unfinished
-        self._tell(Event("documents", {"records": self._report.written}, done, max(done, total)))
+        done = self.report.documents + self.report.unfinished
+        self.tell(Event("documents", {"records": self.report.written}, done, max(done, total)))
 
     def _bring(self, ids: Sequence[str]) -> None:
         """Write what is missing of documents that nobody else holds, and note those that are whole."""
         written: dict[str, Ids] = {}
-        with holding(self._stores, self._tenant, ids, written) as mine:
+        with holding(self.stores, self.tenant, ids, written) as mine:
             self._left += [i for i in ids if i not in mine]
-            known = self._stores.registry.records(self._tenant, sorted(mine))
+            known = self.stores.registry.records(self.tenant, sorted(mine))
             here = {i: self._nodes(i) for i, r in known.items() if r.state != "REMOVING"}
             written.update(here)
             every = _together(here.values())
@@ -269,18 +266,18 @@ class _Reembedding:
             ids = here[r.source_id]
             lost = sum(i in missing[name] for name in ids for i in ids[name])
             if r.state != "READY":
-                self._report.unfinished += 1
+                self.report.unfinished += 1
                 continue
-            self._report.documents += not lost
-            self._report.missing += lost
-            self._report.records += sum(map(len, ids.values())) - lost
+            self.report.documents += not lost
+            self.report.missing += lost
+            self.report.records += sum(map(len, ids.values())) - lost
             had = marks.labels(r.fingerprint)
-            has = had - {self._new.label} if lost else had | {self._new.label}
-            has = has & {self._new.label} if self._drop_old else has
+            has = had - {self.new.label} if lost else had | {self.new.label}
+            has = has & {self.new.label} if self.drop_old else has
             if has != had:
                 changed.append(replace(r, fingerprint=marks.labelled(r.fingerprint, has)))
         if changed:
-            self._stores.registry.save(self._tenant, changed)
+            self.stores.registry.save(self.tenant, changed)
 
     def _write(self, wanted: Ids) -> dict[IndexName, set[str]] | None:
         """Embed and write the records that the new indexes lack; return those that the old ones lack as well.
@@ -289,22 +286,22 @@ class _Reembedding:
         """
         missing: dict[IndexName, set[str]] = {index: set() for index in wanted}
         for index, part in _pages(wanted):
-            if self._new.visible(self._tenant, {index: part}):
+            if self.new.visible(self.tenant, {index: part}):
                 continue
             if self._is_over():
                 return None
-            there = self._new.fetch(self._tenant, index, part)
+            there = self.new.fetch(self.tenant, index, part)
             lacking = [i for i in part if i not in there]
-            found = self._old.fetch(self._tenant, index, lacking)
+            found = self.old.fetch(self.tenant, index, lacking)
             missing[index] |= set(lacking) - found.keys()
             rows = [found[i] for i in lacking if i in found]
-            vectors, asked = embed(self._embedder, self._stores.cache, self._tenant, [row.text for row in rows])
+            vectors, asked = embed(self.embedder, self.stores.cache, self.tenant, [row.text for row in rows])
             made = [replace(row, vector=vector) for row, vector in zip(rows, vectors, strict=True)]
             if made:
-                self._new.upsert(self._tenant, {index: made})
+                self.new.upsert(self.tenant, {index: made})
                 self._moved = True
-            self._report.written += len(made)
-            self._report.embedded += asked
+            self.report.written += len(made)
+            self.report.embedded += asked
         return missing
 
     def _look_again(self) -> None:
@@ -319,23 +316,23 @@ class _Reembedding:
 
     def _visible(self, wanted: Ids, *, but: Missing | None = None) -> bool:
         parts = ((index, [i for i in part if i not in (but or {}).get(index, ())]) for index, part in _pages(wanted))
-        return all(self._new.visible(self._tenant, {index: part}) for index, part in parts)
+        return all(self.new.visible(self.tenant, {index: part}) for index, part in parts)
 
     def _remove_strays(self, index: IndexName) -> None:
         """Take away records of the new index whose documents went while they were written."""
-        old = set(self._old.ids(self._tenant, index))
-        more = [i for i in self._new.ids(self._tenant, index) if i not in old]
+        old = set(self.old.ids(self.tenant, index))
+        more = [i for i in self.new.ids(self.tenant, index) if i not in old]
         for _, part in _pages({index: more}):
-            rows = self._new.fetch(self._tenant, index, part).values()
-            with self._stores.registry.lease(self._tenant, sorted({row.source_id for row in rows})) as mine:
+            rows = self.new.fetch(self.tenant, index, part).values()
+            with self.stores.registry.lease(self.tenant, sorted({row.source_id for row in rows})) as mine:
                 nodes = {source: set(self._nodes(source)[index]) for source in mine}
                 strays = [row.id for row in rows if row.source_id in nodes and row.id not in nodes[row.source_id]]
                 if strays:
-                    self._new.delete(self._tenant, {index: strays})
-            self._report.removed += len(strays)
+                    self.new.delete(self.tenant, {index: strays})
+            self.report.removed += len(strays)
 
     def _nodes(self, source_id: str) -> dict[IndexName, Sequence[str]]:
-        nodes = self._stores.graph.node_ids(self._tenant, source_id)
+        nodes = self.stores.graph.node_ids(self.tenant, source_id)
         return {"chunk": nodes.chunks, "statement": nodes.statements, "topic": nodes.topics}
 
 

@@ -114,11 +114,6 @@ def read_chunk(raw: Mapping[str, Any]) -> ChunkText:
     return ChunkText(**{**raw, "headings": tuple(raw["headings"])})
 
 
-def plain_written(written: Iterable[Written]) -> list[dict[str, Any]]:
-    """Return versions as plain data."""
-    return [asdict(w) for w in written]
-
-
 def read_written(raw: Iterable[Mapping[str, Any]]) -> list[Written]:
-    """Read what :func:`plain_written` made."""
+    """Read versions that ``dataclasses.asdict`` made plain."""
     return TypeAdapter(list[Written]).validate_python(raw)

@@ -5,7 +5,7 @@ The bucket keeps versions, and tells of every change; who takes in reads the ver
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote, unquote
@@ -52,11 +52,6 @@ class Offer:
     url: str
     headers: dict[str, str]
     seconds: int = OFFERED_SECONDS
-
-
-def bucket_place(connection: str) -> Place:
-    """Read ``s3://BUCKET[/PREFIX][?region=REGION&endpoint=URL]``. Raise ``Misconfigured``."""
-    return parse_place(connection, "s3", _BUCKET, "s3://BUCKET/PREFIX")
 
 
 def fetched(client: AwsClient, bucket: str, key: str, path: Path, *, version_id: str = "", most: int = 0) -> bool:
@@ -152,11 +147,11 @@ class Workflow:
     def ingest(self, run: FileRun, found: Object) -> None:
         """Start bringing a file in. Started before, it is not started again."""
         where = {"bucket": found.bucket, "key": found.key, "version_id": found.version_id}
-        self._start(run.job_id, {"action": "ingest", "run": run.to_dict(), "object": where})
+        self._start(run.job_id, {"action": "ingest", "run": asdict(run), "object": where})
 
     def remove(self, run: FileRun) -> None:
         """Start taking out what came out of a file that is gone."""
-        self._start(run.job_id, {"action": "remove", "run": run.to_dict()})
+        self._start(run.job_id, {"action": "remove", "run": asdict(run)})
 
     def remove_documents(self, tenant: Tenant, job_id: str, source_ids: list[str]) -> None:
         """Start taking documents out."""

@@ -1,6 +1,6 @@
 """One file on its way in: what every step is told, and which run may go on."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
 from lexigraph.model.errors import LexigraphError, NotFound
@@ -40,12 +40,8 @@ class FileRun:
 
     @classmethod
     def of(cls, raw: dict[str, Any]) -> Self:
-        """Read what :meth:`to_dict` made."""
+        """Read it from plain data."""
         return cls(**{**raw, "tenant": Tenant(raw["tenant"])})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {**asdict(self), "tenant": str(self.tenant)}
 
     @property
     def key(self) -> str:

@@ -30,7 +30,6 @@ from lexigraph.ingestion.upkeep.late import Ids
 from lexigraph.ingestion.workflow.artefacts import (
     RunCache,
     plain_documents,
-    plain_written,
     read_chunk,
     read_documents,
     read_written,
@@ -164,7 +163,7 @@ class Steps(Workbench):
                 report.relations_created = len({f.id for p in plans for g in p.graphs for f in g.facts})
                 work.write(plans)
                 report.cooccur_edges = work.together.pairs()
-            kept.put(name, {"written": plain_written(versions.written(plans)), "report": report.to_dict()})
+            kept.put(name, {"written": [asdict(w) for w in versions.written(plans)], "report": report.to_dict()})
 
     def finish(self, run: FileRun, part: int) -> None:
         """Show what `build` wrote of a part, and take away what it replaces. A document removed meanwhile stays away.
@@ -199,7 +198,8 @@ class Steps(Workbench):
         versions.settle_entities(self.stores, run.tenant)
         parsed = kept.read("parsed")
         report = self._report(run, parsed)
-        report["documents_removed"] = remove.remove_unchanged(self.stores, run.tenant, parsed["gone"])
+        gone = parsed["gone"]
+        report["documents_removed"] = remove.remove_all(self.stores, run.tenant, list(gone), gone)
         repair.sweep(self.stores, run.tenant)
         succeed(self.registry, run.tenant, run.job_id, report, self.tell(run))
         kept.clear()
