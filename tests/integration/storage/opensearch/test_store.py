@@ -171,7 +171,7 @@ def test_a_write_is_visible_when_searches_show_it_in_its_last_form(collection: O
 
 
 def test_a_version_is_shown_when_searches_see_all_that_it_wrote(collection: OpenSearchServer, tmp_path: Path) -> None:
-    collection.slower = {"lexigraph-statement": 5, "lexigraph-topic": 3, "lexigraph-relation": 7, "lexigraph-tag": 9}
+    collection.slower = {"lexigraph-statement": 2, "lexigraph-topic": 1, "lexigraph-relation": 3, "lexigraph-tag": 4}
     vectors = OpenSearchVectorStore(collection.connection, label=WordEmbedder.label, dimension=WordEmbedder.dimension)
     stores = replace(open_laptop(tmp_path / "data"), vectors=vectors)
     pages = write_pages(tmp_path / "pages", {"Tidewater": "Tidewater runs on Granite.\n\nMira Holm built Tidewater."})
