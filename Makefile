@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 TESTS ?=
+# images set it to stay small; here each of hundreds of processes would compile all that it imports
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test ci soak lint types format lock bench openapi clean requirements invoke layers synth servers runtimes model emulate
 help:            ## list the targets
