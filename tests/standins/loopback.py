@@ -1,5 +1,6 @@
 """A real HTTP server on 127.0.0.1 and a free port, in a thread, for the time of a ``with`` block."""
 
+import socket
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
@@ -72,14 +73,20 @@ class LoopbackServer:
             self.headers.append(dict(request.headers.items()))
 
     def __enter__(self) -> Self:
-        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self._ended = False
+        self._thread = Thread(target=self._serve, daemon=True)
         self._thread.start()
         return self
 
+    def _serve(self) -> None:
+        while not self._ended:  # unlike serve_forever it sleeps until somebody calls
+            self._server.handle_request()
+
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._ended = True
+        socket.create_connection(("127.0.0.1", self.port), timeout=30).close()
         self._thread.join(30)
+        self._server.server_close()
         if self.errors and kind is None:
             raise self.errors[0]
 
