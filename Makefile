@@ -46,7 +46,7 @@ demo: $(VENV)/laptop  ## ingest examples/corpus, ask questions, print cited answ
 	@$(BIN)/lexigraph demo
 
 test: $(VENV)/dev  ## the fast tests
-	@$(BIN)/pytest -m "not slow and not soak and not model" -n 2 $(TESTS)
+	@$(BIN)/pytest -m "not slow and not soak and not model" -n 2 --dist worksteal $(TESTS)
 
 lint: $(VENV)/dev  ## ruff, lint and format
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
