@@ -33,7 +33,7 @@ def test_a_store_that_cannot_be_opened_is_told_at_the_start(tmp_path: Path) -> N
     assert "registry.sqlite" in refused.err
 
 
-@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("stream", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_server_whose_model_hangs_ends_when_it_is_interrupted(tmp_path: Path, silent: socket.socket, stream: bool) -> None:
     address = f'{{"base_url": "http://127.0.0.1:{silent.getsockname()[1]}/v1"}}'
     with serving(tmp_path, LEXIGRAPH_LLM="openai:test", LEXIGRAPH_LLM_OPTIONS=address) as server:

@@ -530,6 +530,7 @@ def test_what_a_model_s_server_repeats_of_a_prompt_is_not_logged(served: Any, ca
     assert "Calloway" not in caplog.text
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks into /proc")
 def test_long_estimates_keep_no_question_waiting_and_end_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def readers() -> list[Path]:
