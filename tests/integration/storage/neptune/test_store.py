@@ -13,8 +13,8 @@ from lexigraph.model.errors import Conflict, StoreUnavailable
 from lexigraph.model.ids import entity_id
 from lexigraph.model.relations import ChunkRelation, PairObservation
 from lexigraph.model.tenant import DEFAULT_TENANT, Tenant
+from lexigraph.retry import Retry
 from lexigraph.storage.factory import GraphStoreFactory
-from lexigraph.storage.neptune.client import Backoff
 from lexigraph.storage.neptune.store import NeptuneGraphStore
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SourceVersion
 from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
@@ -153,7 +153,10 @@ def test_a_change_killed_after_any_of_its_queries_ends_as_if_nothing_had_happene
 
 
 def test_every_query_may_run_twice_because_its_reply_was_lost(tmp_path: Path, cluster: NeptuneStandIn) -> None:
-    store, calm = NeptuneGraphStore(cluster.connection, backoff=Backoff(base=0.0)), SqliteGraphStore(f"sqlite:///{tmp_path}")
+    store, calm = (
+        NeptuneGraphStore(cluster.connection, retry=Retry(attempts=8, base=0.0)),
+        SqliteGraphStore(f"sqlite:///{tmp_path}"),
+    )
     for change in (begin, update, other_names, remove):
         # none has more than 30 writes; entities stay due, and are computed again, as long as replies are lost
         cluster.faults[:] = [fault for _ in range(40) for fault in (Fault(kind="write", lose=True), Fault(kind="write"))]
