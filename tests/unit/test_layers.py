@@ -69,6 +69,20 @@ def test_nothing_imports_upwards(layer: str) -> None:
     assert {name: found for name, found in upwards.items() if found} == {}
 
 
+def test_stages_know_no_way_of_retrieving_and_ways_no_other_way() -> None:
+    folder = PACKAGE / "retrieval"
+    ways = {path.stem for path in folder.iterdir() if path.is_dir() or path.name == "baseline.py"} - {"__pycache__"}
+    assert ways > {"stages", "baseline", "traversal", "recall"}
+    crossing = {}
+    for path in sorted(folder.rglob("*.py")):
+        own = path.relative_to(folder).parts[0].removesuffix(".py")
+        named = set(re.findall(r"(?:from|import) lexigraph\.retrieval\b\.?(\w*)", path.read_text(encoding="utf-8")))
+        # the package itself and its catalogue, which know every way, are no ways
+        if own in ways and named - {own, "stages"}:
+            crossing[str(path.relative_to(folder))] = named - {own, "stages"}
+    assert crossing == {}
+
+
 @pytest.mark.parametrize(
     "module",
     [

@@ -14,9 +14,9 @@ from lexigraph.model.results import Citation, Notice, SearchResults
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.multidoc.articles import RetrievalFailed
 from lexigraph.retrieval.multidoc.synthesizer import MultiDocSynthesizer
+from lexigraph.retrieval.stages.args import ResultArgs
 from lexigraph.retrieval.stages.chunk_statements import read_on
 from lexigraph.retrieval.stages.results import assemble
-from lexigraph.retrieval.traversal.args import TraversalArgs
 from lexigraph.storage.protocols import EvidenceRequest
 
 MAX_EXAMPLES = 20
@@ -93,7 +93,7 @@ class _Found:
             rows = self.synthesizer.store.graph.evidence(tenant, request) if parts else []
         except StoreUnavailable as error:
             raise RetrievalFailed(str(error)) from error
-        everything = TraversalArgs(max_search_results=None, max_statements_per_topic=None, reranker=None)
+        everything = ResultArgs(max_search_results=None, max_statements_per_topic=None)
         return SearchResults(question.text, assemble(read_on(rows, parts), everything), warnings=self.context.warnings)
 
 

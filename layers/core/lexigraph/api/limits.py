@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lexigraph.api.errors import MAX_DEPTH, ApiError, answer_error, ending
 from lexigraph.model.errors import InvalidInput
-from lexigraph.retrieval.traversal.args import check_names
+from lexigraph.retrieval.stages.args import check_names
 
 MAX_BODY_BYTES = 1_000_000
 MAX_VALUES = 20_000

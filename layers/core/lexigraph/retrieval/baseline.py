@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from lexigraph.inference.protocols import Embedder, FloatArray
@@ -10,17 +11,23 @@ from lexigraph.model.errors import InvalidInput
 from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
+from lexigraph.retrieval.stages.args import Known, RankingArgs, ResultArgs, Share, names_of
 from lexigraph.retrieval.stages.chunk_statements import read_on
 from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.results import assemble
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
-from lexigraph.retrieval.traversal.args import Known, TraversalArgs
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SearchRequest, VectorStore
 
 Mode = Literal["vector", "bm25", "fused"]
-_PARAMETERS = ("max_search_results", "max_statements_per_topic", "include_facts")
 _POOL = 100  # best chunks of each list
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineArgs(ResultArgs):
+    """What shapes results, and BM25's share of likeness in the mode ``fused``."""
+
+    bm25_weight: Share = RankingArgs.bm25_weight
 
 
 class BaselineRetriever:
@@ -29,8 +36,8 @@ class BaselineRetriever:
 
     Results have the shape of every retriever's; the statements of a chunk come in reading order. At most one vector call for
     ``vector`` and ``bm25``, two for ``fused``, and one graph call. When the embedding model fails, ``fused`` goes by BM25
-    with a warning, ``vector`` raises ``ModelUnavailable``. ``args`` are ``max_search_results``, ``max_statements_per_topic``
-    and ``include_facts`` of :class:`~lexigraph.retrieval.traversal.args.TraversalArgs`, with ``fused`` also ``bm25_weight``.
+    with a warning, ``vector`` raises ``ModelUnavailable``. ``args`` are those of
+    :class:`~lexigraph.retrieval.stages.args.ResultArgs`, with ``fused`` also ``bm25_weight``.
     """
 
     def __init__(
@@ -46,15 +53,15 @@ class BaselineRetriever:
         self.graph_store, self.vector_store, self.mode = graph_store, vector_store, mode
         self.models = Models(embedder, settings)
         self.parameters(mode).check(args)
-        self.args = TraversalArgs.of({**args, "reranker": None})
+        self.args = BaselineArgs.of(args)
 
     @staticmethod
     def parameters(mode: Mode) -> Known:
         """Return the parameters that have an effect in a mode. Raise ``InvalidInput`` for one that is not known."""
         if mode not in get_args(Mode):
             raise InvalidInput(f"mode {mode!r} is unknown: use one of {', '.join(get_args(Mode))}")
-        share = "bm25_weight"
-        return Known((*_PARAMETERS, share), {}) if mode == "fused" else Known(_PARAMETERS, {share: "mode fused"})
+        fused = mode == "fused"
+        return Known(names_of(BaselineArgs if fused else ResultArgs), {} if fused else {"bm25_weight": "mode fused"})
 
     def retrieve(self, tenant: Tenant, question: Question) -> SearchResults:
         """Return the statements of the best chunks. Raise ``StoreUnavailable`` when a store is lost."""

@@ -11,7 +11,7 @@ from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval import retrievers
-from lexigraph.retrieval.traversal.args import Known
+from lexigraph.retrieval.stages.args import Known
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 

@@ -1,18 +1,25 @@
 """Parameters of hybrid search, and the constants of its explained scores: two frozen dataclasses."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
 
 from lexigraph.model.errors import InvalidInput
-from lexigraph.retrieval.traversal.args import NO_RERANKER, RERANKERS, Needs, TraversalArgs, check_names, check_number
-
-GRAPH_RANKS = ("none", "degree", "pagerank")
-_TRAVERSAL = TraversalArgs()  # what both kinds of search know has one default
+from lexigraph.retrieval.stages.args import (
+    NO_RERANKER,
+    Args,
+    Needs,
+    Range,
+    RankingArgs,
+    RerankerName,
+    ResultArgs,
+    Share,
+    Weight,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class HybridArgs:
+class HybridArgs(ResultArgs):
     """Parameters of ``HybridRetriever`` (E-55, E-66, E-70). A weight or a flag that is off leaves its part out.
 
     What ``NEEDS`` names can be given only where that is on; flags always can.
@@ -44,29 +51,26 @@ class HybridArgs:
     | ``rerank_timeout`` | seconds until the order without a reranker is kept | 15 |
     """
 
-    max_search_results: int | None = _TRAVERSAL.max_search_results
-    max_statements_per_topic: int | None = _TRAVERSAL.max_statements_per_topic
-    include_facts: bool = _TRAVERSAL.include_facts
-    top_k: int = 8
+    top_k: Annotated[int, Range(1, 100)] = 8
     vector: bool = True
     bm25: bool = True
-    bm25_weight: float = 0.4
-    expand_hops: int = 2
-    subgraph_depth: int = 2
+    bm25_weight: Weight = 0.4
+    expand_hops: Annotated[int, Range(0, 2)] = 2
+    subgraph_depth: Annotated[int, Range(0, 2)] = 2
     relation_bonus: bool = True
-    path_weight: float = 0.32
-    graph_rank: str = "none"
-    graph_rank_weight: float = 0.1
-    max_entities: int = 20
-    max_links_per_entity: int = 10
-    max_link_df: int = _TRAVERSAL.max_link_df
-    min_rel_confidence: float = 0.4
-    entity_min_length: int = 2
-    cooccur_min_count: int = 2
-    max_contexts: int = 24
-    reranker: str | None = _TRAVERSAL.reranker
-    rerank_alpha: float = 0.5
-    rerank_timeout: float = 15.0
+    path_weight: Weight = 0.32
+    graph_rank: Annotated[str, ("none", "degree", "pagerank")] = "none"
+    graph_rank_weight: Weight = 0.1
+    max_entities: Annotated[int, Range(1, 200)] = 20
+    max_links_per_entity: Annotated[int, Range(1, 100)] = 10
+    max_link_df: Annotated[int, Range(0, 1_000)] = RankingArgs.max_link_df
+    min_rel_confidence: Share = 0.4
+    entity_min_length: Annotated[int, Range(1, 50)] = 2
+    cooccur_min_count: Annotated[int, Range(1, 50)] = 2
+    max_contexts: Annotated[int, Range(1, 200)] = 24
+    reranker: RerankerName = RankingArgs.reranker
+    rerank_alpha: Share = 0.5
+    rerank_timeout: Annotated[float, Range(0.01, 120.0)] = 15.0
 
     NEEDS: ClassVar[Needs] = (
         (("bm25_weight",), {"bm25": (False,)}),
@@ -80,48 +84,10 @@ class HybridArgs:
     )
 
     def __post_init__(self) -> None:
-        for name, (low, high) in _LIMITS.items():
-            check_number(name, getattr(self, name), low, high, False)
-        for name in ("vector", "bm25", "relation_bonus"):
-            if not isinstance(getattr(self, name), bool):
-                raise InvalidInput(f"{name} must be true or false, got {getattr(self, name)!r}")
+        Args.__post_init__(self)
         if not (self.vector or self.bm25):
             raise InvalidInput("vector and bm25 are both false: leave one of them on")
-        if self.graph_rank not in GRAPH_RANKS:
-            raise InvalidInput(f"graph_rank must be one of {', '.join(GRAPH_RANKS)}, got {self.graph_rank!r}")
-        if self.reranker is not None and self.reranker not in RERANKERS:
-            raise InvalidInput(f"reranker must be one of {', '.join(RERANKERS)} or None, got {self.reranker!r}")
-        _ = self.results
 
-    @property
-    def results(self) -> TraversalArgs:
-        """The parameters of the cut into results. Checks them."""
-        return TraversalArgs(reranker=None, **{name: getattr(self, name) for name in _RESULTS})
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Self:
-        """Return the parameters with these given. Raise ``InvalidInput`` for an unknown name or a value out of range."""
-        check_names(given, [f.name for f in fields(cls)])
-        return replace(cls(), **given)
-
-
-_RESULTS = ("max_search_results", "max_statements_per_topic", "include_facts", "max_links_per_entity", "max_link_df")
-# name: least, most
-_LIMITS: dict[str, tuple[float, float]] = {
-    "top_k": (1, 100),
-    "bm25_weight": (0.0, 10.0),
-    "expand_hops": (0, 2),
-    "subgraph_depth": (0, 2),
-    "path_weight": (0.0, 10.0),
-    "graph_rank_weight": (0.0, 10.0),
-    "max_entities": (1, 200),
-    "min_rel_confidence": (0.0, 1.0),
-    "entity_min_length": (1, 50),
-    "cooccur_min_count": (1, 50),
-    "max_contexts": (1, 200),
-    "rerank_alpha": (0.0, 1.0),
-    "rerank_timeout": (0.01, 120.0),
-}
 
 RELATION_WEIGHTS: Mapping[str, float] = {
     "STEP_NEXT": 0.12,

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from typing import Any
 
 from lexigraph.inference.protocols import Embedder, FloatArray, Reranker
@@ -16,12 +15,12 @@ from lexigraph.retrieval.hybrid.relation_scores import prune, score_contexts
 from lexigraph.retrieval.hybrid.results import HybridItem, HybridResults
 from lexigraph.retrieval.hybrid.statements import context_statements, contexts_with_sources, reranked
 from lexigraph.retrieval.hybrid.subgraph import Context, Subgraph
+from lexigraph.retrieval.stages.args import Known, names_of
 from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.rerank_guard import RerankGuard
 from lexigraph.retrieval.stages.reranking import reranker_name
 from lexigraph.retrieval.stages.results import assemble
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
-from lexigraph.retrieval.traversal.args import Known
 from lexigraph.settings import Settings, load_settings
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SearchRequest, VectorStore
 
@@ -65,7 +64,7 @@ class HybridRetriever:
     @staticmethod
     def parameters() -> Known:
         """Return the parameters that have an effect."""
-        return Known(tuple(f.name for f in fields(HybridArgs)), {})
+        return Known(names_of(HybridArgs), {})
 
     def retrieve(self, tenant: Tenant, question: Question) -> HybridResults:
         """Return ranked statements and the chunks they are of. What fails is made up for, with a warning, and ``degraded``.
@@ -82,7 +81,7 @@ class HybridRetriever:
             items = self._rank(subgraph, question.text, trace)
         rows = stores.evidence("evidence", self._statements_of(items))
         statements = context_statements(question.text, items, rows, args, self.weights)
-        results = assemble(statements, args.results)
+        results = assemble(statements, args)
         trace.timings["total"] = round((time.perf_counter() - began) * 1000, 3)
         return HybridResults(
             question=question.text,

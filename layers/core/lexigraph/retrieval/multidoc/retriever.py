@@ -34,7 +34,7 @@ class MultidocRetriever(StatementRetriever):
     def _configure(self, args: Mapping[str, Any]) -> None:
         super()._configure(args)
         own = {name: args[name] for name in self.OWN if name in args}
-        self.args = MultidocArgs.of(**own if "preset" in own else {"min_relevance": 0.0, **own})
+        self.args = MultidocArgs.of(own if "preset" in own else {"min_relevance": 0.0, **own})
 
     def _rank(self, stores: BoundStores, text: str) -> tuple[Ranked, Sequence[str]]:
         vector = self.models.vectors([text], stores.trace)[0]

@@ -5,16 +5,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from lexigraph.inference.protocols import FloatArray, Reranker
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.graph import Source
 from lexigraph.model.normalise import text_key
+from lexigraph.retrieval.stages.args import Args, Range, Share, names_of
 from lexigraph.retrieval.stages.passages import heading, passage
 from lexigraph.retrieval.stages.reranking import scored
 from lexigraph.retrieval.stages.trace import BoundStores
-from lexigraph.retrieval.traversal.args import check_number
 from lexigraph.storage.protocols import Hit, SearchRequest
 
 # W-19: num_docs, max_sections, min_relevance
@@ -43,7 +43,7 @@ _METADATA = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class MultidocArgs:
+class MultidocArgs(Args):
     """Parameters of multi-document search; each that is None is the preset's.
 
     | parameter | meaning | default |
@@ -55,28 +55,18 @@ class MultidocArgs:
     | ``min_relevance`` | least relevance of a section, (1 + cosine) / 2, 0 to 1 | 0.7 |
     """
 
-    num_docs: int
-    max_sections: int
-    min_relevance: float
+    num_docs: Annotated[int, Range(1, 10)]
+    max_sections: Annotated[int, Range(1, 10)]
+    min_relevance: Share
 
     @classmethod
-    def of(
-        cls,
-        num_docs: int | None = None,
-        max_sections: int | None = None,
-        min_relevance: float | None = None,
-        *,
-        preset: str = "explanatory",
-    ) -> Self:
+    def of(cls, given: Mapping[str, Any]) -> Self:
         """Return the parameters. Raise ``InvalidInput`` for a preset that is unknown or a value out of range."""
+        own = {name: value for name, value in given.items() if name != "preset" and value is not None}
+        preset = given.get("preset", "explanatory")
         if preset not in PRESETS:
             raise InvalidInput(f"preset {str(preset)[:80]!r} is unknown: use one of {', '.join(PRESETS)}")
-        given = (num_docs, max_sections, min_relevance)
-        docs, sections, relevance = (p if g is None else g for g, p in zip(given, PRESETS[preset], strict=True))
-        check_number("num_docs", docs, 1, 10, False)
-        check_number("max_sections", sections, 1, 10, False)
-        check_number("min_relevance", relevance, 0.0, 1.0, False)
-        return cls(int(docs), int(sections), float(relevance))
+        return cls(**{**dict(zip(names_of(cls), PRESETS[preset], strict=True)), **own})
 
     @property
     def width(self) -> int:

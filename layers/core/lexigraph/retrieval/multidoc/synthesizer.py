@@ -20,10 +20,10 @@ from lexigraph.retrieval.multidoc.sections import (
     group_by_article,
     rank_articles,
 )
+from lexigraph.retrieval.stages.args import check_number
 from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.reranking import reranker_name
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
-from lexigraph.retrieval.traversal.args import check_number
 from lexigraph.settings import Settings
 
 
@@ -53,8 +53,9 @@ class MultiDocSynthesizer:
         settings: Settings | None = None,
     ) -> None:
         check_store(store)
-        self.args = MultidocArgs.of(num_docs, max_sections, min_relevance, preset=preset)
-        check_number("min_fact_chars", min_fact_chars, 0, 1_000, False)
+        own = {"num_docs": num_docs, "max_sections": max_sections, "min_relevance": min_relevance}
+        self.args = MultidocArgs.of({**own, "preset": preset})
+        check_number("min_fact_chars", min_fact_chars, 0, 1_000)
         reranker_name(reranker)
         self.store, self.tenant, self.filters = store, Tenant(tenant), parse_filter(filters)
         self.min_fact_chars = min_fact_chars

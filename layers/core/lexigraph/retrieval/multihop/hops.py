@@ -5,17 +5,17 @@ One vector call a hop and, between two hops, one graph call; one more of the gra
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from lexigraph.inference.protocols import FloatArray
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.model.graph import Source
+from lexigraph.retrieval.stages.args import Args, Range, Share
 from lexigraph.retrieval.stages.trace import BoundStores
-from lexigraph.retrieval.traversal.args import check_names, check_number
 from lexigraph.storage.protocols import ChunkEdge, ChunkPlace, Hit, SearchRequest
 
 ROLE = "paragraph"  # H-05: the role looked for when none is given
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class MultihopArgs:
+class MultihopArgs(Args):
     """Parameters of multi-hop search.
 
     | parameter | meaning | default |
@@ -45,29 +45,19 @@ class MultihopArgs:
 
     role: str | None = None
     use_symbolic: bool = True
-    num_hops: int = 3
-    top_k_per_hop: int = 15
-    final_top_k: int = 10
-    hop_decay: float = 0.85
-    context_expansion_ratio: float = 0.5
+    num_hops: Annotated[int, Range(1, 8)] = 3
+    top_k_per_hop: Annotated[int, Range(1, 200)] = 15
+    final_top_k: Annotated[int, Range(1, 100)] = 10
+    hop_decay: Share = 0.85
+    context_expansion_ratio: Share = 0.5
 
     def __post_init__(self) -> None:
-        for name, most in (("num_hops", 8), ("top_k_per_hop", 200), ("final_top_k", 100)):
-            check_number(name, getattr(self, name), 1, most, False)
+        Args.__post_init__(self)
         for name in ("hop_decay", "context_expansion_ratio"):
-            check_number(name, getattr(self, name), 0.0, 1.0, False)
             if getattr(self, name) == 0:
                 raise InvalidInput(f"{name} must be more than 0 and at most 1, got 0: a small number such as 0.1 is allowed")
-        if not isinstance(self.use_symbolic, bool):
-            raise InvalidInput(f"use_symbolic must be true or false, got {self.use_symbolic!r}")
         if self.role is not None and not (isinstance(self.role, str) and self.role.strip() in _ROLES):
             raise InvalidInput(f"role must be one of {', '.join(_ROLES)}, or null")
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Self:
-        """Return the parameters with these given. Raise ``InvalidInput`` for an unknown name or a value out of range."""
-        check_names(given, [f.name for f in fields(cls)])
-        return cls(**given)
 
 
 @dataclass(frozen=True, slots=True)

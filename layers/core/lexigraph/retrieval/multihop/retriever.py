@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 from lexigraph.model.errors import NotFound
@@ -11,6 +10,7 @@ from lexigraph.model.multihop import Hop, MultihopResult, MultihopResults, Symbo
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.multihop.hops import Cell, MultihopArgs, Walk
+from lexigraph.retrieval.stages.args import names_of
 from lexigraph.retrieval.stages.chunk_statements import read_on
 from lexigraph.retrieval.stages.passages import passage
 from lexigraph.retrieval.stages.statement_retriever import Ranked, StatementRetriever
@@ -34,7 +34,7 @@ class MultihopRetriever(StatementRetriever):
     those of every :class:`~lexigraph.retrieval.stages.statement_retriever.StatementRetriever`.
     """
 
-    OWN = tuple(f.name for f in fields(MultihopArgs))
+    OWN = names_of(MultihopArgs)
 
     def _configure(self, args: Mapping[str, Any]) -> None:
         super()._configure(args)

@@ -1,16 +1,17 @@
-"""Parameters of a recall, and its query: checked in one place."""
+"""Parameters of a recall, and its query."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.question import MAX_CHARS
-from lexigraph.retrieval.traversal.args import check_number
+from lexigraph.retrieval.stages.args import Args, Range
 
 MAX_SESSION_CHARS = 128
 
 
 @dataclass(frozen=True, slots=True)
-class RecallArgs:
+class RecallArgs(Args):
     """Parameters of one recall (M-03 to M-05).
 
     | parameter | meaning | default |
@@ -21,13 +22,11 @@ class RecallArgs:
     """
 
     session_id: str = "default"
-    max_results: int = 10
+    max_results: Annotated[int, Range(1, 50)] = 10
     force_regex: bool = False
 
     def __post_init__(self) -> None:
-        check_number("max_results", self.max_results, 1, 50, optional=False)
-        if not isinstance(self.force_regex, bool):
-            raise InvalidInput(f"force_regex must be true or false, got {self.force_regex!r}")
+        Args.__post_init__(self)
         name = self.session_id
         if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > MAX_SESSION_CHARS:
             raise InvalidInput(f"session_id must be 1 to {MAX_SESSION_CHARS} printable characters, not blank")

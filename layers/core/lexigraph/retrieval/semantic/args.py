@@ -1,17 +1,15 @@
-"""Parameters of semantic-guided search: one frozen dataclass, checked in one place."""
+"""Parameters of semantic-guided search."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
-from lexigraph.retrieval.traversal.args import Needs, TraversalArgs, check_names, check_number
+from lexigraph.retrieval.stages.args import Needs, Range, RankingArgs, RerankerName, Share, Weight
 
-_TRAVERSAL = TraversalArgs()  # what both kinds of search know has one default
 _LINKS = ("link_seeds", "max_links_per_entity", "max_link_df")
 
 
 @dataclass(frozen=True, slots=True)
-class SemanticArgs:
+class SemanticArgs(RankingArgs):
     """Parameters of ``SemanticGuidedRetriever``.
 
     What belongs to one search can be given only where that search takes part: ``entity_weight`` with the keywords,
@@ -39,54 +37,21 @@ entities followed | 10 |
     | ``diversity`` | what repeats the words already found is worth less by up to this share, 0 to 0.9 | 0.3 |
     """
 
-    max_search_results: int | None = _TRAVERSAL.max_search_results
-    max_statements_per_topic: int | None = _TRAVERSAL.max_statements_per_topic
-    include_facts: bool = _TRAVERSAL.include_facts
-    cosine_top_k: int = 50
-    max_keywords: int = _TRAVERSAL.max_keywords
-    keyword_top_k: int = 50
-    max_depth: int = 2
-    beam_width: int = 100
-    reranker: str | None = _TRAVERSAL.reranker
-    max_statements: int | None = _TRAVERSAL.max_statements
-    entity_weight: float = _TRAVERSAL.entity_weight
-    bm25_weight: float = _TRAVERSAL.bm25_weight
-    link_seeds: int = _TRAVERSAL.link_seeds
-    max_links_per_entity: int = 10
-    max_link_df: int = _TRAVERSAL.max_link_df
-    diversity: float = _TRAVERSAL.diversity
+    cosine_top_k: Annotated[int, Range(1, 1_000)] = 50
+    max_keywords: Annotated[int, Range(1, 50)] = 10
+    keyword_top_k: Annotated[int, Range(1, 1_000)] = 50
+    max_depth: Annotated[int, Range(0, 8)] = 2
+    beam_width: Annotated[int, Range(0, 1_000)] = 100
+    reranker: RerankerName = RankingArgs.reranker
+    max_statements: Annotated[int | None, Range(1, 10_000)] = RankingArgs.max_statements
+    entity_weight: Weight = RankingArgs.entity_weight
+    bm25_weight: Share = RankingArgs.bm25_weight
+    link_seeds: Annotated[int, Range(1, 50)] = RankingArgs.link_seeds
+    max_links_per_entity: Annotated[int, Range(1, 100)] = 10
+    max_link_df: Annotated[int, Range(0, 1_000)] = RankingArgs.max_link_df
+    diversity: Annotated[float, Range(0.0, 0.9)] = RankingArgs.diversity
 
     NEEDS: ClassVar[Needs] = (
         (("beam_width", *_LINKS), {"max_depth": (0,)}),
         (("max_depth", *_LINKS), {"beam_width": (0,)}),
     )
-
-    def __post_init__(self) -> None:
-        for name, (low, high) in _LIMITS.items():
-            check_number(name, getattr(self, name), low, high, False)
-        _ = self.ranking
-
-    @property
-    def ranking(self) -> TraversalArgs:
-        """The parameters that ranking and results share with traversal-based search. Checks them."""
-        return TraversalArgs(**{name: getattr(self, name) for name in _SHARED})
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Self:
-        """Return the parameters with these given. Raise ``InvalidInput`` for an unknown name or a value out of range."""
-        return cls().changed(given)
-
-    def changed(self, given: Mapping[str, Any]) -> Self:
-        """Return these parameters with some given otherwise. Raises like :meth:`of`."""
-        check_names(given, [f.name for f in fields(self)])
-        return replace(self, **given)
-
-
-# name: least, most
-_LIMITS: dict[str, tuple[int, int]] = {
-    "cosine_top_k": (1, 1_000),
-    "keyword_top_k": (1, 1_000),
-    "max_depth": (0, 8),
-    "beam_width": (0, 1_000),
-}
-_SHARED = tuple({f.name for f in fields(SemanticArgs)} & {f.name for f in fields(TraversalArgs)})

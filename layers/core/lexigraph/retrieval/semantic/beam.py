@@ -22,7 +22,7 @@ from lexigraph.storage.protocols import EvidenceRequest, Neighbourhood, SearchRe
 FETCHED = 2  # depths whose neighbourhood is fetched
 
 
-class Beam(Expansion):
+class Beam(Expansion[SemanticArgs]):
     """Collects the evidence for one question, guided by how like it the statements are.
 
     ``judge`` is a reranker that says how like the question chunks are, in place of cosine and BM25.
@@ -31,14 +31,14 @@ class Beam(Expansion):
     def __init__(
         self, stores: BoundStores, question: str, anchors: StatementAnchors, args: SemanticArgs, judge: Reranker | None
     ) -> None:
-        super().__init__(stores, question, anchors, args.ranking)
-        self.question, self.seeds, self.semantic, self.judge = question, anchors, args, judge
+        super().__init__(stores, question, anchors, args)
+        self.question, self.seeds, self.judge = question, anchors, judge
         self._judged: dict[str, float] = {}
         self.measured: StatementLikeness = anchors.likeness  # type: ignore[assignment]  # find_statements made it
 
     def start(self) -> None:
         """Collect the statements found, all others of their chunks, and those of the entities asked for."""
-        entities, most = self.seeds.entities, self.semantic.keyword_top_k
+        entities, most = self.seeds.entities, self.args.keyword_top_k
         request = EvidenceRequest(
             statements=(*self.seeds.by_vector, *self.seeds.by_words),
             whole_chunks=True,
@@ -59,16 +59,16 @@ class Beam(Expansion):
         Without ``expand`` only learn how like the question the chunks found are.
         """
         direct = set(self.found.candidates)
-        for _ in range(self.semantic.max_depth if expand and self.semantic.beam_width else 0):
+        for _ in range(self.args.max_depth if expand and self.args.beam_width else 0):
             self.follow_links()
         if not self.found.hops:
             self.score("scores_1")
         for candidate in self.found.candidates.values():
             if candidate.reason == "link":
                 candidate.reason = "beam"
-        if len(self.found.candidates) > len(direct) + self.semantic.beam_width:
+        if len(self.found.candidates) > len(direct) + self.args.beam_width:
             added = [i for i in self.rank().ids if i not in direct]
-            for i in added[self.semantic.beam_width :]:
+            for i in added[self.args.beam_width :]:
                 del self.found.candidates[i], self.found.rows[i]
         self.seeds.entities = [a for a in self.seeds.entities if a.entity.id in self.ranker.asked]
 
@@ -111,7 +111,7 @@ class Beam(Expansion):
         """Return the reranker's scores of the ``beam_width`` chunks most like the question, 0 to 1."""
         share = self.args.bm25_weight
         likeness = {i: (1 - share) * c.cosine + share * c.bm25 for i, c in self.found.candidates.items()}
-        best = sorted(likeness, key=lambda i: (-round(likeness[i], 6), i))[: self.semantic.beam_width]
+        best = sorted(likeness, key=lambda i: (-round(likeness[i], 6), i))[: self.args.beam_width]
         texts, trace = [self.found.candidates[i].text for i in best], self.stores.trace
         scores = scored(judge, [self.question], texts, trace, instead="the beam went by likeness", step="beam_rerank")
         if scores is None:

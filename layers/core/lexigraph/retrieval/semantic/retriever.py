@@ -22,6 +22,7 @@ from lexigraph.retrieval.semantic.searches import (
 )
 from lexigraph.retrieval.semantic.statement_anchors import StatementAnchors, find_statements
 from lexigraph.retrieval.stages.anchors import Goal, Inquiry
+from lexigraph.retrieval.stages.args import Known
 from lexigraph.retrieval.stages.keywords import keywords
 from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.postprocess import PostProcessor, as_post_processors, processed
@@ -29,7 +30,6 @@ from lexigraph.retrieval.stages.reranking import reranker_name
 from lexigraph.retrieval.stages.results import assemble
 from lexigraph.retrieval.stages.statements import rank_statements
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
-from lexigraph.retrieval.traversal.args import Known
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 
@@ -94,7 +94,7 @@ class SemanticGuidedRetriever:
         with trace.step("rank"):
             reranker = self.models.reranker(self._reranker)
             queries = [question.text, *(a.entity.value for a in anchors.entities)]
-            results = assemble(rank_statements(beam, queries, reranker, trace), args.ranking)
+            results = assemble(rank_statements(beam, queries, reranker, trace), args)
         found = SearchResults(
             question=question.text,
             results=results,

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
 from lexigraph.model.errors import InvalidInput
 from lexigraph.retrieval.semantic.args import SemanticArgs
+from lexigraph.retrieval.stages.args import Known, check_names
 from lexigraph.retrieval.stages.parts import Search, as_searches, known_parameters
 from lexigraph.retrieval.stages.reranking import reranker_name
-from lexigraph.retrieval.traversal.args import Known, check_names
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 
@@ -20,7 +20,6 @@ class SemanticSearch(Search):
     ``embedder``, ``llm`` and ``settings`` of ``SemanticGuidedRetriever``.
     """
 
-    RETRIEVER = "SemanticGuidedRetriever"
     PARAMETERS: ClassVar[dict[str, str]]  # own name: name in SemanticArgs
 
     def __init__(
@@ -39,6 +38,12 @@ class SemanticSearch(Search):
         given = {self.PARAMETERS[name]: value for name, value in parameters.items()}
         super().__init__(given, {**alone, "embedder": embedder, "llm": llm, "settings": settings})
         SemanticArgs.of(given)
+
+    @staticmethod
+    def composite() -> Any:
+        from lexigraph.retrieval.semantic.retriever import SemanticGuidedRetriever
+
+        return SemanticGuidedRetriever
 
 
 class StatementCosineSimilaritySearch(SemanticSearch):

@@ -1,19 +1,11 @@
 """From scored chunks to scored statements: those of a chunk in reading order, each a little below the one before. Pure."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import ScoredStatement
-from lexigraph.retrieval.traversal.args import TraversalArgs
 
-SHAPING = ("max_search_results", "max_statements_per_topic", "include_facts")  # parameters of results made of chunks
 _READ_ON = 0.98  # a statement counts a little less than the one before it in its chunk
-
-
-def shape(args: Mapping[str, Any]) -> TraversalArgs:
-    """Return those of the parameters given that shape results. Raise ``InvalidInput`` for a value out of range."""
-    return TraversalArgs.of({**{name: args[name] for name in SHAPING if name in args}, "reranker": None})
 
 
 def read_on(

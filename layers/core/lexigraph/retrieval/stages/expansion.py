@@ -1,16 +1,17 @@
-"""From anchors to evidence: statements of chunks and entities, then what their links lead to. Three graph calls at most,
-two vector calls at most, whatever is found.
-"""
+"""From what was found first to what its links lead to: a graph call and a vector call a hop at most, whatever is found."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from lexigraph.model.graph import ChunkStatements, Entity, Link, Source, StatementRow
 from lexigraph.model.ids import node_id
-from lexigraph.retrieval.stages.anchors import Anchors, spread_over_sources
+from lexigraph.retrieval.stages.anchors import Anchors
+from lexigraph.retrieval.stages.args import RankingArgs
 from lexigraph.retrieval.stages.ranking import (
     WEIGHTS,
     Array,
@@ -23,12 +24,10 @@ from lexigraph.retrieval.stages.ranking import (
     title_matches,
 )
 from lexigraph.retrieval.stages.text import Name, longest, names
-from lexigraph.retrieval.stages.topics import FoundTopic, best_topics, grow
 from lexigraph.retrieval.stages.trace import BoundStores
-from lexigraph.retrieval.traversal.args import TraversalArgs
-from lexigraph.storage.protocols import EvidenceRequest, Neighbourhood
+from lexigraph.storage.protocols import Neighbourhood
 
-_MAX_TITLE_CHARS = 200
+A = TypeVar("A", bound=RankingArgs, covariant=True)
 
 
 @dataclass(slots=True)
@@ -46,8 +45,6 @@ class Evidence:
     told: dict[tuple[str, str], Array] = field(default_factory=dict)
     entities: dict[str, Entity] = field(default_factory=dict)
     hops: list[list[str]] = field(default_factory=list)
-    topics: dict[str, FoundTopic] = field(default_factory=dict)
-    titles: dict[str, str] = field(default_factory=dict)
     _read: set[str] = field(default_factory=set)
 
     def said(self, chunk_id: str) -> dict[str, StatementRow]:
@@ -65,15 +62,14 @@ class Evidence:
         return {e for row in self.rows[chunk_id].values() for e in row.entities}.union(linked.entities if linked else ())
 
 
-class Expansion:
-    """Collects the evidence for one question; each step is at most one call of a store."""
+class Expansion(ABC, Generic[A]):
+    """Collects the evidence for one question, along links from what the subclass starts with; each step is at most one call
+    of a store.
+    """
 
-    def __init__(
-        self, stores: BoundStores, question: str, anchors: Anchors, args: TraversalArgs, weights: Weights = WEIGHTS
-    ) -> None:
+    def __init__(self, stores: BoundStores, question: str, anchors: Anchors, args: A, weights: Weights = WEIGHTS) -> None:
         self.stores, self.anchors, self.args = stores, anchors, args
         self.likeness = anchors.likeness
-        self._pool: list[str] = []
         self.found = Evidence()
         further = [(goal.text, goal.weight) for goal in anchors.likeness.goals[1:]]
         self.ranker = Ranker(Coverage(question, further), {a.entity.id: a.worth for a in anchors.entities}, args, weights)
@@ -82,36 +78,6 @@ class Expansion:
         """Rank what was found so far."""
         found = self.found
         return self.ranker.rank(found.candidates, found.links.values(), found.entities, found.hops, found.told)
-
-    def start(self) -> None:
-        """Collect the statements of the best chunks, of the entities asked for, and of the topics that a beam finds."""
-        chunks = dict.fromkeys(self._best_chunks())
-        seeds = best_topics(self.anchors.topics, self.ranker.coverage, self.args)
-        request = EvidenceRequest(
-            chunks=tuple(chunks),
-            entities=tuple(a.entity.id for a in self.anchors.entities),
-            per_entity=self.args.max_statements_per_entity,
-            topics=tuple(seeds),
-            per_topic=self.args.topic_statements,
-            topic_reach=self.args.topic_beam_max_depth,
-            topic_links=self.args.max_links_per_entity if self.args.topic_beam_max_depth else 0,
-            facts=self.args.include_facts,
-        )
-        asked = set(self.ranker.asked)
-        rows = self.stores.evidence("evidence", request)
-        self.found.topics = grow(seeds, rows, self.ranker.coverage, self.args)
-        self.found.titles = {row.topic_id: row.topic for row in rows}
-        going_on = {row.topic_id for row in rows if row.chunk_id in chunks}
-        kept = []
-        for row in rows:
-            reason = "chunk" if row.chunk_id in chunks else "topic" if asked.isdisjoint(row.entities) else "entity"
-            # the rest is what the beam might have reached
-            if reason != "topic" or not seeds or row.topic_id in self.found.topics or row.topic_id in going_on:
-                kept.append((row, reason))
-        self._add(kept)
-        self._refresh(self.found.rows)
-        if not chunks:
-            self.ranker.coverage.weigh([c.held for c in self.found.candidates.values()])
 
     def follow_links(self) -> None:
         """Follow the links out of the best chunks not followed yet, and learn how like the question the new ones are.
@@ -164,21 +130,6 @@ class Expansion:
                 found.told[key] = held[at : at + len(of_chunk)].max(axis=0)
             at += len(of_chunk)
 
-    def _best_chunks(self) -> list[str]:
-        """Choose ``vss_top_k`` chunks of the pool by their own score, spread over sources."""
-        texts, sources = self.likeness.texts, self.likeness.sources
-        held = self.ranker.coverage.held(list(texts.values()))
-        pool = {
-            i: Candidate(i, sources[i], _first_line(text), text, row)
-            for (i, text), row in zip(texts.items(), held, strict=True)
-        }
-        self.ranker.coverage.weigh(held)
-        self._liken(pool, pool)
-        k, factor = self.args.vss_top_k, self.args.vss_diversity_factor
-        self._pool = self.ranker.rank(pool).ids
-        ordered = self._pool[: k * (factor or 1)]
-        return spread_over_sources(ordered, self.likeness.sources, k) if factor else ordered
-
     def _add(self, found: Iterable[tuple[StatementRow, str]]) -> None:
         """Take in statements, each with the reason why it was found."""
         for row, reason in found:
@@ -203,21 +154,11 @@ class Expansion:
             if text != candidate.text:
                 candidate.text = text
                 changed.append(candidate)
-            if self.found.topics:
-                self._take_topic(candidate, self.found.said(i).values())
         coverage = self.ranker.coverage
         held = np.maximum(coverage.held([c.title for c in changed]), coverage.held([c.text for c in changed]))
         for candidate, row in zip(changed, held, strict=True):
             candidate.held = row
         self._liken(self.found.candidates, chunk_ids)
-
-    def _take_topic(self, candidate: Candidate, rows: Iterable[StatementRow]) -> None:
-        found = [self.found.topics[row.topic_id] for row in rows if row.topic_id in self.found.topics]
-        if found:
-            topic = min(found, key=lambda t: (-t.score, t.id))
-            candidate.topic = topic.score
-            if candidate.reason == "topic":
-                candidate.path = tuple(self.found.titles[t] for t in topic.path)
 
     def _liken(self, candidates: Mapping[str, Candidate], changed: Iterable[str]) -> None:
         titles = {i: c.title for i, c in candidates.items()}
@@ -233,9 +174,9 @@ class Expansion:
         most = args.max_link_df, args.max_links_per_entity
         return self.stores.neighbourhood(step, starts, ids, *most, self._preferred(), args.include_facts)
 
+    @abstractmethod
     def _preferred(self) -> Sequence[str]:
         """Return the chunks to lead to where links lead to many: those known to be like the question, best first."""
-        return self._pool
 
     def _names_in(self, chunk_id: str) -> list[tuple[str, Name]]:
         """Return what may be a name in a chunk's text, each with the id of its entity, without the parts of names that it is
@@ -277,12 +218,6 @@ class Expansion:
         return _entity_id(self.stores.tenant, key)
 
 
-def _first_line(text: str) -> str:
-    """Return where the title stands in an indexed text; a line too long for one is none."""
-    line = text.split("\n", 1)[0]
-    return line if len(line) <= _MAX_TITLE_CHARS else ""
-
-
 @lru_cache(maxsize=65_536)
 def _entity_id(tenant: str, key: str) -> str:
     return node_id("entity", tenant, key)
@@ -291,15 +226,3 @@ def _entity_id(tenant: str, key: str) -> str:
 @lru_cache(maxsize=65_536)
 def _title_ids(tenant: str, title: str) -> frozenset[str]:
     return frozenset(_entity_id(tenant, key) for key in title_keys(title))
-
-
-def gather(
-    stores: BoundStores, question: str, anchors: Anchors, args: TraversalArgs, weights: Weights = WEIGHTS
-) -> Expansion:
-    """Collect all evidence for a question: statements of the anchors, then ``link_rounds`` hops along links."""
-    expansion = Expansion(stores, question, anchors, args, weights)
-    expansion.start()
-    for _ in range(args.link_rounds):
-        expansion.follow_links()
-    expansion.score("scores_1")
-    return expansion

@@ -1,9 +1,9 @@
 """What the searches of both composites have in common: each takes part in one, or is used alone."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import fields
 from typing import Any, ClassVar, Self, TypeVar
 
 from lexigraph.inference.lazy import Lazy
@@ -11,20 +11,24 @@ from lexigraph.model.errors import InvalidInput
 from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.traversal.args import Known
+from lexigraph.retrieval.stages.args import Args, Known, names_of
 
 
-class Search:
+class Search(ABC):
     """A part of a retriever. ``given`` are the parameters it was made with, by the retriever's names for them."""
 
     NAME: ClassVar[str]
-    RETRIEVER: ClassVar[str]  # the composite
     USES: ClassVar[tuple[str, ...]]  # parameters of the composite without effect where this search takes no part
 
     def __init__(self, given: Mapping[str, Any], alone: Mapping[str, Any]) -> None:
         self.given = dict(given)
         self._alone = {name: value for name, value in alone.items() if value is not None}
         self._retriever = Lazy(self._made)
+
+    @staticmethod
+    @abstractmethod
+    def composite() -> Any:
+        """Return the type of the retriever that this search is a part of."""
 
     def inside(self) -> tuple[str, ...]:
         """Return those of ``given`` that can be given inside a composite."""
@@ -49,9 +53,7 @@ class Search:
         """Return a composite of this search alone."""
         if not {"graph_store", "vector_store"} <= self._alone.keys():
             raise InvalidInput(f"{self.NAME} was made without stores: give graph_store and vector_store to use it alone")
-        from lexigraph.retrieval import retrievers
-
-        return getattr(retrievers, self.RETRIEVER)(retrievers=[self._bare()], **self._alone, **self.given)
+        return self.composite()(retrievers=[self._bare()], **self._alone, **self.given)
 
     def _bare(self) -> Self:
         bare = copy(self)
@@ -85,8 +87,8 @@ def as_searches(given: Any, known: Mapping[str, type[S]], default: Sequence[type
     return searches
 
 
-def known_parameters(args: type, every: Iterable[type[Search]], used: Iterable[type[Search]]) -> Known:
+def known_parameters(args: type[Args], every: Iterable[type[Search]], used: Iterable[type[Search]]) -> Known:
     """Return the parameters in the dataclass ``args`` that have an effect when of ``every`` search some are ``used``."""
     effective = {name for search in used for name in search.USES}
     elsewhere = {name: s.NAME for s in reversed(list(every)) for name in s.USES if name not in effective}
-    return Known(tuple(f.name for f in fields(args) if f.name not in elsewhere), elsewhere)
+    return Known(tuple(name for name in names_of(args) if name not in elsewhere), elsewhere)

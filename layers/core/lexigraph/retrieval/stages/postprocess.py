@@ -18,11 +18,11 @@ from lexigraph.inference.protocols import LanguageModel, Prompt, Reranker
 from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailable, in_general
 from lexigraph.model.graph import Source
 from lexigraph.model.results import Notice, ScoredStatement, SearchResult, SearchResults
+from lexigraph.retrieval.stages.args import check_number
 from lexigraph.retrieval.stages.prompts import ENHANCE, ENHANCE_SCHEMA, ENHANCE_SYSTEM
 from lexigraph.retrieval.stages.reranking import reranker_name, scored
 from lexigraph.retrieval.stages.text import stem, words
 from lexigraph.retrieval.stages.trace import Trace
-from lexigraph.retrieval.traversal.args import check_number
 from lexigraph.settings import Settings, load_settings
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -54,7 +54,7 @@ class SentenceReranker:
         """Raise ``InvalidInput`` for a number out of range or a name that is not known."""
         from lexigraph.inference.factory import make_reranker
 
-        check_number("top_n", top_n, 1, 10_000, True)
+        check_number("top_n", top_n, 1, 10_000, optional=True)
         reranker_name(reranker)
         made = make_reranker(reranker, settings or load_settings()) if isinstance(reranker, str) else reranker
         if made is None:
@@ -82,7 +82,7 @@ class StatementDiversityPostProcessor:
 
     def __init__(self, similarity_threshold: float = 0.975) -> None:
         """Raise ``InvalidInput`` when the threshold is not from 0 to 1."""
-        check_number("similarity_threshold", similarity_threshold, 0.0, 1.0, False)
+        check_number("similarity_threshold", similarity_threshold, 0.0, 1.0)
         self.similarity_threshold = similarity_threshold
 
     def process(self, found: SearchResults) -> SearchResults:
@@ -113,7 +113,7 @@ class StatementEnhancementPostProcessor:
 
     def __init__(self, llm: LanguageModel, *, max_concurrent: int = 4) -> None:
         """Raise ``InvalidInput`` for a number out of range, or when ``llm`` is no language model."""
-        check_number("max_concurrent", max_concurrent, 1, 32, False)
+        check_number("max_concurrent", max_concurrent, 1, 32)
         if not isinstance(llm, LanguageModel):
             raise InvalidInput("StatementEnhancementPostProcessor needs a language model: give llm")
         self.llm, self.max_concurrent = llm, max_concurrent

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from lexigraph.model.graph import Entity, Link
 from lexigraph.model.normalise import entity_key, without_brackets
+from lexigraph.retrieval.stages.args import RankingArgs
 from lexigraph.retrieval.stages.text import Name, StemFinder, longest, stems
-from lexigraph.retrieval.traversal.args import TraversalArgs
 
 Array = NDArray[np.float64]
 
@@ -219,7 +219,7 @@ class Ranker:
     """
 
     def __init__(
-        self, coverage: Coverage, asked: Mapping[str, float], args: TraversalArgs, weights: Weights = WEIGHTS
+        self, coverage: Coverage, asked: Mapping[str, float], args: RankingArgs, weights: Weights = WEIGHTS
     ) -> None:
         self.coverage, self.asked, self.args, self.weights = coverage, asked, args, weights
 

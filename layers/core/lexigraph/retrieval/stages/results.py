@@ -6,17 +6,17 @@ from dataclasses import replace
 
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import ScoredStatement, SearchResult
-from lexigraph.retrieval.traversal.args import TraversalArgs
+from lexigraph.retrieval.stages.args import ResultArgs
 
 
-def assemble(ranked: Iterable[tuple[ScoredStatement, StatementRow]], args: TraversalArgs) -> tuple[SearchResult, ...]:
+def assemble(ranked: Iterable[tuple[ScoredStatement, StatementRow]], args: ResultArgs) -> tuple[SearchResult, ...]:
     """Group statements, best first, into results of one topic of one source, ordered by their best statement.
 
-    Cuts come after ranking: ``max_search_results`` and ``max_statements_per_topic``, then, with a reranker,
-    ``max_statements``, which counts what is returned (G-31, G-32).
+    Cuts come after ranking: ``max_search_results`` and ``max_statements_per_topic``, then ``most``, which counts what is
+    returned (G-31, G-32).
     """
     groups: dict[tuple[str, str], list[tuple[ScoredStatement, StatementRow]]] = {}
-    most = args.max_search_results, args.max_statements_per_topic, args.max_statements if args.reranks else None
+    most = args.max_search_results, args.max_statements_per_topic, args.most
     results, a_topic, left = (math.inf if limit is None else limit for limit in most)
     for pair in ranked:
         key = (pair[1].source.id, pair[1].topic_id)

@@ -11,11 +11,10 @@ from lexigraph.model.graph import StatementRow
 from lexigraph.model.question import Question
 from lexigraph.model.results import ScoredStatement, SearchResults
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.stages.chunk_statements import SHAPING, shape
+from lexigraph.retrieval.stages.args import Known, ResultArgs, names_of
 from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.results import assemble
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
-from lexigraph.retrieval.traversal.args import Known
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 
@@ -25,9 +24,9 @@ Ranked = Sequence[tuple[ScoredStatement, StatementRow]]  # best first
 class StatementRetriever(ABC):
     """Finds statements for a question in two stores. ``embedder`` defaults to the one of the ``settings``.
 
-    ``args`` are those in ``OWN`` and what shapes every retriever's results: ``max_search_results``,
-    ``max_statements_per_topic`` and ``include_facts`` of :class:`~lexigraph.retrieval.traversal.args.TraversalArgs`. Raise
-    ``InvalidInput`` for one that is unknown or out of range. Safe to share between threads.
+    ``args`` are those in ``OWN`` and what shapes every retriever's results,
+    :class:`~lexigraph.retrieval.stages.args.ResultArgs`. Raise ``InvalidInput`` for one that is unknown or out of range.
+    Safe to share between threads.
     """
 
     OWN: ClassVar[tuple[str, ...]] = ()
@@ -49,7 +48,7 @@ class StatementRetriever(ABC):
     @classmethod
     def parameters(cls) -> Known:
         """Return the parameters that can be set."""
-        return Known((*cls.OWN, *SHAPING), {})
+        return Known((*cls.OWN, *names_of(ResultArgs)), {})
 
     def retrieve(self, tenant: Tenant, question: Question) -> SearchResults:
         """Return ranked statements. Raise ``StoreUnavailable`` when a store is lost."""
@@ -73,7 +72,7 @@ class StatementRetriever(ABC):
 
     def _configure(self, args: Mapping[str, Any]) -> None:
         """Take the parameters that were given, all of known names."""
-        self.shape = shape(args)
+        self.shape = ResultArgs.of({name: value for name, value in args.items() if name not in self.OWN})
 
     @abstractmethod
     def _rank(self, stores: BoundStores, text: str) -> tuple[Ranked, Sequence[str]]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from lexigraph.inference.protocols import Reranker
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import ScoredStatement
+from lexigraph.retrieval.stages.args import RankingArgs
 from lexigraph.retrieval.stages.expansion import Expansion
 from lexigraph.retrieval.stages.ranking import Ranked, Weights
 from lexigraph.retrieval.stages.reranking import scored
@@ -47,7 +48,7 @@ class Placed(NamedTuple):
 
 
 def rank_statements(
-    expansion: Expansion, queries: Sequence[str], reranker: Reranker | None, trace: Trace
+    expansion: Expansion[RankingArgs], queries: Sequence[str], reranker: Reranker | None, trace: Trace
 ) -> Iterator[tuple[ScoredStatement, StatementRow]]:
     """Return the statements of the best chunks, best first, each once; each is put together when it is read.
 
@@ -71,7 +72,7 @@ def rank_statements(
     return ((_scored(p, candidates[p.chunk.id].reason), p.row) for p in first.values())
 
 
-def _fits(expansion: Expansion, ranked: Sequence[Ranked]) -> dict[str, list[Fit]]:
+def _fits(expansion: Expansion[RankingArgs], ranked: Sequence[Ranked]) -> dict[str, list[Fit]]:
     """Return, by chunk, how far each statement answers what was open, or leads on to a chunk that does; best first."""
     coverage, found = expansion.ranker.coverage, expansion.found
     leads: dict[str, list[tuple[str, str, float]]] = defaultdict(list)

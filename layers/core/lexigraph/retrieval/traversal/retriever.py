@@ -10,7 +10,7 @@ from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.stages.anchors import POOL, Anchors, Goal, Inquiry, find_anchors
-from lexigraph.retrieval.stages.expansion import gather
+from lexigraph.retrieval.stages.args import Known
 from lexigraph.retrieval.stages.keywords import keywords, subqueries
 from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.ranking import WEIGHTS, Weights
@@ -18,7 +18,8 @@ from lexigraph.retrieval.stages.reranking import reranker_name
 from lexigraph.retrieval.stages.results import assemble
 from lexigraph.retrieval.stages.statements import rank_statements
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
-from lexigraph.retrieval.traversal.args import Known, TraversalArgs
+from lexigraph.retrieval.traversal.args import TraversalArgs
+from lexigraph.retrieval.traversal.expansion import TraversalExpansion
 from lexigraph.retrieval.traversal.searches import (
     ChunkBasedSearch,
     EntityBasedSearch,
@@ -90,7 +91,8 @@ class TraversalBasedRetriever:
             expand_entities=args.expand_entities,
             topics=max(POOL, args.topic_top_k) if self._has(TopicBeamSearch) else 0,
         )
-        expansion = gather(stores, question.text, anchors, args, self.weights)
+        expansion = TraversalExpansion(stores, question.text, anchors, args, self.weights)
+        expansion.run()
         with trace.step("rank"):
             reranker = self.models.reranker(self._reranker)
             ranked = rank_statements(expansion, _queries(inquiry, anchors), reranker, trace)

@@ -5,9 +5,10 @@ from typing import Any, ClassVar
 
 from lexigraph.inference.protocols import Embedder, LanguageModel
 from lexigraph.model.errors import InvalidInput
+from lexigraph.retrieval.stages.args import Known
 from lexigraph.retrieval.stages.parts import Search, as_searches, known_parameters
 from lexigraph.retrieval.stages.reranking import reranker_name
-from lexigraph.retrieval.traversal.args import Known, TraversalArgs
+from lexigraph.retrieval.traversal.args import TraversalArgs
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 
@@ -23,7 +24,6 @@ class TraversalSearch(Search):
     effect on it, ``reranker`` by name or as a ``Reranker``.
     """
 
-    RETRIEVER = "TraversalBasedRetriever"
     WEIGHT: ClassVar[str]
     OWN: ClassVar[tuple[str, ...]]
 
@@ -50,6 +50,12 @@ class TraversalSearch(Search):
             self.given[self.WEIGHT] = weight
         traversal_parameters([self]).check(self.given)
         TraversalArgs.of({n: reranker_name(value) if n == "reranker" else value for n, value in self.given.items()})
+
+    @staticmethod
+    def composite() -> Any:
+        from lexigraph.retrieval.traversal.retriever import TraversalBasedRetriever
+
+        return TraversalBasedRetriever
 
     def inside(self) -> tuple[str, ...]:
         """Return the ``OWN`` parameters and the one that ``weight`` is."""

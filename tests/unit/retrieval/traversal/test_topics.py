@@ -22,7 +22,8 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.retrievers import ChunkBasedSearch, EntityBasedSearch, TopicBeamSearch, TraversalBasedRetriever
 from lexigraph.retrieval.stages.anchors import Goal, Likeness
 from lexigraph.retrieval.stages.ranking import Coverage
-from lexigraph.retrieval.stages.topics import (
+from lexigraph.retrieval.traversal.args import TraversalArgs
+from lexigraph.retrieval.traversal.topics import (
     BASE,
     NEXT_CHUNK,
     PREVIOUS_CHUNK,
@@ -33,7 +34,6 @@ from lexigraph.retrieval.stages.topics import (
     beside,
     best_topics,
 )
-from lexigraph.retrieval.traversal.args import TraversalArgs
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Hit, Stores
 from tests.laptop import open_laptop

@@ -1,0 +1,155 @@
+"""Parameters of retrieval: how they are checked, in one place, and those that the stages read."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+from types import NoneType
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, get_args, get_origin
+
+from lexigraph.model.errors import InvalidInput
+
+RERANKERS = ("tfidf", "bedrock", "model", "none")
+NO_RERANKER = (None, "none")
+# parameters, and others of which one at least must have another value than these for them to have an effect
+Needs = tuple[tuple[tuple[str, ...], Mapping[str, tuple[Any, ...]]], ...]
+
+
+class Range(NamedTuple):
+    """The least and the highest value of a parameter, both allowed; a whole number when ``low`` is one."""
+
+    low: float
+    high: float
+
+
+Share = Annotated[float, Range(0.0, 1.0)]
+Weight = Annotated[float, Range(0.0, 10.0)]
+RerankerName = Annotated[str | None, RERANKERS]
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    """Base of parameters, each checked as it is declared: a flag, ``Annotated`` with a ``Range``, or with all its values."""
+
+    NEEDS: ClassVar[Needs] = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            kind, *limits = get_args(field.type) if get_origin(field.type) is Annotated else (field.type,)
+            if kind is bool and not isinstance(value, bool):
+                raise InvalidInput(f"{field.name} must be true or false, got {value!r}")
+            for limit in limits:
+                _check_limit(field.name, value, limit, optional=NoneType in get_args(kind))
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Return the parameters with these given. Raise ``InvalidInput`` for an unknown name or a value out of range."""
+        check_names(given, [f.name for f in fields(cls)])
+        return replace(cls(), **given)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultArgs(Args):
+    """What shapes the results of every retriever.
+
+    | parameter | meaning | default |
+    |---|---|---|
+    | ``max_search_results`` | results at most, each the statements of one topic of one source. None: all | 20 |
+    | ``max_statements_per_topic`` | statements in one result at most. None: all that were found | 10 |
+    | ``include_facts`` | put the facts that support a statement into the result, and so into the LLM's context | False |
+    """
+
+    max_search_results: Annotated[int | None, Range(1, 1_000)] = 20
+    max_statements_per_topic: Annotated[int | None, Range(1, 1_000)] = 10
+    include_facts: bool = False
+
+    @property
+    def most(self) -> int | None:
+        """How many statements all results hold together at most; None: all that were found."""
+        return None
+
+
+class RankingArgs(ResultArgs):
+    """What expansion and ranking read of the parameters of traversal and of semantic-guided search.
+
+    Each declares those that its users can set, in an order of its own; what is set nowhere has the value given here.
+    """
+
+    __slots__ = ()
+
+    reranker: str | None = "tfidf"
+    max_statements: int | None = 100
+    chunk_weight: float = 1.0
+    entity_weight: float = 0.1
+    bm25_weight: float = 0.3
+    topic_weight: float = 0.0
+    link_seeds: int = 5
+    max_links_per_entity: int
+    max_link_df: int = 15
+    diversity: float = 0.3
+
+    @property
+    def reranks(self) -> bool:
+        """Whether a reranker takes part."""
+        return self.reranker not in NO_RERANKER
+
+    @property
+    def most(self) -> int | None:
+        """``max_statements``, which applies only with a reranker (G-32)."""
+        return self.max_statements if self.reranks else None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The names of parameters that have an effect on a retriever; ``elsewhere``: what others of its kind belong to."""
+
+    names: tuple[str, ...]
+    elsewhere: Mapping[str, str]
+
+    def check(self, given: Mapping[str, Any]) -> None:
+        """Raise ``InvalidInput`` for a parameter that would have no effect."""
+        for name in given:
+            if name in self.elsewhere:
+                raise InvalidInput(f"{name} belongs to {self.elsewhere[name]}, which takes no part: leave it out")
+        check_names(given, self.names)
+
+    def check_partners(self, args: Args, given: Iterable[str]) -> None:
+        """Raise ``InvalidInput`` for one of the names ``given`` that has no effect as ``args``, by their ``NEEDS``, are."""
+        for names, partners in args.NEEDS:
+            values = {p: getattr(args, p) for p in partners if p in self.names}
+            if all(value in partners[p] for p, value in values.items()):
+                for name in (n for n in given if n in names):
+                    off = " and ".join(f"{p}={value!r}" for p, value in values.items())
+                    raise InvalidInput(f"{name} has no effect with {off}: leave it out, or change that")
+
+
+def names_of(args: type[Args]) -> tuple[str, ...]:
+    """Return the names of parameters in their order."""
+    return tuple(f.name for f in fields(args))
+
+
+def check_names(given: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Raise ``InvalidInput`` for a parameter name that is not known, with the nearest and all that are."""
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise InvalidInput(f"unknown parameter {name!r}{hint or '.'} Known: {', '.join(known) or 'none'}")
+
+
+def check_number(name: str, value: object, low: float, high: float, *, optional: bool = False) -> None:
+    """Raise ``InvalidInput`` unless the value lies in ``low`` to ``high``, whole when ``low`` is, or is an allowed None."""
+    if value is None and optional:
+        return
+    whole = isinstance(low, int)
+    fits = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
+    if not fits or not low <= value <= high:  # type: ignore[operator]  # fits says it is a number
+        kind = "a whole number from" if whole else "a number from"
+        raise InvalidInput(f"{name} must be {kind} {low:,} to {high:,}{' or None' if optional else ''}, got {value!r}")
+
+
+def _check_limit(name: str, value: object, limit: Range | tuple[str, ...], *, optional: bool) -> None:
+    if isinstance(limit, Range):
+        check_number(name, value, *limit, optional=optional)
+    elif value not in limit and not (value is None and optional):
+        raise InvalidInput(f"{name} must be one of {', '.join(limit)}{' or None' if optional else ''}, got {value!r}")
