@@ -1,20 +1,16 @@
 """What traversal is measured against: chunks by vectors, by BM25, or by both, with their statements. No graph search."""
 
-import asyncio
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from lexigraph.inference.protocols import Embedder, FloatArray
 from lexigraph.model.errors import InvalidInput
-from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
-from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.stages.args import Known, RankingArgs, ResultArgs, Share, names_of
 from lexigraph.retrieval.stages.chunk_statements import read_on
-from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.results import assemble
+from lexigraph.retrieval.stages.retriever import StatementRetriever
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SearchRequest, VectorStore
@@ -30,7 +26,7 @@ class BaselineArgs(ResultArgs):
     bm25_weight: Share = RankingArgs.bm25_weight
 
 
-class BaselineRetriever:
+class BaselineRetriever(StatementRetriever[SearchResults]):
     """Ranks chunks by likeness to the question alone: ``vector`` (cosine), ``bm25``, or ``fused``, ``bm25_weight`` (0.3) of
     BM25 and the rest cosine, each min-max scaled over the union of the best 100 of both (DESIGN section 5).
 
@@ -50,8 +46,8 @@ class BaselineRetriever:
         settings: Settings | None = None,
         **args: Any,
     ) -> None:
-        self.graph_store, self.vector_store, self.mode = graph_store, vector_store, mode
-        self.models = Models(embedder, settings)
+        super().__init__(graph_store, vector_store, embedder, settings)
+        self.mode = mode
         self.parameters(mode).check(args)
         self.args = BaselineArgs.of(args)
 
@@ -63,26 +59,14 @@ class BaselineRetriever:
         fused = mode == "fused"
         return Known(names_of(BaselineArgs if fused else ResultArgs), {} if fused else {"bm25_weight": "mode fused"})
 
-    def retrieve(self, tenant: Tenant, question: Question) -> SearchResults:
-        """Return the statements of the best chunks. Raise ``StoreUnavailable`` when a store is lost."""
-        began = time.perf_counter()
-        trace = Trace()
-        stores = BoundStores(self.graph_store, self.vector_store, tenant, question.filters, trace)
-        parts = self._scores(stores, question.text)
+    def _find(self, stores: BoundStores, text: str) -> SearchResults:
+        parts = self._scores(stores, text)
         scores = {i: sum(p.values()) for i, p in parts.items()}
         best = sorted(scores, key=lambda i: (-round(scores[i], 6), i))[:_POOL]
         rows = stores.evidence(
             "evidence", EvidenceRequest(chunks=tuple(best), neighbours=False, facts=self.args.include_facts)
         )
-        results = assemble(read_on(rows, parts), self.args)
-        trace.timings["total"] = round((time.perf_counter() - began) * 1000, 3)
-        return SearchResults(
-            question.text, results, warnings=tuple(trace.warnings), timings=trace.timings, calls=trace.calls
-        )
-
-    async def aretrieve(self, tenant: Tenant, question: Question) -> SearchResults:
-        """Return the same without blocking the event loop."""
-        return await asyncio.to_thread(self.retrieve, tenant, question)
+        return SearchResults(text, assemble(read_on(rows, parts), self.args))
 
     def _scores(self, stores: BoundStores, text: str) -> dict[str, dict[str, float]]:
         """Return the scaled parts of each chunk's score."""

@@ -1,25 +1,21 @@
 """Hybrid retrieval (E-43, E-59 to E-70): vectors and words, relations of every kind, a small subgraph, explained scores."""
 
-import asyncio
 import logging
-import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lexigraph.inference.protocols import Embedder, FloatArray, Reranker
 from lexigraph.model.errors import StoreUnavailable
-from lexigraph.model.question import Question
-from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.hybrid.args import HYBRID_WEIGHTS, HybridArgs, HybridWeights
 from lexigraph.retrieval.hybrid.relation_scores import prune, score_contexts
 from lexigraph.retrieval.hybrid.results import HybridItem, HybridResults
 from lexigraph.retrieval.hybrid.statements import context_statements, contexts_with_sources, reranked
 from lexigraph.retrieval.hybrid.subgraph import Context, Subgraph
 from lexigraph.retrieval.stages.args import Known, names_of
-from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.rerank_guard import RerankGuard
 from lexigraph.retrieval.stages.reranking import reranker_name
 from lexigraph.retrieval.stages.results import assemble
+from lexigraph.retrieval.stages.retriever import StatementRetriever
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings, load_settings
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SearchRequest, VectorStore
@@ -28,10 +24,11 @@ logger = logging.getLogger(__name__)
 POOL = 50  # chunks that each search looks at; what the graph leads to is preferred when it is among them
 
 
-class HybridRetriever:
+class HybridRetriever(StatementRetriever[HybridResults]):
     """Ranks chunks by their likeness to the question and by how the graph leads to them, within 2 vector and 3 graph calls.
 
-    ``retrieve`` gives statements like every retriever, and ``items``: the chunks with each part of their scores. ``args``
+    ``retrieve`` gives statements like every retriever, and ``items``: the chunks with each part of their scores. What fails
+    is made up for, with a warning, and ``degraded``; when the graph is lost it raises ``StoreUnavailable``. ``args``
     are those of :class:`~lexigraph.retrieval.hybrid.args.HybridArgs`; ``entity_min_length`` and ``cooccur_min_count``
     default to the settings. ``embedder`` defaults to the one of the settings, ``reranker`` is a name or a ``Reranker``,
     ``weights`` are the constants of the scores. Safe to share between threads. Raise ``InvalidInput`` for parameters that
@@ -52,9 +49,8 @@ class HybridRetriever:
         weights: HybridWeights = HYBRID_WEIGHTS,
         **args: Any,
     ) -> None:
-        self.graph_store, self.vector_store = graph_store, vector_store
+        super().__init__(graph_store, vector_store, embedder, settings)
         self._reranker, self.weights = reranker, weights
-        self.models = Models(embedder, settings)
         known = settings or load_settings()
         noise = {"entity_min_length": known.entity_min_length, "cooccur_min_count": known.cooccur_min_count}
         self.args = HybridArgs.of({**noise, **args, "reranker": reranker_name(reranker)})
@@ -66,37 +62,23 @@ class HybridRetriever:
         """Return the parameters that have an effect."""
         return Known(names_of(HybridArgs), {})
 
-    def retrieve(self, tenant: Tenant, question: Question) -> HybridResults:
-        """Return ranked statements and the chunks they are of. What fails is made up for, with a warning, and ``degraded``.
-
-        Raise ``StoreUnavailable`` when the graph is lost, ``InvalidInput`` when the vectors are of another embedding.
-        """
-        began, trace, args = time.perf_counter(), Trace(), self.args
-        stores = BoundStores(self.graph_store, self.vector_store, tenant, question.filters, trace)
-        vector = self.models.vectors([question.text], trace)[0] if args.vector else None
-        subgraph = Subgraph(stores, question.text, args, self.weights)
-        self._explore(stores, subgraph, question.text, vector)
+    def _find(self, stores: BoundStores, text: str) -> HybridResults:
+        trace, args = stores.trace, self.args
+        vector = self.models.vectors([text], trace)[0] if args.vector else None
+        subgraph = Subgraph(stores, text, args, self.weights)
+        self._explore(stores, subgraph, text, vector)
         degraded = bool(trace.warnings)
         with trace.step("rank"):
-            items = self._rank(subgraph, question.text, trace)
+            items = self._rank(subgraph, text, trace)
         rows = stores.evidence("evidence", self._statements_of(items))
-        statements = context_statements(question.text, items, rows, args, self.weights)
-        results = assemble(statements, args)
-        trace.timings["total"] = round((time.perf_counter() - began) * 1000, 3)
+        statements = context_statements(text, items, rows, args, self.weights)
         return HybridResults(
-            question=question.text,
-            results=results,
+            text,
+            assemble(statements, args),
             entities=tuple(dict.fromkeys(name for item in items for name in item.path)),
-            warnings=tuple(trace.warnings),
-            timings=trace.timings,
-            calls=trace.calls,
             items=tuple(contexts_with_sources(items, rows)),
             degraded=degraded,
         )
-
-    async def aretrieve(self, tenant: Tenant, question: Question) -> HybridResults:
-        """Return the same without blocking the event loop."""
-        return await asyncio.to_thread(self.retrieve, tenant, question)
 
     def _explore(self, stores: BoundStores, subgraph: Subgraph, text: str, vector: FloatArray | None) -> None:
         """Search, follow the graph from what was found, and learn how like the question the rest is."""

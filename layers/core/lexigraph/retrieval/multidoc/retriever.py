@@ -12,12 +12,12 @@ from lexigraph.retrieval.multidoc.sections import (
     rank_articles,
 )
 from lexigraph.retrieval.stages.chunk_statements import read_on
-from lexigraph.retrieval.stages.statement_retriever import Ranked, StatementRetriever
+from lexigraph.retrieval.stages.retriever import Ranked, RankedRetriever
 from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import EvidenceRequest
 
 
-class MultidocRetriever(StatementRetriever):
+class MultidocRetriever(RankedRetriever):
     """Finds sections by one search, ranks articles by the sum of their sections' relevance (1 + cosine) / 2, and returns the
     statements of the best ``max_sections`` sections of the best ``num_docs`` articles (W-07).
 
@@ -26,14 +26,12 @@ class MultidocRetriever(StatementRetriever):
     which also tells where it stands. When the embedding model fails the search goes by words, with a warning. ``args`` are
     those of :meth:`~lexigraph.retrieval.multidoc.sections.MultidocArgs.of`, except that ``min_relevance`` is 0 unless it or
     a ``preset`` is given, so that the best there is comes back as from any retriever; and those of every
-    :class:`~lexigraph.retrieval.stages.statement_retriever.StatementRetriever`.
+    :class:`~lexigraph.retrieval.stages.retriever.RankedRetriever`.
     """
 
     OWN = ("num_docs", "max_sections", "min_relevance", "preset")
 
-    def _configure(self, args: Mapping[str, Any]) -> None:
-        super()._configure(args)
-        own = {name: args[name] for name in self.OWN if name in args}
+    def _configure(self, own: Mapping[str, Any]) -> None:
         self.args = MultidocArgs.of(own if "preset" in own else {"min_relevance": 0.0, **own})
 
     def _rank(self, stores: BoundStores, text: str) -> tuple[Ranked, Sequence[str]]:

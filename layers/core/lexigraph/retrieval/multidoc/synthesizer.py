@@ -1,6 +1,5 @@
 """Several articles as one context for an answer: the interface of the multi-document reference page."""
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -89,7 +88,7 @@ class MultiDocSynthesizer:
 
     def find(self, question: str, embedding_generator: Embedder) -> MultidocContext:
         """Return the same as a value, with timings and store calls. Raises like :meth:`retrieve`."""
-        began, trace = time.perf_counter(), Trace()
+        trace = Trace()
         asked = Question.of(question, self.filters)
         with trace.step("embed"):
             vector = embedded(asked.text, embedding_generator)
@@ -101,7 +100,7 @@ class MultiDocSynthesizer:
             raise RetrievalFailed(str(error)) from error
         sections = [section for article in articles for section in article.sections]
         facts = extract_facts(sections, self.min_fact_chars)
-        trace.timings["total"] = round((time.perf_counter() - began) * 1000, 3)
+        trace.finish()
         return MultidocContext(
             question=asked.text,
             articles=tuple(described),

@@ -1,6 +1,5 @@
 """Multi-hop search: hop by hop through a namespace, by likeness and by the edges between chunks."""
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from lexigraph.retrieval.multihop.hops import Cell, MultihopArgs, Walk
 from lexigraph.retrieval.stages.args import names_of
 from lexigraph.retrieval.stages.chunk_statements import read_on
 from lexigraph.retrieval.stages.passages import passage
-from lexigraph.retrieval.stages.statement_retriever import Ranked, StatementRetriever
+from lexigraph.retrieval.stages.retriever import Ranked, RankedRetriever
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.storage.protocols import EvidenceRequest, Registry, VectorRecord
 
@@ -21,7 +20,7 @@ ROWS = 1_000_000  # row ids that one document of a namespace takes
 _SHOWN, _SNIPPET = 3, 200  # texts of a hop, and their characters
 
 
-class MultihopRetriever(StatementRetriever):
+class MultihopRetriever(RankedRetriever):
     """Starts from the ``top_k_per_hop`` chunks most like the question and walks on, ``num_hops`` hops in all: each from the
     best of the one before, along symbolic edges (next and previous chunk, same headings, a rare entity or a topic in
     common) and to the chunks nearest to the mean of question and seeds; of what is new the most like the question are kept.
@@ -31,14 +30,12 @@ class MultihopRetriever(StatementRetriever):
     and one of the graph; then one for the texts (or the statements) of what is shown, and two of the registry for
     :meth:`query`. A failing symbolic step is skipped with a warning; without an embedding the search goes by words and
     symbolic edges. ``args`` are those of :class:`~lexigraph.retrieval.multihop.hops.MultihopArgs` and, for :meth:`retrieve`,
-    those of every :class:`~lexigraph.retrieval.stages.statement_retriever.StatementRetriever`.
+    those of every :class:`~lexigraph.retrieval.stages.retriever.RankedRetriever`.
     """
 
     OWN = names_of(MultihopArgs)
 
-    def _configure(self, args: Mapping[str, Any]) -> None:
-        super()._configure(args)
-        own = {name: args[name] for name in self.OWN if name in args}
+    def _configure(self, own: Mapping[str, Any]) -> None:
         self.args = MultihopArgs.of(own)
 
     def query(self, tenant: Tenant, question: Question, namespace: str, registry: Registry) -> MultihopResults:
@@ -46,7 +43,7 @@ class MultihopRetriever(StatementRetriever):
 
         Raise ``NotFound`` for a namespace without documents, ``StoreUnavailable`` when a store is lost.
         """
-        began, trace = time.perf_counter(), Trace()
+        trace = Trace()
         with trace.step("namespace", "registry"):
             documents = registry.documents(tenant, namespace=namespace, limit=2)
         if not documents:
@@ -67,6 +64,7 @@ class MultihopRetriever(StatementRetriever):
         shown = [c for hop in walk.hops for c in hop[:_SHOWN]]
         texts = walk.stores.texts("texts", list(dict.fromkeys(c.id for c in (*ranked, *shown))))
         results = tuple(_result(walk, c, rows[c.id], texts) for c in ranked if c.id in texts)
+        trace.finish()
         return MultihopResults(
             query=question.text,
             namespace=namespace,
@@ -75,7 +73,7 @@ class MultihopRetriever(StatementRetriever):
             symbolic_edges=tuple(SymbolicEdge(c.hop, rows[c.id]) for c in walk.cells if walk.is_symbolic(c)),
             symbolic_failures=walk.failures,
             warnings=tuple(trace.warnings),
-            timings={**trace.timings, "total": _since(began)},
+            timings=trace.timings,
             calls=trace.calls,
         )
 
@@ -113,7 +111,3 @@ def _result(walk: Walk, cell: Cell, row_id: int, texts: Mapping[str, VectorRecor
 
 def _snippets(walk: Walk, cells: Sequence[Cell], texts: Mapping[str, VectorRecord]) -> tuple[str, ...]:
     return tuple(passage(texts[c.id].text, walk.places[c.id].placement)[:_SNIPPET] for c in cells if c.id in texts)
-
-
-def _since(began: float) -> float:
-    return round((time.perf_counter() - began) * 1000, 3)

@@ -60,7 +60,7 @@ class RecallRetriever:
         """
         args = RecallArgs(session_id, max_results, force_regex)
         text = recall_query(question.text, force_regex=force_regex)
-        began, now = time.perf_counter(), self.clock()
+        now = self.clock()
         trace = Trace(calls={"vector": 0, "graph": 0, "registry": 0})
         stores = BoundStores(self.graph_store, self.vector_store, tenant, question.filters, trace)
         with trace.step("session", "registry"):
@@ -79,7 +79,7 @@ class RecallRetriever:
 
         with trace.step("touch", "registry"):
             self.registry.touch(tenant, args.session_id, [node.key for node in nodes], now, keep_seconds=KEEP)
-        trace.timings["total"] = round((time.perf_counter() - began) * 1000, 3)
+        trace.finish()
         return RecallResults(
             query=text,
             nodes=nodes,

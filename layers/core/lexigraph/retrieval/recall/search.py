@@ -6,7 +6,7 @@ from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import ScoredStatement
 from lexigraph.retrieval.recall.candidates import gather
 from lexigraph.retrieval.recall.strategies import fuse
-from lexigraph.retrieval.stages.statement_retriever import Ranked, StatementRetriever
+from lexigraph.retrieval.stages.retriever import Ranked, RankedRetriever
 from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import EvidenceRequest, GraphNode
 
@@ -15,7 +15,7 @@ _BEHIND = 0.5  # what a statement counts that was not found itself but stands be
 _PER_NODE = 10
 
 
-class RecallSearch(StatementRetriever):
+class RecallSearch(RankedRetriever):
     """Ranks the statements that the strategies of recall find, and those behind the entities and topics that they find.
 
     So ``/query`` can answer over what recall finds; sessions belong to :class:`RecallRetriever` alone. A statement has the

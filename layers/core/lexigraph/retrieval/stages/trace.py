@@ -31,6 +31,7 @@ class Trace:
     calls: dict[str, int] = field(default_factory=lambda: {"vector": 0, "graph": 0})
     timings: dict[str, float] = field(default_factory=dict)
     warnings: list[Notice] = field(default_factory=list)
+    _began: float = field(default_factory=time.perf_counter)
 
     @contextmanager
     def step(self, name: str, store: str = "") -> Iterator[None]:
@@ -41,14 +42,21 @@ class Trace:
         try:
             yield
         finally:
-            took = (time.perf_counter() - began) * 1000
-            self.timings[name] = round(self.timings.get(name, 0.0) + took, 3)
+            self.timings[name] = round(self.timings.get(name, 0.0) + _since(began), 3)
+
+    def finish(self) -> None:
+        """Note the time since the beginning as ``total``."""
+        self.timings["total"] = round(_since(self._began), 3)
 
     def warn(self, type_: str, detail: str) -> None:
         """Note a warning, each only once."""
         notice = Notice(type_, detail)
         if notice not in self.warnings:
             self.warnings.append(notice)
+
+
+def _since(began: float) -> float:
+    return (time.perf_counter() - began) * 1000
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,97 @@
+"""What retrievers have in common: stores, models, parameters, and the frame around a question."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Generic, TypeVar
+
+from lexigraph.inference.protocols import Embedder
+from lexigraph.model.graph import StatementRow
+from lexigraph.model.question import Question
+from lexigraph.model.results import ScoredStatement, SearchResults
+from lexigraph.model.tenant import Tenant
+from lexigraph.retrieval.stages.args import Known, ResultArgs, names_of
+from lexigraph.retrieval.stages.models import Models
+from lexigraph.retrieval.stages.results import assemble
+from lexigraph.retrieval.stages.trace import BoundStores, Trace
+from lexigraph.settings import Settings
+from lexigraph.storage.protocols import GraphStore, VectorStore
+
+Ranked = Sequence[tuple[ScoredStatement, StatementRow]]  # best first
+R = TypeVar("R", bound=SearchResults)
+
+
+class StatementRetriever(ABC, Generic[R]):
+    """Finds statements for a question in two stores. Safe to share between threads."""
+
+    def __init__(
+        self, graph_store: GraphStore, vector_store: VectorStore, embedder: Embedder | None, settings: Settings | None
+    ) -> None:
+        self.graph_store, self.vector_store = graph_store, vector_store
+        self.models = Models(embedder, settings)
+
+    def retrieve(self, tenant: Tenant, question: Question) -> R:
+        """Return ranked statements with their reasons. A failing model is made up for, with a warning (``warnings``).
+
+        Raise ``StoreUnavailable`` when a store is lost, ``InvalidInput`` when it holds vectors of another embedding.
+        """
+        trace = Trace()
+        stores = BoundStores(self.graph_store, self.vector_store, tenant, question.filters, trace)
+        found = self._find(stores, question.text)
+        told = replace(found, warnings=tuple(trace.warnings), timings=trace.timings, calls=trace.calls)
+        done = self._finished(told, trace)
+        trace.finish()
+        return done
+
+    async def aretrieve(self, tenant: Tenant, question: Question) -> R:
+        """Return the same without blocking the event loop."""
+        return await asyncio.to_thread(self.retrieve, tenant, question)
+
+    @abstractmethod
+    def _find(self, stores: BoundStores, text: str) -> R:
+        """Return what is found for a question; warnings, timings and calls are those of the trace."""
+
+    def _finished(self, found: R, trace: Trace) -> R:  # noqa: ARG002  # is for those that take time
+        """Return what is made of the results before they are given back."""
+        return found
+
+
+class RankedRetriever(StatementRetriever[SearchResults]):
+    """Gives back the statements that :meth:`_rank` ranks. ``embedder`` defaults to the one of the ``settings``.
+
+    ``args`` are those in ``OWN`` and what shapes every retriever's results,
+    :class:`~lexigraph.retrieval.stages.args.ResultArgs`. Raise ``InvalidInput`` for one that is unknown or out of range.
+    """
+
+    OWN: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(
+        self,
+        graph_store: GraphStore,
+        vector_store: VectorStore,
+        *,
+        embedder: Embedder | None = None,
+        settings: Settings | None = None,
+        **args: Any,
+    ) -> None:
+        super().__init__(graph_store, vector_store, embedder, settings)
+        self.parameters().check(args)
+        self.shape = ResultArgs.of({name: value for name, value in args.items() if name not in self.OWN})
+        self._configure({name: value for name, value in args.items() if name in self.OWN})
+
+    @classmethod
+    def parameters(cls) -> Known:
+        """Return the parameters that can be set."""
+        return Known((*cls.OWN, *names_of(ResultArgs)), {})
+
+    def _find(self, stores: BoundStores, text: str) -> SearchResults:
+        ranked, entities = self._rank(stores, text)
+        return SearchResults(text, assemble(ranked, self.shape), entities=tuple(entities))
+
+    def _configure(self, own: Mapping[str, Any]) -> None:  # most have none
+        """Take those of the parameters in ``OWN`` that were given."""
+
+    @abstractmethod
+    def _rank(self, stores: BoundStores, text: str) -> tuple[Ranked, Sequence[str]]:
+        """Return the statements for a question, and the names of the entities that led to them."""
