@@ -15,8 +15,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.multidoc.articles import RetrievalFailed
 from lexigraph.retrieval.multidoc.synthesizer import MultiDocSynthesizer
 from lexigraph.retrieval.stages.args import ResultArgs
-from lexigraph.retrieval.stages.chunk_statements import read_on
-from lexigraph.retrieval.stages.results import assemble
+from lexigraph.retrieval.stages.results import assemble, read_on
 from lexigraph.storage.protocols import EvidenceRequest
 
 MAX_EXAMPLES = 20

@@ -8,8 +8,8 @@ from lexigraph.inference.protocols import Embedder, FloatArray
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.results import SearchResults
 from lexigraph.retrieval.stages.args import Known, RankingArgs, ResultArgs, Share, names_of
-from lexigraph.retrieval.stages.chunk_statements import read_on
-from lexigraph.retrieval.stages.results import assemble
+from lexigraph.retrieval.stages.reranking import min_max
+from lexigraph.retrieval.stages.results import assemble, read_on
 from lexigraph.retrieval.stages.retriever import StatementRetriever
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings
@@ -97,6 +97,4 @@ def _of_ids(requests: Sequence[SearchRequest], ids: tuple[str, ...]) -> list[Sea
 
 def _scaled(scores: Mapping[str, float], union: Sequence[str]) -> dict[str, float]:
     """Scale to 0..1 over the union; what no search found has the lowest score, 0 for BM25."""
-    values = [scores.get(i, 0.0) for i in union]
-    low, high = min(values, default=0.0), max(values, default=0.0)
-    return {i: (value - low) / (high - low) if high > low else 1.0 for i, value in zip(union, values, strict=True)}
+    return dict(zip(union, min_max([scores.get(i, 0.0) for i in union], equal=1.0), strict=True))

@@ -17,9 +17,9 @@ from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.question import Question
 from lexigraph.model.relations import ChunkRelation, PairObservation
 from lexigraph.model.tenant import DEFAULT_TENANT, Tenant
+from lexigraph.retrieval.hybrid.reranking import FAILURES, RerankGuard
 from lexigraph.retrieval.hybrid.results import HybridResults
 from lexigraph.retrieval.retrievers import HybridRetriever
-from lexigraph.retrieval.stages.rerank_guard import FAILURES, RerankGuard
 from lexigraph.retrieval.stages.trace import Trace
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Stores

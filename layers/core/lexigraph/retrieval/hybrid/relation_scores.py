@@ -14,6 +14,7 @@ from lexigraph.model.relations import Step
 from lexigraph.retrieval.hybrid.args import HybridArgs, HybridWeights
 from lexigraph.retrieval.hybrid.results import HybridItem
 from lexigraph.retrieval.hybrid.subgraph import Context
+from lexigraph.retrieval.stages.reranking import min_max
 
 _DAMPING = 0.85
 _ROUNDS = 30
@@ -23,8 +24,8 @@ def score_contexts(
     contexts: Sequence[Context], steps: Sequence[Step], args: HybridArgs, weights: HybridWeights
 ) -> list[HybridItem]:
     """Return the contexts with their scores, best first, ties by id."""
-    base = _min_max({c.id: c.cosine for c in contexts if c.cosine is not None})
-    words = _min_max({c.id: c.bm25 for c in contexts}) if args.bm25 else {}
+    base = _scaled({c.id: c.cosine for c in contexts if c.cosine is not None})
+    words = _scaled({c.id: c.bm25 for c in contexts}) if args.bm25 else {}
     central = centrality(args.graph_rank, [c.id for c in contexts], steps)
     items = []
     for c in contexts:
@@ -57,10 +58,8 @@ def score_contexts(
     return sorted(items, key=lambda item: (-item.composite_score, item.id))
 
 
-def _min_max(values: Mapping[str, float]) -> dict[str, float]:
-    """Scale to 0..1; all 0 when they are equal."""
-    low, high = min(values.values(), default=0.0), max(values.values(), default=0.0)
-    return {i: (value - low) / ((high - low) or 1.0) for i, value in values.items()}
+def _scaled(values: Mapping[str, float]) -> dict[str, float]:
+    return dict(zip(values, min_max(list(values.values())), strict=True))
 
 
 def relation_bonus(context: Context, weights: HybridWeights) -> float:

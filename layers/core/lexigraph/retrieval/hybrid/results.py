@@ -1,7 +1,7 @@
 """What hybrid search gives back: the chunks with their explained scores, and the statements in them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from lexigraph.model.results import SearchResults
@@ -37,22 +37,7 @@ class HybridItem:
 
     def to_dict(self) -> dict[str, Any]:
         """Return an item of ``/ranking/preview``: the reference's fields, then ours."""
-        return {
-            "id": self.id,
-            "reason": self.reason,
-            "score_raw": self.score_raw,
-            "base_norm": self.base_norm,
-            "bonus": self.bonus,
-            "composite_score": self.composite_score,
-            "final_score": self.final_score,
-            "rel_type": self.rel_type,
-            "rel_conf": self.rel_conf,
-            "evidence": self.evidence,
-            "path": list(self.path),
-            "parts": dict(self.parts),
-            "uri": self.uri,
-            "title": self.title,
-        }
+        return {**asdict(self), "path": list(self.path)}
 
     def source(self, rank: int) -> dict[str, Any]:
         """Return an entry of ``sources`` of ``/query`` (E-43); ``score`` is the raw one."""

@@ -8,11 +8,11 @@ from lexigraph.inference.protocols import Embedder, FloatArray, Reranker
 from lexigraph.model.errors import StoreUnavailable
 from lexigraph.retrieval.hybrid.args import HYBRID_WEIGHTS, HybridArgs, HybridWeights
 from lexigraph.retrieval.hybrid.relation_scores import prune, score_contexts
+from lexigraph.retrieval.hybrid.reranking import RerankGuard, reranked
 from lexigraph.retrieval.hybrid.results import HybridItem, HybridResults
-from lexigraph.retrieval.hybrid.statements import context_statements, contexts_with_sources, reranked
+from lexigraph.retrieval.hybrid.statements import context_statements, contexts_with_sources
 from lexigraph.retrieval.hybrid.subgraph import Context, Subgraph
 from lexigraph.retrieval.stages.args import Known, names_of
-from lexigraph.retrieval.stages.rerank_guard import RerankGuard
 from lexigraph.retrieval.stages.reranking import reranker_name
 from lexigraph.retrieval.stages.results import assemble
 from lexigraph.retrieval.stages.retriever import StatementRetriever

@@ -1,42 +1,15 @@
-"""From ranked chunks to ranked statements, and what a reranker makes of the chunks."""
+"""From ranked chunks to ranked statements."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from lexigraph.inference.protocols import Reranker
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import ScoredStatement
 from lexigraph.retrieval.hybrid.args import HybridArgs, HybridWeights
 from lexigraph.retrieval.hybrid.results import HybridItem
 from lexigraph.retrieval.stages.ranking import Coverage
-from lexigraph.retrieval.stages.rerank_guard import RerankGuard
-from lexigraph.retrieval.stages.trace import Trace
-
-_RERANKED = 60  # the best chunks are reranked
-
-
-def reranked(
-    items: Sequence[HybridItem],
-    texts: Sequence[str],
-    question: str,
-    reranker: Reranker,
-    guard: RerankGuard,
-    alpha: float,
-    trace: Trace,
-) -> list[HybridItem]:
-    """Return the items in their order after reranking: ``alpha`` of the composite score, the rest the reranker's, 0 to 1."""
-    texts = texts[:_RERANKED]
-    scores = guard.score(reranker, [question], texts, trace, instead="chunks keep the order without it")
-    if not scores:
-        return list(items)
-    low, high = min(scores), max(scores)
-    shares = [(score - low) / ((high - low) or 1.0) for score in scores] + [0.0] * (len(items) - len(scores))
-    mixed = [
-        replace(item, final_score=round(alpha * item.composite_score + (1 - alpha) * share, 4))
-        for item, share in zip(items, shares, strict=True)
-    ]
-    return sorted(mixed, key=lambda item: (-item.final_score, item.id))
+from lexigraph.retrieval.stages.results import scored_statement
 
 
 def contexts_with_sources(items: Sequence[HybridItem], rows: Sequence[StatementRow]) -> list[HybridItem]:
@@ -93,14 +66,5 @@ def _statement(item: HybridItem, row: StatementRow, share: float, bound: float) 
         "within": item.final_score * (share - 1),
     }
     parts = {name: round(value / bound, 6) for name, value in whole.items()}
-    return ScoredStatement(
-        id=row.id,
-        text=row.value,
-        score=min(max(round(sum(parts.values()), 6), 0.0), 1.0),
-        reason=item.reason,
-        chunk_id=row.chunk_id,
-        start=row.chunk_start + row.start,
-        end=row.chunk_start + row.end,
-        path=item.path,
-        parts={name: value for name, value in parts.items() if value},
-    )
+    score = min(max(round(sum(parts.values()), 6), 0.0), 1.0)
+    return scored_statement(row, score, item.reason, {name: value for name, value in parts.items() if value}, item.path)

@@ -11,7 +11,7 @@ from lexigraph.retrieval.multidoc.sections import (
     group_by_article,
     rank_articles,
 )
-from lexigraph.retrieval.stages.chunk_statements import read_on
+from lexigraph.retrieval.stages.results import read_on
 from lexigraph.retrieval.stages.retriever import Ranked, RankedRetriever
 from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import EvidenceRequest

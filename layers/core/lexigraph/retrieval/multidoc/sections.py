@@ -12,10 +12,10 @@ from lexigraph.model.errors import InvalidInput
 from lexigraph.model.graph import Source
 from lexigraph.model.normalise import text_key
 from lexigraph.retrieval.stages.args import Args, Range, Share, names_of
-from lexigraph.retrieval.stages.passages import heading, passage
 from lexigraph.retrieval.stages.reranking import scored
+from lexigraph.retrieval.stages.results import passage
 from lexigraph.retrieval.stages.trace import BoundStores
-from lexigraph.storage.protocols import Hit, SearchRequest
+from lexigraph.storage.protocols import ChunkPlace, Hit, SearchRequest
 
 # W-19: num_docs, max_sections, min_relevance
 PRESETS: Mapping[str, tuple[int, int, float]] = {
@@ -125,13 +125,18 @@ def find_articles(
         if place is None:
             continue
         source = around.sources[place.source_id]
-        section = {"section_id": hit.id, "title": heading(place, source), "content": passage(hit.text, place.placement)}
+        section = {"section_id": hit.id, "title": _heading(place, source), "content": passage(hit.text, place.placement)}
         where = {"source_id": source.id, "uri": source.uri, "start": place.placement.start, "end": place.placement.end}
         sections.append({**section, "article_title": titles[source.id], "score": relevance, **where})
     grouped = group_by_article(sections)
     ranked = _reranked(question, grouped, rank_articles(grouped), reranker, stores)
     relevances, kept = dict(ranked), best_sections(grouped, ranked, args)
     return [Article(t, around.sources[of[0]["source_id"]], relevances[t], tuple(of)) for t, of in kept.items()]
+
+
+def _heading(place: ChunkPlace, source: Source) -> str:
+    """Return the innermost heading that a chunk stands under, else the title of its source."""
+    return place.placement.parent.rpartition(" > ")[2] or source.title
 
 
 def distinct_titles(sources: Iterable[Source]) -> dict[str, str]:

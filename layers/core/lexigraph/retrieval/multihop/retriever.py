@@ -10,8 +10,7 @@ from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.multihop.hops import Cell, MultihopArgs, Walk
 from lexigraph.retrieval.stages.args import names_of
-from lexigraph.retrieval.stages.chunk_statements import read_on
-from lexigraph.retrieval.stages.passages import passage
+from lexigraph.retrieval.stages.results import passage, read_on
 from lexigraph.retrieval.stages.retriever import Ranked, RankedRetriever
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.storage.protocols import EvidenceRequest, Registry, VectorRecord

@@ -36,18 +36,10 @@ class RecallNode:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; what does not apply is left out."""
-        optional = {"class": self.class_, "title": self.title, "uri": self.uri, "via": self.via}
-        return {
-            "key": self.key,
-            "type": self.type,
-            "name": self.name,
-            "description": self.description,
-            "score": self.score,
-            "scores": dict(self.scores),
-            "source": self.sources[0],
-            "sources": list(self.sources),
-            **{name: value for name, value in optional.items() if value},
-        }
+        own = asdict(self)
+        sources = {"source": self.sources[0], "sources": list(own.pop("sources"))}
+        optional = {"class": own.pop("class_"), **{name: own.pop(name) for name in ("title", "uri", "via")}}
+        return {**own, **sources, **{name: value for name, value in optional.items() if value}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +64,7 @@ class StrategyReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; ``error`` and ``skipped`` only where there is one."""
-        told = {"error": self.error, "skipped": self.skipped}
-        return {"name": self.name, "found": self.found, **{name: value for name, value in told.items() if value}}
+        return {name: value for name, value in asdict(self).items() if value or name in ("name", "found")}
 
 
 @dataclass(frozen=True, slots=True)

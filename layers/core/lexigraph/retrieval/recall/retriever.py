@@ -16,7 +16,7 @@ from lexigraph.retrieval.recall.strategies import fuse
 from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings
-from lexigraph.storage.protocols import GraphNode, GraphStore, Registry, Surroundings, VectorStore
+from lexigraph.storage.protocols import GraphStore, Registry, VectorStore
 
 EDGES_PER_NODE = 10  # M-16
 
@@ -70,10 +70,10 @@ class RecallRetriever:
         weights = self.weights.at(phase, hot)
 
         candidates = gather(stores, self.models, text, force_regex=args.force_regex)
-        live = _live(stores, candidates.ids, hot)
+        live = stores.nodes("nodes", candidates.ids, hot)
         found = candidates.found(live)
         best = rank(live, fuse(found.values()), recency, weights, args.max_results)
-        around = _around(stores, [node.id for node, _, _ in best])
+        around = stores.surroundings("edges", [node.id for node, _, _ in best], EDGES_PER_NODE)
         nodes = as_results(best, around, found)
         context, edges = expand(best, around)
 
@@ -100,17 +100,3 @@ class RecallRetriever:
     async def aretrieve(self, tenant: Tenant, question: Question, **args: object) -> RecallResults:
         """Return the same without blocking the event loop."""
         return await asyncio.to_thread(self.retrieve, tenant, question, **args)  # type: ignore[arg-type]  # checked there
-
-
-def _live(stores: BoundStores, ids: list[str], hot: tuple[str, ...]) -> dict[str, GraphNode]:
-    if not ids:
-        return {}
-    with stores.trace.step("nodes", "graph"):
-        return stores.graph.nodes(stores.tenant, ids, near=hot, filters=stores.filters)
-
-
-def _around(stores: BoundStores, ids: list[str]) -> Surroundings:
-    if not ids:
-        return Surroundings()
-    with stores.trace.step("edges", "graph"):
-        return stores.graph.surroundings(stores.tenant, ids, per_node=EDGES_PER_NODE, filters=stores.filters)

@@ -6,6 +6,7 @@ from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import ScoredStatement
 from lexigraph.retrieval.recall.candidates import gather
 from lexigraph.retrieval.recall.strategies import fuse
+from lexigraph.retrieval.stages.results import scored_statement
 from lexigraph.retrieval.stages.retriever import Ranked, RankedRetriever
 from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import EvidenceRequest, GraphNode
@@ -25,10 +26,7 @@ class RecallSearch(RankedRetriever):
 
     def _rank(self, stores: BoundStores, text: str) -> tuple[Ranked, Sequence[str]]:
         candidates = gather(stores, self.models, text, force_regex=False)
-        live: dict[str, GraphNode] = {}
-        if candidates.ids:
-            with stores.trace.step("nodes", "graph"):
-                live = stores.graph.nodes(stores.tenant, candidates.ids, filters=stores.filters)
+        live = stores.nodes("nodes", candidates.ids)
         general = fuse(candidates.found(live).values())
         best = sorted(general, key=lambda i: (-round(general[i], 6), i))[:_NODES]
         rows = stores.evidence("evidence", _request(best, live, self.shape.include_facts))
@@ -58,5 +56,4 @@ def _scored(row: StatementRow, scores: dict[str, float], live: dict[str, GraphNo
     path: tuple[str, ...] = ()
     if behind and _BEHIND * scores[behind] > own:
         reason, score, path = live[behind].kind, round(_BEHIND * scores[behind], 6), (live[behind].value,)
-    place = (row.chunk_id, row.chunk_start + row.start, row.chunk_start + row.end)
-    return ScoredStatement(row.id, row.value, score, reason, *place, path=path, parts={reason: score})
+    return scored_statement(row, score, reason, {reason: score}, path)

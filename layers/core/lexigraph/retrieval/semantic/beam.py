@@ -15,7 +15,7 @@ from lexigraph.retrieval.semantic.args import SemanticArgs
 from lexigraph.retrieval.semantic.statement_anchors import StatementAnchors, StatementLikeness
 from lexigraph.retrieval.stages.expansion import Expansion
 from lexigraph.retrieval.stages.ranking import Candidate
-from lexigraph.retrieval.stages.reranking import scored
+from lexigraph.retrieval.stages.reranking import min_max, scored
 from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import EvidenceRequest, Neighbourhood, SearchRequest
 
@@ -117,8 +117,7 @@ class Beam(Expansion[SemanticArgs]):
         if scores is None:
             self.judge = None
             return {}
-        low, high = min(scores, default=0.0), max(scores, default=0.0)
-        return {i: (s - low) / (high - low) if high > low else 1.0 for i, s in zip(best, scores, strict=True)}
+        return dict(zip(best, min_max(scores, equal=1.0), strict=True))
 
     def _weigh_entities(self) -> None:
         """Weigh the entities of the question by how many sources name them: by the graph, else by what was found.

@@ -49,3 +49,9 @@ def _fault(scores: Sequence[float], wanted: int) -> str:
         return f"{len(scores)} scores for {wanted} texts"
     # shares of the best are taken of the difference
     return "" if all(map(isfinite, (*scores, max(scores) - min(scores)))) else "a score is no finite number"
+
+
+def min_max(scores: Sequence[float], *, equal: float = 0.0) -> list[float]:
+    """Scale to 0..1, the lowest to 0 and the highest to 1; all ``equal`` ones to that."""
+    low, high = min(scores, default=0.0), max(scores, default=0.0)
+    return [(score - low) / (high - low) if high > low else equal for score in scores]

@@ -1,12 +1,14 @@
-"""From ranked statements to results: grouped by topic and source, cut, best first."""
+"""From ranked chunks and statements to results: statements with their place and score, grouped by topic and source, cut."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from lexigraph.model.graph import StatementRow
+from lexigraph.model.graph import Placement, StatementRow
 from lexigraph.model.results import ScoredStatement, SearchResult
 from lexigraph.retrieval.stages.args import ResultArgs
+
+_READ_ON = 0.98  # a statement counts a little less than the one before it in its chunk
 
 
 def assemble(ranked: Iterable[tuple[ScoredStatement, StatementRow]], args: ResultArgs) -> tuple[SearchResult, ...]:
@@ -39,3 +41,36 @@ def assemble(ranked: Iterable[tuple[ScoredStatement, StatementRow]], args: Resul
 
 def _with_facts(statement: ScoredStatement, row: StatementRow) -> ScoredStatement:
     return replace(statement, facts=tuple(dict.fromkeys(map(str, row.facts))))
+
+
+def scored_statement(
+    row: StatementRow, score: float, reason: str, parts: Mapping[str, float], path: tuple[str, ...] = ()
+) -> ScoredStatement:
+    """Return a statement with its place in the document, its score and why it was found."""
+    start, end = row.chunk_start + row.start, row.chunk_start + row.end
+    return ScoredStatement(row.id, row.value, score, reason, row.chunk_id, start, end, path=path, parts=parts)
+
+
+def read_on(
+    rows: Sequence[StatementRow],
+    parts: Mapping[str, Mapping[str, float]],
+    reasons: Mapping[str, str] | None = None,
+) -> list[tuple[ScoredStatement, StatementRow]]:
+    """Return the statements of the chunks in ``parts``, each a little below the one before it in its chunk; best first, ties
+    by id.
+
+    ``parts`` maps a chunk to the named contributions that its score is the sum of, ``reasons`` to how it was found.
+    """
+    scored = []
+    place: dict[str, int] = {}
+    for row in sorted((row for row in rows if row.chunk_id in parts), key=lambda r: (r.chunk_id, r.position, r.id)):
+        at = place[row.chunk_id] = place.get(row.chunk_id, -1) + 1
+        shares = {name: round(value * _READ_ON**at, 6) for name, value in parts[row.chunk_id].items()}
+        score = round(sum(shares.values()), 6)
+        scored.append((scored_statement(row, score, (reasons or {}).get(row.chunk_id, "chunk"), shares), row))
+    return sorted(scored, key=lambda pair: (-pair[0].score, pair[0].id))
+
+
+def passage(indexed: str, placement: Placement) -> str:
+    """Return a chunk's own text: the end of what is indexed, as long as the chunk is in the document."""
+    return indexed[max(0, len(indexed) - (placement.end - placement.start)) :]

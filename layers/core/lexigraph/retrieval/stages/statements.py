@@ -12,7 +12,8 @@ from lexigraph.model.results import ScoredStatement
 from lexigraph.retrieval.stages.args import RankingArgs
 from lexigraph.retrieval.stages.expansion import Expansion
 from lexigraph.retrieval.stages.ranking import Ranked, Weights
-from lexigraph.retrieval.stages.reranking import scored
+from lexigraph.retrieval.stages.reranking import min_max, scored
+from lexigraph.retrieval.stages.results import scored_statement
 from lexigraph.retrieval.stages.trace import Trace
 
 _READ = 2  # chunks looked at for each result that may be returned
@@ -46,6 +47,11 @@ class Placed(NamedTuple):
     row: StatementRow
     chunk: Ranked
 
+    def scored(self, reason: str) -> ScoredStatement:
+        """Return the statement with the parts of its score."""
+        parts = {**self.chunk.parts, "within": self.within} if self.within else self.chunk.parts
+        return scored_statement(self.row, self.score, reason, parts, self.chunk.path)
+
 
 def rank_statements(
     expansion: Expansion[RankingArgs], queries: Sequence[str], reranker: Reranker | None, trace: Trace
@@ -69,7 +75,7 @@ def rank_statements(
     first: dict[str, Placed] = {}
     for statement in placed:  # a sentence may stand in several chunks of a topic
         first.setdefault(statement.row.id, statement)
-    return ((_scored(p, candidates[p.chunk.id].reason), p.row) for p in first.values())
+    return ((p.scored(candidates[p.chunk.id].reason), p.row) for p in first.values())
 
 
 def _fits(expansion: Expansion[RankingArgs], ranked: Sequence[Ranked]) -> dict[str, list[Fit]]:
@@ -114,8 +120,7 @@ def _rerank(fits: Collection[list[Fit]], queries: Sequence[str], reranker: Reran
     scores = scored(reranker, queries, texts, trace, instead="statements keep the order without it")
     if scores is None:
         return
-    low, high = min(scores, default=0.0), max(scores, default=0.0)
-    share = {row.id: (score - low) / (high - low) if high > low else 0.0 for row, score in zip(rows, scores, strict=True)}
+    share = dict(zip((row.id for row in rows), min_max(scores), strict=True))
     for of_chunk in fits:
         for fit in of_chunk:
             fit.rerank = share.get(fit.row.id, 0.0)
@@ -134,18 +139,3 @@ def _placed(chunk: Ranked, fits: Sequence[Fit], weights: Weights) -> Iterator[Pl
         share = (1.0 - weights.within * min(1.0, best - fit.total)) * weights.repeat**at
         within = round(chunk.score * (share - 1) / bound, 6)
         yield Placed(min(max(round(total + within, 6), 0.0), 1.0), within, fit.row, shown)
-
-
-def _scored(placed: Placed, reason: str) -> ScoredStatement:
-    row, chunk = placed.row, placed.chunk
-    return ScoredStatement(
-        id=row.id,
-        text=row.value,
-        score=placed.score,
-        reason=reason,
-        chunk_id=row.chunk_id,
-        start=row.chunk_start + row.start,
-        end=row.chunk_start + row.end,
-        path=chunk.path,
-        parts={**chunk.parts, "within": placed.within} if placed.within else chunk.parts,
-    )

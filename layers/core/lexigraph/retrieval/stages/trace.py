@@ -14,11 +14,13 @@ from lexigraph.storage.protocols import (
     Adjacency,
     EntityLookup,
     EvidenceRequest,
+    GraphNode,
     GraphStore,
     Hit,
     Neighbourhood,
     RelatedRequest,
     SearchRequest,
+    Surroundings,
     VectorRecord,
     VectorStore,
 )
@@ -111,6 +113,20 @@ class BoundStores:
             return []
         with self.trace.step(step, "graph"):
             return self.graph.evidence(self.tenant, replace(request, filters=self.filters))
+
+    def nodes(self, step: str, ids: Sequence[str], near: Sequence[str] = ()) -> dict[str, GraphNode]:
+        """Look up nodes of any kind that readers see."""
+        if not ids:
+            return {}
+        with self.trace.step(step, "graph"):
+            return self.graph.nodes(self.tenant, ids, near=near, filters=self.filters)
+
+    def surroundings(self, step: str, ids: Sequence[str], per_node: int) -> Surroundings:
+        """Look up what lies around nodes."""
+        if not ids:
+            return Surroundings()
+        with self.trace.step(step, "graph"):
+            return self.graph.surroundings(self.tenant, ids, per_node=per_node, filters=self.filters)
 
     def neighbourhood(
         self,

@@ -1,15 +1,20 @@
-"""A reranker that may not hold up a question: given up after a time limit, and for a while when it keeps failing."""
+"""What a reranker makes of chunks. It may not hold up a question: it is given up after a time limit, and for a while when it
+keeps failing.
+"""
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from threading import Lock, Thread
 
 from lexigraph.inference.protocols import Reranker
-from lexigraph.retrieval.stages.reranking import scored
+from lexigraph.retrieval.hybrid.results import HybridItem
+from lexigraph.retrieval.stages.reranking import min_max, scored
 from lexigraph.retrieval.stages.trace import Trace
 
 FAILURES = 3  # in a row, after which it is left alone
 COOL_DOWN_SECONDS = 60.0
+_RERANKED = 60  # the best chunks are reranked
 
 
 class RerankGuard:
@@ -49,3 +54,25 @@ class RerankGuard:
             self._failures = 0 if worked else self._failures + 1
             if self._failures >= FAILURES:
                 self._failures, self._closed_until = 0, time.monotonic() + self._cool_down
+
+
+def reranked(
+    items: Sequence[HybridItem],
+    texts: Sequence[str],
+    question: str,
+    reranker: Reranker,
+    guard: RerankGuard,
+    alpha: float,
+    trace: Trace,
+) -> list[HybridItem]:
+    """Return the items in their order after reranking: ``alpha`` of the composite score, the rest the reranker's, 0 to 1."""
+    texts = texts[:_RERANKED]
+    scores = guard.score(reranker, [question], texts, trace, instead="chunks keep the order without it")
+    if not scores:
+        return list(items)
+    shares = min_max(scores) + [0.0] * (len(items) - len(scores))
+    mixed = [
+        replace(item, final_score=round(alpha * item.composite_score + (1 - alpha) * share, 4))
+        for item, share in zip(items, shares, strict=True)
+    ]
+    return sorted(mixed, key=lambda item: (-item.final_score, item.id))
