@@ -3,13 +3,12 @@
 import asyncio
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from lexigraph.answering import citations, prompts
 from lexigraph.answering.context import (
-    AnswerContext,
     External,
     ExternalText,
     Turn,
@@ -24,9 +23,10 @@ from lexigraph.inference.protocols import Embedder, LanguageModel, Prompt
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.model.filters import Filter, parse_filter
 from lexigraph.model.question import MAX_CHARS, Question
-from lexigraph.model.results import Notice, SearchResults
+from lexigraph.model.results import Citation, Notice, SearchResults
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.catalogue import Retriever, make_retriever
+from lexigraph.retrieval.stages.args import Args, Range, names_of
 from lexigraph.settings import EmbeddingModel, Settings, load_settings
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerArgs:
+class AnswerArgs(Args):
     """How an answer is made.
 
     | argument | meaning | default |
@@ -48,28 +48,16 @@ class AnswerArgs:
     """
 
     include_facts: bool = False
-    max_context_chars: int = 24_000
-    max_answer_tokens: int = 1024
-    quoted_statements: int = 8
+    max_context_chars: Annotated[int, Range(1, 1_000_000)] = 24_000
+    max_answer_tokens: Annotated[int, Range(1, 64_000)] = 1024
+    quoted_statements: Annotated[int, Range(1, 100)] = 8
     prompts: AnswerPrompts = field(default_factory=AnswerPrompts)
-    max_question_chars: int = MAX_CHARS
+    max_question_chars: Annotated[int, Range(1, 100_000)] = MAX_CHARS
 
     def __post_init__(self) -> None:
-        for name, most in _LIMITS.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or not 1 <= value <= most:
-                raise InvalidInput(f"{name} must be a whole number from 1 to {most:,}, got {value!r}")
+        Args.__post_init__(self)
         if not isinstance(self.prompts, AnswerPrompts):
             raise InvalidInput(f"prompts must be AnswerPrompts, got {type(self.prompts).__name__}")
-
-
-_LIMITS = {
-    "max_context_chars": 1_000_000,
-    "max_answer_tokens": 64_000,
-    "quoted_statements": 100,
-    "max_question_chars": 100_000,
-}
-_ANSWERING = tuple(f.name for f in fields(AnswerArgs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +70,29 @@ class _Asked:
     history: tuple[tuple[str, str], ...]
     began: float
     retrieved: float
+
+    def answered(
+        self,
+        response: str,
+        cited: Sequence[Citation],
+        sources: Sequence[Citation],
+        notices: Sequence[Notice],
+        *,
+        extractive: bool,
+    ) -> QueryResponse:
+        """Return the answer, its ``notices`` behind the warnings of retrieval."""
+        now = time.perf_counter()
+        spans = {"retrieve": self.retrieved - self.began, "answer": now - self.retrieved, "total": now - self.began}
+        return QueryResponse(
+            question=self.question,
+            response=response,
+            citations=tuple(cited),
+            sources=tuple(sources),
+            results=self.results,
+            extractive=extractive,
+            warnings=(*self.results.warnings, *notices),
+            timings={step: round(1000 * seconds, 3) for step, seconds in spans.items()},
+        )
 
 
 class LexicalGraphQueryEngine:
@@ -110,64 +121,32 @@ class LexicalGraphQueryEngine:
         self.tenant = Tenant(tenant)
         self.filters = parse_filter(filters)
         self.streaming = streaming
-        if unknown := sorted(set(args) - set(_ANSWERING)):
-            raise InvalidInput(f"unknown argument {unknown[0]!r}: {', '.join(_ANSWERING)} are known")
-        self.args = AnswerArgs(**args)
+        self.args = AnswerArgs.of(args)
 
     @classmethod
     def for_traversal_based_search(
-        cls,
-        graph_store: "GraphStore | str",
-        vector_store: "VectorStore | str",
-        *,
-        embedder: Embedder | None = None,
-        llm: Any = None,
-        tenant: str | None = None,
-        settings: Settings | None = None,
-        retrievers: Sequence[Any] | None = None,
-        filters: Filter | Mapping[str, Any] | None = None,
-        streaming: bool = False,
-        **args: Any,
+        cls, graph_store: "GraphStore | str", vector_store: "VectorStore | str", **options: Any
     ) -> Self:
         """Return an engine over a ``TraversalBasedRetriever`` (G-12).
 
-        Stores are objects or connection strings. ``llm`` is a ``LanguageModel``, a LlamaIndex LLM, a name such as
-        ``ollama:llama3.2``, ``"none"``, or None: as the settings say. ``retrievers`` are subretrievers, types or instances
-        (G-18). ``args`` are those of the retriever (``max_search_results=10``) and of :class:`AnswerArgs`. Raise
-        ``InvalidInput`` for an argument that neither knows, ``StoreUnavailable`` when a store cannot be opened.
+        ``options`` are those of :meth:`for_retriever`, and ``retrievers``: subretrievers, types or instances (G-18).
         """
         from lexigraph.retrieval.retrievers import TraversalBasedRetriever
 
-        given = {"embedder": embedder, "llm": llm, "tenant": tenant, "settings": settings, "filters": filters}
-        given |= {"streaming": streaming, "retrievers": retrievers, **args}
-        return cls.for_retriever(TraversalBasedRetriever, graph_store, vector_store, **given)
+        return cls.for_retriever(TraversalBasedRetriever, graph_store, vector_store, **options)
 
     @classmethod
     def for_semantic_guided_search(
-        cls,
-        graph_store: "GraphStore | str",
-        vector_store: "VectorStore | str",
-        *,
-        embedder: Embedder | None = None,
-        llm: Any = None,
-        tenant: str | None = None,
-        settings: Settings | None = None,
-        retrievers: Sequence[Any] | None = None,
-        post_processors: Sequence[Any] | None = None,
-        filters: Filter | Mapping[str, Any] | None = None,
-        streaming: bool = False,
-        **args: Any,
+        cls, graph_store: "GraphStore | str", vector_store: "VectorStore | str", **options: Any
     ) -> Self:
         """Return an engine over a ``SemanticGuidedRetriever`` (G-07).
 
-        ``post_processors`` change what was found before it is answered from, one after the other. All else is as for
-        :meth:`for_traversal_based_search`.
+        ``options`` are those of :meth:`for_traversal_based_search`, and ``post_processors``, which change what was found
+        before it is answered from, one after the other.
         """
         from lexigraph.retrieval.retrievers import SemanticGuidedRetriever
 
-        given = {"embedder": embedder, "llm": llm, "tenant": tenant, "settings": settings, "filters": filters}
-        given |= {"streaming": streaming, "retrievers": retrievers, "post_processors": post_processors, **args}
-        return cls.for_retriever(SemanticGuidedRetriever, graph_store, vector_store, **given)
+        return cls.for_retriever(SemanticGuidedRetriever, graph_store, vector_store, **options)
 
     @classmethod
     def for_retriever(
@@ -186,7 +165,10 @@ class LexicalGraphQueryEngine:
     ) -> Self:
         """Return an engine over a retriever by its name in :data:`lexigraph.retrieval.catalogue.RETRIEVERS`, or of a class.
 
-        All else is as for :meth:`for_traversal_based_search`.
+        Stores are objects or connection strings. ``llm`` is a ``LanguageModel``, a LlamaIndex LLM, a name such as
+        ``ollama:llama3.2``, ``"none"``, or None: as the settings say. ``args`` are those of the retriever
+        (``max_search_results=10``) and of :class:`AnswerArgs`. Raise ``InvalidInput`` for an argument that neither knows,
+        ``StoreUnavailable`` when a store cannot be opened.
         """
         from lexigraph.inference.factory import make_embedder
         from lexigraph.storage.factory import GraphStoreFactory, VectorStoreFactory
@@ -194,7 +176,7 @@ class LexicalGraphQueryEngine:
         settings = settings or load_settings()
         embedder = embedder or make_embedder(settings)
         model = language_model(llm, settings)
-        mine = {name: args.pop(name) for name in _ANSWERING if name in args and name != "include_facts"}
+        mine = {name: args.pop(name) for name in names_of(AnswerArgs) if name in args and name != "include_facts"}
         make = partial(make_retriever, kind) if isinstance(kind, str) else kind
         retriever = make(
             GraphStoreFactory.for_graph_store(graph_store),
@@ -233,8 +215,7 @@ class LexicalGraphQueryEngine:
         ``InvalidInput`` for an empty or too long question or a tenant name that is not allowed, ``StoreUnavailable``
         when a store is lost. A failing language model degrades to an extractive answer with a warning.
         """
-        asked = self._ask(question, tenant, filters, history, context)
-        answer = StreamingQueryResponse(asked.question, asked.results, self._answer(asked, streaming=self.streaming))
+        answer = self._begin(question, tenant, filters, history, context, streaming=self.streaming)
         return answer if self.streaming else answer.complete()
 
     def stream(
@@ -247,8 +228,7 @@ class LexicalGraphQueryEngine:
         context: Sequence[External] = (),
     ) -> StreamingQueryResponse:
         """Answer like :meth:`query`, in pieces as the model writes them. Retrieval is done when this returns."""
-        asked = self._ask(question, tenant, filters, history, context)
-        return StreamingQueryResponse(asked.question, asked.results, self._answer(asked, streaming=True))
+        return self._begin(question, tenant, filters, history, context, streaming=True)
 
     async def aretrieve(self, question: str, **options: Any) -> SearchResults:
         """Do :meth:`retrieve` in a thread."""
@@ -269,19 +249,23 @@ class LexicalGraphQueryEngine:
         wanted = self.filters if filters is None else parse_filter(filters)
         return Question.of(text, wanted, max_chars=self.args.max_question_chars)
 
-    def _ask(
+    def _begin(
         self,
         question: str,
         tenant: str | None,
         filters: Filter | Mapping[str, Any] | None,
         history: Sequence[Turn],
         context: Sequence[External],
-    ) -> _Asked:
+        *,
+        streaming: bool,
+    ) -> StreamingQueryResponse:
+        """Retrieve; the answer is made as its pieces are read."""
         began = time.perf_counter()
         owner, checked = self._tenant(tenant), self._question(question, filters)
         turns, external = conversation(history), external_texts(context)
         results = self.retriever.retrieve(owner, checked)
-        return _Asked(checked.text, results, external, turns, began, time.perf_counter())
+        asked = _Asked(checked.text, results, external, turns, began, time.perf_counter())
+        return StreamingQueryResponse(asked.question, asked.results, self._answer(asked, streaming=streaming))
 
     def _answer(self, asked: _Asked, *, streaming: bool) -> Generator[str, None, QueryResponse]:
         """Yield the answer in pieces and return it whole."""
@@ -299,7 +283,8 @@ class LexicalGraphQueryEngine:
         shown = build_context(
             asked.results, asked.external, include_facts=args.include_facts, max_chars=args.max_context_chars
         )
-        prompt = self._prompt(asked, shown)
+        system, user = args.prompts.fill(nonce=shown.nonce(), context=shown.text, question=asked.question)
+        prompt = Prompt(user, system, asked.history, max_tokens=args.max_answer_tokens)
         reader = citations.CitationReader(len(shown.sources))
         texts: list[str] = []
         broken: tuple[Notice, ...] = ()
@@ -319,43 +304,20 @@ class LexicalGraphQueryEngine:
         answer = reader.checked("".join(texts))
         if not answer.text:
             raise ModelUnavailable(f"language model {llm.name}: the reply is empty")
-        return QueryResponse(
-            question=asked.question,
-            response=answer.text,
-            citations=citations.cited(shown.sources, answer),
-            sources=shown.sources,
-            results=asked.results,
-            extractive=False,
-            warnings=(*asked.results.warnings, *shown.notices, *broken, *citations.notices(answer, len(shown.sources))),
-            timings=_timings(asked),
-        )
-
-    def _prompt(self, asked: _Asked, shown: AnswerContext) -> Prompt:
-        system, user = self.args.prompts.fill(nonce=shown.nonce(), context=shown.text, question=asked.question)
-        return Prompt(user, system, asked.history, max_tokens=self.args.max_answer_tokens)
+        notices = (*shown.notices, *broken, *citations.notices(answer, len(shown.sources)))
+        return asked.answered(answer.text, citations.cited(shown.sources, answer), shown.sources, notices, extractive=False)
 
     def _extract(self, asked: _Asked, note: str, *notices: Notice) -> Generator[str, None, QueryResponse]:
         """Answer by quoting; one piece a statement."""
         chosen = select(asked.question, asked.results, asked.external, limit=self.args.quoted_statements)
-        weak = (Notice("weak_match", "no word of the question is in the statements quoted: they may not answer it"),)
         lines = [note, *(f"{sentence(c.text)} [{c.label}]" for c in chosen)] if chosen else [prompts.NOTHING_FOUND]
         pieces = [line if at == 0 else f"\n{line}" for at, line in enumerate(lines)]
         yield from pieces
         sources = (*chosen, *unchosen(asked.external, chosen))
-        said = (
-            *(weak if is_weak(asked.question, chosen) else ()),
-            *citations.unused(range(len(chosen) + 1, len(sources) + 1)),
-        )
-        return QueryResponse(
-            question=asked.question,
-            response="".join(pieces),
-            citations=chosen,
-            sources=sources,
-            results=asked.results,
-            extractive=True,
-            warnings=(*asked.results.warnings, *notices, *said),
-            timings=_timings(asked),
-        )
+        weak = Notice("weak_match", "no word of the question is in the statements quoted: they may not answer it")
+        said = (weak,) if is_weak(asked.question, chosen) else ()
+        unused = citations.unused(range(len(chosen) + 1, len(sources) + 1))
+        return asked.answered("".join(pieces), chosen, sources, (*notices, *said, *unused), extractive=True)
 
 
 def language_model(llm: Any, settings: Settings) -> LanguageModel | None:
@@ -375,12 +337,6 @@ def language_model(llm: Any, settings: Settings) -> LanguageModel | None:
     if not callable(getattr(llm, "stream_chat", None)):
         raise InvalidInput(f"llm must be a name, a LanguageModel or a LlamaIndex LLM, got {type(llm).__name__}")
     return LlamaIndexLLM(llm)
-
-
-def _timings(asked: _Asked) -> dict[str, float]:
-    now = time.perf_counter()
-    spans = {"retrieve": asked.retrieved - asked.began, "answer": now - asked.retrieved, "total": now - asked.began}
-    return {step: round(1000 * seconds, 3) for step, seconds in spans.items()}
 
 
 def _embedding_of(embedder: Embedder) -> EmbeddingModel:

@@ -1,68 +1,54 @@
-"""From a question to ranked statements: a folder a way of retrieving, composed of ``stages``. Names load when first used."""
+"""From a question to ranked statements: a folder a way of retrieving, composed of ``stages``. Names load when first used.
+
+``catalogue`` lists the retrievers by the names that users know. ``traversal/retriever.py`` shows the stages in order; what
+counts how much in a ranking, such as a link or a title, is set in ``Weights`` of ``stages/ranking.py``.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lexigraph.retrieval.baseline import BaselineRetriever
-    from lexigraph.retrieval.hybrid.retriever import HybridRetriever
-    from lexigraph.retrieval.multidoc.cached_synthesizer import CachedSynthesizer, ContextCache
-    from lexigraph.retrieval.multidoc.retriever import MultidocRetriever
-    from lexigraph.retrieval.multidoc.synthesizer import MultiDocSynthesizer
-    from lexigraph.retrieval.multihop.retriever import MultihopRetriever
-    from lexigraph.retrieval.recall.retriever import RecallRetriever
-    from lexigraph.retrieval.recall.search import RecallSearch
-    from lexigraph.retrieval.semantic.retriever import SemanticGuidedRetriever
-    from lexigraph.retrieval.semantic.searches import (
-        KeywordRankingSearch,
-        RerankingBeamGraphSearch,
-        SemanticBeamGraphSearch,
-        StatementCosineSimilaritySearch,
-    )
-    from lexigraph.retrieval.traversal.retriever import TraversalBasedRetriever
-    from lexigraph.retrieval.traversal.searches import ChunkBasedSearch, EntityBasedSearch, TopicBeamSearch
+    from lexigraph.retrieval.baseline import BaselineRetriever as BaselineRetriever
+    from lexigraph.retrieval.hybrid.retriever import HybridRetriever as HybridRetriever
+    from lexigraph.retrieval.multidoc.cached_synthesizer import CachedSynthesizer as CachedSynthesizer
+    from lexigraph.retrieval.multidoc.cached_synthesizer import ContextCache as ContextCache
+    from lexigraph.retrieval.multidoc.retriever import MultidocRetriever as MultidocRetriever
+    from lexigraph.retrieval.multidoc.synthesizer import MultiDocSynthesizer as MultiDocSynthesizer
+    from lexigraph.retrieval.multihop.retriever import MultihopRetriever as MultihopRetriever
+    from lexigraph.retrieval.recall.retriever import RecallRetriever as RecallRetriever
+    from lexigraph.retrieval.recall.search import RecallSearch as RecallSearch
+    from lexigraph.retrieval.semantic.retriever import SemanticGuidedRetriever as SemanticGuidedRetriever
+    from lexigraph.retrieval.semantic.searches import KeywordRankingSearch as KeywordRankingSearch
+    from lexigraph.retrieval.semantic.searches import RerankingBeamGraphSearch as RerankingBeamGraphSearch
+    from lexigraph.retrieval.semantic.searches import SemanticBeamGraphSearch as SemanticBeamGraphSearch
+    from lexigraph.retrieval.semantic.searches import StatementCosineSimilaritySearch as StatementCosineSimilaritySearch
+    from lexigraph.retrieval.traversal.retriever import TraversalBasedRetriever as TraversalBasedRetriever
+    from lexigraph.retrieval.traversal.searches import ChunkBasedSearch as ChunkBasedSearch
+    from lexigraph.retrieval.traversal.searches import EntityBasedSearch as EntityBasedSearch
+    from lexigraph.retrieval.traversal.searches import TopicBeamSearch as TopicBeamSearch
 
-__all__ = [
-    "BaselineRetriever",
-    "CachedSynthesizer",
-    "ChunkBasedSearch",
-    "ContextCache",
-    "EntityBasedSearch",
-    "HybridRetriever",
-    "KeywordRankingSearch",
-    "MultiDocSynthesizer",
-    "MultidocRetriever",
-    "MultihopRetriever",
-    "RecallRetriever",
-    "RecallSearch",
-    "RerankingBeamGraphSearch",
-    "SemanticBeamGraphSearch",
-    "SemanticGuidedRetriever",
-    "StatementCosineSimilaritySearch",
-    "TopicBeamSearch",
-    "TraversalBasedRetriever",
-]
-
-_HOME = {
-    "BaselineRetriever": "lexigraph.retrieval.baseline",
-    "CachedSynthesizer": "lexigraph.retrieval.multidoc.cached_synthesizer",
-    "ChunkBasedSearch": "lexigraph.retrieval.traversal.searches",
-    "ContextCache": "lexigraph.retrieval.multidoc.cached_synthesizer",
-    "EntityBasedSearch": "lexigraph.retrieval.traversal.searches",
-    "HybridRetriever": "lexigraph.retrieval.hybrid.retriever",
-    "KeywordRankingSearch": "lexigraph.retrieval.semantic.searches",
-    "MultiDocSynthesizer": "lexigraph.retrieval.multidoc.synthesizer",
-    "MultidocRetriever": "lexigraph.retrieval.multidoc.retriever",
-    "MultihopRetriever": "lexigraph.retrieval.multihop.retriever",
-    "RecallRetriever": "lexigraph.retrieval.recall.retriever",
-    "RecallSearch": "lexigraph.retrieval.recall.search",
-    "RerankingBeamGraphSearch": "lexigraph.retrieval.semantic.searches",
-    "SemanticBeamGraphSearch": "lexigraph.retrieval.semantic.searches",
-    "SemanticGuidedRetriever": "lexigraph.retrieval.semantic.retriever",
-    "StatementCosineSimilaritySearch": "lexigraph.retrieval.semantic.searches",
-    "TopicBeamSearch": "lexigraph.retrieval.traversal.searches",
-    "TraversalBasedRetriever": "lexigraph.retrieval.traversal.retriever",
+_NAMES = {
+    "baseline": ["BaselineRetriever"],
+    "hybrid.retriever": ["HybridRetriever"],
+    "multidoc.cached_synthesizer": ["CachedSynthesizer", "ContextCache"],
+    "multidoc.retriever": ["MultidocRetriever"],
+    "multidoc.synthesizer": ["MultiDocSynthesizer"],
+    "multihop.retriever": ["MultihopRetriever"],
+    "recall.retriever": ["RecallRetriever"],
+    "recall.search": ["RecallSearch"],
+    "semantic.retriever": ["SemanticGuidedRetriever"],
+    "semantic.searches": [
+        "KeywordRankingSearch",
+        "RerankingBeamGraphSearch",
+        "SemanticBeamGraphSearch",
+        "StatementCosineSimilaritySearch",
+    ],
+    "traversal.retriever": ["TraversalBasedRetriever"],
+    "traversal.searches": ["ChunkBasedSearch", "EntityBasedSearch", "TopicBeamSearch"],
 }
+_HOME = {name: f"lexigraph.retrieval.{module}" for module, names in _NAMES.items() for name in names}
+if not TYPE_CHECKING:  # type checkers take the names from the imports above
+    __all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:

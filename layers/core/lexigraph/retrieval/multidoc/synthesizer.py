@@ -60,6 +60,9 @@ class MultiDocSynthesizer:
         self.min_fact_chars = min_fact_chars
         self.reranker = Models(None, settings).reranker(reranker)
 
+    _group_by_article = staticmethod(group_by_article)
+    _rank_articles = staticmethod(rank_articles)
+
     @property
     def num_docs(self) -> int:
         """Articles at most."""
@@ -118,14 +121,6 @@ class MultiDocSynthesizer:
         with trace.step("articles", "registry"):
             records = self.store.registry.records(self.tenant, [a.source.id for a in articles])
         return [a.described(records[a.source.id].words if a.source.id in records else 0) for a in articles]
-
-    def _group_by_article(self, sections: list[Section]) -> dict[str, list[Section]]:
-        """Return the sections by ``article_title``, in the order given (W-13)."""
-        return group_by_article(sections)
-
-    def _rank_articles(self, grouped: dict[str, list[Section]]) -> list[tuple[str, float]]:
-        """Return (title, sum of the ``score`` of its sections), highest first (W-14)."""
-        return rank_articles(grouped)
 
     def _extract_facts(self, sections: list[Section]) -> list[str]:
         """Return the sentences of the sections' ``content`` that state something, each once (W-15)."""
