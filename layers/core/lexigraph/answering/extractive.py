@@ -46,23 +46,18 @@ class SelectionWeights:
     same: float = 0.75
 
 
-DEFAULT_WEIGHTS = SelectionWeights()
+WEIGHTS = SelectionWeights()
 
 
 def select(
-    question: str,
-    results: SearchResults,
-    external: Sequence[ExternalText] = (),
-    *,
-    limit: int = 8,
-    weights: SelectionWeights = DEFAULT_WEIGHTS,
+    question: str, results: SearchResults, external: Sequence[ExternalText] = (), *, limit: int = 8
 ) -> tuple[Citation, ...]:
     """Return at most ``limit`` statements (external texts count as such) that together answer best, labelled S1 onwards.
 
     Statements come in the order in which they were chosen, which is hop by hop; those of one source stand together, external
     texts at the end (E-40).
     """
-    selection = _Selection(question, results.entities, _candidates(results, external), weights)
+    selection = _Selection(question, results.entities, _candidates(results, external))
     chosen = selection.choose(limit)
     order = {c.home: at for at, c in reversed(list(enumerate(chosen)))}
     chosen.sort(key=lambda c: (c.citation.reason == EXTERNAL, order[c.home]))
@@ -114,10 +109,8 @@ class _Candidate:
 class _Selection:
     """The choice for one question: what is still open, and what was named so far."""
 
-    def __init__(
-        self, question: str, entities: Sequence[str], candidates: list[_Candidate], weights: SelectionWeights
-    ) -> None:
-        self.left, self.weights = candidates, weights
+    def __init__(self, question: str, entities: Sequence[str], candidates: list[_Candidate]) -> None:
+        self.left = candidates
         self.wants_name = bool(_ASKS_FOR_A_NAME.search(question))
         asked = names_in(question) | {key for name in entities if _within(key := entity_key(name), question)}
         # a question that names nothing found here is about anything found here
@@ -141,7 +134,7 @@ class _Selection:
 
     def gain(self, c: _Candidate) -> float:
         """Return what the candidate would add to the statements chosen so far."""
-        w = self.weights
+        w = WEIGHTS
         support = self._support(c)
         new = sum(self.open[word] for word in c.answers if word in self.open)
         carries = bool(c.led_by) and c.led_by not in self.asked
@@ -156,7 +149,7 @@ class _Selection:
 
     def _support(self, c: _Candidate) -> float:
         """Return how sure it is that the candidate is about what is asked: 1, or the rarity of a name that leads to it."""
-        given = c.citation.reason == "external"
+        given = c.citation.reason == EXTERNAL
         return 1.0 if given or not self.asked or c.names & self.asked else self._shared(c)
 
     def _shared(self, c: _Candidate) -> float:
@@ -168,7 +161,7 @@ class _Selection:
             self.open[word] *= 1 - support
         self.named |= best.names - self.asked
         self.heard.add(best.home)
-        self.left = [c for c in self.left if c is not best and _overlap(c.words, best.words) < self.weights.same]
+        self.left = [c for c in self.left if c is not best and _overlap(c.words, best.words) < WEIGHTS.same]
 
 
 def names_in(text: str) -> set[str]:

@@ -22,13 +22,11 @@ from lexigraph.retrieval.stages.args import (
 class HybridArgs(ResultArgs):
     """Parameters of ``HybridRetriever`` (E-55, E-66, E-70). A weight or a flag that is off leaves its part out.
 
-    What ``NEEDS`` names can be given only where that is on; flags always can.
+    What ``NEEDS`` names can be given only where that is on; flags always can. Beside these there are those of
+    :class:`~lexigraph.retrieval.stages.args.ResultArgs`.
 
     | parameter | meaning | default |
     |---|---|---|
-    | ``max_search_results`` | results at most, each the statements of one topic of one source. None: all | 20 |
-    | ``max_statements_per_topic`` | statements in one result at most. None: all that were found | 10 |
-    | ``include_facts`` | put the facts that support a statement into the result, and so into the LLM's context | False |
     | ``top_k`` | chunks that each search starts from | 8 |
     | ``vector`` | search by vector; without it and without ``bm25`` nothing could be found | True |
     | ``bm25`` | search by words, and count them | True |

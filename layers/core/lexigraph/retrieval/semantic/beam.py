@@ -14,7 +14,7 @@ from lexigraph.model.graph import ChunkStatements, Entity, Link
 from lexigraph.retrieval.semantic.args import SemanticArgs
 from lexigraph.retrieval.semantic.statement_anchors import StatementAnchors, StatementLikeness
 from lexigraph.retrieval.stages.expansion import Expansion
-from lexigraph.retrieval.stages.ranking import Candidate
+from lexigraph.retrieval.stages.ranking import Candidate, Weights
 from lexigraph.retrieval.stages.reranking import min_max, scored
 from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import EvidenceRequest, Neighbourhood, SearchRequest
@@ -29,9 +29,15 @@ class Beam(Expansion[SemanticArgs]):
     """
 
     def __init__(
-        self, stores: BoundStores, question: str, anchors: StatementAnchors, args: SemanticArgs, judge: Reranker | None
+        self,
+        stores: BoundStores,
+        question: str,
+        anchors: StatementAnchors,
+        args: SemanticArgs,
+        weights: Weights,
+        judge: Reranker | None,
     ) -> None:
-        super().__init__(stores, question, anchors, args)
+        super().__init__(stores, question, anchors, args, weights)
         self.question, self.seeds, self.judge = question, anchors, judge
         self._judged: dict[str, float] = {}
         self.measured: StatementLikeness = anchors.likeness  # type: ignore[assignment]  # find_statements made it

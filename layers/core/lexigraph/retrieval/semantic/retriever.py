@@ -82,7 +82,8 @@ class SemanticGuidedRetriever(Composite[SemanticArgs]):
         by_cosine = self._has(StatementCosineSimilaritySearch) or not by_keyword
         anchors = find_statements(stores, inquiry, args, cosine=by_cosine, keywords=by_keyword)
         judges = [s.reranker for s in self.searches if isinstance(s, RerankingBeamGraphSearch)]
-        beam = Beam(stores, text, anchors, args, self.models.reranker(judges[0]) if judges else None)
+        judge = self.models.reranker(judges[0]) if judges else None
+        beam = Beam(stores, text, anchors, args, self.weights, judge)
         beam.start()
         beam.run(self._has(SemanticBeamGraphSearch))
         return inquiry, beam

@@ -13,7 +13,6 @@ from lexigraph.model.ids import node_id
 from lexigraph.retrieval.stages.anchors import Anchors
 from lexigraph.retrieval.stages.args import RankingArgs
 from lexigraph.retrieval.stages.ranking import (
-    WEIGHTS,
     Array,
     Candidate,
     Coverage,
@@ -67,7 +66,7 @@ class Expansion(ABC, Generic[A]):
     of a store.
     """
 
-    def __init__(self, stores: BoundStores, question: str, anchors: Anchors, args: A, weights: Weights = WEIGHTS) -> None:
+    def __init__(self, stores: BoundStores, question: str, anchors: Anchors, args: A, weights: Weights) -> None:
         self.stores, self.anchors, self.args = stores, anchors, args
         self.likeness = anchors.likeness
         self.found = Evidence()

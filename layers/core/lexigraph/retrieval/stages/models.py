@@ -14,9 +14,8 @@ class Models:
     """Embedder and rerankers of one retriever. ``None`` means: as the settings say. Safe to share between threads."""
 
     def __init__(self, embedder: Embedder | None, settings: Settings | None) -> None:
-        self._given = embedder
         self._settings = Lazy(lambda: load_settings() if settings is None else settings)
-        self._embedder = Lazy(self._make_embedder)
+        self._embedder = Lazy(lambda: self._make_embedder() if embedder is None else embedder)
         self._rerankers: dict[str, Reranker | None] = {}
         self._lock = Lock()
 
@@ -46,8 +45,6 @@ class Models:
             return self._rerankers[given]
 
     def _make_embedder(self) -> Embedder:
-        if self._given is not None:
-            return self._given
         from lexigraph.inference.factory import make_embedder
 
         return make_embedder(self._settings())

@@ -4,7 +4,8 @@ A chunk's own score says how well it fits the question: likeness (BM25 and cosin
 it holds, whether its source is titled by a name in the question, and which of the question's entities it names. A chunk
 that a link leads to is scored by what it *adds*: the words of the question that the chunk before it left open, and how
 specific the link is. Likeness to the whole question, which pushes such bridge evidence down, decides only how well it fits
-by itself. Every score is a sum of named parts, every tie is broken by id.
+by itself. Every score is a sum of named parts, every tie is broken by id. How much each part counts is set in
+``Weights``, or by users in the parameters of a retriever.
 """
 
 import math

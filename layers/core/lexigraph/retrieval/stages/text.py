@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from lexigraph.model.normalise import entity_key
 
-MAX_NAME_WORDS = 8
+_MAX_NAME_WORDS = 8
 _WORD = re.compile(r"\w+")
 _MARKS = re.compile("[\u0300-\u036f]+")
 _MIN_CUT = 3  # letters of a stem that may lack its word's end
@@ -97,8 +97,8 @@ class Name(NamedTuple):
     last: int
 
 
-def names(text: str, *, max_words: int = MAX_NAME_WORDS, capitals: bool = True) -> Iterator[Name]:
-    """Yield every stretch of up to ``max_words`` words of a line that could be a name.
+def names(text: str, *, capitals: bool = True) -> Iterator[Name]:
+    """Yield every stretch of up to eight words of a line that could be a name.
 
     With ``capitals`` it is written as names are in running text: it begins and ends with a capital or a digit and has only
     function words between (``Wars of the Roses``), or it is a capital and one more word (``Anglican church``). Without, any
@@ -112,7 +112,7 @@ def names(text: str, *, max_words: int = MAX_NAME_WORDS, capitals: bool = True) 
             if capitals and (form[0].islower() or not _name_word(form).marked):
                 continue
             before, telling = "", False
-            for last, word in enumerate(map(_name_word, forms[first : first + max_words]), first):
+            for last, word in enumerate(map(_name_word, forms[first : first + _MAX_NAME_WORDS]), first):
                 marked = word.marked or not capitals
                 telling = telling or not (word.function or (len(word.key) == 1 and last == first))
                 ends = marked or (last == first + 1 and not word.function)
