@@ -1,18 +1,18 @@
 """The house rules that a test can keep: one-way dependencies and light imports."""
 
-import ast
 import re
 import subprocess
 import sys
 from dataclasses import fields
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 from lexigraph.retrieval.semantic.args import SemanticArgs
 from lexigraph.retrieval.traversal.args import TraversalArgs
+from tests.imports import IMPORTED, PACKAGE, name_of
 
-PACKAGE = Path(__file__).parents[2] / "layers" / "core" / "lexigraph"
 MAY_IMPORT = {
     "model": {"model"},
     "settings": {"model", "settings"},
@@ -53,13 +53,40 @@ HEAVY = (
 )
 
 
-def imports(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        found |= {name.split(".")[1] for name in names if name.startswith("lexigraph.")}
-    return found
+# the back ends of storage, and which others each may import: Neptune asks SQLite's queries over an excerpt of the graph
+BACK_ENDS: dict[str, set[str]] = {
+    "sqlite": set(),
+    "files": set(),
+    "s3": set(),
+    "dynamodb": set(),
+    "opensearch": set(),
+    "neptune": {"sqlite"},
+}
+
+
+def imports(path: Path, *within: str) -> set[str]:
+    """Return the layers that a file imports; ``within`` a folder, the folders and modules of that instead."""
+    parts = [module.split(".")[1:] for module in IMPORTED[name_of(path)]]
+    depth = len(within)
+    return {part[depth] for part in parts if len(part) > depth and part[:depth] == [*within]}
+
+
+@pytest.mark.parametrize("back_end", BACK_ENDS)
+def test_back_ends_of_storage_do_not_know_each_other(back_end: str) -> None:
+    others = BACK_ENDS.keys() - BACK_ENDS[back_end] - {back_end}
+    files = sorted((PACKAGE / "storage" / back_end).rglob("*.py"))
+    assert files
+    assert {str(f.relative_to(PACKAGE)): known for f in files if (known := imports(f, "storage") & others)} == {}
+
+
+def test_every_back_end_has_its_rule() -> None:
+    folders = {f.name for f in (PACKAGE / "storage").iterdir() if (f / "__init__.py").exists()}
+    assert folders - {"common", "protocols"} == BACK_ENDS.keys()
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    order = TopologicalSorter({module: known & IMPORTED.keys() for module, known in IMPORTED.items()})
+    order.prepare()  # raises CycleError, which names the circle
 
 
 @pytest.mark.parametrize("layer", MAY_IMPORT)
