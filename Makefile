@@ -6,7 +6,7 @@ TESTS ?=
 # images set it to stay small; here each of hundreds of processes would compile all that it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test ci soak lint types format lock bench openapi clean requirements invoke layers synth servers runtimes model emulate
+.PHONY: help setup demo test ci soak lint types format lock bench openapi architecture clean requirements invoke layers synth servers runtimes model emulate
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -110,6 +110,9 @@ emulate: $(VENV)/infra $(VENV)/emulator node_modules/.bin/cdk  ## deploy to an e
 
 openapi: $(VENV)/laptop  ## renew docs/openapi.json; refuses what would break clients
 	@$(BIN)/python -m lexigraph.api.openapi.file docs/openapi.json
+
+architecture: $(VENV)/dev  ## draw the picture of docs/architecture.md anew from the imports
+	@$(BIN)/python -m tests.architecture
 
 clean:           ## remove what the targets made
 	rm -rf $(VENV) .build .emulator .demo .emulated cdk.out node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,16 +1,16 @@
-"""Which module of the package imports which: read from the sources, imports inside functions and for types included."""
+"""Which module imports which: read from the sources, imports inside functions and for types included."""
 
 import ast
 from pathlib import Path
 
-import lexigraph
-
-PACKAGE = Path(lexigraph.__file__).parent
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "layers" / "core" / "lexigraph"
 
 
 def name_of(path: Path) -> str:
-    """Return the dotted name of a module of the package."""
-    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+    """Return the dotted name of a module."""
+    base = PACKAGE.parent if path.is_relative_to(PACKAGE) else ROOT
+    return ".".join(path.relative_to(base).with_suffix("").parts).removesuffix(".__init__")
 
 
 def _imported(path: Path, known: set[str]) -> set[str]:
@@ -22,9 +22,9 @@ def _imported(path: Path, known: set[str]) -> set[str]:
             inside = {f"{node.module}.{alias.name}" for alias in node.names}
             # of a package its modules, else what the package itself holds
             found |= {name if name in known else node.module for name in inside}
-    return {name for name in found if name.split(".")[0] == "lexigraph"} - {name_of(path)}
+    return (found & known) - {name_of(path)}
 
 
-_FILES = sorted(PACKAGE.rglob("*.py"))
+_FILES = [path for folder in (PACKAGE, ROOT / "functions", ROOT / "infra") for path in sorted(folder.rglob("*.py"))]
 _KNOWN = {name_of(path) for path in _FILES}
 IMPORTED = {name_of(path): _imported(path, _KNOWN) for path in _FILES}
