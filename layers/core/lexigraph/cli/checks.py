@@ -80,7 +80,7 @@ def _format(connection: str, name: str) -> str:
     """Return the format of an embedded store's file as text, empty when it has none."""
     if not connection.startswith("sqlite:///"):
         return ""
-    from lexigraph.storage.sqlite.database import embedded_folder
+    from lexigraph.storage.common.folders import embedded_folder
 
     for path in sorted(embedded_folder(connection).glob(f"{name}*.sqlite")):
         try:
@@ -193,7 +193,7 @@ def check_disk(settings: Settings) -> Iterator[Check]:
 
 def local_folders(settings: Settings) -> set[Path]:
     """Return the folders of the embedded stores."""
-    from lexigraph.storage.sqlite.database import embedded_folder
+    from lexigraph.storage.common.folders import embedded_folder
 
     folders = set()
     for connection in settings.connections.values():

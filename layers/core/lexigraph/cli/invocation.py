@@ -75,7 +75,7 @@ def current(context: typer.Context) -> Invocation:
 
 def require_database(settings: Settings) -> None:
     """Raise ``NotFound`` when the graph is to be in a folder that does not exist: reading must not create it."""
-    from lexigraph.storage.sqlite.database import embedded_folder
+    from lexigraph.storage.common.folders import embedded_folder
 
     graph = settings.connections["graph"]
     if graph.startswith("sqlite:///") and not (folder := embedded_folder(graph)).is_dir():

@@ -43,7 +43,7 @@ def stats(context: typer.Context, json_: JsonOption = False) -> None:
 
 def on_disk(settings: Settings) -> dict[str, int]:
     """Return bytes by store of those in local folders; write-ahead logs and other companions of a file count with it."""
-    from lexigraph.storage.sqlite.database import embedded_folder
+    from lexigraph.storage.common.folders import embedded_folder
 
     sizes: dict[str, int] = {}
     for store, connection in settings.connections.items():

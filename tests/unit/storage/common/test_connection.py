@@ -8,12 +8,12 @@ import pytest
 from lexigraph.ingestion.workflow.aws import Inbox
 from lexigraph.model.errors import Misconfigured
 from lexigraph.storage.common.connection import Endpoint, read_connection, read_endpoint, region_in
+from lexigraph.storage.common.folders import embedded_folder
 from lexigraph.storage.dynamodb.items import Table
 from lexigraph.storage.files.documents import FileDocumentStore
 from lexigraph.storage.neptune.address import NeptuneAddress
 from lexigraph.storage.opensearch.connection import parse_place
 from lexigraph.storage.s3.documents import S3DocumentStore
-from lexigraph.storage.sqlite.database import embedded_folder
 
 Reader = Callable[[str], Any]
 # what reads the string of a back end, and one without options

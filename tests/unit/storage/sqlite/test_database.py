@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from lexigraph.model.errors import InvalidInput, Misconfigured, StoreUnavailable
-from lexigraph.storage.sqlite.database import APPLICATION_ID, Database, embedded_folder, embedded_path
+from lexigraph.storage.common.folders import embedded_folder, embedded_path
+from lexigraph.storage.sqlite.database import APPLICATION_ID, Database
 from tests.disks import files_of_at_most, ordinary_user
 
 SCHEMA = """

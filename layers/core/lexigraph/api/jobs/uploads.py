@@ -15,8 +15,8 @@ from lexigraph.api.limits import NUMBER
 from lexigraph.api.service import Service
 from lexigraph.ingestion.jobs import file_type, ingest_request
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.common.folders import translated
 from lexigraph.storage.protocols import JobRecord
-from lexigraph.storage.sqlite.database import translated
 
 Wait = Annotated[float, Query(ge=0, le=600, description="seconds to wait for the end; then 202", examples=[20.0]), NUMBER]
 _MAX_NAME = 200

@@ -20,7 +20,7 @@ from lexigraph.api.service import Service, TheService
 from lexigraph.ingestion.jobs import file_type, files_inside
 from lexigraph.ingestion.load import FileItem
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.sqlite.database import translated
+from lexigraph.storage.common.folders import translated
 
 router = APIRouter(tags=["ingest"])
 _SHARE = 0.9  # of the deadline

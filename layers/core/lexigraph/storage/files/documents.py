@@ -13,7 +13,7 @@ from pathlib import Path
 from lexigraph.model.errors import NotFound
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.document_names import checked_name, is_source_id, source_digits
-from lexigraph.storage.sqlite.database import embedded_folder, translated
+from lexigraph.storage.common.folders import embedded_folder, translated
 
 _ATTEMPTS = 100
 

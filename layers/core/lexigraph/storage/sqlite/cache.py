@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.sqlite.database import Database, embedded_path
+from lexigraph.storage.common.folders import embedded_path
+from lexigraph.storage.sqlite.database import Database
 
 VERSION = 1
 UNOWNED_SECONDS = 7 * 24 * 3600

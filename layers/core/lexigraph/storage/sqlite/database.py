@@ -5,7 +5,6 @@ power the last transactions may be gone, never half of one. Readers do not wait 
 all processes and threads take turns, and none of them starves. A process may fork between transactions.
 """
 
-import errno
 import fcntl
 import os
 import random
@@ -17,8 +16,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from lexigraph.model.errors import InvalidInput, LexigraphError, Misconfigured, StoreUnavailable
-from lexigraph.storage.common.connection import read_connection
+from lexigraph.model.errors import Misconfigured, StoreUnavailable
+from lexigraph.storage.common.folders import SQLITE_REMEDIES, translated
 
 APPLICATION_ID = 0x4C455849  # "LEXI"
 _BUSY_SECONDS = 120.0
@@ -198,7 +197,7 @@ class _Handle:
         give_up = time.monotonic() + _BUSY_SECONDS
         while not lock_now(self._turn):
             if time.monotonic() > give_up or self._closing.is_set():
-                raise StoreUnavailable(f"{self.path}: {_SQLITE_REMEDIES[sqlite3.SQLITE_BUSY]}")
+                raise StoreUnavailable(f"{self.path}: {SQLITE_REMEDIES[sqlite3.SQLITE_BUSY]}")
             time.sleep(random.uniform(0.001, 0.01))  # noqa: S311  # unequal waits, so that writers fall out of step
         try:
             self.execute_when_free("BEGIN IMMEDIATE")
@@ -311,45 +310,6 @@ def lock_now(descriptor: int) -> bool:
     return True
 
 
-_FULL = "free some space and run the same command again; nothing is half written"
-_FORBIDDEN = "give write permission to the folder and the files in it"
-_SQLITE_REMEDIES = {
-    sqlite3.SQLITE_FULL: _FULL,
-    sqlite3.SQLITE_IOERR: "check the disk, its free space and quota, then run the same command again",
-    sqlite3.SQLITE_READONLY: _FORBIDDEN,
-    sqlite3.SQLITE_BUSY: "another process is writing for very long; try again",
-    sqlite3.SQLITE_CANTOPEN: "check that the folder exists and can be written",
-    sqlite3.SQLITE_NOTADB: "the file is damaged or of another kind; move it away and ingest again",
-    sqlite3.SQLITE_CORRUPT: "the file is damaged; move it away and ingest again",
-}
-_OS_REMEDIES = {
-    errno.ENOSPC: _FULL,
-    errno.EDQUOT: _FULL,
-    errno.EFBIG: _FULL,
-    errno.EACCES: _FORBIDDEN,
-    errno.EPERM: _FORBIDDEN,
-    errno.EROFS: _FORBIDDEN,
-    errno.EMFILE: "allow this process more open files (ulimit -n)",
-}
-
-
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite and of the file system into ``StoreUnavailable`` that names the file and a remedy."""
-    try:
-        yield
-    except LexigraphError:
-        raise
-    except sqlite3.Error as error:
-        remedy = _SQLITE_REMEDIES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
-        raise StoreUnavailable(": ".join(filter(None, (str(path), str(error), remedy)))) from error
-    except OSError as error:
-        remedy = _OS_REMEDIES.get(error.errno or 0)
-        raise StoreUnavailable(": ".join(filter(None, (str(path), error.strerror or str(error), remedy)))) from error
-    except UnicodeEncodeError as error:
-        raise InvalidInput(f"{path.name}: text to be stored holds a lone surrogate, which is no character") from error
-
-
 def _execute(connection: sqlite3.Connection, script: str | Callable[[sqlite3.Connection], None]) -> None:
     """Carry out a script within the transaction, which ``executescript`` would end."""
     if not isinstance(script, str):
@@ -362,30 +322,6 @@ def _execute(connection: sqlite3.Connection, script: str | Callable[[sqlite3.Con
             connection.execute(statement)
             statement = ""
     connection.execute(statement)
-
-
-def embedded_folder(connection: str, scheme: str = "sqlite") -> Path:
-    """Return the folder of a ``SCHEME:///FOLDER`` connection string; ``SCHEME:////abs`` is absolute, ``~`` is the home.
-
-    Raise ``Misconfigured`` when FOLDER is missing or is a file.
-    """
-    form = f"{scheme}:///FOLDER"
-    folder = read_connection(connection, form)[0]
-    if not folder.startswith("/") or folder == "/" or "\x00" in folder:
-        raise Misconfigured(f"{scheme} connection: expected {form}")
-    try:
-        path = Path(folder[1:]).expanduser().absolute()  # a later chdir must not lead elsewhere
-    except RuntimeError as error:
-        raise Misconfigured(f"{scheme} connection: {error}") from error
-    with translated(path):
-        if path.is_file():
-            raise Misconfigured(f"{scheme} connection: {path} is a file; give the folder that holds the database")
-    return path
-
-
-def embedded_path(connection: str, file: str) -> Path:
-    """Return a file in the folder of a ``sqlite:///FOLDER`` connection string; errors as in :func:`embedded_folder`."""
-    return embedded_folder(connection) / file
 
 
 def in_batches(values: list[str] | list[bytes] | list[int], size: int = 900) -> Iterator[list[object]]:

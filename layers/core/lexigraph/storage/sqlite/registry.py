@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.common.folders import embedded_path
 from lexigraph.storage.common.records import (
     DOCUMENT,
     as_json,
@@ -30,7 +31,7 @@ from lexigraph.storage.sqlite.access import (
     SqliteAccess,
     bump,
 )
-from lexigraph.storage.sqlite.database import Database, embedded_path
+from lexigraph.storage.sqlite.database import Database
 from lexigraph.storage.sqlite.holders import Holder
 
 VERSION = 4

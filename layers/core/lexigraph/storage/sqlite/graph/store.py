@@ -1,6 +1,7 @@
 """The embedded graph store: one SQLite file, safe between threads and processes."""
 
-from lexigraph.storage.sqlite.database import Database, embedded_path
+from lexigraph.storage.common.folders import embedded_path
+from lexigraph.storage.sqlite.database import Database
 from lexigraph.storage.sqlite.graph.adjacent import SqliteAdjacent
 from lexigraph.storage.sqlite.graph.collect import SqliteCollect
 from lexigraph.storage.sqlite.graph.derive import SqliteDerive

@@ -13,9 +13,10 @@ import numpy as np
 from lexigraph.model.errors import Misconfigured
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.common.folders import embedded_path
 from lexigraph.storage.common.vector_checks import INDEXES, check_embedding, check_index, check_records, check_requests
 from lexigraph.storage.protocols import VECTOR_INDEXES, FloatArray, Hit, IndexName, SearchRequest, VectorRecord
-from lexigraph.storage.sqlite.database import Database, embedded_path, in_batches, marks
+from lexigraph.storage.sqlite.database import Database, in_batches, marks
 from lexigraph.storage.sqlite.filters import filterable_json
 from lexigraph.storage.sqlite.vector import partitions
 from lexigraph.storage.sqlite.vector.partitions import Partition

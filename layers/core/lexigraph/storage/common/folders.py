@@ -1,0 +1,72 @@
+"""Stores on this machine: which folder a connection string names, and what errors of its files mean."""
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lexigraph.model.errors import InvalidInput, LexigraphError, Misconfigured, StoreUnavailable
+from lexigraph.storage.common.connection import read_connection
+
+_FULL = "free some space and run the same command again; nothing is half written"
+_FORBIDDEN = "give write permission to the folder and the files in it"
+SQLITE_REMEDIES = {
+    sqlite3.SQLITE_FULL: _FULL,
+    sqlite3.SQLITE_IOERR: "check the disk, its free space and quota, then run the same command again",
+    sqlite3.SQLITE_READONLY: _FORBIDDEN,
+    sqlite3.SQLITE_BUSY: "another process is writing for very long; try again",
+    sqlite3.SQLITE_CANTOPEN: "check that the folder exists and can be written",
+    sqlite3.SQLITE_NOTADB: "the file is damaged or of another kind; move it away and ingest again",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; move it away and ingest again",
+}
+_OS_REMEDIES = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: _FULL,
+    errno.EACCES: _FORBIDDEN,
+    errno.EPERM: _FORBIDDEN,
+    errno.EROFS: _FORBIDDEN,
+    errno.EMFILE: "allow this process more open files (ulimit -n)",
+}
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite and of the file system into ``StoreUnavailable`` that names the file and a remedy."""
+    try:
+        yield
+    except LexigraphError:
+        raise
+    except sqlite3.Error as error:
+        remedy = SQLITE_REMEDIES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+        raise StoreUnavailable(": ".join(filter(None, (str(path), str(error), remedy)))) from error
+    except OSError as error:
+        remedy = _OS_REMEDIES.get(error.errno or 0)
+        raise StoreUnavailable(": ".join(filter(None, (str(path), error.strerror or str(error), remedy)))) from error
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{path.name}: text to be stored holds a lone surrogate, which is no character") from error
+
+
+def embedded_folder(connection: str, scheme: str = "sqlite") -> Path:
+    """Return the folder of a ``SCHEME:///FOLDER`` connection string; ``SCHEME:////abs`` is absolute, ``~`` is the home.
+
+    Raise ``Misconfigured`` when FOLDER is missing or is a file.
+    """
+    form = f"{scheme}:///FOLDER"
+    folder = read_connection(connection, form)[0]
+    if not folder.startswith("/") or folder == "/" or "\x00" in folder:
+        raise Misconfigured(f"{scheme} connection: expected {form}")
+    try:
+        path = Path(folder[1:]).expanduser().absolute()  # a later chdir must not lead elsewhere
+    except RuntimeError as error:
+        raise Misconfigured(f"{scheme} connection: {error}") from error
+    with translated(path):
+        if path.is_file():
+            raise Misconfigured(f"{scheme} connection: {path} is a file; give the folder that holds the database")
+    return path
+
+
+def embedded_path(connection: str, file: str) -> Path:
+    """Return a file in the folder of a ``sqlite:///FOLDER`` connection string; errors as in :func:`embedded_folder`."""
+    return embedded_folder(connection) / file
