@@ -36,15 +36,15 @@ _NAMES = {
     "multihop.retriever": ["MultihopRetriever"],
     "recall.retriever": ["RecallRetriever"],
     "recall.search": ["RecallSearch"],
-    "semantic.retriever": ["SemanticGuidedRetriever"],
-    "semantic.searches": [
+    # a search alone needs the retriever that it is a part of
+    "semantic.retriever": [
+        "SemanticGuidedRetriever",
         "KeywordRankingSearch",
         "RerankingBeamGraphSearch",
         "SemanticBeamGraphSearch",
         "StatementCosineSimilaritySearch",
     ],
-    "traversal.retriever": ["TraversalBasedRetriever"],
-    "traversal.searches": ["ChunkBasedSearch", "EntityBasedSearch", "TopicBeamSearch"],
+    "traversal.retriever": ["TraversalBasedRetriever", "ChunkBasedSearch", "EntityBasedSearch", "TopicBeamSearch"],
 }
 _HOME = {name: f"lexigraph.retrieval.{module}" for module, names in _NAMES.items() for name in names}
 if not TYPE_CHECKING:  # type checkers take the names from the imports above

@@ -1,7 +1,7 @@
 """The searches that semantic-guided retrieval is made of. Each is also a retriever of its own."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from lexigraph.inference.protocols import Reranker
 from lexigraph.model.errors import InvalidInput
@@ -11,9 +11,6 @@ from lexigraph.retrieval.stages.composite import Search
 from lexigraph.retrieval.stages.reranking import reranker_name
 from lexigraph.storage.protocols import GraphStore, VectorStore
 
-if TYPE_CHECKING:
-    from lexigraph.retrieval.semantic.retriever import SemanticGuidedRetriever
-
 
 class SemanticSearch(Search):
     """A part of semantic-guided search. Give its type, an instance or its name in ``retrievers``.
@@ -22,12 +19,6 @@ class SemanticSearch(Search):
     """
 
     PARAMETERS: ClassVar[dict[str, str]]  # own name: name in SemanticArgs
-
-    @staticmethod
-    def composite() -> "type[SemanticGuidedRetriever]":
-        from lexigraph.retrieval.semantic.retriever import SemanticGuidedRetriever
-
-        return SemanticGuidedRetriever
 
     def _checked(self, args: Mapping[str, Any]) -> dict[str, Any]:
         check_names(args, list(self.PARAMETERS))

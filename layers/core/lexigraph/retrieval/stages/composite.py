@@ -34,6 +34,7 @@ class Search(ABC):
     """
 
     USES: ClassVar[tuple[str, ...]]  # parameters of the composite without effect where this search takes no part
+    COMPOSITE: ClassVar["type[Composite[Any]]"]  # which it is a part of: it says so itself, by its ``SEARCHES``
 
     def __init__(
         self,
@@ -51,11 +52,6 @@ class Search(ABC):
         self._alone: dict[str, Any] = {name: value for name, value in (stores | models).items() if value is not None}
         self.given = self._checked(args)
         self._retriever = Lazy(self._made)
-
-    @staticmethod
-    @abstractmethod
-    def composite() -> "type[Composite[Any]]":
-        """Return the retriever that this search is a part of."""
 
     @abstractmethod
     def _checked(self, args: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,7 +79,7 @@ class Search(ABC):
         """Return a composite of this search alone."""
         if not {"graph_store", "vector_store"} <= self._alone.keys():
             raise InvalidInput(f"{_name(self)} was made without stores: give graph_store and vector_store to use it alone")
-        return self.composite()(retrievers=[self._bare()], **self._alone, **self.given)
+        return self.COMPOSITE(retrievers=[self._bare()], **self._alone, **self.given)
 
     def _bare(self) -> Self:
         bare = copy(self)
@@ -103,6 +99,10 @@ class Composite(StatementRetriever[SearchResults], Generic[A]):
     DEFAULT: ClassVar[Sequence[type[Search]]]
     ARGS: ClassVar[type[RankingArgs]]
     args: A
+
+    def __init_subclass__(cls) -> None:
+        for search in cls.SEARCHES.values():
+            search.COMPOSITE = cls
 
     def __init__(
         self,

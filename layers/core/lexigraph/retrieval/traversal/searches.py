@@ -1,15 +1,12 @@
 """The searches that traversal-based retrieval is made of. Each is also a retriever of its own."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from lexigraph.model.errors import InvalidInput
 from lexigraph.retrieval.stages.composite import Search
 from lexigraph.retrieval.stages.reranking import reranker_name
 from lexigraph.retrieval.traversal.args import TraversalArgs
-
-if TYPE_CHECKING:
-    from lexigraph.retrieval.traversal.retriever import TraversalBasedRetriever
 
 # likeness ranks whatever was found, by whichever search
 _EVERYWHERE = ("bm25_weight", "chunk_weight")
@@ -30,19 +27,13 @@ class TraversalSearch(Search):
     def __init_subclass__(cls) -> None:
         cls.USES = tuple(name for name in (*cls.OWN, cls.WEIGHT) if name not in _EVERYWHERE)
 
-    @staticmethod
-    def composite() -> "type[TraversalBasedRetriever]":
-        from lexigraph.retrieval.traversal.retriever import TraversalBasedRetriever
-
-        return TraversalBasedRetriever
-
     def _checked(self, args: Mapping[str, Any]) -> dict[str, Any]:
         given = {name: value for name, value in args.items() if name != "weight"}
         if args.get("weight") is not None:
             if self.WEIGHT in given:
                 raise InvalidInput(f"weight and {self.WEIGHT} say the same: give one of them")
             given[self.WEIGHT] = args["weight"]
-        self.composite().known([type(self)]).check(given)
+        self.COMPOSITE.known([type(self)]).check(given)
         TraversalArgs.of({n: reranker_name(value) if n == "reranker" else value for n, value in given.items()})
         return given
 
