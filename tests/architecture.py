@@ -76,6 +76,9 @@ def _panel(title: str, rooms: Graph, top: float) -> tuple[list[str], float]:
     level = dict.fromkeys(rooms, 0)
     for _ in rooms:  # the longest way down; there are no circles
         level = {room: max((level[other] + 1 for other in rooms[room]), default=0) for room in rooms}
+    for room in rooms:  # what imports nothing stands just below those that import it
+        if not rooms[room]:
+            level[room] = min((level[other] - 1 for other in rooms if room in rooms[other]), default=0)
     place: dict[str, tuple[float, float]] = {}
     rows = max(level.values()) + 1
     for n in range(rows):

@@ -7,8 +7,8 @@ file, docs/openapi.json.
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-import click
 import typer
 from typer.testing import CliRunner
 
@@ -24,7 +24,7 @@ def public_api() -> str:
     return "\n".join([*names, "", *helps(typer.main.get_command(app), ())])
 
 
-def helps(command: click.Command, path: tuple[str, ...]) -> Iterator[str]:
+def helps(command: Any, path: tuple[str, ...]) -> Iterator[str]:
     """Yield the help of a command and of those below it."""
     shown = CliRunner().invoke(app, [*path, "--help"], prog_name="lexigraph", color=False, env={"COLUMNS": "100"})
     yield f"$ {' '.join(('lexigraph', *path))} --help\n{shown.stdout}"
