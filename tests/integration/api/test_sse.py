@@ -6,7 +6,6 @@ from threading import Event
 import httpx
 import pytest
 from fastapi import FastAPI, Request, Response
-from fastapi.sse import ServerSentEvent
 
 from lexigraph.api import sse
 from tests.server import serving
@@ -26,14 +25,14 @@ def client(left: Event) -> Iterator[httpx.Client]:
 
     def work(tell: sse.Tell) -> None:
         tell.when_left(left.set)
-        tell(ServerSentEvent(data={"text": "Zoë\nsigns"}, event="token", id="1"))
+        tell(sse.event({"text": "Zoë\nsigns"}, "token", id_="1"))
         assert go.wait(SECONDS)
-        tell(ServerSentEvent(data=[], event="sources"))
+        tell(sse.event([], "sources"))
         raise ValueError("words of a document")
 
     @app.get("/")
     async def stream(request: Request) -> Response:
-        return await sse.stream(request, work, lambda told: ServerSentEvent(data=dict(told), event="error"))
+        return await sse.stream(request, work, lambda told: sse.event(dict(told), "error"))
 
     @app.get("/go")
     def proceed() -> None:
@@ -52,7 +51,7 @@ def test_events_are_written_as_they_come_and_a_silent_line_is_kept_open(
         assert reply.headers["content-type"].startswith("text/event-stream")
         assert (reply.headers["cache-control"], reply.headers["x-accel-buffering"]) == ("no-store", "no")
         lines = reply.iter_lines()
-        assert [next(lines) for _ in range(4)] == ["event: token", 'data: {"text": "Zo\\u00eb\\nsigns"}', "id: 1", ""]
+        assert [next(lines) for _ in range(4)] == ["event: token", 'data: {"text":"Zoë\\nsigns"}', "id: 1", ""]
         assert [next(lines) for _ in range(2)] == [": ping", ""], "while the work goes on"
         client.get("/go")
         rest = [line for line in lines if line and not line.startswith(":")]

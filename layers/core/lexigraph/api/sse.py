@@ -7,7 +7,7 @@ import asyncio
 import json
 import math
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import cast
+from typing import Any, cast
 
 import anyio
 from anyio import CapacityLimiter, to_thread
@@ -23,6 +23,11 @@ from lexigraph.api.errors import as_api_error, ending, log_error, too_late
 STREAMS = 200  # written at the same time; more wait, and hear that they do
 _LIMITER: RunVar[CapacityLimiter] = RunVar("lexigraph_streams")
 OnError = Callable[[Mapping[str, str]], ServerSentEvent]
+
+
+def event(data: Any, name: str | None = None, *, id_: str | None = None) -> ServerSentEvent:
+    """Return an event with compact JSON; without a ``name`` it is a plain message. Letters stay as they are."""
+    return ServerSentEvent(raw_data=json.dumps(data, ensure_ascii=False, separators=(",", ":")), event=name, id=id_)
 
 
 class Tell:
@@ -110,7 +115,7 @@ class Stream(EventSourceResponse):
         except asyncio.CancelledError:  # by the server only; clients that leave are noticed further in
             told = ending()
             last = self._on_error({"error": told.code, "message": told.detail})
-            event = format_sse_event(data_str=json.dumps(last.data), event=last.event)
+            event = format_sse_event(data_str=last.raw_data, event=last.event)
             await send({"type": "http.response.body", "body": event, "more_body": False})
         finally:
             self._tell.leave()

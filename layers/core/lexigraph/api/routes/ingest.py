@@ -149,27 +149,27 @@ def _interrupted(service: Service, tenant: Tenant, request: Mapping[str, Any]) -
 
 
 def _tell(service: Service, tenant: Tenant, job: JobRecord, tell: sse.Tell) -> None:
-    tell(ServerSentEvent(data={}, event="start"))
+    tell(sse.event({}, "start"))
     until, seen = time.monotonic() + (service.settings.api_follow or math.inf), 0
     # what nobody hears keeps no thread; the job goes on
     for event in service.jobs.events(tenant, job.id, lambda: tell.heard and time.monotonic() < until):
         seen = event.seq
         if event.stage not in ("result", "done"):
-            tell(ServerSentEvent(data={"stage": event.stage, **event.data}, id=str(event.seq)))
+            tell(sse.event({"stage": event.stage, **event.data}, id_=str(event.seq)))
     over = service.stores.registry.job(tenant, job.id)
     if over.status == "RUNNING":
         at = f"/jobs/{job.id}"
         told = {"job_id": job.id, "status_url": at, "events_url": f"{at}/events?after={seen}"}
-        tell(ServerSentEvent(data={"stage": "job_continues", **told}))
+        tell(sse.event({"stage": "job_continues", **told}))
         return
     if over.status == "FAILED":
-        tell(ServerSentEvent(data={"stage": "error", "error": over.reason}))
+        tell(sse.event({"stage": "error", "error": over.reason}))
         return
     check_any_taken(over)  # what it raises becomes the stage error
     result = dict(over.result) if RELATE in over.request else IngestReply.of(over).model_dump()
-    tell(ServerSentEvent(data={"stage": "result", "result": result}, event="result"))
-    tell(ServerSentEvent(data={"stage": "done"}))
+    tell(sse.event({"stage": "result", "result": result}, "result"))
+    tell(sse.event({"stage": "done"}))
 
 
 def _error_event(told: Mapping[str, str]) -> ServerSentEvent:
-    return ServerSentEvent(data={"stage": "error", "error": told["message"]})
+    return sse.event({"stage": "error", "error": told["message"]})

@@ -78,19 +78,19 @@ def _tell(answers: Answers, pieces: StreamingQueryResponse, tell: sse.Tell) -> N
             if not tell.heard:
                 pieces.close()
                 return
-            tell(ServerSentEvent(data={"text": piece}, event="token"))
+            tell(sse.event({"text": piece}, "token"))
     _tell_rest(answers.finish(pieces), tell)
 
 
 def _retell(known: dict[str, Any], tell: sse.Tell) -> None:
-    tell(ServerSentEvent(data={"text": known["answer"]}, event="token"))
+    tell(sse.event({"text": known["answer"]}, "token"))
     _tell_rest(known, tell)
 
 
 def _tell_rest(reply: dict[str, Any], tell: sse.Tell) -> None:
-    tell(ServerSentEvent(data=reply.pop("sources"), event="sources"))
-    tell(ServerSentEvent(data=reply, event="done"))
+    tell(sse.event(reply.pop("sources"), "sources"))
+    tell(sse.event(reply, "done"))
 
 
 def _error_event(told: Mapping[str, str]) -> ServerSentEvent:
-    return ServerSentEvent(data=dict(told), event="error")
+    return sse.event(dict(told), "error")
