@@ -323,6 +323,13 @@ def test_streaming_yields_checked_pieces_and_then_the_rest():
     assert list(answer.response_gen) == []
 
 
+def test_a_streamed_answer_is_the_whole_one_as_data():
+    streamed, whole = (engine("Gremlin [S1].", streaming=one).query("What?") for one in (True, False))
+    assert streamed.sources == whole.sources
+    timed = {"timings": None}
+    assert streamed.to_dict() | timed == whole.to_dict() | timed
+
+
 def test_reading_the_response_before_the_end_reads_the_rest():
     answer = engine("One ", "two ", "three [S1].").stream("What?")
     assert next(answer) == "One"
