@@ -13,7 +13,7 @@ From an upload to a searchable document, each function in ``functions/<name>/han
    file for a run and starts an execution of this machine. `remove` takes out what came out of a file that was deleted.
 2. `parse` reads the file into documents, `chunk` cuts them, `extract` asks the model about each batch of chunks: what they
    leave for the next step lies in the bucket of artefacts.
-3. `build` writes a part of the documents to registry, vectors and graph, where no reader sees it yet; `finish` shows it,
+3. `build` writes a part of the documents to registry, graph and vectors, where no reader sees it yet; `finish` shows it,
    and after the last part closes the run: its job has succeeded.
 
 What fails is tried again; in the end ``Failed`` records the reason and fails the execution. A redrive starts there: the

@@ -1,7 +1,7 @@
 """One error shape for every route and status: ``{"error", "message", "request_id", "hint"?}``.
 
-Each status is made here: :func:`as_api_error` maps errors of the core (a 422 is its ``InvalidInput``), and
-:func:`handle_errors` those of the framework (a 422 is a request that does not fit its schema).
+:func:`as_api_error` maps errors of the core (a 422 is its ``InvalidInput``), :func:`handle_errors` those of the framework (a
+422 is a request that does not fit its schema). Refusals of the API itself are raised as :class:`ApiError` where they arise.
 
 A message names the field, the limit and the remedy. Nothing of a stack trace, a path of this machine or the text of a
 question leaves: what the caller cannot mend is logged under the request id and answered in general words.

@@ -1,7 +1,7 @@
 """From a question to ranked statements: a folder a way of retrieving, composed of ``stages``. Names load when first used.
 
-``catalogue`` lists the retrievers by the names that users know. ``traversal/retriever.py`` shows the stages in order; what
-counts how much in a ranking, such as a link or a title, is set in ``Weights`` of ``stages/ranking.py``.
+``catalogue`` lists the retrievers by the names that users know. ``traversal/retriever.py`` shows the stages in order; what a
+link or a title counts is set in ``Weights`` of ``stages/ranking.py``, for hybrid in ``hybrid/args.py``.
 """
 
 from importlib import import_module

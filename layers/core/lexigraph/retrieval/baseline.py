@@ -28,7 +28,7 @@ class BaselineArgs(ResultArgs):
 
 class BaselineRetriever(StatementRetriever[SearchResults]):
     """Ranks chunks by likeness to the question alone: ``vector`` (cosine), ``bm25``, or ``fused``, ``bm25_weight`` (0.3) of
-    BM25 and the rest cosine, each min-max scaled over the union of the best 100 of both (DESIGN section 5).
+    BM25 and the rest cosine, each min-max scaled over the union of the best 100 of both.
 
     Results have the shape of every retriever's; the statements of a chunk come in reading order. At most one vector call for
     ``vector`` and ``bm25``, two for ``fused``, and one graph call. When the embedding model fails, ``fused`` goes by BM25

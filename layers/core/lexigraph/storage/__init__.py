@@ -1,4 +1,4 @@
-"""Stores: protocols, factories by connection string, and one module a back end. Names are loaded when first used."""
+"""Stores: protocols, factories by connection string, and a folder a back end. Names are loaded when first used."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

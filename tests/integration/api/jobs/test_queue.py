@@ -107,6 +107,7 @@ def test_two_servers_do_each_job_once_and_leave_each_other_s_files(service: Serv
 
 def test_events_that_nobody_wants_any_more_are_not_waited_for(service: ServiceOf) -> None:
     job, _ = send(service, "a.txt")
+    eventually(lambda: service.worker.at_work)
     service.stores.registry.add_events(MINE, job.id, [("scan_input", {}), ("hash_computed", {})])
     wanted = iter([True, False])
     heard = [event.stage for event in service.jobs.events(MINE, job.id, lambda: next(wanted))]

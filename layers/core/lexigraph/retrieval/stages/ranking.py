@@ -1,4 +1,4 @@
-"""How chunks and statements are ranked: pure functions of what was found, no I/O (DESIGN section 5).
+"""How chunks and statements are ranked: pure functions of what was found, no I/O.
 
 A chunk's own score says how well it fits the question: likeness (BM25 and cosine), the share of the question's words that
 it holds, whether its source is titled by a name in the question, and which of the question's entities it names. A chunk

@@ -1,4 +1,4 @@
-"""Entities and statements from Neptune, each answered with one query.
+"""Entities and statements of chunks from Neptune, each answered with one query (:func:`evidence_query` for statements).
 
 The queries bring candidates, ordered by what the protocol ranks by before any limit; the code of the embedded store makes
 the answer of them (:mod:`~lexigraph.storage.neptune.excerpt`, which names the kinds of rows).
