@@ -2,5 +2,5 @@
 
 ``app`` puts it together; ``routes`` has a module a contract, ``service`` what they share, ``access`` who may ask,
 ``jobs`` what outlives a request. Errors of the core and of the framework become a status in ``errors``: a 422 of
-``InvalidInput`` and of a request that does not fit its schema. What the API itself refuses is an ``ApiError`` there.
+``InvalidInput`` and of a request that does not fit its schema. What the API itself refuses is raised as ``ApiError``.
 """
