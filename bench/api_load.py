@@ -33,7 +33,7 @@ from typing import Any
 import httpx
 
 from bench.made.corpus import make_corpus
-from lexigraph.api.access.auth import HEADER, new_key
+from lexigraph.api.access.keys import HEADER, new_key
 from lexigraph.cli.serve import listening
 from lexigraph.evaluation.build import TENANT, open_folder
 from lexigraph.evaluation.generated import GeneratedCorpus, WordVectors

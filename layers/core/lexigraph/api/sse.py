@@ -117,6 +117,9 @@ class Stream(EventSourceResponse):
             last = self._on_error({"error": told.code, "message": told.detail})
             event = format_sse_event(data_str=last.raw_data, event=last.event)
             await send({"type": "http.response.body", "body": event, "more_body": False})
+            # that is the end that was asked for: what is further out need not be broken off
+            while (task := asyncio.current_task()) and task.cancelling():
+                task.uncancel()
         finally:
             self._tell.leave()
 
