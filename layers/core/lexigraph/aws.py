@@ -64,11 +64,12 @@ def session(region: str | None, what: str, unavailable: type[LexigraphError] = M
 
 
 def credentials_of(made: Any, what: str) -> Any:
-    """Return the credentials with which a session signs. Raise ``Misconfigured`` where there are none."""
+    """Return the credentials with which a session signs. Raise ``Misconfigured`` where there are none to be had."""
     from botocore.exceptions import BotoCoreError
 
     try:
-        found = made.get_credentials()
+        if found := made.get_credentials():
+            found.get_frozen_credentials()  # renewed, if that is due
     except BotoCoreError as error:
         raise Misconfigured(f"{what}: {type(error).__name__}; {_GIVE_CREDENTIALS}") from error
     if found is None:

@@ -82,9 +82,9 @@ class BedrockClient:
         except LexigraphError:
             raise
         except Exception as error:
-            from botocore.exceptions import BotoCoreError
+            from botocore.exceptions import BotoCoreError, ClientError
 
-            if code_of(error):
+            if isinstance(error, ClientError):  # a proxy's answer has no code
                 raise self._refused(error) from error
             if not isinstance(error, BotoCoreError) and not not_reached(error):
                 raise
@@ -107,7 +107,7 @@ class BedrockClient:
     def _refused(self, error: Any) -> Refused:
         code, said = code_of(error), " ".join(str(error.response["Error"].get("Message", "")).split())[:300].lower()
         # the service's own words may repeat the prompt, and what is raised is logged
-        told = f"{code} (HTTP {status})" if (status := status_of(error)) else code
+        told = f"{code} (HTTP {status})".lstrip() if (status := status_of(error)) else code
         return Refused(f"bedrock:{self._model}: {told}{self._remedy(error, said)}", code, said)
 
     def _remedy(self, error: Exception, said: str = "") -> str:

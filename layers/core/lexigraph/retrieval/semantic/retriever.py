@@ -20,6 +20,7 @@ from lexigraph.retrieval.stages.args import Known
 from lexigraph.retrieval.stages.composite import Composite, Search
 from lexigraph.retrieval.stages.keywords import keywords
 from lexigraph.retrieval.stages.postprocess import PostProcessor, as_post_processors, processed
+from lexigraph.retrieval.stages.ranking import WEIGHTS, Weights
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
@@ -53,6 +54,7 @@ class SemanticGuidedRetriever(Composite[SemanticArgs]):
         retrievers: Sequence[Search | type[Search] | str] | None = None,
         post_processors: Sequence[PostProcessor | type[PostProcessor]] | None = None,
         settings: Settings | None = None,
+        weights: Weights = WEIGHTS,
         **args: Any,
     ) -> None:
         super().__init__(
@@ -63,6 +65,7 @@ class SemanticGuidedRetriever(Composite[SemanticArgs]):
             reranker=reranker,
             retrievers=retrievers,
             settings=settings,
+            weights=weights,
             **args,
         )
         self.post_processors = as_post_processors(post_processors)

@@ -101,7 +101,7 @@ class Composite(StatementRetriever[SearchResults], Generic[A]):
     args: A
 
     def __init_subclass__(cls) -> None:
-        for search in cls.SEARCHES.values():
+        for search in cls.__dict__.get("SEARCHES", {}).values():  # not those of a retriever that it derives from
             search.COMPOSITE = cls
 
     def __init__(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from lexigraph.aws import code_of, config, credentials_remedy, is_busy, may_pass, session
+from lexigraph.aws import code_of, config, credentials_remedy, is_busy, may_pass, session, status_of
 from lexigraph.model.errors import InvalidInput, LexigraphError, Misconfigured, StoreUnavailable
 from lexigraph.retry import Retry, Tries
 from lexigraph.storage.common.connection import read_connection, read_endpoint
@@ -138,17 +138,17 @@ class AwsClient:
         except UnicodeEncodeError as error:
             raise InvalidInput(f"{self._where}: text holds a lone surrogate, which is no character") from error
         except Exception as error:
-            from botocore.exceptions import BotoCoreError
+            from botocore.exceptions import BotoCoreError, ClientError
 
             code, kind = code_of(error), type(error).__name__
             if _wait(error) is not None:
                 told = f"{code or f'cannot be reached ({kind})'}; try again later, or raise its limits"
                 raise StoreUnavailable(f"{self._where}: {told}") from error
-            if code:
-                raise Refused(self._where + _told(code, error), code, error.response) from error  # type: ignore[attr-defined]  # as code_of
-            if isinstance(error, BotoCoreError):  # its message names a parameter or a profile, and no value
-                fault = Misconfigured if kind == "NoRegionError" else StoreUnavailable
-                raise fault(self._where + _told(kind, error)) from error
+            if isinstance(error, ClientError):  # a proxy's answer has no code
+                said = _told(code or f"HTTP {status_of(error)}", error)
+                raise Refused(self._where + said, code, error.response) from error
+            if isinstance(error, BotoCoreError):  # its message names a parameter, and no value
+                raise StoreUnavailable(self._where + _told(kind, error)) from error
             raise
 
 
@@ -179,7 +179,12 @@ def _client(service: str, place: Place) -> Any:
     # what S3 is offered for is else signed in a way that buckets of today do not take
     s3 = {"signature_version": "s3v4", "s3": {"addressing_style": _addressing(place)}} if service == "s3" else {}
     made = session(place.region or None, f"{place.scheme} connections")
-    return made.client(service, config=config(3, 20, **s3), endpoint_url=place.endpoint or None)
+    from botocore.exceptions import BotoCoreError
+
+    try:
+        return made.client(service, config=config(3, 20, **s3), endpoint_url=place.endpoint or None)
+    except BotoCoreError as error:  # no region, no such profile, half a pair of keys
+        raise Misconfigured(f"{place.scheme}://{place.name}{_told(type(error).__name__, error)}") from error
 
 
 _CLIENTS: weakref.WeakSet[AwsClient] = weakref.WeakSet()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from lexigraph.model.filters import Filter
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.neptune.excerpt import admitted, excerpt
-from lexigraph.storage.neptune.gremlin.connection import GremlinWalks
+from lexigraph.storage.neptune.gremlin.connection import Walks
 from lexigraph.storage.neptune.gremlin.walks import WalkingPart, distances
 from lexigraph.storage.neptune.read import ENTITIES, MENTIONED, NAMED, SOURCE_ROW, together
 from lexigraph.storage.protocols import GraphNode, Surroundings
@@ -256,7 +256,7 @@ class NeptuneWalks(WalkingPart):
             with excerpt(self._client, query, tenant, filters, ids=ids) as graph:
                 return graph.nodes(tenant, node_ids, near=near, filters=admitted(filters))
 
-        def by_gremlin(gremlin: GremlinWalks) -> dict[str, GraphNode]:
+        def by_gremlin(gremlin: Walks) -> dict[str, GraphNode]:
             found = self.nodes(tenant, node_ids, filters=filters)
             hops = distances(gremlin, tenant, found, near, filters) if found else {}
             return {id_: replace(node, hops=hops.get(id_)) for id_, node in found.items()}

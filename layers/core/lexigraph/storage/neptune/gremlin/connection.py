@@ -2,6 +2,7 @@
 
 import json
 import logging
+from asyncio import CancelledError, all_tasks
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Any, TypeVar
 
 from lexigraph.aws import credentials_of
 from lexigraph.model.errors import LexigraphError, Misconfigured, StoreUnavailable
-from lexigraph.retry import Retry, kind_of
+from lexigraph.retry import Retry, Tries, kind_of
 from lexigraph.storage.neptune.address import NeptuneAddress
 from lexigraph.storage.neptune.client import PASSING, signing_session
 
@@ -24,7 +25,12 @@ _CONNECTIONS = 4
 _IDLE_SECONDS = 120.0
 _LARGEST_REPLY = 64 * 1024 * 1024
 _CLOSE_SECONDS = 10.0
+_OPEN_SECONDS = 3.0  # for a handshake: what lets nothing through often does not say so
 _OF_THE_WALK = (LexigraphError, LookupError, StopIteration, TypeError)  # raised as they are
+
+
+class NoWebSocket(StoreUnavailable):
+    """No web socket could be opened, or none stays open: whatever it was to ask may be asked in another way."""
 
 
 class GremlinWalks:
@@ -32,7 +38,7 @@ class GremlinWalks:
 
     gremlinpython drives an event loop, which a thread that runs one already cannot; so every walk runs in a thread of this
     object. A connection is signed when it is opened; one that broke, or whose signature is no longer taken, is opened and
-    signed anew. ``seconds`` is the deadline of one walk with all its tries.
+    signed anew. ``seconds`` is the deadline of one walk with all its tries; several can share one (:meth:`begin`).
     """
 
     def __init__(
@@ -50,19 +56,25 @@ class GremlinWalks:
         self._open: set[Any] = set()
         self._lock = Lock()
 
-    def run(self, walk: Callable[[Any], T]) -> T:
+    def begin(self) -> "Walks":
+        """Return what runs the walks of one question, all of them within the deadline of one."""
+        return Walks(self, self._retry.begin())
+
+    def run(self, walk: Callable[[Any], T], seconds: float | None = None) -> T:
         """Return what ``walk`` returns for the traversal source ``g``; it ends its traversals itself, as by ``to_list()``.
 
-        It may be called more than once; its own mistakes (``TypeError``, ``LookupError``) are raised as they are. Raise
-        ``StoreUnavailable`` when the cluster cannot be reached, refuses, or does not answer in time; ``Misconfigured``
-        without gremlinpython, region or credentials.
+        ``seconds`` is its deadline, by default that of the object. ``walk`` may be called more than once; its own mistakes
+        (``TypeError``, ``LookupError``) are raised as they are. Raise ``NoWebSocket`` when the cluster cannot be reached,
+        ``StoreUnavailable`` when it refuses or does not answer in time, ``Misconfigured`` without gremlinpython, region or
+        credentials.
         """
+        within = self._retry.seconds if seconds is None else max(seconds, 0.001)
         try:
-            walking = self._workers.submit(self._tried, walk)
+            walking = self._workers.submit(self._tried, walk, within)
         except RuntimeError as error:
             raise StoreUnavailable("neptune walk: the store is closed") from error
         try:
-            return walking.result(self._retry.seconds + _GRACE_SECONDS)
+            return walking.result(within + _GRACE_SECONDS)
         except TimeoutError as error:
             walking.cancel()  # it may not have begun yet
             raise StoreUnavailable(self._too_late()) from error
@@ -77,8 +89,8 @@ class GremlinWalks:
         closer.start()
         closer.join(_CLOSE_SECONDS)
 
-    def _tried(self, walk: Callable[[Any], T]) -> T:
-        tries = self._retry.begin()
+    def _tried(self, walk: Callable[[Any], T], seconds: float) -> T:
+        tries = replace(self._retry, seconds=seconds).begin()
 
         def walked() -> T:
             return walk(self._source(max(1, int(tries.left * 1000))))
@@ -96,7 +108,8 @@ class GremlinWalks:
         code = _code(error)
         if code is None or code in PASSING:
             self._drop()
-        return 0.0 if code in PASSING or (code is None and not isinstance(error, TimeoutError)) else None
+        silent = isinstance(error, TimeoutError) or isinstance(error.__cause__, CancelledError)
+        return 0.0 if code in PASSING or (code is None and not silent) else None
 
     def _source(self, milliseconds: int) -> Any:
         """Return the traversal source over this thread's connection, with the time that is left."""
@@ -141,11 +154,22 @@ class GremlinWalks:
             return StoreUnavailable(self._too_late())
         if code is None:
             said = f"{kind_of(error)}; check the endpoint, the network, the security group and the role's rights"
-            return StoreUnavailable(f"neptune walk: {said}")
+            return NoWebSocket(f"neptune walk: {said}")
         return StoreUnavailable(f"neptune walk: {code}")
 
     def _too_late(self) -> str:
         return f"neptune walk: no answer within {self._retry.seconds:g} s; ask for a smaller neighbourhood"
+
+
+class Walks:
+    """The walks of one question."""
+
+    def __init__(self, walks: GremlinWalks, tries: Tries) -> None:
+        self._walks, self._tries = walks, tries
+
+    def run(self, walk: Callable[[Any], T]) -> T:
+        """Run one, as :meth:`GremlinWalks.run` does, in what is left of the time."""
+        return self._walks.run(walk, self._tries.left)
 
 
 def signed_headers(address: NeptuneAddress) -> dict[str, str]:
@@ -166,11 +190,14 @@ def _transport_factory(seconds: float) -> Callable[[], Any]:
 
     class Transport(AiohttpTransport):  # type: ignore[misc]  # has no types
         def connect(self, url: str, headers: Any = None) -> None:
+            timer = self._loop.call_later(_OPEN_SECONDS, lambda: [task.cancel() for task in all_tasks(self._loop)])
             try:
                 super().connect(url, headers)
-            except Exception as error:
+            except (Exception, CancelledError) as error:
+                timer.cancel()
                 self.close()
                 raise ConnectionError("the web socket was not opened") from error
+            timer.cancel()
 
     limits = {"read_timeout": seconds + _GRACE_SECONDS, "write_timeout": seconds, "max_content_length": _LARGEST_REPLY}
     return lambda: Transport(**limits)

@@ -4,20 +4,29 @@ import json
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from threading import Lock
 from time import monotonic
 from typing import Any, TypeVar
 
-from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Source
 from lexigraph.storage.neptune.client import NeptuneClient
-from lexigraph.storage.neptune.gremlin.connection import GremlinWalks
+from lexigraph.storage.neptune.gremlin.connection import GremlinWalks, NoWebSocket, Walks
 from lexigraph.storage.sqlite.graph.egonet import Edge
 from lexigraph.storage.sqlite.graph.walks import KINDS
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
+_TELLING = Lock()
 _AGAIN_SECONDS = 300.0  # for which no web socket is tried after one that was not opened
+
+
+class Unsettled(Exception):
+    """Of the edges some are not shown to readers: of a version that is not published yet, or not any more.
+
+    They may have taken the place of others below a limit, and which version readers see may have changed between two
+    traversals. One query of openCypher tells it in one moment.
+    """
 
 
 class WalkingPart:
@@ -30,22 +39,23 @@ class WalkingPart:
     _gremlin: GremlinWalks | None
     _gremlin_from = 0.0
 
-    def _walked(self, by_gremlin: Callable[[GremlinWalks], T], by_opencypher: Callable[[], T]) -> T:
+    def _walked(self, by_gremlin: Callable[[Walks], T], by_opencypher: Callable[[], T]) -> T:
         if self._gremlin is None or monotonic() < self._gremlin_from:
             return by_opencypher()
         try:
-            return by_gremlin(self._gremlin)
-        except StoreUnavailable as error:
-            if not isinstance(error.__cause__, ConnectionError):
-                raise
-            if not self._gremlin_from:
+            return by_gremlin(self._gremlin.begin())
+        except Unsettled:
+            return by_opencypher()
+        except NoWebSocket as error:
+            with _TELLING:
+                told, self._gremlin_from = bool(self._gremlin_from), monotonic() + _AGAIN_SECONDS
+            if not told:
                 logger.warning("%s; walks go by openCypher meanwhile, for good with ?gremlin=off in the connection", error)
-            self._gremlin_from = monotonic() + _AGAIN_SECONDS
             return by_opencypher()
 
 
-def edges_at(gremlin: GremlinWalks, tenant: str, nodes: Sequence[str], shown: dict[str, str]) -> set[Edge]:
-    """Return the edges at some nodes; ``shown`` is told what the nodes at their ends are shown as."""
+def edges_at(gremlin: Walks, tenant: str, nodes: Sequence[str], shown: dict[str, str]) -> set[Edge]:
+    """Return the edges at some nodes; ``shown`` is told what the nodes at their ends are shown as. Raise ``Unsettled``."""
     rows = gremlin.run(lambda g: _steps().edges(g, nodes).to_list())
     seen = _Seen(gremlin, tenant, rows)
     ends = [(row[id_], row[properties]) for row in rows for id_, properties in (("from", "out"), ("to", "in"))]
@@ -54,11 +64,11 @@ def edges_at(gremlin: GremlinWalks, tenant: str, nodes: Sequence[str], shown: di
 
 
 def distances(
-    gremlin: GremlinWalks, tenant: str, nodes: Iterable[str], near: Sequence[str], filters: Filter | None
+    gremlin: Walks, tenant: str, nodes: Iterable[str], near: Sequence[str], filters: Filter | None
 ) -> dict[str, int]:
     """Return how far nodes are from the nearest of ``near``, up to three hops.
 
-    From both sides, as in the embedded store, so that the middle hop needs no walk of its own.
+    From both sides, as in the embedded store, so that the middle hop needs no walk of its own. Raise ``Unsettled``.
     """
     asked, start = set(nodes), set(near)
     rows = gremlin.run(lambda g: _steps().hops(g, tenant, asked | start, into=True).to_list())
@@ -92,9 +102,7 @@ def _steps() -> Any:
 class _Seen:
     """What readers of a tenant see of edges, within filters if any: ``edges``, and what live ``chunks`` are shown as."""
 
-    def __init__(
-        self, gremlin: GremlinWalks, tenant: str, rows: Sequence[dict[str, Any]], filters: Filter | None = None
-    ) -> None:
+    def __init__(self, gremlin: Walks, tenant: str, rows: Sequence[dict[str, Any]], filters: Filter | None = None) -> None:
         self._tenant, self._filters, self._rows = tenant, filters, rows
         self._held: dict[str, set[str]] = defaultdict(set)  # the chunks of statements and topics, and those that say facts
         for row in rows:
@@ -102,10 +110,11 @@ class _Seen:
                 self._held[row["from"]].add(row["of"].get("chunk", row["to"]))
         asked = {i for row in rows for i in (row["from"], row["to"], row["of"].get("chunk", "")) if i.startswith("chunk:")}
         places = gremlin.run(lambda g: _steps().places(g, asked).to_list()) if asked else []
+        live = [p for p in places if p["of"]["since"] <= p["in"]["live"][0] < p["of"]["until"]]
+        if {place["from"] for place in live} != asked:
+            raise Unsettled
         self.chunks = {
-            place["from"]: f"{place['in']['uri'][0]}#{place['of']['seq']}"
-            for place in places
-            if self._shows(place["in"]) and place["of"]["since"] <= place["in"]["live"][0] < place["of"]["until"]
+            place["from"]: f"{place['in']['uri'][0]}#{place['of']['seq']}" for place in live if self._shows(place["in"])
         }
         self.edges: set[Edge] = {(row["type"], row["from"], row["to"]) for row in rows if self._sees(row)}
 
