@@ -542,3 +542,11 @@ sys.exit(f"loaded: {heavy}" if heavy else 0)
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_retriever_that_derives_from_another_takes_none_of_its_searches() -> None:
+    class Mine(TraversalBasedRetriever):
+        """A user's own."""
+
+    assert Mine.SEARCHES is TraversalBasedRetriever.SEARCHES
+    assert all(search.COMPOSITE is TraversalBasedRetriever for search in SEARCHES.values())

@@ -17,7 +17,7 @@ from lexigraph.model.errors import Misconfigured, StoreUnavailable
 from lexigraph.retry import Retry
 from lexigraph.storage.neptune.address import NeptuneAddress
 from lexigraph.storage.neptune.client import NeptuneClient
-from lexigraph.storage.neptune.gremlin.connection import GremlinWalks, signed_headers
+from lexigraph.storage.neptune.gremlin.connection import GremlinWalks, NoWebSocket, signed_headers
 from tests.servers import Unavailable, fetch_gremlin_server, gremlin_port, gremlin_server, jars_folder
 from tests.standins.neptune import NeptuneStandIn, account
 from tests.standins.neptune_gremlin import Frames
@@ -291,3 +291,29 @@ def test_servers_that_cannot_be_had_say_why_and_what_helps(tmp_path, monkeypatch
     (jars_folder() / "gremlin-server-3.7.4.jar").write_bytes(b"not what was listed")
     with pytest.raises(Unavailable, match="run make servers"):
         gremlin_server.__wrapped__()
+
+
+@pytest.mark.slow
+def test_a_handshake_that_nobody_answers_is_given_up_at_once():
+    with account(), socket.create_server(("127.0.0.1", 0)) as silent:
+        address = NeptuneAddress.parse(f"neptune-db://127.0.0.1:{silent.getsockname()[1]}?tls=off&region=eu-central-1")
+        slept: list[float] = []
+        walks = GremlinWalks(address, retry=Retry(attempts=3, sleep=slept.append))
+        with pytest.raises(NoWebSocket, match="check the endpoint"):
+            walks.run(lambda g: g.V().to_list())
+        walks.close()
+    assert slept == [], "another try would be as long"
+
+
+def test_the_walks_of_a_question_share_a_deadline():
+    now = [0.0]
+    with account():
+        walks = GremlinWalks(nowhere(), seconds=10.0, retry=Retry(clock=lambda: now[0]))
+        question = walks.begin()
+        left: list[float] = []
+        walks.run = lambda walk, seconds: left.append(seconds)
+        for _ in range(3):
+            question.run(lambda g: g)
+            now[0] += 4.0
+        assert left == [10.0, 6.0, 2.0]
+        GremlinWalks.close(walks)
