@@ -32,7 +32,7 @@ class Table:
 
 def main() -> int:
     table = Table()
-    code = pytest.main(["-o", "addopts=", "--collect-only", "-p", "no:terminal"], plugins=[table])
+    code = pytest.main(["-o", "addopts=--import-mode=importlib", "--collect-only", "-p", "no:terminal"], plugins=[table])
     if code != pytest.ExitCode.OK:
         print("the tests cannot be collected: run pytest --collect-only", file=sys.stderr)
         return 1
