@@ -223,10 +223,11 @@ def test_errors_as_neptune_words_them_are_judged_by_their_code(code, tries, said
 
     with account():
         walks = GremlinWalks(nowhere(), retry=Retry(attempts=3, base=0.0))
-        with pytest.raises(StoreUnavailable, match=said):
+        with pytest.raises(StoreUnavailable, match=said) as raised:
             walks.run(walk)
         walks.close()
     assert len(begun) == tries
+    assert not isinstance(raised.value, NoWebSocket), "what the cluster itself says is no reason to ask it otherwise"
 
 
 def test_a_mistake_in_a_walk_is_not_taken_for_a_broken_connection():

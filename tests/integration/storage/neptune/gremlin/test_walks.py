@@ -1,10 +1,15 @@
 """Egonets and distances by Gremlin, on a real Gremlin Server: as promised, and as the embedded store gives them."""
 
+import re
+import socket
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
+from hashlib import sha1
 from itertools import product
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -20,7 +25,7 @@ from tests.contract import test_graph_store as stores
 from tests.contract import test_graph_walks as walks
 from tests.integration.storage.neptune.test_read import FILTERS, NAMES, World
 from tests.servers import gremlin_port
-from tests.standins.neptune import NeptuneStandIn
+from tests.standins.neptune import NeptuneStandIn, account
 from tests.worlds import Said, said, show, version
 
 __all__ = ["gremlin_port"]
@@ -213,9 +218,8 @@ def test_a_node_that_very_much_leads_to_is_told(store: NeptuneGraphStore) -> Non
 
 @pytest.mark.slow
 def test_what_is_written_and_not_shown_yet_takes_no_place_from_what_readers_see(
-    store: NeptuneGraphStore, cluster: NeptuneStandIn, monkeypatch
+    store: NeptuneGraphStore, cluster: NeptuneStandIn
 ) -> None:
-    monkeypatch.setattr("lexigraph.storage.neptune.gremlin.steps.MOST", 20)
     show(store, A, version(A, "Ferry", {"Fog": [said("Fog is common in Molde.", "Molde")]}))
     molde = entity_id(A, "Molde")
     settled = store.egonet(A, molde, depth=1)
@@ -252,14 +256,28 @@ def test_a_web_socket_that_is_refused_has_walks_answered_by_opencypher(caplog, m
         assert "check the endpoint" in warnings[0] and "?gremlin=off" in warnings[0]
 
 
-def test_what_the_server_says_of_a_walk_is_no_reason_to_ask_it_otherwise(monkeypatch) -> None:
-    def refuse(*_: object) -> None:
-        raise StoreUnavailable("neptune walk: MemoryLimitExceededException") from RuntimeError()
+@pytest.mark.slow
+def test_a_walk_that_is_not_answered_in_time_is_not_asked_for_otherwise() -> None:
+    heads: list[bytes] = []
 
-    with (
-        NeptuneStandIn() as cluster,
-        closing(NeptuneGraphStore(cluster.connection.replace("&gremlin=off", ""))) as store,
-    ):
-        monkeypatch.setattr(store._gremlin, "run", refuse)
-        with pytest.raises(StoreUnavailable, match="MemoryLimitExceeded"):
-            store.egonet(A, entity_id(A, "Molde"))
+    def accept_and_say_nothing() -> None:
+        with suppress(OSError):  # the end of the test
+            while True:
+                client, _ = listener.accept()
+                heads.append(client.recv(65_536))
+                opened.append(client)
+                key = re.search(rb"(?i)sec-websocket-key: *(\S+)", heads[-1])
+                assert key, "openCypher was asked"
+                said = b64encode(sha1(key[1] + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
+                upgrade = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                client.sendall(upgrade + b"Sec-WebSocket-Accept: " + said + b"\r\n\r\n")
+
+    opened: list[socket.socket] = []
+    with account(), socket.create_server(("127.0.0.1", 0)) as listener:
+        Thread(target=accept_and_say_nothing, daemon=True).start()
+        at = f"neptune-db://127.0.0.1:{listener.getsockname()[1]}?tls=off&region=eu-central-1"
+        with closing(NeptuneGraphStore(at, read_seconds=0.5)) as silent, pytest.raises(StoreUnavailable, match="no answer"):
+            silent.egonet(A, entity_id(A, "Molde"))
+    for client in opened:
+        client.close()
+    assert len(heads) == 1 and b"/gremlin" in heads[0]
