@@ -1,11 +1,12 @@
 """Streams of events as they go over the wire: framed, kept open while nothing happens, and never stored on the way."""
 
+import time
 from collections.abc import Iterator
 from threading import Event
 
 import httpx
 import pytest
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Response
 
 from lexigraph.api import sse
 from tests.server import serving
@@ -31,8 +32,8 @@ def client(left: Event) -> Iterator[httpx.Client]:
         raise ValueError("words of a document")
 
     @app.get("/")
-    async def stream(request: Request) -> Response:
-        return await sse.stream(request, work, lambda told: sse.event(dict(told), "error"))
+    async def stream() -> Response:
+        return sse.stream(work, lambda told: sse.event(dict(told), "error"), ping=0.05)
 
     @app.get("/go")
     def proceed() -> None:
@@ -43,10 +44,7 @@ def client(left: Event) -> Iterator[httpx.Client]:
         go.set()
 
 
-def test_events_are_written_as_they_come_and_a_silent_line_is_kept_open(
-    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("fastapi.routing._PING_INTERVAL", 0.05)
+def test_events_are_written_as_they_come_and_a_silent_line_is_kept_open(client: httpx.Client) -> None:
     with client.stream("GET", "/") as reply:
         assert reply.headers["content-type"].startswith("text/event-stream")
         assert (reply.headers["cache-control"], reply.headers["x-accel-buffering"]) == ("no-store", "no")
@@ -66,3 +64,27 @@ def test_a_client_that_goes_away_is_noticed(client: httpx.Client, left: Event) -
         next(lines)
         assert not left.is_set()
     assert left.wait(SECONDS)
+
+
+def test_a_client_that_goes_away_in_the_middle_is_no_error_of_the_server(caplog: pytest.LogCaptureFixture) -> None:
+    app, over = FastAPI(), Event()
+
+    def work(tell: sse.Tell) -> None:
+        for _ in range(100_000):
+            if not tell.heard:
+                break
+            tell(sse.event({"text": "word " * 200}, "token"))
+            time.sleep(0.0005)
+        over.set()
+
+    @app.get("/")
+    async def stream() -> Response:
+        return sse.stream(work, lambda told: sse.event(dict(told), "error"))
+
+    with serving(app) as url, httpx.Client(base_url=url, timeout=SECONDS, verify=False) as asking:
+        for _ in range(5):
+            over.clear()
+            with asking.stream("GET", "/") as reply:
+                next(reply.iter_raw())
+            assert over.wait(SECONDS)
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []

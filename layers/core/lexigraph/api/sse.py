@@ -1,4 +1,4 @@
-"""Server-sent events: what a worker thread tells, written as it comes by the framework, which keeps silent lines open.
+"""Server-sent events: what a worker thread tells, written as it comes, with a comment now and then to keep lines open.
 
 When a client goes away, the work goes on unless it asks whether it is still heard; its events are no longer written.
 """
@@ -6,20 +6,18 @@ When a client goes away, the work goes on unless it asks whether it is still hea
 import asyncio
 import json
 import math
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
-import anyio
 from anyio import CapacityLimiter, to_thread
 from anyio.lowlevel import RunVar
-from fastapi import Request
-from fastapi.responses import StreamingResponse
-from fastapi.routing import APIRoute
-from fastapi.sse import EventSourceResponse, ServerSentEvent, format_sse_event
+from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, ServerSentEvent, format_sse_event
 from starlette.types import Receive, Scope, Send
 
 from lexigraph.api.errors import as_api_error, ending, log_error, too_late
 
+PING_SECONDS = 15.0
 STREAMS = 200  # written at the same time; more wait, and hear that they do
 _LIMITER: RunVar[CapacityLimiter] = RunVar("lexigraph_streams")
 OnError = Callable[[Mapping[str, str]], ServerSentEvent]
@@ -54,21 +52,14 @@ class Tell:
         self._send(event)
 
 
-async def stream(
-    request: Request, work: Callable[[Tell], None], on_error: OnError, *, patience: float = math.inf
-) -> "Stream":
+def stream(
+    work: Callable[[Tell], None], on_error: OnError, *, patience: float = math.inf, ping: float = PING_SECONDS
+) -> EventSourceResponse:
     """Return a response that runs ``work`` in a thread and writes what it tells until it ends.
 
     An error of ``work`` becomes a last event, made by ``on_error`` from ``{"error": code, "message"}``; so does a silence
-    of more than ``patience`` seconds.
+    of more than ``patience`` seconds. A comment keeps a line open that is silent for ``ping`` seconds.
     """
-    loop, queue = asyncio.get_running_loop(), asyncio.Queue[ServerSentEvent | None]()
-
-    def put(event: ServerSentEvent | None) -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(queue.put_nowait, event)
-
-    tell = Tell(put)
 
     def broken_off(error: Exception) -> ServerSentEvent:
         told = as_api_error(error)
@@ -76,52 +67,63 @@ async def stream(
             log_error("of a stream", error)
         return on_error({"error": told.code, "message": told.detail})
 
-    def run() -> None:
-        try:
-            work(tell)
-        except Exception as error:  # noqa: BLE001  # the answer has begun: an event is all that can be sent
-            tell(broken_off(error))
-        finally:
-            put(None)
+    async def events() -> AsyncIterator[bytes]:
+        loop, queue = asyncio.get_running_loop(), asyncio.Queue[ServerSentEvent | None]()
 
-    async def events() -> AsyncIterator[ServerSentEvent]:
+        def put(event: ServerSentEvent | None) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(queue.put_nowait, event)
+
+        tell = Tell(put)
+
+        def run() -> None:
+            try:
+                work(tell)
+            except Exception as error:  # noqa: BLE001  # the answer has begun: an event is all that can be sent
+                tell(broken_off(error))
+            finally:
+                put(None)
+
         running = asyncio.ensure_future(to_thread.run_sync(run, abandon_on_cancel=True, limiter=_limiter()))
-        while True:
-            event = None
-            with anyio.move_on_after(patience) as silence:
-                event = await queue.get()
-            if silence.cancelled_caught:
-                yield broken_off(too_late(patience))
-                running.cancel()
-            if event is None:
-                return
-            yield event
+        until = time.monotonic() + patience
+        try:
+            while (left := until - time.monotonic()) > 0:
+                try:
+                    event = await asyncio.wait_for(queue.get(), min(ping, left))
+                except TimeoutError:
+                    yield KEEPALIVE_COMMENT
+                    continue
+                if event is None:
+                    await running
+                    return
+                until = time.monotonic() + patience
+                yield _framed(event)
+            yield _framed(broken_off(too_late(patience)))
+            running.cancel()
+        finally:
+            tell.leave()
 
-    # a route of events only would be such a generator itself; ours refuse, or answer whole, before the first event
-    route = APIRoute("/", events, response_class=EventSourceResponse)
-    return Stream(cast(StreamingResponse, await route.get_route_handler()(request)), tell, on_error)
+    return Stream(events(), on_error)
 
 
 class Stream(EventSourceResponse):
-    """A stream that says so when its server ends before it does, and that nobody hears any more when it is over."""
+    """A stream that says so when its server ends before it does."""
 
-    def __init__(self, written: StreamingResponse, tell: Tell, on_error: OnError) -> None:
-        super().__init__(written.body_iterator, headers={**written.headers, "cache-control": "no-store"})
-        self._tell, self._on_error = tell, on_error
+    def __init__(self, events: AsyncIterator[bytes], on_error: OnError) -> None:
+        super().__init__(events, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        self._on_error = on_error
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
         except asyncio.CancelledError:  # by the server only; clients that leave are noticed further in
             told = ending()
-            last = self._on_error({"error": told.code, "message": told.detail})
-            event = format_sse_event(data_str=last.raw_data, event=last.event)
-            await send({"type": "http.response.body", "body": event, "more_body": False})
-            # that is the end that was asked for: what is further out need not be broken off
-            while (task := asyncio.current_task()) and task.cancelling():
-                task.uncancel()
-        finally:
-            self._tell.leave()
+            last = _framed(self._on_error({"error": told.code, "message": told.detail}))
+            await send({"type": "http.response.body", "body": last, "more_body": False})
+
+
+def _framed(event: ServerSentEvent) -> bytes:
+    return format_sse_event(data_str=event.raw_data, event=event.event, id=event.id)
 
 
 def _limiter() -> CapacityLimiter:

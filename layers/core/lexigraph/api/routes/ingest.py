@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 from fastapi.sse import ServerSentEvent
 
@@ -83,7 +83,6 @@ async def ingest(
     responses={200: events("`start`, the stages, `result`, `done`; a stage `error` ends it", _EVENTS), **errors(404)},
 )
 async def ingest_stream(
-    request: Request,
     who: Writer,
     service: TheService,
     path: Where,
@@ -110,7 +109,7 @@ async def ingest_stream(
         return begin(service, who.tenant, path, namespace, incremental, refresh_relations, **how)
 
     job = await service.run(work)
-    stream = await sse.stream(request, lambda tell: _tell(service, who.tenant, job, tell), _error_event)
+    stream = sse.stream(lambda tell: _tell(service, who.tenant, job, tell), _error_event)
     stream.headers["X-Job-Id"] = job.id
     return stream
 

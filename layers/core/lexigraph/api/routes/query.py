@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 from fastapi.sse import ServerSentEvent
 
@@ -34,7 +34,7 @@ _EVENTS = (
         200: events("the answer; with `stream` as events `token`, `sources`, `done`, or `error`", _EVENTS),
     },
 )
-async def query(request: Request, who: Reader, service: TheService, body: QueryRequest) -> Response:
+async def query(who: Reader, service: TheService, body: QueryRequest) -> Response:
     """Answer from the documents, and say where each part of the answer stands.
 
     With ``stream`` the reply is server-sent events: ``token`` with a piece of the answer, then ``sources``, then ``done``
@@ -50,7 +50,7 @@ async def query(request: Request, who: Reader, service: TheService, body: QueryR
         return partial(_tell, answers, answers.begin())
 
     # what can be refused is refused before the stream begins
-    return await sse.stream(request, await service.run(begin), _error_event, patience=service.settings.api_deadline)
+    return sse.stream(await service.run(begin), _error_event, patience=service.settings.api_deadline)
 
 
 @router.post(
