@@ -40,7 +40,7 @@ def identify(tenant: str, source: str, chunks: Sequence[ChunkText], known: Mappi
     seen: Counter[str] = Counter()
     identified = []
     for chunk in chunks:
-        content = content_hash(chunk.role, chunk.indexed)[:32]
+        content = chunk.content[:32]
         one = IdentifiedChunk(f"{content}:{seen[content]}", chunk)
         identified.append(one.yielding(tenant, source, known[one.key]) if one.key in known else one)
         seen[content] += 1

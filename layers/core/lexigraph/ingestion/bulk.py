@@ -10,7 +10,7 @@ import json
 import secrets
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from lexigraph.ingestion.extract.reply import UnusableReply, read_reply
 from lexigraph.ingestion.extract.schema import REPLY
 from lexigraph.ingestion.load import Rejected, load, scan
 from lexigraph.ingestion.models import extraction_use
-from lexigraph.ingestion.workflow.artefacts import read_chunk
+from lexigraph.ingestion.workflow.artefacts import plain_chunk, read_chunk
 from lexigraph.ingestion.workflow.aws import fetched
 from lexigraph.model.document import ChunkText
 from lexigraph.model.errors import InvalidInput, NotFound
@@ -95,7 +95,7 @@ def prepare(
     report = Prepared()
     with (folder / _CHUNKS).open("w", encoding="utf-8", errors="surrogatepass") as written:
         for chunk in _not_cached(_chunks(paths, settings, report), extractor, cache, Tenant(tenant), report):
-            written.write(json.dumps(asdict(chunk)) + "\n")
+            written.write(json.dumps(plain_chunk(chunk)) + "\n")
             report.records += 1
     if report.records < LEAST_RECORDS:
         (folder / _CHUNKS).unlink()

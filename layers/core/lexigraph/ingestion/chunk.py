@@ -10,7 +10,7 @@ whatever changes elsewhere, so the cuts stay where they are; filling chunks one 
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate
@@ -56,8 +56,18 @@ def chunk(document: LoadedDocument, *, max_tokens: int = 256, overlap: int = 25)
     for group in _groups(document):
         for start, end, role in _pieces(document.text, group, max_tokens, overlap):
             text = document.text[start:end]
-            chunks.append(ChunkText(len(chunks), document.title, group[0].block.headings, text, start, end, role))
+            blocks = tuple(_within(sized.block, start, end) for sized in group if _touches(sized.block, start, end))
+            chunks.append(ChunkText(len(chunks), document.title, group[0].block.headings, text, start, end, role, blocks))
     return chunks
+
+
+def _touches(block: Block, start: int, end: int) -> bool:
+    return block.start < end and start < block.end
+
+
+def _within(block: Block, start: int, end: int) -> Block:
+    """A block's part in a chunk, its offsets in the chunk's text."""
+    return replace(block, start=max(block.start, start) - start, end=min(block.end, end) - start)
 
 
 # ---------------------------------------------------------------- what goes together

@@ -20,7 +20,7 @@ Use = tuple[str, str]
 
 def extraction_use(extractor: Extractor, chunk: ChunkText) -> Use:
     """Return kind and key under which a chunk's extraction is cached."""
-    return f"extraction:{extractor.name}", content_hash(chunk.title, *chunk.headings, "\x00", chunk.role, chunk.text)
+    return f"extraction:{extractor.name}", chunk.content
 
 
 def embedding_use(embedder: Embedder, text: str) -> Use:

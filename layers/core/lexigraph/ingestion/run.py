@@ -27,7 +27,7 @@ T = TypeVar("T")
 _MAX_SYNONYM_LINES = 100_000
 _GROUP_CHARS = 500_000  # documents written together hold at most about this much text
 _PAGE = 500
-CHUNKS = "chunks-1"  # version of reading and cutting: another one makes every document be looked at again
+CHUNKS = "chunks-2"  # version of reading and cutting: another one makes every document be looked at again
 MANY_DOCUMENTS = frozenset({"json", "jsonl"})  # file types whose fingerprint is not that of one document
 Loaded = tuple[LoadedDocument, Source, str]
 

@@ -28,7 +28,11 @@ class ExtractedFact:
 
 @dataclass(frozen=True, slots=True)
 class ExtractedStatement:
-    """A standalone assertion; ``start`` and ``end`` are character offsets of its evidence in the chunk's text."""
+    """A standalone assertion; ``start`` and ``end`` are character offsets of its evidence in the chunk's text.
+
+    ``kind`` is prose, code or table. ``original`` is the sentence as the text has it, where ``value`` had to name what its
+    pronouns mean; else empty.
+    """
 
     value: str
     start: int
@@ -36,6 +40,8 @@ class ExtractedStatement:
     details: tuple[str, ...] = ()
     entities: tuple[ExtractedEntity, ...] = ()
     facts: tuple[ExtractedFact, ...] = ()
+    kind: str = "prose"
+    original: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,8 @@ def _plain(s: ExtractedStatement) -> dict[str, Any]:
         "facts": [
             {"subject": f.subject, "predicate": f.predicate, "object": f.object, "confidence": f.confidence} for f in s.facts
         ],
+        "kind": s.kind,
+        "original": s.original,
     }
 
 

@@ -109,9 +109,15 @@ def read_documents(raw: Iterable[Mapping[str, Any]]) -> list[LoadedDocument]:
     ]
 
 
+def plain_chunk(chunk: ChunkText) -> dict[str, Any]:
+    """Return a chunk as plain data."""
+    return {**asdict(chunk), "blocks": [astuple(b) for b in chunk.blocks]}
+
+
 def read_chunk(raw: Mapping[str, Any]) -> ChunkText:
-    """Read a chunk that ``dataclasses.asdict`` made plain."""
-    return ChunkText(**{**raw, "headings": tuple(raw["headings"])})
+    """Read what :func:`plain_chunk` made."""
+    blocks = tuple(Block(start, end, tuple(h), role) for start, end, h, role in raw["blocks"])
+    return ChunkText(**{**raw, "headings": tuple(raw["headings"]), "blocks": blocks})
 
 
 def read_written(raw: Iterable[Mapping[str, Any]]) -> list[Written]:

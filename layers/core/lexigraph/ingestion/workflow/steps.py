@@ -29,6 +29,7 @@ from lexigraph.ingestion.upkeep import repair
 from lexigraph.ingestion.upkeep.late import Ids
 from lexigraph.ingestion.workflow.artefacts import (
     RunCache,
+    plain_chunk,
     plain_documents,
     read_chunk,
     read_documents,
@@ -97,7 +98,7 @@ class Steps(Workbench):
             distinct = list({extraction_use(extractor, c): c for c in chunks}.values())
             batches = [distinct[i : i + BATCH_CHUNKS] for i in range(0, len(distinct), BATCH_CHUNKS)]
             for batch in batches:
-                kept.put(f"batch.{at:05d}", [asdict(c) for c in batch])
+                kept.put(f"batch.{at:05d}", [plain_chunk(c) for c in batch])
                 at += 1
             parts.append(list(range(at - len(batches), at)))
         kept.put("batches", [{"batch": n} for n in range(first, at)])
