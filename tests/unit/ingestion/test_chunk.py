@@ -50,26 +50,63 @@ def long_paragraph(tokens: int, seed: int = 1) -> str:
 # ---------------------------------------------------------------- what goes together
 
 
-def test_paragraphs_are_chunks_of_their_own_under_their_headings() -> None:
-    one, two = words(30), words(40)
-    made = chunk(document(("paragraph", ("A",), one), ("paragraph", ("A", "B"), two)))
-    assert made == [
-        ChunkText(0, "T", ("A",), one, 0, len(one)),
-        ChunkText(1, "T", ("A", "B"), two, len(one) + 2, len(one) + 2 + len(two)),
+def test_blocks_of_one_section_fill_a_chunk() -> None:
+    one, two, three = words(90), words(80), words(70)
+    (made,) = chunk(document(("paragraph", ("A",), one), ("code", ("A",), two), ("list", ("A",), three)))
+    assert made.text == f"{one}\n\n{two}\n\n{three}"
+    assert (made.headings, made.role) == (("A",), "paragraph")
+    assert [(made.text[b.start : b.end], b.role, b.headings) for b in made.blocks] == [
+        (one, "paragraph", ("A",)),
+        (two, "code", ("A",)),
+        (three, "list", ("A",)),
     ]
 
 
-def test_a_short_block_goes_with_the_next_of_its_section_only() -> None:
-    long = words(30)
-    made = chunk(document("Note", long, "See also", ("paragraph", ("B",), long), "Last"))
-    assert texts(made) == [f"Note\n\n{long}", "See also", long, "Last"]
+def test_sections_of_some_size_stay_apart() -> None:
+    one, two = words(101), words(102)
+    made = chunk(document(("paragraph", ("A",), one), ("paragraph", ("A", "B"), two)))
+    assert [(c.headings, c.text) for c in made] == [(("A",), one), (("A", "B"), two)]
 
 
-def test_an_introduction_goes_with_the_list_it_introduces() -> None:
+def test_a_small_section_goes_with_its_sibling_under_their_common_heading() -> None:
+    text = "Top\n\nOne\n\nShort.\n\nTwo\n\nShort, too."
+    at = text.index
+    blocks = (
+        Block(at("Short."), at("Short.") + 6, ("Top", "One")),
+        Block(at("Short, too."), len(text), ("Top", "Two")),
+    )
+    (made,) = chunk(LoadedDocument("file:///t", "T", text, blocks, "f"))
+    assert (made.headings, made.text) == (("Top",), "One\n\nShort.\n\nTwo\n\nShort, too.")
+    assert [(made.text[b.start : b.end], b.headings) for b in made.blocks] == [
+        ("Short.", ("Top", "One")),
+        ("Short, too.", ("Top", "Two")),
+    ]
+
+
+def test_a_small_section_goes_with_a_sibling_before_it_goes_with_another_chapter() -> None:
+    made = chunk(
+        document(
+            ("paragraph", ("A", "1"), words(150)),
+            ("paragraph", ("A", "2"), words(50)),
+            ("paragraph", ("B", "3"), words(60)),
+            ("paragraph", ("B", "4"), words(180)),
+        )
+    )
+    assert [c.headings for c in made] == [("A",), ("B",)]
+
+
+def test_an_introduction_stays_with_what_it_introduces() -> None:
     intro = words(30).replace(".", ":")
-    made = chunk(document(intro, ("list", (), "- one"), ("list", (), "- two"), words(20)))
-    assert texts(made) == [f"{intro}\n\n- one\n\n- two", words(20)]
-    assert [c.role for c in made] == ["list", "paragraph"]
+    made = chunk(document(words(150), intro, ("code", (), words(80)), words(180)))
+    assert texts(made) == [words(150), f"{intro}\n\n{words(80)}", words(180)]
+
+
+def test_boilerplate_is_in_no_chunk_or_marked_within_one() -> None:
+    foot = ("boilerplate", (), "Page 3 of 9")
+    (made,) = chunk(document(("boilerplate", (), "Home > Up"), "First half", foot, "of a sentence.", foot))
+    assert made.text == "First half\n\nPage 3 of 9\n\nof a sentence."
+    assert made.indexed == "T\nFirst half\nof a sentence."
+    assert [b.role for b in made.blocks] == ["paragraph", "boilerplate", "paragraph"]
 
 
 def test_rows_gather_into_chunks_of_whole_rows() -> None:
@@ -77,59 +114,66 @@ def test_rows_gather_into_chunks_of_whole_rows() -> None:
     rows = [f"id: {n}; {files.sentence(rng)}" for n in range(100)]
     made = chunk(document(*[("row", (), row) for row in rows]))
     assert [row for c in made for row in c.text.split("\n\n")] == rows
-    assert 5 < len(made) < 34
+    assert 5 < len(made) < 25
     assert max(count_tokens(c.text) for c in made) <= 256
     assert {c.role for c in made} == {"row"}
 
 
-def test_rows_of_different_tables_stay_apart() -> None:
-    made = chunk(document(("row", ("A",), "x: 1"), ("row", ("B",), "x: 2"), ("table", ("B",), "x: 3")))
-    assert texts(made) == ["x: 1", "x: 2", "x: 3"]
+def test_a_heading_without_text_goes_with_what_is_beside_it() -> None:
+    (made,) = chunk(document(("heading", ("A",), "Empty"), ("heading", ("A",), "Bare"), ("paragraph", ("A",), "Text.")))
+    assert [b.role for b in made.blocks] == ["heading", "heading", "paragraph"]
 
 
-def test_code_stays_by_itself() -> None:
-    made = chunk(document("Run:", ("code", (), "make"), "It takes a while."))
-    assert texts(made) == ["Run:\n\nmake", "It takes a while."]
+# ---------------------------------------------------------------- what a chunk is told
 
 
-def test_a_heading_without_text_is_a_chunk_of_its_own() -> None:
-    made = chunk(document(("heading", ("A",), "Empty"), ("heading", ("A",), "Bare"), ("paragraph", ("A",), "Text.")))
-    assert [(c.text, c.role) for c in made] == [("Empty", "heading"), ("Bare", "heading"), ("Text.", "paragraph")]
+def test_a_chunk_is_told_the_sentence_before_it_in_its_section() -> None:
+    rng = random.Random(4)
+    sentences = [files.sentence(rng) for _ in range(60)]
+    first, *rest = chunk(document(("paragraph", ("A",), " ".join(sentences)), ("paragraph", ("B",), words(150))))
+    *rest, other = rest
+    assert first.before == other.before == ""
+    for before, after in pairwise([first, *rest]):
+        assert after.before in sentences
+        assert before.text.endswith(after.before)
+
+
+def test_no_overlap_tells_nothing_of_what_is_before() -> None:
+    assert {c.before for c in chunk(document(long_paragraph(900)), overlap=0)} == {""}
+
+
+def test_code_before_a_chunk_is_no_sentence_before_it() -> None:
+    made = chunk(document(("code", (), words(200)), words(200)))
+    assert [c.before for c in made] == ["", ""]
+
+
+def test_a_section_of_more_than_twenty_sentences_is_long() -> None:
+    made = chunk(document(("paragraph", ("A",), "A short sentence. " * 21), ("paragraph", ("B",), "Another one. " * 60)))
+    assert [(c.headings, c.long) for c in made] == [(("A",), True), (("B",), True)]
+    assert not any(c.long for c in chunk(document(("paragraph", ("A",), ("A much longer sentence " * 4 + ". ") * 20))))
 
 
 # ---------------------------------------------------------------- what is too long
 
 
-def test_a_long_paragraph_is_cut_between_sentences_with_overlap() -> None:
+def test_a_long_paragraph_is_cut_between_sentences() -> None:
     text = long_paragraph(1_500)
     made = chunk(document(text))
     assert len(made) > 5
-    overlaps = 0
-    for before, after in pairwise(made):
-        assert before.text.endswith(".")
-        assert after.start <= before.end + 1
-        shared = text[after.start : before.end]
-        assert count_tokens(shared) <= 25
-        overlaps += bool(shared)
-    assert overlaps == len(made) - 1
-    assert all(count_tokens(c.text) <= 256 for c in made)
-
-
-def test_no_overlap_leaves_every_sentence_in_one_chunk() -> None:
-    text = long_paragraph(1_500)
-    assert " ".join(texts(chunk(document(text), overlap=0))) == text
+    assert all(count_tokens(c.text) <= 256 and c.text.endswith(".") for c in made)
+    assert " ".join(texts(made)) == text
 
 
 def test_a_sentence_is_not_cut_after_an_abbreviation() -> None:
     sentence = "Dr. J. Smith of the U.S. Office, Acme Inc. and Mr. Lee met at 5 p.m. in St. Louis, e.g. to test it there. "
-    made = chunk(document((sentence * 60).strip()), overlap=0)
+    made = chunk(document((sentence * 60).strip()))
     assert len(made) > 5
     assert all(c.text.startswith("Dr.") and c.text.endswith("there.") for c in made)
 
 
 def test_code_is_cut_between_lines() -> None:
     lines = [f"  value_{n} = compute({n * 7})  # step" for n in range(200)]
-    made = chunk(document(("code", (), "\n".join(lines))), overlap=0)
+    made = chunk(document(("code", (), "\n".join(lines))))
     assert len(made) > 5
     assert [line.strip() for c in made for line in c.text.split("\n")] == [line.strip() for line in lines]
 
@@ -212,15 +256,19 @@ def test_chunks_hold_all_text_of_all_blocks(pieces: list[Piece], max_tokens: int
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.tuples(st.text(max_size=4), st.integers(1, 50)), min_size=1, max_size=60), st.integers(50, 120))
-def test_cuts_part_a_sequence_into_pieces_that_fit_and_cut_nothing_that_fits(
-    items: list[tuple[str, int]], limit: int
+@given(
+    st.lists(st.tuples(st.text(max_size=4), st.integers(1, 50), st.integers(0, 2)), min_size=1, max_size=60),
+    st.integers(50, 120),
+)
+def test_cuts_part_a_sequence_into_pieces_that_fit_and_of_which_no_two_would_fit_together(
+    items: list[tuple[str, int, int]], limit: int
 ) -> None:
-    sizes = [size for _, size in items]
-    cuts = content_cuts([text for text, _ in items], sizes, limit)
+    names, sizes, apart = ([item[i] for item in items] for i in range(3))
+    cuts = content_cuts(names, sizes, apart, limit)  # type: ignore[arg-type]  # columns of three types
     assert cuts[0] == 0 and cuts[-1] == len(items) and cuts == sorted(set(cuts))
-    assert all(sum(sizes[a:b]) <= limit for a, b in pairwise(cuts))
-    assert (len(cuts) == 2) == (sum(sizes) <= limit)
+    pieces = [sum(sizes[a:b]) for a, b in pairwise(cuts)]  # type: ignore[arg-type]
+    assert max(pieces) <= limit
+    assert all(a + b > limit for a, b in pairwise(pieces))
 
 
 # ---------------------------------------------------------------- what an edit moves
@@ -237,8 +285,7 @@ def loaded(folder: Path, name: str, content: str) -> list[ChunkText]:
 
 
 def new_chunks(before: Sequence[ChunkText], after: Sequence[ChunkText]) -> int:
-    known = {(c.title, c.headings, c.text) for c in before}
-    return len({(c.title, c.headings, c.text) for c in after} - known)
+    return len({c.content for c in after} - {c.content for c in before})
 
 
 def as_text(written: list[list[str]]) -> str:
@@ -261,25 +308,25 @@ def as_markdown(written: list[list[str]]) -> str:
 
 
 @pytest.mark.parametrize("render", [as_text, as_wrapped_text, as_markdown])
-def test_a_sentence_added_to_a_hundred_paragraphs_makes_at_most_two_new_chunks(
+def test_a_sentence_added_to_a_hundred_paragraphs_makes_at_most_three_new_chunks(
     tmp_path: Path, render: Callable[[list[list[str]]], str]
 ) -> None:
     rng = random.Random(20_261_121)
     written = files.paragraphs(rng, 100, longest=12)
     name = "notes.md" if render is as_markdown else "notes.txt"
     before = loaded(tmp_path, name, render(written))
-    assert len(before) >= 100
+    assert len(before) >= 50
     for turn, number in enumerate(rng.sample(range(100), 21)):  # at the start, in the middle and at the end of a paragraph
         edited = [list(sentences) for sentences in written]
         edited[number].insert((0, len(edited[number]) // 2, len(edited[number]))[turn % 3], files.sentence(rng))
-        assert 1 <= new_chunks(before, loaded(tmp_path, name, render(edited))) <= 2
+        assert 1 <= new_chunks(before, loaded(tmp_path, name, render(edited))) <= 3
 
 
 def test_a_sentence_added_to_one_long_paragraph_makes_at_most_three_new_chunks(tmp_path: Path) -> None:
     rng = random.Random(7)
     sentences = [files.sentence(rng) for _ in range(165)]
     before = loaded(tmp_path, "long.txt", " ".join(sentences))
-    assert sum(count_tokens(c.text) for c in before) > 3_000
+    assert sum(count_tokens(c.text) for c in before) > 2_800
     assert len(before) >= 12
     counts = []
     for place in [0, len(sentences), *rng.sample(range(1, len(sentences)), 18)]:
@@ -299,7 +346,7 @@ def test_a_sentence_changed_or_removed_makes_at_most_three_new_chunks(tmp_path: 
             assert new_chunks(before, loaded(tmp_path, "long.txt", " ".join(edited))) <= 3
 
 
-def test_a_row_added_to_a_table_makes_at_most_two_new_chunks(tmp_path: Path) -> None:
+def test_a_row_added_to_a_table_makes_at_most_three_new_chunks(tmp_path: Path) -> None:
     rng = random.Random(9)
 
     def row(number: int) -> str:
@@ -311,7 +358,7 @@ def test_a_row_added_to_a_table_makes_at_most_two_new_chunks(tmp_path: Path) -> 
     assert len(before) > 20
     for number, place in enumerate([0, len(rows), *rng.sample(range(1, len(rows)), 18)]):
         edited = [*rows[:place], row(1_000 + number), *rows[place:]]
-        assert 1 <= new_chunks(before, loaded(tmp_path, "t.csv", "\n".join([header, *edited]))) <= 2
+        assert 1 <= new_chunks(before, loaded(tmp_path, "t.csv", "\n".join([header, *edited]))) <= 3
 
 
 def test_a_very_long_row_does_not_move_the_cuts_between_others(tmp_path: Path) -> None:

@@ -1,22 +1,22 @@
-"""Documents become chunks, so that a changed sentence changes one or two of them.
+"""Documents become chunks of about 200 tokens, so that a changed sentence changes one to three of them.
 
-Blocks part a document first: paragraphs stand alone; list items, table rows and csv rows under one heading gather, and a
-very short block goes with the next. Whether two blocks go together depends on these two alone. What is still longer than
-a chunk is cut where its content says: each place between two sentences (rows, items, lines of code) has a number, the
-hash of the sentence after it, and the smallest numbers are cut at, until every piece fits. A place keeps its number
-whatever changes elsewhere, so the cuts stay where they are; filling chunks one after the other would move all that follow.
+A document is a row of atoms: sentences, list items, rows, blocks of code. Each place between two has a strength: it holds
+least within a paragraph, most between sections of different chapters; among equals the hash of what follows it decides.
+From the weakest to the strongest each is closed when what it parts fits into one chunk. A place keeps its strength
+whatever changes elsewhere, so an edit is felt only until the next places that stay as they were; filling chunks one after
+the other would move all that follow.
 """
 
 import re
-from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import accumulate
+from itertools import accumulate, pairwise, takewhile
 from typing import TYPE_CHECKING
 
-from lexigraph.model.document import Block, ChunkText, LoadedDocument
+from lexigraph.model.document import BOILERPLATE, Block, ChunkText, LoadedDocument
 from lexigraph.model.errors import InvalidInput, LexigraphError
 
 if TYPE_CHECKING:
@@ -34,8 +34,9 @@ _ABBREVIATED = """
     approx ca inc ltd co corp jan feb mar apr jun jul aug sep sept oct nov dec etc dept est ave blvd mt ft ch sec
 """
 _ABBREVIATIONS = frozenset(_ABBREVIATED.split())
-_SHORT = 16  # tokens below which a block goes with the next
-_GATHERED = frozenset({"list", "table", "row"})
+_SECTIONS, _DEPTH = 3, 6  # strength between sections of a common chapter of this depth; a shallower one adds to it
+_SMALL = 100  # tokens below which what stands in a section goes together with what its neighbours hold
+_TOPIC_STATEMENTS = 20  # a section of more atoms is more than one topic
 
 
 def count_tokens(text: str) -> int:
@@ -44,141 +45,162 @@ def count_tokens(text: str) -> int:
 
 
 def chunk(document: LoadedDocument, *, max_tokens: int = 256, overlap: int = 25) -> list[ChunkText]:
-    """Return the chunks of a document in reading order; together they hold the text of all its blocks.
+    """Return the chunks of a document in reading order; together they hold the text of all blocks but boilerplate.
 
-    No chunk has more than ``max_tokens`` (see :func:`count_tokens`). The pieces of a block that is longer begin with the
-    last sentences of the piece before, as many as fit in ``overlap`` tokens. Raise ``InvalidInput`` when ``overlap`` is
-    more than half of ``max_tokens``.
+    No chunk has more than ``max_tokens`` (see :func:`count_tokens`). Each is told the last sentences before it in its
+    section, as many as fit in ``overlap`` tokens but at least one: they are read with it and are no part of it. Raise
+    ``InvalidInput`` when ``overlap`` is more than half of ``max_tokens``.
     """
     if not 0 <= overlap <= max_tokens // 2:
         raise InvalidInput(f"chunk_overlap is {overlap}; it may be 0 to {max_tokens // 2}, half of chunk_tokens")
-    chunks: list[ChunkText] = []
-    for group in _groups(document):
-        for start, end, role in _pieces(document.text, group, max_tokens, overlap):
-            text = document.text[start:end]
-            blocks = tuple(_within(sized.block, start, end) for sized in group if _touches(sized.block, start, end))
-            chunks.append(ChunkText(len(chunks), document.title, group[0].block.headings, text, start, end, role, blocks))
-    return chunks
+    text = document.text
+    atoms = _atoms(text, document.blocks, max_tokens)
+    texts = [text[atom.start : atom.end] for atom in atoms]
+    cuts = content_cuts(texts, [atom.tokens for atom in atoms], [atom.apart for atom in atoms], max_tokens)
+    made = [_made(document, seq, atoms, *held, overlap) for seq, held in enumerate(pairwise(cuts))]
+    statements = Counter(atom.section for atom in atoms)
+    many = [any(statements[atom.section] > _TOPIC_STATEMENTS for atom in atoms[a:b]) for a, b in pairwise(cuts)]
+    return [replace(c, long=long) for c, long in zip(made, many, strict=True)]
 
 
-def _touches(block: Block, start: int, end: int) -> bool:
-    return block.start < end and start < block.end
+# ---------------------------------------------------------------- what is never cut
 
 
-def _within(block: Block, start: int, end: int) -> Block:
-    """A block's part in a chunk, its offsets in the chunk's text."""
-    return replace(block, start=max(block.start, start) - start, end=min(block.end, end) - start)
-
-
-# ---------------------------------------------------------------- what goes together
-
-
-@dataclass(frozen=True, slots=True)
-class _Sized:
-    block: Block
-    tokens: int
-
-
-def _groups(document: LoadedDocument) -> Iterator[list[_Sized]]:
-    """Yield runs of blocks that go together."""
-    group: list[_Sized] = []
-    for block in document.blocks:
-        text = document.text[block.start : block.end]
-        if text.isspace() or not text:
-            continue
-        sized = _Sized(block, count_tokens(text))
-        if group and not _joins(group[-1], sized, document.text):
-            yield group
-            group = []
-        group.append(sized)
-    if group:
-        yield group
-
-
-def _joins(first: _Sized, second: _Sized, text: str) -> bool:
-    """Tell whether a block goes with the next: both of one table or list, or the first short or an introduction."""
-    a, b = first.block, second.block
-    if a.headings != b.headings or "heading" in (a.role, b.role):
-        return False
-    if a.role != "paragraph":
-        return a.role == b.role and a.role in _GATHERED
-    return first.tokens < _SHORT or (b.role != "paragraph" and text[a.end - 1] == ":")
-
-
-# ---------------------------------------------------------------- what is too long
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Atom:
-    """What is never cut: a block that fits, or a sentence of ``block`` (where that begins, -1 for a whole block)."""
+    """A stretch of a block: a sentence, an item, a row, a block of code; ``tokens`` are its own and those of headings above.
+
+    ``block`` is the number of its block, ``apart`` the strength of the place before it. Atoms of one ``section`` stand under
+    the same headings in a row.
+    """
 
     start: int
     end: int
     tokens: int
-    role: str
-    block: int = -1
+    block: int
+    apart: int
+    section: int
 
 
-def _pieces(text: str, group: list[_Sized], max_tokens: int, overlap: int) -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, role) of the chunks of a group."""
-    if sum(sized.tokens for sized in group) <= max_tokens:
-        yield group[0].block.start, group[-1].block.end, group[-1].block.role
-        return
-    # the same for every group, so that one block that grows does not move the cuts between all others
-    limit = max_tokens - overlap
-    atoms = [atom for sized in group for atom in _atoms(text, sized, limit)]
-    cuts = content_cuts([text[a.start : a.end] for a in atoms], [a.tokens for a in atoms], limit)
-    for before, first, last in zip([0, *cuts], cuts, cuts[1:], strict=False):
-        begin = _overlapping(atoms, before, first, overlap)
-        yield atoms[begin].start, atoms[last - 1].end, atoms[last - 1].role
+def _atoms(text: str, blocks: Sequence[Block], limit: int) -> list[_Atom]:
+    atoms: list[_Atom] = []
+    end = above = section = 0
+    last: Block | None = None
+    for number, block in enumerate(blocks):
+        above += count_tokens(text[end : block.start])
+        end = max(end, block.end)
+        if block.role == BOILERPLATE:
+            continue
+        apart = _apart(text, last, block)
+        section += apart >= _SECTIONS
+        for start, stop, tokens in _stretches(text, block, limit):
+            atoms.append(_Atom(start, stop, min(tokens + above, limit), number, apart, section))
+            last, apart, above = block, 0, 0
+    return atoms
 
 
-def _overlapping(atoms: Sequence[_Atom], before: int, first: int, overlap: int) -> int:
-    """Return where a piece begins with its overlap: whole sentences of one block, not all of the piece ``before``."""
-    begin, room = first, overlap
-    while begin - 1 > before and atoms[begin - 1].block == atoms[first].block >= 0 and atoms[begin - 1].tokens <= room:
-        begin -= 1
-        room -= atoms[begin].tokens
-    return begin
+def _apart(text: str, a: Block | None, b: Block) -> int:
+    """Tell how strongly two blocks in a row are parted; an introduction not at all from what it introduces."""
+    if a is None:
+        return _SECTIONS
+    if a.headings != b.headings:
+        return _SECTIONS + max(0, _DEPTH - _shared(a, b))
+    if text[a.end - 1] == ":":
+        return 0
+    return 1 if a.role == b.role != "paragraph" else 2
 
 
-def content_cuts(texts: Sequence[str], tokens: Sequence[int], limit: int) -> list[int]:
-    """Return where to cut a sequence so that no piece has more than ``limit`` tokens: indexes from 0 to its length.
-
-    The places are tried by the hash of what follows them; a piece that is too long is cut there, unless a part would have
-    less than a quarter of the limit. No text may have more than ``limit`` tokens itself.
-    """
-    before = [0, *accumulate(tokens)]
-    order = sorted(
-        range(1, len(texts)), key=lambda i: (blake2b(texts[i].encode("utf-8", "replace"), digest_size=8).digest(), i)
-    )
-    cuts = [0, len(texts)]
-    for smallest in (limit // 4, 0):  # a long sentence may leave no place but near an end
-        for place in order:
-            at = bisect_left(cuts, place)
-            left, right = cuts[at - 1], cuts[at]
-            sizes = before[place] - before[left], before[right] - before[place]
-            if place != right and sum(sizes) > limit and min(sizes) >= smallest:
-                cuts.insert(at, place)
-    return cuts
+def _shared(a: Block, b: Block) -> int:
+    """Return how many headings two blocks have in common."""
+    pairs = zip(a.headings, b.headings, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _atoms(text: str, sized: _Sized, limit: int) -> Iterator[_Atom]:
-    block = sized.block
-    if sized.tokens <= limit:
-        yield _Atom(block.start, block.end, sized.tokens, block.role)
-        return
+def _stretches(text: str, block: Block, limit: int) -> Iterator[tuple[int, int, int]]:
+    """Yield start, end and tokens of the atoms of a block: prose by sentences, all else whole if it fits."""
     body = text[block.start : block.end]
+    whole = block.role not in ("paragraph", "list") and count_tokens(body) <= limit
+    parts = [body] if whole else body.splitlines(keepends=True) if block.role == "code" else _sentences(body)
     at = 0
-    for part in body.splitlines(keepends=True) if block.role == "code" else _sentences(body):
+    for part in parts:
         for piece in [part] if count_tokens(part) <= limit else _fragments(part, limit):
             start = body.index(piece, at)
             at = start + len(piece)
-            bare = piece.strip()
-            if bare:
-                start += piece.index(bare)
-                absolute = block.start + start
-                yield _Atom(absolute, absolute + len(bare), count_tokens(bare), block.role, block.start)
+            if bare := piece.strip():
+                start += block.start + piece.index(bare)
+                yield start, start + len(bare), count_tokens(bare)
+
+
+# ---------------------------------------------------------------- where to cut
+
+
+def content_cuts(texts: Sequence[str], tokens: Sequence[int], apart: Sequence[int], limit: int) -> list[int]:
+    """Return where to cut a sequence so that no piece has more than ``limit`` tokens: indexes from 0 to its length.
+
+    All places are cuts at first. From the weakest (``apart`` of what follows, then its hash) to the strongest each is taken
+    away when the pieces on its sides fit together; between sections only when one of them is small.
+    """
+    count = len(texts)
+    before = [0, *accumulate(tokens)]
+    begins, ends = list(range(-1, count)), list(range(1, count + 1))  # of the piece that ends, or begins, at an index
+    keys = ((apart[i], blake2b(texts[i].encode("utf-8", "replace"), digest_size=8).digest(), i) for i in range(1, count))
+    for strength, _, place in sorted(keys):
+        begin, end = begins[place], ends[place]
+        left, right = before[place] - before[begin], before[end] - before[place]
+        if left + right <= limit and (strength < _SECTIONS or min(left, right) < _SMALL):
+            ends[begin], begins[end] = end, begin
+    cuts = [0]
+    while cuts[-1] < count:
+        cuts.append(ends[cuts[-1]])
+    return cuts
+
+
+# ---------------------------------------------------------------- what a chunk holds
+
+
+def _made(document: LoadedDocument, seq: int, atoms: Sequence[_Atom], first: int, last: int, overlap: int) -> ChunkText:
+    """Return the chunk of the atoms from ``first`` to ``last`` (exclusive)."""
+    text, held = document.text, document.blocks[atoms[first].block : atoms[last - 1].block + 1]
+    said = [block for block in held if block.role != BOILERPLATE]
+    headings = said[0].headings[: min(_shared(said[0], block) for block in said)]
+    start, end = atoms[first].start, atoms[last - 1].end
+    # several sections: the headings that they do not share stand in the text
+    above = document.blocks[atoms[first].block - 1].end if atoms[first].block else 0
+    for heading in reversed(said[0].headings[len(headings) :]):
+        if (at := text.rfind(heading, above, start)) >= 0:
+            start = at
+    roles = Counter[str]()
+    for atom in atoms[first:last]:
+        roles[document.blocks[atom.block].role] += atom.tokens
+    return ChunkText(
+        seq,
+        document.title,
+        headings,
+        text[start:end],
+        start,
+        end,
+        roles.most_common(1)[0][0],
+        tuple(replace(b, start=max(b.start, start) - start, end=min(b.end, end) - start) for b in held),
+        _before(document, atoms, first, overlap),
+    )
+
+
+def _before(document: LoadedDocument, atoms: Sequence[_Atom], first: int, room: int) -> str:
+    """Return the last sentences before an atom in its section: as many as fit in ``room`` tokens, but at least one."""
+    begin, section = first, atoms[first].section
+    while room > 0 and begin and atoms[begin - 1].section == section and _is_prose(document, atoms[begin - 1]):
+        if begin < first and atoms[begin - 1].tokens > room:
+            break
+        begin -= 1
+        room -= atoms[begin].tokens
+    return document.text[atoms[begin].start : atoms[first - 1].end] if begin < first else ""
+
+
+def _is_prose(document: LoadedDocument, atom: _Atom) -> bool:
+    return document.blocks[atom.block].role in ("paragraph", "list")
+
+
+# ---------------------------------------------------------------- sentences
 
 
 def _sentences(text: str) -> Iterator[str]:
