@@ -10,6 +10,13 @@ _Word = tuple[str, int, int]  # folded, start, end
 
 _WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"\S(?:.*?[.!?…]+[\"'”’)\]]*(?=\s|$)|.*)", re.MULTILINE)
+_STOP = re.compile(r"[.!?…]+[\"'”’»)\]]*\s+|[。！？]+[”’」』）]*\s*|\n+")
+_ABBREVIATED = """
+    mr mrs ms dr st prof gen col lt sgt capt maj rev hon sen rep gov pres jr sr vs cf fig figs eq no nos vol pp p ed eds al
+    approx ca inc ltd co corp jan feb mar apr jun jul aug sep sept oct nov dec dept est ave blvd mt ft ch sec e.g i.e
+"""
+_ABBREVIATIONS = frozenset(_ABBREVIATED.split())
+_OPENING = "\"'“‘«([¿¡"
 _ENOUGH = 0.5  # share of a statement's words that a sentence must hold to be its evidence
 _MIN_QUOTE_WORDS = 2
 
@@ -34,7 +41,29 @@ def locate(text: str, quote: str, statement: str, after: int = 0) -> tuple[int, 
         if places:
             at = next((i for i in places if words[i][1] >= after), places[0])
             return words[at][1], words[at + len(sought) - 1][2]
-    return _likeliest(text, statement) or _trimmed(text)
+    return _likeliest(text, statement) or _trimmed(text, 0, len(text))
+
+
+def sentences(text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
+    """Return the offsets of the sentences of ``text[start:end]``, without the white space around them.
+
+    One ends at a full stop or a line break after which no small letter follows, and at those of Chinese and Japanese.
+    """
+    end = len(text) if end is None else end
+    cuts = [m.end() for m in _STOP.finditer(text, start, end) if _ends(text, m)]
+    found = [_trimmed(text, a, b) for a, b in zip([start, *cuts], [*cuts, end], strict=True)]
+    return [(a, b) for a, b in found if any(c.isalnum() for c in text[a:b])]
+
+
+def _ends(text: str, stop: re.Match[str]) -> bool:
+    if stop[0][0] in "。！？":
+        return True
+    if text[stop.end() : stop.end() + 3].lstrip(_OPENING)[:1].islower():
+        return False
+    words = text[max(0, stop.start() - 16) : stop.start()].split()
+    last = words[-1].lstrip(_OPENING) if words else ""
+    initial = len(last) == 1 and last.isupper()
+    return stop[0][0] != "." or not (initial or last.lower() in _ABBREVIATIONS)
 
 
 def holds(text: str, name: str) -> bool:
@@ -73,7 +102,7 @@ def _likeliest(text: str, statement: str) -> tuple[int, int] | None:
     return span if score >= _ENOUGH else None
 
 
-def _trimmed(text: str) -> tuple[int, int]:
-    bare = text.strip()
-    start = text.find(bare)
-    return start, start + len(bare)
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    bare = text[start:end].strip()
+    at = text.find(bare, start, end)
+    return at, at + len(bare)

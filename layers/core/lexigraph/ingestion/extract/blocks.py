@@ -1,0 +1,64 @@
+"""What a chunk shows rather than says: code and tables, each one statement to be found and quoted whole. No model."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from lexigraph.ingestion.extract.evidence import sentences
+from lexigraph.model.document import BOILERPLATE, Block, ChunkText
+from lexigraph.model.extraction import ExtractedStatement
+
+KINDS = frozenset(["code", "table"])
+_MAX_LEAD_CHARS = 300
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def verbatim(chunk: ChunkText) -> list[ExtractedStatement]:
+    """Return one statement a code block and one a stretch of table rows, with the offsets of the block.
+
+    Its value is the sentence that leads to it, if there is one in its section, and on the lines below the text as it is.
+    """
+    found = []
+    for lead, (kind, start, end) in _led(chunk):
+        text = chunk.text[start:end]
+        bare = text.strip("\n").rstrip()
+        if any(c.isalnum() for c in bare):
+            start += len(text) - len(text.lstrip("\n"))
+            value = "\n".join(part for part in (lead, bare) if part)
+            found.append(ExtractedStatement(_SURROGATES.sub("\ufffd", value), start, start + len(bare), kind=kind))
+    return found
+
+
+def prose(chunk: ChunkText) -> list[Block]:
+    """Return the parts of a chunk that say something: neither code nor tables nor boilerplate."""
+    kept = [part for part in chunk.parts if part.role not in KINDS and part.role != BOILERPLATE]
+    return [part for part in kept if any(c.isalnum() for c in chunk.text[part.start : part.end])]
+
+
+def _led(chunk: ChunkText) -> Iterator[tuple[str, tuple[str, int, int]]]:
+    """Yield the stretches of code and tables, each with the sentence before it in its section."""
+    lead, headings = chunk.before, chunk.parts[0].headings
+    for part in _stretches(chunk.parts):
+        if part.headings != headings:
+            lead, headings = "", part.headings
+        if part.role in KINDS:
+            yield _short(lead), (part.role, part.start, part.end)
+        elif part.role != BOILERPLATE:
+            lead = _last_sentence(chunk.text, part)
+
+
+def _stretches(parts: Sequence[Block]) -> Iterator[Block]:
+    """The blocks, with the rows of a table together."""
+    for (role, headings), run in groupby(parts, key=lambda part: (part.role, part.headings)):
+        blocks = list(run)
+        yield from [Block(blocks[0].start, blocks[-1].end, headings, role)] if role == "table" else blocks
+
+
+def _last_sentence(text: str, part: Block) -> str:
+    spans = sentences(text, part.start, part.end)
+    return text[slice(*spans[-1])] if spans else ""
+
+
+def _short(lead: str) -> str:
+    line = " ".join(lead.split())
+    return line if len(line) <= _MAX_LEAD_CHARS else ""
