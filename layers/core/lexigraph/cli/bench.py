@@ -15,9 +15,11 @@ from lexigraph.cli.progress import overwriting
 from lexigraph.model.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from lexigraph.evaluation.reading import Reading
     from lexigraph.evaluation.speed import RetrieverFigures, SpeedFigures
 
 app = typer.Typer(help="Measure quality and speed.")
+_EXCERPT_CHARS = 300
 
 
 @app.callback()
@@ -79,6 +81,61 @@ def build(
     else:
         for name, value in figures.items():
             invocation.out.print(f"{name:<24}{value:>14,}")
+
+
+@app.command()
+def reading(
+    context: typer.Context,
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.")],
+    seed: Annotated[int, typer.Option(min=0, help="Of the samples.")] = 1,
+    samples: Annotated[int, typer.Option(min=0, max=10_000, help="Statements, facts and topics to show, each.")] = 30,
+    json_: JsonOption = False,
+) -> None:
+    """Show how documents are read: chunks, topics, statements by kind, and samples to judge by eye.
+
+    Nothing is stored. With a language model set, it is asked about every chunk.
+    """
+    from lexigraph.evaluation.reading import measure
+    from lexigraph.inference.factory import make_llm
+    from lexigraph.ingestion.extract import make_extractor
+
+    invocation = current(context)
+    settings = invocation.settings()
+    extractor = make_extractor(settings, make_llm(settings))
+    show = overwriting(invocation.err)
+    found = measure(paths, settings, extractor, seed=seed, samples=samples, progress=show)
+    if json_:
+        print_json(asdict(found))
+    else:
+        _show_reading(invocation.out, found)
+
+
+def _show_reading(out: Console, found: "Reading") -> None:
+    document, title, most = found.longest_topic
+    lines = (
+        ("documents", f"{found.documents:,}, {len(found.rejected):,} rejected"),
+        ("chunks", f"{found.chunks:,}, {found.tokens:,} tokens"),
+        ("tokens of a chunk", "{} (5 %), {} (25 %), {} (median), {} (75 %), {} (95 %)".format(*found.chunk_tokens)),
+        ("chunks under 32 tokens", f"{found.small:.1%}"),
+        ("topics", f"{found.topics:,}, {found.large_topics:,} of more than 40 statements"),
+        ("longest topic", f"{most:,} statements: {title} ({document})"),
+        ("statements", f"{found.statements:,}, {found.statements_per_topic:.1f} a topic, {found.duplicated:,} duplicated"),
+        ("kinds", ", ".join(f"{share:.1%} {kind}" for kind, share in found.kinds.items())),
+        ("facts", f"{found.facts:,}"),
+        ("entities", f"{found.entities:,}, {found.unclosed:,} with an unclosed bracket"),
+    )
+    for name, value in lines:
+        out.print(f"{name:<24}{value}", highlight=False, markup=False)
+    for kind, samples in found.samples.items():
+        out.print(f"\n{len(samples)} {kind}", style="bold")
+        for sample in samples:
+            out.print(f"- {sample.read}", highlight=False, markup=False)
+            out.print(f"  {sample.document}: {_excerpt(sample.passage)}", style="dim", highlight=False, markup=False)
+
+
+def _excerpt(passage: str) -> str:
+    line = " ".join(passage.split())
+    return line if len(line) <= _EXCERPT_CHARS else f"{line[:_EXCERPT_CHARS]} ..."
 
 
 def _show(out: Console, figures: "SpeedFigures") -> None:

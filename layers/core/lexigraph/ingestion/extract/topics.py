@@ -1,0 +1,159 @@
+"""What a topic is called: the headings above it, or the key phrases of what it says. Pure text, no model."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from lexigraph.ingestion.extract.words import listed
+from lexigraph.model.document import ChunkText
+from lexigraph.model.extraction import ExtractedStatement
+
+_PHRASES = 3
+_MAX_PHRASE_WORDS = 4
+_MAX_TITLE_CHARS = 160
+_MAX_HEADINGS = 3
+# a phrase of several words tells more than its words apart, a name more than a noun
+_WEIGHTS = {1: 1.0, 2: 2.2, 3: 2.7, 4: 2.9}
+_NAMED, _OPENING, _ONCE, _VERBAL = 1.4, 1.2, 0.4, 0.4
+_VERB = re.compile(r"\w{2,}(?:ed|ing|ly)")
+_WORD = re.compile(r"[^\W_](?:[\w+#'’./@-]*[\w+#])?|[^\s\w]")
+_NUMBERING = re.compile(
+    r"(?:(?:chapter|part|section|appendix|annex|step|table|figure|slide|page|version)\b|§)?[\s\d.:()v-]*[a-z]?[.)]?",
+    re.IGNORECASE,
+)
+_FILE = re.compile(r"\S*[_\\/]\S*|\S+\.\w{1,5}|[\W\d]+")
+_SEPARATOR = " > "
+
+# headings that every document has: they tell where one is, not what it is about
+_GENERIC = listed(
+    """
+    abstract acknowledgements acknowledgments aliases appendix arguments attributes authors author availability
+    background bibliography bug bugs caveats changelog changes colophon commands compatibility conclusion conclusions
+    configuration contents copyright credits defaults definitions dependencies description details diagnostics discussion
+    environment errors example examples exceptions exit faq features files footnotes format functions general
+    getting-started glossary help history implementation index information install installation introduction issues
+    keywords legal license limitations links methods miscellaneous misc motivation name notes note notice objective
+    operands options other output overview parameters portability preface prerequisites properties purpose questions
+    rationale readme reference references remarks reporting requirements resources results return-value returns scope
+    security see-also setup signals standards status summary support synopsis syntax terms tips todo troubleshooting
+    types usage value values variables version versions warning warnings
+    """
+)
+_STOP_WORDS = listed(
+    """
+    a about above according across actually after again against all allow allows almost along already also although
+    always am among an and another any anything appear are around as at available away back based be became because
+    become becomes been before behind being below besides best better between beyond both bring but by call called came
+    can cannot case cases certain change changed come comes common commonly could currently day days depending describe
+    described did different do does doing done down due during each early easily eg either else enough especially etc
+    even ever every everything example examples far few find first following follows for form found four from full fully
+    further general generally get gets give given gives go goes going good got great had happen happens has have having
+    he help helps her here hers herself high him himself his how however i ie if important in include included includes
+    including instead into is it its itself just keep kind kinds know known large last later least less let lets like
+    likely little ll long look looking looks lot low made main make makes making many may maybe me mean means might more
+    moreover most mostly much must my myself near necessary need needed needs neither never new next no nor not note
+    nothing now number of off often on once one only onto or order other others otherwise our ours out over own part
+    particular particularly per perhaps place please possible present probably provide provided provides put quite
+    rather re really recently recommended refer related require required requires respectively return returned returns
+    right run s said same say says second see seem seems seen set several shall she should show shown similar simple
+    simply since small so some something sometimes soon special specific specified still such sure t take taken takes
+    tell than that the their theirs them themselves then there therefore these they thing things think this those though
+    three through thus time times to together too toward towards try two type typically under unless unlike until up
+    upon us use used useful user uses using usual usually various very via want wants was way ways we well were what
+    whatever when where whether which while who whole whom whose why will with within without work works would yes yet
+    you your yours yourself
+    """
+)
+
+
+def topic_title(chunk: ChunkText, headings: Sequence[str], said: Sequence[ExtractedStatement]) -> str:
+    """Return the title of the topic of what a chunk says under some headings; empty when nothing tells.
+
+    It is their path, with the document's title in front where they alone say nothing (``SYNOPSIS``). In a section too long
+    for one topic, and where there are neither headings nor a title that names something, key phrases say what it is about.
+    """
+    title = _one_line(chunk.title)
+    path = [line for heading in headings if (line := _one_line(heading)) and line != title][-_MAX_HEADINGS:]
+    if path and not _tells(path[-1]) and not any(map(_tells, path[:-1])) and title:
+        path.insert(0, title)
+    base = _SEPARATOR.join(path) or ("" if _FILE.fullmatch(title) else title)
+    phrases = ", ".join(key_phrases(said, base)) if chunk.long or not base else ""
+    return ": ".join(part for part in (base[:_MAX_TITLE_CHARS], phrases) if part) or title
+
+
+def _tells(heading: str) -> bool:
+    """Tell whether a heading says what is below it: more than a number, and not what every document has."""
+    bare = heading[match.end() :] if (match := _NUMBERING.match(heading)) else heading
+    words = re.findall(r"\w+", bare.casefold())
+    return (
+        bool(words)
+        and "-".join(words) not in _GENERIC
+        and not all(word in _GENERIC or word in _STOP_WORDS for word in words)
+    )
+
+
+def key_phrases(said: Sequence[ExtractedStatement], known: str = "", most: int = _PHRASES) -> list[str]:
+    """Return the phrases of one to four words that statements speak of most, without those that ``known`` has.
+
+    A phrase counts as often as it is said; more with more words, as a name, and in the first statement; less when it is said
+    once only, and when it looks like a verb.
+    """
+    prose = [s for s in said if s.kind == "prose"] or said
+    forms = [[tuple(gram) for run in _runs(s.value) for gram in _grams(run)] for s in prose]
+    counts = Counter(_key(form) for of_one in forms for form in of_one)
+    shown = {_key(form): " ".join(form) for of_one in reversed(forms) for form in reversed(of_one)}
+    names = {_key(_WORD.findall(entity.name)) for s in said for entity in s.entities}
+    opening = {_key(form) for form in forms[0]} if forms else set()
+
+    def score(key: tuple[str, ...]) -> float:
+        verbal = bool(_VERB.fullmatch(key[-1]) or (len(key) > 1 and _VERB.fullmatch(key[0])))
+        factors = (
+            (_NAMED, key in names),
+            (_OPENING, key in opening),
+            (_ONCE, counts[key] == 1 and len(key) > 1),
+            (_VERBAL, verbal),
+        )
+        return counts[key] * _WEIGHTS[len(key)] * prod(factor for factor, holds in factors if holds)
+
+    taken = set(_key(_WORD.findall(known)))
+    chosen: list[str] = []
+    for key in sorted(counts, key=lambda key: (-score(key), key)):
+        if len(chosen) == most:
+            break
+        if not taken.intersection(key):
+            chosen.append(shown[key])
+            taken.update(key)
+    return chosen
+
+
+def _runs(text: str) -> Iterator[list[str]]:
+    """The stretches of content words between function words, numbers and punctuation."""
+    run: list[str] = []
+    for word in _WORD.findall(text):
+        if len(word) > 1 and any(c.isalpha() for c in word) and word.casefold() not in _STOP_WORDS:
+            run.append(word)
+        elif run:
+            yield run
+            run = []
+    if run:
+        yield run
+
+
+def _grams(words: Sequence[str]) -> Iterator[Sequence[str]]:
+    for size in range(1, _MAX_PHRASE_WORDS + 1):
+        yield from (words[at : at + size] for at in range(len(words) - size + 1))
+
+
+def _key(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(_folded, words))
+
+
+def _folded(word: str) -> str:
+    """A word in lower case without the end of a plural."""
+    word = word.casefold()
+    return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] not in "su" else word
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
