@@ -4,6 +4,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -147,10 +148,16 @@ def test_code_before_a_chunk_is_no_sentence_before_it() -> None:
     assert [c.before for c in made] == ["", ""]
 
 
-def test_a_section_of_more_than_twenty_sentences_is_long() -> None:
-    made = chunk(document(("paragraph", ("A",), "A short sentence. " * 21), ("paragraph", ("B",), "Another one. " * 60)))
-    assert [(c.headings, c.long) for c in made] == [(("A",), True), (("B",), True)]
-    assert not any(c.long for c in chunk(document(("paragraph", ("A",), ("A much longer sentence " * 4 + ". ") * 20))))
+def test_a_section_in_more_than_two_chunks_is_long() -> None:
+    two, three = "A plain sentence. " * 80, "Another one. " * 250
+    made = chunk(document(("paragraph", ("A",), two), ("paragraph", ("B",), three)))
+    assert [c.long for c in made if c.headings == ("A",)] == [False, False]
+    assert {c.long for c in made if c.headings == ("B",)} == {True}
+
+
+def test_a_chunk_has_the_language_of_its_document() -> None:
+    german = replace(document("Ein Satz."), metadata={"language": "de"})
+    assert [c.language for c in chunk(german) + chunk(document("A sentence."))] == ["de", ""]
 
 
 # ---------------------------------------------------------------- what is too long
@@ -169,6 +176,13 @@ def test_a_sentence_is_not_cut_after_an_abbreviation() -> None:
     made = chunk(document((sentence * 60).strip()))
     assert len(made) > 5
     assert all(c.text.startswith("Dr.") and c.text.endswith("there.") for c in made)
+
+
+def test_code_is_cut_at_blank_lines_where_there_are_any() -> None:
+    functions = [f"def step_{n}(value):\n    total = value * {n}\n    return total + {n * 7}" for n in range(60)]
+    made = chunk(document(("code", (), "\n\n".join(functions))))
+    assert len(made) > 4
+    assert [function for c in made for function in c.text.split("\n\n")] == functions
 
 
 def test_code_is_cut_between_lines() -> None:

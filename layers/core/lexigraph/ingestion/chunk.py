@@ -9,11 +9,11 @@ the other would move all that follow.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import accumulate, pairwise, takewhile
+from itertools import accumulate, chain, pairwise, takewhile
 from typing import TYPE_CHECKING
 
 from lexigraph.model.document import BOILERPLATE, Block, ChunkText, LoadedDocument
@@ -28,6 +28,7 @@ _CLAUSE = r"[^,.;:]+[,.;:]*|[,.;:]+"  # keeps every character, unlike LlamaIndex
 _WINDOW = re.compile(r".{1,4000}(?:\s|$)|.{1,4000}", re.DOTALL)
 # where a sentence may end, and what keeps it from ending there
 _STOP = re.compile(r"[.!?…]+[\"'”’»)\]]*(?:\[\d+\])*\s+|[。！？]+[”’」』）]*\s*|\n+")
+_BLANK_LINE = re.compile(r"\n\s*\n")
 _OPENING = "\"'“‘«([¿¡"
 _ABBREVIATED = """
     mr mrs ms dr st prof gen col lt sgt capt maj rev hon sen rep gov pres jr sr vs cf fig figs eq no nos vol pp p ed eds al
@@ -36,7 +37,7 @@ _ABBREVIATED = """
 _ABBREVIATIONS = frozenset(_ABBREVIATED.split())
 _SECTIONS, _DEPTH = 3, 6  # strength between sections of a common chapter of this depth; a shallower one adds to it
 _SMALL = 100  # tokens below which what stands in a section goes together with what its neighbours hold
-_TOPIC_STATEMENTS = 20  # a section of more atoms is more than one topic
+_TOPIC_CHUNKS = 2  # a section in more chunks is more than one topic
 
 
 def count_tokens(text: str) -> int:
@@ -57,10 +58,12 @@ def chunk(document: LoadedDocument, *, max_tokens: int = 256, overlap: int = 25)
     atoms = _atoms(text, document.blocks, max_tokens)
     texts = [text[atom.start : atom.end] for atom in atoms]
     cuts = content_cuts(texts, [atom.tokens for atom in atoms], [atom.apart for atom in atoms], max_tokens)
-    made = [_made(document, seq, atoms, *held, overlap) for seq, held in enumerate(pairwise(cuts))]
-    statements = Counter(atom.section for atom in atoms)
-    many = [any(statements[atom.section] > _TOPIC_STATEMENTS for atom in atoms[a:b]) for a, b in pairwise(cuts)]
-    return [replace(c, long=long) for c, long in zip(made, many, strict=True)]
+    sections = [{atom.section for atom in atoms[first:last]} for first, last in pairwise(cuts)]
+    held_by = Counter(section for held in sections for section in held)
+    return [
+        _made(document, seq, atoms, *held, overlap, any(held_by[section] > _TOPIC_CHUNKS for section in sections[seq]))
+        for seq, held in enumerate(pairwise(cuts))
+    ]
 
 
 # ---------------------------------------------------------------- what is never cut
@@ -117,10 +120,17 @@ def _shared(a: Block, b: Block) -> int:
 
 
 def _stretches(text: str, block: Block, limit: int) -> Iterator[tuple[int, int, int]]:
-    """Yield start, end and tokens of the atoms of a block: prose by sentences, all else whole if it fits."""
+    """Yield start, end and tokens of the atoms of a block: prose by sentences, all else whole if it fits.
+
+    Code that does not is parted at blank lines, else at line ends.
+    """
     body = text[block.start : block.end]
-    whole = block.role not in ("paragraph", "list") and count_tokens(body) <= limit
-    parts = [body] if whole else body.splitlines(keepends=True) if block.role == "code" else _sentences(body)
+    parts: Iterable[str] = [body]
+    if block.role == "code" and count_tokens(body) > limit:
+        stretches = _BLANK_LINE.split(body)
+        parts = chain.from_iterable([s] if count_tokens(s) <= limit else s.splitlines() for s in stretches)
+    elif block.role in ("paragraph", "list") or count_tokens(body) > limit:
+        parts = _sentences(body)
     at = 0
     for part in parts:
         for piece in [part] if count_tokens(part) <= limit else _fragments(part, limit):
@@ -158,7 +168,9 @@ def content_cuts(texts: Sequence[str], tokens: Sequence[int], apart: Sequence[in
 # ---------------------------------------------------------------- what a chunk holds
 
 
-def _made(document: LoadedDocument, seq: int, atoms: Sequence[_Atom], first: int, last: int, overlap: int) -> ChunkText:
+def _made(
+    document: LoadedDocument, seq: int, atoms: Sequence[_Atom], first: int, last: int, overlap: int, long: bool
+) -> ChunkText:
     """Return the chunk of the atoms from ``first`` to ``last`` (exclusive)."""
     text, held = document.text, document.blocks[atoms[first].block : atoms[last - 1].block + 1]
     said = [block for block in held if block.role != BOILERPLATE]
@@ -182,6 +194,8 @@ def _made(document: LoadedDocument, seq: int, atoms: Sequence[_Atom], first: int
         roles.most_common(1)[0][0],
         tuple(replace(b, start=max(b.start, start) - start, end=min(b.end, end) - start) for b in held),
         _before(document, atoms, first, overlap),
+        long,
+        str(document.metadata.get("language", "")),
     )
 
 
