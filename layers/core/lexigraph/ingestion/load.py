@@ -23,9 +23,9 @@ from lexigraph.ingestion.readers.markdown import read_markdown
 from lexigraph.ingestion.readers.office import read_docx, read_xlsx
 from lexigraph.ingestion.readers.parsed import Parsed
 from lexigraph.ingestion.readers.pdf import read_pdf
+from lexigraph.ingestion.readers.plain.reader import read_text
 from lexigraph.ingestion.readers.records import parse_json, read_json, read_record, record_key
 from lexigraph.ingestion.readers.tables import read_csv
-from lexigraph.ingestion.readers.text import read_text
 from lexigraph.model.document import LoadedDocument
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings

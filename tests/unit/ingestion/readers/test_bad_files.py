@@ -219,7 +219,7 @@ def test_binary_under_the_name_of_text_is_refused(tmp_path: Path, settings: Sett
 
 def test_stray_control_characters_are_cleaned_away(tmp_path: Path, settings: Settings) -> None:
     (document,) = documents(found([put(tmp_path, "a.txt", b"A bell \x07 and a stop.\x1b \x0cNext " + b"x" * 400)], settings))
-    assert document.text.startswith("A bell and a stop.\nNext x")
+    assert document.text.startswith("A bell and a stop.\n\nNext x")
 
 
 # ---------------------------------------------------------------- pdf

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 SOFT, HYPHEN, NON_BREAKING = "\xad", "\u2010", "\u2011"
-_WORD = re.compile(rf"\w+(?:[-{HYPHEN}{NON_BREAKING}]\w+)*")
+_WORD = re.compile(r"\w+(?:-\w+)*")
 # a hyphen at the end of a line, and what stands below it up to the next blank
 _CUT = re.compile(rf"(?<=\w)([-{HYPHEN}{SOFT}])[^\S\n]*\n([^\S\n]*)((\w[\w-]*)\S*)[^\S\n]*(\n?)")
 _LAST = re.compile(r"[\w-]+$")
@@ -35,7 +35,7 @@ class Hyphenation:
         cuts = list(_CUT.finditer(text))
         if not cuts:
             return
-        self._words.update(word.translate(_DASHES).casefold() for word in _WORD.findall(text))
+        self._words.update(_WORD.findall(text.translate(_DASHES).casefold()))
         self._typeset = any(cut[1] != "-" for cut in cuts)
         self._joins = sum(self._evidence(_first(cut), cut[4]) for cut in cuts)
 

@@ -3,11 +3,11 @@
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
 
-from lexigraph.model.document import Block
+from lexigraph.model.document import BOILERPLATE, Block
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import scalar
 from lexigraph.model.graph import Metadata, Scalar
@@ -95,9 +95,10 @@ class TextBuilder:
         self._keep_bare_heading()
         if not self._blocks:
             raise InvalidInput("holds no text")
-        return Parsed(
-            one_line(title)[:MAX_HEADING_CHARS], "".join(self._parts), tuple(self._blocks), scalars(metadata or {})
-        )
+        blocks = self._blocks
+        if all(block.role in (BOILERPLATE, "heading") for block in blocks):  # then it is what the document is about
+            blocks = [replace(block, role="paragraph") if block.role == BOILERPLATE else block for block in blocks]
+        return Parsed(one_line(title)[:MAX_HEADING_CHARS], "".join(self._parts), tuple(blocks), scalars(metadata or {}))
 
     def first_heading(self) -> str:
         """Return the text of the first heading, empty when there is none."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, one_line
-from lexigraph.ingestion.readers.text import add_plain, decode, encoding_note
+from lexigraph.ingestion.readers.plain.reader import add_plain
+from lexigraph.ingestion.readers.text import decode, encoding_note
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
 

@@ -1,0 +1,212 @@
+"""Headings of plain text: underlined, numbered, in capitals, centred, labelled, or further left than the text below them.
+
+What is a heading is judged by the whole document: one numbered line may be anything, ten of them with text in between are
+an outline.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lexigraph.ingestion.readers.plain.lines import Run, bullet_end, ends_sentence, in_columns, is_prose, wrapped
+
+_RULE = re.compile(r"([=\-~^\"'`*+#_])\1{2,}")
+_MARKED = re.compile(r"(={2,6}|#{1,6})\s+(\S.*?)\s*(?:\1)?")
+_NUMBERED = re.compile(r"(?:§\s*)?((?:\d{1,3}|[A-Z])(?:\.\d{1,3})*)(\.?)\s+(\S.*)")
+_LABELLED = re.compile(
+    r"(?:section|article|chapter|part|appendix|annex|exhibit|schedule)\s+(?:\d+|[ivxlc]+|[a-z])\b(?:\s*[-–—:.]+\s*\S.*)?",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"\S@\S|://|^\d+[/.-]\d+[/.-]\d|[={}\\|]|\s{3}")
+_MOST = 80  # characters of a heading
+_WORDS = 10
+_CENTRED = 8  # columns by which a centred line is further right than the text
+# levels by style; numbered lines and those further left count on from theirs
+_TITLE, _UNDERLINED, _CENTRE, _OUTER, _PLAIN = 0, {"=": 2, "#": 2, "*": 2, "-": 3}, 5, 7, 12
+_OTHER_RULE = 4
+_MARKS = 1
+_EVERY, _SHORT = 100, 30  # lines among which one of this length has another below it, where the text begins
+_VOTE = 0.6  # share of lines numbered alike that read as headings, from which those are
+_DEEP_VOTE = 0.3  # the same for numbers of several parts, which few lists have
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading: the first ``lines`` lines of a run. ``level`` counts downwards, ``style`` tells which look alike."""
+
+    level: int
+    text: str
+    lines: int
+    style: str
+
+
+class Outline:
+    """The headings of a document, by the number of the run that each begins.
+
+    ``margin`` is the indent of its text: what is further left is a heading. ``width`` is the column where lines wrap.
+    """
+
+    def __init__(self, runs: Sequence[Run], width: int) -> None:
+        self.margin = margin_of(runs)
+        self._runs = runs
+        self._width = width
+        self._outlined = self._numbered_styles()
+        self.headings: dict[int, Heading] = {}
+        for number, run in enumerate(runs):
+            if not run.furniture and (found := self._heading(number, run)):
+                self.headings[number] = found
+
+    def _heading(self, number: int, run: Run) -> Heading | None:
+        if found := _underlined(run) or _marked(run):
+            return found
+        if len(run.text) > _MOST or not any(map(str.isalpha, run.text)):
+            return None
+        alone = len(run.lines) == 1
+        follows = self._runs[number + 1] if number + 1 < len(self._runs) else None
+        if not alone:
+            return self._outer(run, above=run.lines[1].indent) or self._centred(run, first=number == 0)
+        if follows is None:
+            return None
+        if numbered := _NUMBERED.fullmatch(run.text):
+            style = _style(run)
+            listed = _style(follows) == style
+            if style in self._outlined and not numbered[3][0].islower() and numbered[3][-1] not in ",;:" and not listed:
+                return Heading(_OUTER + numbered[1].count("."), run.text, 1, style)
+            if style in self._styled:
+                return None
+        if _LABELLED.fullmatch(run.text) and not ends_sentence(run.text):
+            return Heading(_OUTER, run.text, 1, "label")
+        return self._outer(run, above=follows.indent) or self._capitals(run) or self._centred(run) or self._plain(number)
+
+    # ------------------------------------------------------------ numbered
+
+    def _numbered_styles(self) -> frozenset[str]:
+        """Return the styles of numbering (indent and depth) whose lines are headings for the most part."""
+        counts: Counter[str] = Counter()
+        heads: Counter[str] = Counter()
+        for number, run in enumerate(self._runs):
+            if style := _style(run):
+                counts[style] += 1
+                found = _NUMBERED.fullmatch(run.text)
+                follows = self._runs[number + 1] if number + 1 < len(self._runs) else None
+                title = found and len(run.lines) == 1 and len(run.text) <= _MOST and _reads_as_title(found[3])
+                heads[style] += bool(title and follows and _style(follows) != style)
+        self._styled = frozenset(style for style, count in counts.items() if count > 1)
+        deep = {style for style in counts if "." in style}
+        return frozenset(
+            s for s in counts if heads[s] >= (_DEEP_VOTE if s in deep else _VOTE) * counts[s] and (heads[s] > 1 or s in deep)
+        )
+
+    # ------------------------------------------------------------ by place
+
+    def _outer(self, run: Run, above: int) -> Heading | None:
+        """Return a line further left than the text, and than what is below it."""
+        text = run.text
+        outer = run.indent < self.margin and above > run.indent and all(x.indent > run.indent for x in run.lines[1:])
+        if not outer or text[0] in "-+[<" or bullet_end(text) or text[-1] in ",;:" or in_columns(text):
+            return None
+        if len(run.lines) > 1 and wrapped(run.lines[0], run.lines[1], self._width):
+            return None
+        return Heading(_OUTER + (run.indent > 0), text, 1, f"outer{run.indent}")
+
+    def _capitals(self, run: Run) -> Heading | None:
+        text = run.text
+        capitals = text.isupper() and sum(map(str.isalpha, text)) > 2 and len(text.split()) <= _WORDS
+        if run.indent > self.margin or not capitals or text[-1] in ".,;:" or _ADDRESS.search(text):
+            return None
+        return Heading(_OUTER - 1, text, 1, "capitals")
+
+    def _centred(self, run: Run, *, first: bool = False) -> Heading | None:
+        """Return a line in the middle; at the head of a document several."""
+        width = max(self._width, 60)
+        far = self.margin + _CENTRED
+        middle = all(line.indent >= far and abs(line.indent - (width - line.end)) <= width // 5 for line in run.lines)
+        if not middle or len(run.lines) > (4 if first else 1) or run.text[-1] in ".,;:" or in_columns(run.text):
+            return None
+        text = " ".join(line.text for line in run.lines if "://" not in line.text)
+        if not run.text[0].isupper() and run.text[0] not in "\"“‘'":
+            text = text if first else ""
+        return Heading(_TITLE if first else _CENTRE, text, len(run.lines), "title" if first else "centre") if text else None
+
+    def _plain(self, number: int) -> Heading | None:
+        """Return a short line that begins like a title and stands above a paragraph or a list."""
+        run, below = self._runs[number], self._runs[number + 1]
+        text = run.text
+        above = self._runs[number - 1].lines[-1].text if number else ""
+        begins = text[0].isupper() or text[0].isdigit()
+        if run.indent != self.margin or not begins or bullet_end(text) or above.endswith((":", ",")):
+            return None
+        if text[-1] in ".,;:!?…|" or len(text.split()) > _WORDS or _ADDRESS.search(text):
+            return None
+        prose = is_prose(below.text) and (len(below.lines) > 1 or len(below.text) > _MOST)
+        stands = below.indent >= run.indent and (prose or bullet_end(below.text) > 0)
+        return Heading(_PLAIN, text, 1, "plain") if stands else None
+
+
+def margin_of(runs: Sequence[Run]) -> int:
+    """Return the smallest indent at which there are paragraphs: two lines on end, or a long one, in a hundred."""
+    paired: Counter[int] = Counter()
+    total: Counter[int] = Counter()
+    for run in runs:
+        if run.furniture or _underlined(run):
+            continue
+        total.update(line.indent for line in run.lines)
+        below = [*run.lines[1:], None]
+        for line, after in zip(run.lines, below, strict=True):
+            same = (
+                after is not None and after.indent == line.indent and len(line.text) >= _SHORT and not in_columns(line.text)
+            )
+            paired[line.indent] += same or len(line.text) > _MOST
+    lines = sum(total.values())
+    for indent in sorted(total):
+        if paired[indent] * _EVERY >= lines:
+            return indent
+        lines -= total[indent]
+    return min(total, default=0)
+
+
+def _underlined(run: Run) -> Heading | None:
+    """Return a line above a rule that is about as long, perhaps with another rule above it."""
+    lines = run.lines
+    over = len(lines) > 2 and bool(_RULE.fullmatch(lines[0].text)) and lines[2].text == lines[0].text
+    at = int(over)
+    if len(lines) < at + 2 or not (rule := _RULE.fullmatch(lines[at + 1].text)):
+        return None
+    title = lines[at]
+    short = len(rule[0]) < 0.6 * len(title.text) or len(title.text) > 2 * _MOST or _RULE.fullmatch(title.text)
+    if short or abs(title.indent - lines[at + 1].indent) > (_CENTRED if over else 2) or in_columns(title.text):
+        return None
+    level = _MARKS if over else _UNDERLINED.get(rule[1], _OTHER_RULE)
+    return Heading(level, title.text, at + 2, f"over{rule[1]}" if over else rule[1])
+
+
+def _marked(run: Run) -> Heading | None:
+    """Return ``== Title ==`` and ``## Title``; one ``#`` is a comment as often as not."""
+    found = _MARKED.fullmatch(run.text)
+    if not found or found[1] == "#" or (found[1][0] == "=" and not run.text.endswith(found[1])):
+        return None
+    return Heading(_MARKS + len(found[1]), found[2], 1, found[1])
+
+
+def _style(run: Run) -> str:
+    """Return how a run is numbered: by how many numbers, and how far in; empty for one that is not."""
+    found = _NUMBERED.match(run.text)
+    if not found or (found[1].isalpha() and not found[2]):
+        return ""
+    return f"{run.indent}{'.' * found[1].count('.')}{'' if found[1][0].isdigit() else 'A'}{'' if found[2] else '-'}"
+
+
+def _reads_as_title(text: str) -> bool:
+    words = text.split()
+    stop = text[-1] in ",;:!" or (text[-1] == "." and len(words) > 6)
+    return not (text[0].islower() or stop or len(words) > _WORDS + 2 or _ADDRESS.search(text))
+
+
+def sole(headings: Sequence[Heading]) -> bool:
+    """Tell whether the first heading is above all others, or alone of its style: the title of its document."""
+    first, rest = headings[0], headings[1:]
+    above: defaultdict[bool, int] = defaultdict(int)
+    for heading in rest:
+        above[heading.style == first.style] += 1
+    return not above[True] or first.style == "plain" or any(h.level < first.level and h.style != "plain" for h in rest)

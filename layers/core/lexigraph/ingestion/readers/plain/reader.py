@@ -1,0 +1,106 @@
+"""The plain text reader: lines become an outline, and what stands below each heading."""
+
+import re
+from collections.abc import Sequence
+
+from lexigraph.ingestion.readers.hyphens import rejoin
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, clean
+from lexigraph.ingestion.readers.plain.body import Body
+from lexigraph.ingestion.readers.plain.lines import Run, bullet_end, runs_of, unwrap, width_of
+from lexigraph.ingestion.readers.plain.notices import entry, is_contents, leading_notices
+from lexigraph.ingestion.readers.plain.outline import Heading, Outline, sole
+from lexigraph.ingestion.readers.plain.pages import manual_page, manual_title, without_breaks
+from lexigraph.ingestion.readers.text import decode, encoding_note
+from lexigraph.settings import Settings
+
+_MAX_TITLE = 100
+_HEAD = 20  # paragraphs among which notices are looked for
+_NO_TITLE = re.compile(r"\S@\S|://|^\W*\d+[/.-]\d+[/.-]\d|^[#@/<{]")
+
+
+def read_text(data: bytes, settings: Settings) -> Parsed:
+    """Read plain text by its layout: headings, paragraphs, lists, terms, code, tables; lines of pages are boilerplate.
+
+    The title is that of a manual page, a heading that is above all others, or a short first line without a full stop.
+    """
+    text, encoding = decode(data)
+    check_length(len(text), settings.max_text_chars)
+    text, furniture = without_breaks(rejoin(text.replace("\r\n", "\n").replace("\r", "\n")))
+    runs = list(runs_of(clean(text)))
+    for run in runs:
+        run.furniture = bool(furniture) and all(line.text in furniture for line in run.lines)
+    manual = manual_page(runs)
+    _mark_notices(runs, len(text))
+    builder = TextBuilder(settings)
+    headings = _add(builder, runs, titled=not manual)
+    title = _manual_title(manual, runs, headings) if manual else _title(runs, headings)
+    return builder.parsed(title, encoding_note(encoding))
+
+
+def add_plain(builder: TextBuilder, text: str) -> None:
+    """Add plain text in the middle of a document."""
+    text = clean(rejoin(text))
+    if "\n" in text:
+        _add(builder, list(runs_of(text)))
+    else:
+        builder.add(text, "list" if bullet_end(text.lstrip()) else "paragraph")
+
+
+def _add(builder: TextBuilder, runs: Sequence[Run], *, titled: bool = False) -> dict[int, Heading]:
+    """Add runs; return the headings found by the number of the run that they begin."""
+    width = width_of(runs)
+    outline = Outline(runs, width)
+    headings = outline.headings
+    if titled and (first := _first(runs)) is not None and first not in headings and _is_title(runs, first):
+        headings[first] = Heading(0, runs[first].text, 1, "plain")
+    known = {entry(heading.text) for heading in headings.values()}
+    body = Body(builder, outline.margin, width)
+    for number, run in enumerate(runs):
+        rest = run
+        if heading := headings.get(number):
+            body.heading(heading.level, heading.text)
+            body.synopsis = heading.text == "SYNOPSIS"
+            rest = Run(run.lines[heading.lines :])
+        if rest.lines:
+            rest.furniture = run.furniture or is_contents([line.text for line in rest.lines], known)
+            body.add(rest)
+    body.close()
+    return headings
+
+
+def _mark_notices(runs: Sequence[Run], length: int) -> None:
+    """Mark notices at the head of a text, or below its title, as what every file has."""
+    for begin in (0, 1):
+        paragraphs = ["\n".join(line.text for line in run.lines) for run in runs[begin : begin + _HEAD]]
+        if notices := leading_notices(paragraphs, length):
+            for run in runs[begin : begin + notices]:
+                run.furniture = True
+            return
+
+
+def _first(runs: Sequence[Run]) -> int | None:
+    return next((number for number, run in enumerate(runs) if not run.furniture), None)
+
+
+def _is_title(runs: Sequence[Run], number: int) -> bool:
+    """Tell whether a run at the head of a text is a line that looks like a title."""
+    text = runs[number].text
+    alone = len(runs[number].lines) == 1 and len(runs) > number + 1 and len(text) <= _MAX_TITLE
+    return (
+        alone and text[-1] not in ".,;:" and any(map(str.isalpha, text)) and not (bullet_end(text) or _NO_TITLE.search(text))
+    )
+
+
+def _title(runs: Sequence[Run], headings: dict[int, Heading]) -> str:
+    first = _first(runs)
+    found = [headings[number] for number in sorted(headings)]
+    return found[0].text if first in headings and sole(found) else ""
+
+
+def _manual_title(name: str, runs: Sequence[Run], headings: dict[int, Heading]) -> str:
+    """Return the title of a manual page: its name and the line under its first heading, NAME."""
+    number = min(headings, default=None)
+    if number is None:
+        return name
+    below = runs[number].lines[headings[number].lines :] or runs[number + 1].lines if number + 1 < len(runs) else []
+    return manual_title(name, unwrap(below)) if below else name

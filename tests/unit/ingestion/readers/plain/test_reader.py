@@ -1,0 +1,298 @@
+"""Plain text of other kinds: release notes, readmes, requests for comments, licences, changelogs."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.ingestion.readers.reading import of_role, outline, parts, read
+
+README = """\
+Harbour 2.1 Release Notes
+=========================
+
+Changes since 2.0
+-----------------
+
+ * The crane no longer waits for ships that
+   have left.
+
+ * Lists of cargo may be sorted:
+
+     harbour sort --by weight
+
+   The order is kept.
+
+UI, Workflows & Features
+~~~~~~~~~~~~~~~~~~~~~~~~
+
+ - only the pier with the same name, and only when
+   that pier is free; or
+
+ - only the pier with the same name.
+
+Upgrading
+---------
+Close all gates before the upgrade, since it re-
+names some of them. The release was made in
+2025. No data is lost.
+"""
+
+
+def test_underlined_lines_are_headings_by_their_underline(tmp_path: Path) -> None:
+    document = read(tmp_path, "notes.txt", README)
+    assert document.title == "Harbour 2.1 Release Notes"
+    assert [path[1:] for path in outline(document)] == [
+        ("Changes since 2.0",),
+        ("Changes since 2.0", "UI, Workflows & Features"),
+        ("Upgrading",),
+    ]
+    assert [(role, text) for role, _, text in parts(document)] == [
+        ("list", "* The crane no longer waits for ships that have left."),
+        ("list", "* Lists of cargo may be sorted:"),
+        ("code", "harbour sort --by weight"),
+        ("list", "The order is kept."),
+        ("list", "- only the pier with the same name, and only when that pier is free; or"),
+        ("list", "- only the pier with the same name."),
+        (
+            "paragraph",
+            "Close all gates before the upgrade, since it renames some of them. The release was made in 2025. No data is "
+            "lost.",
+        ),
+    ]
+
+
+def test_headings_of_one_style_are_no_title_of_the_document(tmp_path: Path) -> None:
+    text = "Piers\n=====\n\nThere are four of them.\n\nCranes\n======\n\nThere are two of them.\n"
+    document = read(tmp_path, "harbour.README.txt", text)
+    assert (document.title, outline(document)) == ("harbour.README", [("Piers",), ("Cranes",)])
+
+
+REQUEST = """\
+Network Kitchen Group                                           A. Cook
+Request for Comments: 9999                                   March 2026
+
+
+                      The Teapot Transfer Protocol
+
+Abstract
+
+   This document describes how tea is moved from one pot to another
+   without a loss of warmth.
+
+Table of Contents
+
+   1.  Introduction . . . . . . . . . . . . . . . . . . . . . . . .   1
+   2.  Pots . . . . . . . . . . . . . . . . . . . . . . . . . . . .   2
+       2.1.  Lids . . . . . . . . . . . . . . . . . . . . . . . . .   2
+
+1.  Introduction
+
+   Tea is often moved between pots. This protocol says which of the pots
+   is asked first when there are several of them, and what that pot must
+
+
+
+Cook                         Informational                      [Page 1]
+\f
+RFC 9999              The Teapot Transfer Protocol            March 2026
+
+
+   answer within three seconds.
+
+2.  Pots
+
+   A pot has these fields:
+
+       +--------+-----------------+
+       | Field  | Meaning         |
+       +--------+-----------------+
+       | volume | litres of tea   |
+       | lid    | open or closed, |
+       |        | never both      |
+       +--------+-----------------+
+
+2.1.  Lids
+
+   o  A lid that is open must be closed before the transfer, so that no
+      warmth is lost.
+
+Cook                         Informational                      [Page 2]
+\f
+RFC 9999              The Teapot Transfer Protocol            March 2026
+
+
+   o  A closed lid stays closed.
+
+
+
+
+Cook                         Informational                      [Page 3]
+"""
+
+
+def test_pages_are_joined_and_their_heads_and_feet_are_boilerplate(tmp_path: Path) -> None:
+    document = read(tmp_path, "rfc9999.txt", REQUEST)
+    assert (
+        "Tea is often moved between pots. This protocol says which of the pots is asked first when there are several of "
+        "them, and what that pot must answer within three seconds."
+    ) in of_role(document, "paragraph")
+    boilerplate = of_role(document, "boilerplate")
+    assert any("[Page 1]" in text and "RFC 9999" in text for text in boilerplate)
+    assert any("1. Introduction . . ." in text for text in boilerplate)
+    assert not any("[Page" in text for role, _, text in parts(document) if role != "boilerplate")
+
+
+def test_numbered_lines_with_text_between_them_are_headings_by_their_depth(tmp_path: Path) -> None:
+    document = read(tmp_path, "rfc9999.txt", REQUEST)
+    paths = [path[-2:] for path in outline(document)]
+    assert ("2. Pots", "2.1. Lids") in paths
+    assert any(path[-1:] == ("1. Introduction",) for path in paths)
+    assert any(path[-1:] == ("Abstract",) for path in paths)
+    assert of_role(document, "table") == [
+        "Field: volume; Meaning: litres of tea",
+        "Field: lid; Meaning: open or closed, never both",
+    ]
+    assert of_role(document, "list") == [
+        "o A lid that is open must be closed before the transfer, so that no warmth is lost.",
+        "o A closed lid stays closed.",
+    ]
+
+
+LICENCE = """\
+                     THE HARBOUR PUBLIC LICENCE
+                      Version 1, 3 March 2026
+
+                             Preamble
+
+  This licence lets everybody use the harbour who keeps to what is
+written below. It was made for small boats, and fits large ones.
+
+                       TERMS AND CONDITIONS
+
+  0. Definitions.
+
+  A "boat" is whatever floats and carries at least one person over the
+water of the harbour.
+
+  1. Entering the Harbour.
+
+  A boat may enter when its skipper has asked for a place, and nobody
+has refused it within an hour.
+
+Section 2 -- Leaving
+
+a. A boat leaves by the way on which it came, unless the way is
+closed.
+b. It leaves no waste behind.
+"""
+
+
+def test_a_licence_is_text_under_its_name(tmp_path: Path) -> None:
+    document = read(tmp_path, "COPYING.txt", LICENCE)
+    assert document.title == "THE HARBOUR PUBLIC LICENCE Version 1, 3 March 2026"
+    assert [path[1:] for path in outline(document)] == [
+        ("Preamble",),
+        ("TERMS AND CONDITIONS", "0. Definitions."),
+        ("TERMS AND CONDITIONS", "1. Entering the Harbour."),
+        ("TERMS AND CONDITIONS", "Section 2 -- Leaving"),
+    ]
+    assert of_role(document, "list") == [
+        "a. A boat leaves by the way on which it came, unless the way is closed.",
+        "b. It leaves no waste behind.",
+    ]
+    assert of_role(document, "boilerplate") == []
+
+
+NEWS = """\
+harbour (2.1-1) unstable; urgency=medium
+
+  The crane is now switched off at night. Whoever needs it then asks the
+  harbour master first.
+
+ -- Ada Cook <ada@example.org>  Thu, 12 Mar 2026 10:11:12 +0100
+
+harbour (2.0-3) unstable; urgency=low
+
+  Piers have names instead of numbers.
+
+ -- Ada Cook <ada@example.org>  Mon, 02 Feb 2026 08:00:00 +0100
+"""
+
+
+def test_the_entries_of_news_are_sections(tmp_path: Path) -> None:
+    document = read(tmp_path, "harbour.NEWS.Debian.txt", NEWS)
+    assert document.title == "harbour.NEWS.Debian"
+    assert outline(document) == [("harbour (2.1-1) unstable; urgency=medium",), ("harbour (2.0-3) unstable; urgency=low",)]
+
+
+def test_lines_that_begin_alike_with_a_date_are_entries(tmp_path: Path) -> None:
+    text = (
+        "20260103: The lid of the large pot was replaced\n"
+        "20260102: A leak in the small pot\n          was found and closed\n"
+        "20260101: New pots\n"
+    )
+    assert of_role(read(tmp_path, "changelog.txt", text), "list") == [
+        "20260103: The lid of the large pot was replaced",
+        "20260102: A leak in the small pot was found and closed",
+        "20260101: New pots",
+    ]
+
+
+def test_numbered_paragraphs_are_items_and_not_headings(tmp_path: Path) -> None:
+    text = "Rules of the pier\n\n1. Nobody runs.\n\n2. Nobody shouts when it is late.\n\n"
+    text += "3. Dogs are kept on a lead, and cats\n   at home.\n"
+    document = read(tmp_path, "rules.txt", text)
+    assert of_role(document, "list") == [
+        "1. Nobody runs.",
+        "2. Nobody shouts when it is late.",
+        "3. Dogs are kept on a lead, and cats at home.",
+    ]
+
+
+@pytest.mark.parametrize("mark", ["7. ", "- ", "* "])
+def test_a_wrapped_line_that_begins_like_an_item_is_none(tmp_path: Path, mark: str) -> None:
+    text = (
+        "The harbour was rebuilt three times in its long history, and the last\n"
+        "of these works took far longer than anybody had thought, as in version\n"
+        f"{mark}of the plan was lost in a fire that burnt down the office.\n"
+    )
+    assert [role for role, _, _ in parts(read(tmp_path, "a.txt", text))] == ["paragraph"]
+
+
+def test_terms_with_what_they_mean_in_a_second_column_are_items(tmp_path: Path) -> None:
+    text = "These attributes are known:\n\n\tTYPE\t\tkind of boat\n\tUUID\t\tits number\n\tLABEL\t\tits name\n"
+    assert of_role(read(tmp_path, "a.txt", text), "list") == ["TYPE: kind of boat", "UUID: its number", "LABEL: its name"]
+
+
+def test_a_notice_of_copyright_above_a_text_is_boilerplate_and_alone_it_is_text(tmp_path: Path) -> None:
+    notice = "Copyright (c) 2026 The Harbour Authors.\nLicensed under the Harbour Public Licence."
+    story = "The harbour opens at six in the morning and closes when the last boat has left. " * 6
+    document = read(tmp_path, "a.txt", f"{notice}\n\n{story}\n")
+    assert [role for role, _, _ in parts(document)] == ["boilerplate", "paragraph"]
+    assert [role for role, _, _ in parts(read(tmp_path, "b.txt", f"{notice}\n"))] == ["paragraph"]
+
+
+def test_text_in_a_box_of_stars_is_text(tmp_path: Path) -> None:
+    text = (
+        "*" * 40
+        + "\n*"
+        + " " * 38
+        + "*\n* The harbour is closed on Sundays,    *\n* and nobody may enter it then.        *\n"
+        + "*" * 40
+        + "\n"
+    )
+    assert "The harbour is closed on Sundays, and nobody may enter it then." in " ".join(
+        " ".join(t.split()) for _, _, t in parts(read(tmp_path, "a.txt", text))
+    )
+
+
+def test_one_long_line_is_a_paragraph_whatever_follows(tmp_path: Path) -> None:
+    one, two = "A boat came in. " * 100, "Another one left. " * 100
+    assert of_role(read(tmp_path, "a.txt", f"{one}\n{two}\n"), "paragraph") == [one.strip(), two.strip()]
+
+
+def test_what_was_drawn_keeps_its_shape(tmp_path: Path) -> None:
+    text = (
+        "The way of a boat:\n\nSea    ->    gate     ->   pier\nwind         keeper        rope\n      ->      bell     ->\n"
+    )
+    assert len(of_role(read(tmp_path, "a.txt", text), "code")) == 1
