@@ -328,3 +328,30 @@ def test_a_disk_that_fills_during_a_run_is_one_line_and_the_next_run_ends_well(t
     again = apart("--data", "data", "ingest", "files", "--json", cwd=tmp_path)
     assert (again.code, again.json["graph"]["sources"]) == (ExitCode.OK, 60)
     assert apart("--data", "data", "doctor", cwd=tmp_path).code == ExitCode.OK
+
+
+def test_files_of_no_known_type_are_counted_by_their_endings_with_what_to_do(tmp_path: Path) -> None:
+    for name in ("a.bin", "b.bin", "c.bin", "letter.doc", "notes.md"):
+        (tmp_path / name).write_text(GOOD)
+
+    told = here("--data", tmp_path / "data", "ingest", tmp_path, "--no-progress")
+
+    assert told.code == ExitCode.OK
+    assert "skipped     4 files: 3 .bin (unknown type), 1 .doc (save it as .docx)" in told.out.splitlines()
+
+    report = here("--data", tmp_path / "data", "ingest", tmp_path, "--json").json
+    assert report["skipped"] == [
+        {"ending": ".bin", "files": 3, "reason": "unknown type"},
+        {"ending": ".doc", "files": 1, "reason": "save it as .docx"},
+    ]
+
+
+def test_a_folder_of_unknown_files_only_says_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_text("x")
+
+    told = here("--data", tmp_path / "data", "ingest", tmp_path)
+
+    assert told.out.splitlines() == [
+        "nothing to take in: no file of a known type there",
+        "skipped     1 file: 1 .bin (unknown type)",
+    ]

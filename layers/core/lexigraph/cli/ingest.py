@@ -11,7 +11,7 @@ from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.invocation import current
 from lexigraph.cli.output import print_json
 from lexigraph.cli.progress import telling
-from lexigraph.ingestion.events import IngestReport
+from lexigraph.ingestion.events import IngestReport, told
 from lexigraph.model.tenant import Tenant
 
 _TOTALS = ("sources", "chunks", "topics", "statements", "facts", "entities")
@@ -88,8 +88,10 @@ def summarise(report: IngestReport, totals: Mapping[str, int], console: Console)
         f"{report.statements_created / seconds:,.0f} statements/s)",
         "graph": ", ".join(f"{totals.get(name, 0):,} {name}" for name in _TOTALS),
     }
+    if report.skipped:
+        rows["skipped"] = told(report.skipped)
     if not report.files_processed and not report.failures:
         console.print("nothing to take in: no file of a known type there")
-        return
+        rows = {name: value for name, value in rows.items() if name == "skipped"}
     for name, value in rows.items():
         console.print(f"{name:<12}{value}", soft_wrap=True)

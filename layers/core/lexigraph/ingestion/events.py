@@ -1,6 +1,6 @@
 """What an ingest tells while it runs, and what it says at the end."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -53,6 +53,22 @@ class Failure:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Files found in folders that were passed over, because of the ``ending`` of their names, and why, in a few words."""
+
+    ending: str
+    files: int
+    reason: str
+
+
+def told(skipped: Sequence[Skipped]) -> str:
+    """Return what was passed over in one line: ``4 files: 3 .bin (unknown type), 1 .doc (save it as .docx)``."""
+    total = sum(one.files for one in skipped)
+    kinds = ", ".join(f"{one.files:,} {one.ending} ({one.reason})" for one in skipped)
+    return f"{total:,} file{'s' * (total != 1)}: {kinds}"
+
+
 @dataclass(slots=True)
 class IngestReport:
     """The sum of a run.
@@ -61,7 +77,7 @@ class IngestReport:
     chunks and texts that models were given, not those found in the cache. ``documents_removed`` are records that a file
     held before and holds no more. ``cooccur_edges`` are pairs of entities that the
     new chunks name together often enough, ``llm_rel_edges`` relations between chunks that were not known before,
-    ``pairs_failed`` pairs of chunks that the next run asks about again.
+    ``pairs_failed`` pairs of chunks that the next run asks about again. ``skipped`` are files of no known type in folders.
     """
 
     job_id: str = ""
@@ -85,6 +101,7 @@ class IngestReport:
     elapsed_sec: float = 0.0
     incremental: bool = True
     failures: list[Failure] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
 
     @property
     def model_calls(self) -> int:

@@ -7,13 +7,14 @@ is not done again.
 
 import logging
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from lexigraph.ingestion.events import Failure
-from lexigraph.ingestion.load import FILE_TYPES, FileItem, Rejected, known_type, scan
+from lexigraph.ingestion.load import FILE_TYPES, FileItem, Rejected, known_type, passed_over, scan
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.ingestion.relations import NewChunks
 from lexigraph.model.errors import InvalidInput, LexigraphError, NotFound, code_of, in_general
@@ -46,7 +47,8 @@ def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed
         if related := request.get(RELATE):
             index.relate(related["name"], NewChunks(**related["what"]), tenant=tenant, job=job)
             return
-        items, outside = _items(index, request)
+        skipped: Counter[str] = Counter()
+        items, outside = _items(index, request, skipped)
         report = index.ingest(
             items,
             tenant=tenant,
@@ -55,8 +57,9 @@ def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed
             refresh_relations=bool(request.get("relations", True)),
             job=job,
         )
-        if outside:
+        if outside or skipped:
             report.failures += [Failure(r.path, r.reason) for r in outside]
+            report.skipped += passed_over(skipped)
             index.stores.registry.finish_job(tenant, job.id, "SUCCEEDED", report.to_dict())
     except LexigraphError as error:
         logger.warning("job %s failed: %s", job.id, error)
@@ -81,17 +84,20 @@ def inside(path: str | Path, settings: Settings) -> Path:
     return found
 
 
-def files_inside(paths: Sequence[str], settings: Settings) -> tuple[list[FileItem], list[Rejected]]:
+def files_inside(
+    paths: Sequence[str], settings: Settings, skipped: Counter[str] | None = None
+) -> tuple[list[FileItem], list[Rejected]]:
     """Return the files at and below ``paths``, and those that may or can not be read.
 
-    Raise ``InvalidInput`` for a path outside the roots, ``NotFound`` when nothing is there.
+    Those of no known type are counted in ``skipped``, as by ``scan``. Raise ``InvalidInput`` for a path outside the roots,
+    ``NotFound`` when nothing is there.
     """
     items: list[FileItem] = []
     outside: list[Rejected] = []
     named = [inside(path, settings) for path in paths]
     if not all(map(os.path.exists, named)):  # also False for what no file can be called
         raise NotFound("path: no such file or folder")
-    for found in scan(named):
+    for found in scan(named, skipped, own=settings.data):
         if isinstance(found, Rejected):
             outside.append(found)
             continue
@@ -114,13 +120,15 @@ def file_type(name: str) -> str:
     return found
 
 
-def _items(index: LexicalGraphIndex, request: Mapping[str, Any]) -> tuple[list[FileItem], list[Rejected]]:
+def _items(
+    index: LexicalGraphIndex, request: Mapping[str, Any], skipped: Counter[str]
+) -> tuple[list[FileItem], list[Rejected]]:
     if upload := request.get("upload"):
         path = Path(upload["path"])
         if not path.is_file():
             raise NotFound("the uploaded file is gone: upload it again")
         return [FileItem(path, upload["uri"], file_type(path.name))], []
-    return files_inside(request["paths"], index.settings)
+    return files_inside(request["paths"], index.settings, skipped)
 
 
 def _fail(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, error: Exception) -> None:

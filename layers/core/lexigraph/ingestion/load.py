@@ -11,13 +11,14 @@ import stat
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from lexigraph.ingestion.events import Skipped
 from lexigraph.ingestion.readers.html import read_html
 from lexigraph.ingestion.readers.markdown import read_markdown
 from lexigraph.ingestion.readers.office import read_docx, read_xlsx
@@ -58,6 +59,18 @@ _READERS: dict[str, Callable[[bytes, Settings], Parsed]] = {
     "xlsx": read_xlsx,
     "csv": read_csv,
 }
+# what to do with files that are not read; of all others the type is unknown
+_REMEDIES = {
+    **dict.fromkeys((".doc", ".odt", ".rtf", ".pages", ".wpd"), "save it as .docx"),
+    **dict.fromkeys((".xls", ".ods", ".numbers"), "save it as .xlsx"),
+    **dict.fromkeys((".ppt", ".odp", ".key"), "save it as .pptx"),
+    **dict.fromkeys((".mobi", ".azw", ".azw3"), "save it as .epub"),
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".webp", ".heic", ".svg"), "an image"),
+    **dict.fromkeys((".mp3", ".wav", ".ogg", ".flac", ".m4a", ".mp4", ".mov", ".avi", ".mkv", ".webm"), "sound or film"),
+    **dict.fromkeys((".zip", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar", ".tar"), "unpack it first"),
+    **dict.fromkeys((".tex", ".ps", ".djvu"), "make a .pdf of it"),
+}
+_UNKNOWN = "unknown type"
 _HOPELESS = 20  # bad lines at the head of a jsonl file after which it is none
 _HASH_BYTES = 32
 _CLOCK_SECONDS = 0.1  # by which the time of a file may be behind the clock
@@ -93,14 +106,24 @@ class Rejected:
 # ---------------------------------------------------------------- finding files
 
 
-def scan(paths: Sequence[Path], skipped: Counter[str] | None = None) -> Iterator[FileItem | Rejected]:
+def passed_over(skipped: Mapping[str, int]) -> list[Skipped]:
+    """Return what ``scan`` counted with the reasons, the most files first."""
+    order = sorted(skipped.items(), key=lambda counted: (-counted[1], counted[0]))
+    return [Skipped(ending, files, _REMEDIES.get(ending, _UNKNOWN)) for ending, files in order]
+
+
+def scan(
+    paths: Sequence[Path], skipped: Counter[str] | None = None, *, own: Path | None = None
+) -> Iterator[FileItem | Rejected]:
     """Yield the files at and below ``paths``, each once, folders in order of names.
 
     Hidden files and folders below a path are passed over. Links are followed; what was seen already is not seen again.
     Files of an unknown type are rejected when a path names them; in folders they are passed over and counted in
-    ``skipped`` by the end of their names.
+    ``skipped`` by the end of their names. The folder ``own``, where the stores are, is not looked into.
     """
     seen: set[tuple[int, int]] = set()
+    if own and own.exists():
+        seen.add((own.stat().st_dev, own.stat().st_ino))
     pending: list[tuple[Path, bool]] = [(Path(path), True) for path in reversed(paths)]
     while pending:
         path, named = pending.pop()

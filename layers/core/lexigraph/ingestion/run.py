@@ -1,5 +1,6 @@
 """One ingest: files are found, read and compared with what is known; what has changed is built, what they lost leaves."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from lexigraph.ingestion import marks, relations, remove, versions
 from lexigraph.ingestion.build import identify
 from lexigraph.ingestion.chunk import chunk as split
 from lexigraph.ingestion.events import Event, Failure, IngestReport, Listener
-from lexigraph.ingestion.load import FileItem, Rejected, fingerprint, load, scan
+from lexigraph.ingestion.load import FileItem, Rejected, fingerprint, load, passed_over, scan
 from lexigraph.ingestion.models import CachedModels
 from lexigraph.ingestion.upkeep import repair
 from lexigraph.ingestion.upkeep.late import Ids, holding
@@ -145,11 +146,13 @@ class Run:
 
     def _files(self, paths: Sequence[Path | FileItem]) -> Iterator[FileItem]:
         yield from (p for p in paths if isinstance(p, FileItem))
-        for found in scan([p for p in paths if isinstance(p, Path)]):
+        skipped: Counter[str] = Counter()
+        for found in scan([p for p in paths if isinstance(p, Path)], skipped, own=self.settings.data):
             if isinstance(found, Rejected):
                 self._fail(found)
             else:
                 yield found
+        self.report.skipped += passed_over(skipped)
 
     def _fail(self, rejected: Rejected) -> None:
         self.report.failures.append(Failure(rejected.path, rejected.reason))

@@ -55,6 +55,17 @@ def test_a_folder_is_taken_in_and_the_reply_says_what_was_done(api: Api) -> None
     assert told["incremental"] is False
 
 
+def test_files_of_no_known_type_are_told_by_the_ingest_its_job_and_the_estimate(api: Api, tmp_path: Path) -> None:
+    (tmp_path / "corpus" / "old.doc").write_bytes(b"x")
+    client = api.client()
+    skipped = [{"ending": ".doc", "files": 1, "reason": "save it as .docx"}]
+    told = client.post("/ingest", json={"path": "corpus"}).json()
+    assert told["skipped"] == skipped
+    assert client.get(told["status_url"]).json()["result"]["skipped"] == skipped
+    notes = client.post("/estimate", json={"path": "corpus"}).json()["notes"]
+    assert notes == ["skipped 1 file: 1 .doc (save it as .docx)"]
+
+
 @pytest.mark.requirement("E-05", "E-67")
 def test_an_incremental_ingest_skips_what_has_not_changed(api: Api) -> None:
     client = api.client()

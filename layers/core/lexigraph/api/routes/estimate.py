@@ -1,6 +1,7 @@
 """Tokens, money and minutes before an ingest."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,8 +18,9 @@ from lexigraph.api.limits import Body, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.ingest import Place
 from lexigraph.api.service import Service, TheService
+from lexigraph.ingestion.events import told
 from lexigraph.ingestion.jobs import file_type, files_inside
-from lexigraph.ingestion.load import FileItem
+from lexigraph.ingestion.load import FileItem, passed_over
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.folders import translated
 
@@ -69,17 +71,20 @@ async def estimate_ingest(who: Writer, service: TheService, body: EstimateReques
     prices = body.model_dump(include={"usd_per_million_input", "usd_per_million_output"})
 
     def work() -> dict[str, Any]:
-        with _files(service, who.tenant, body) as items:
-            return estimate_apart(items, service.settings, prices, until)
+        skipped: Counter[str] = Counter()
+        with _files(service, who.tenant, body, skipped) as items:
+            found = estimate_apart(items, service.settings, prices, until)
+        notes = [f"skipped {told(passed_over(skipped))}"] if skipped else []
+        return {**found, "notes": [*found["notes"], *notes]}
 
     return EstimateReply.model_validate(await service.run(work, alone=True))
 
 
 @contextmanager
-def _files(service: Service, tenant: Tenant, body: EstimateRequest) -> Iterator[list[FileItem]]:
-    """Give the files that are meant, as long as the block lasts."""
+def _files(service: Service, tenant: Tenant, body: EstimateRequest, skipped: Counter[str]) -> Iterator[list[FileItem]]:
+    """Give the files that are meant, as long as the block lasts; count those of no known type in ``skipped``."""
     if body.path is not None and service.handover is None:
-        yield files_inside([body.path], service.settings)[0]
+        yield files_inside([body.path], service.settings, skipped)[0]
         return
     with TemporaryDirectory() as folder:
         if body.path is not None and service.handover:

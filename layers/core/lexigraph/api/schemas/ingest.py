@@ -35,6 +35,14 @@ class FailureReply(Reply):
     reason: str = Field(description="why it was not taken in", examples=["is of no known type"])
 
 
+class SkippedReply(Reply):
+    """Files in folders that were passed over, by the ending of their names."""
+
+    ending: str = Field(description="the end of their names, or the whole name", examples=[".doc"])
+    files: int = Field(description="how many", examples=[3])
+    reason: str = Field(description="why, or what to do", examples=["save it as .docx"])
+
+
 class IngestReply(Reply):
     """What was done (E-09). While the job is not over, the numbers are 0 and ``status`` says so."""
 
@@ -58,6 +66,9 @@ class IngestReply(Reply):
     documents_unchanged: int = Field(description="documents skipped", default=0, examples=[0])
     documents_removed: int = Field(description="records that a file holds no more", default=0, examples=[0])
     failures: list[FailureReply] = Field(description="what was not taken in", default_factory=list, examples=[[]])
+    skipped: list[SkippedReply] = Field(
+        description="files of no known type in a folder", default_factory=list, examples=[[]]
+    )
 
     @classmethod
     def of(cls, job: JobRecord) -> "IngestReply":
