@@ -6,6 +6,8 @@ import struct
 import zipfile
 from collections.abc import Iterable, Sequence
 
+from lexigraph.ingestion.chunk import count_tokens
+
 SUBJECTS = ("The cluster", "A replica", "The index", "Our gateway", "The archive", "A client", "The scheduler", "One shard")
 VERBS = ("stores", "returns", "copies", "refuses", "delays", "encrypts", "counts", "forgets", "compares", "keeps")
 OBJECTS = (
@@ -37,6 +39,22 @@ def sentence(rng: random.Random) -> str:
 def paragraphs(rng: random.Random, count: int, shortest: int = 2, longest: int = 7) -> list[list[str]]:
     """Paragraphs as lists of sentences."""
     return [[sentence(rng) for _ in range(rng.randint(shortest, longest))] for _ in range(count)]
+
+
+def prose(*said: str, tokens: int = 120) -> str:
+    """A paragraph that says this and goes on about other things, up to so many tokens.
+
+    A section that holds it is a chunk of its own; one of less than 100 tokens is packed with what stands beside it.
+    """
+    rng, text = random.Random("".join(said)), " ".join(said)
+    while count_tokens(text) < tokens:
+        text = f"{text} {sentence(rng)}".lstrip()
+    return text
+
+
+def section(title: str, *said: str, tokens: int = 120) -> str:
+    """A heading and a paragraph of :func:`prose` below it, in Markdown."""
+    return f"## {title}\n\n{prose(*said, tokens=tokens)}\n"
 
 
 def pdf(pages: Sequence[Sequence[str]], title: str = "", author: str = "") -> bytes:

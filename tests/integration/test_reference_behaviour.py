@@ -18,6 +18,7 @@ from lexigraph.model.errors import ModelUnavailable
 from lexigraph.model.extraction import Extraction
 from lexigraph.retrieval.hybrid.args import HybridArgs
 from lexigraph.settings import Settings
+from tests.files import section
 from tests.integration.api.routes.test_ingest import events
 from tests.laptop import open_laptop, write_pages
 from tests.models import SentenceExtractor, WordEmbedder
@@ -90,7 +91,7 @@ def test_refresh_extracts_chunks_anew_that_were_taken_in_before(served: tuple[Ap
 
 @pytest.mark.requirement("E-06", "E-07")
 def test_refresh_asks_for_relations_anew_unless_told_not_to(tmp_path: Path) -> None:
-    parts = "\n\n".join(f"## Part {n}\n\nThe part about {n} comes here." for n in range(3))
+    parts = "\n".join(section(f"Part {n}", f"The part about {n} comes here.") for n in range(3))
     (tmp_path / "steps.md").write_text(f"# Steps\n\n{parts}\n", encoding="utf-8")
     relation = {"type": "CAUSES", "direction": "forward", "confidence": 0.8, "evidence": ""}
     asked = []

@@ -18,6 +18,7 @@ from lexigraph.model.relations import PairObservation
 from lexigraph.model.tenant import DEFAULT_TENANT
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import RelatedRequest
+from tests.files import section
 from tests.graph_dump import dump_graph
 from tests.laptop import laptop, open_laptop
 from tests.standins.llm_server import ScriptedLLMServer, in_turn, refused, said, truncated
@@ -44,7 +45,7 @@ def replied(*relations: dict[str, Any]) -> dict[str, Any]:
 
 def write(folder: Path, count: int, name: str = "steps.md") -> Path:
     folder.mkdir(exist_ok=True)
-    parts = [f"## Part {n}\n\nThe part about {n} comes here.\n" for n in NUMBERS[:count]]
+    parts = [section(f"Part {n}", f"The part about {n} comes here.") for n in NUMBERS[:count]]
     (folder / name).write_text("# Steps\n\n" + "\n".join(parts), encoding="utf-8")
     return folder
 

@@ -7,9 +7,10 @@ import pytest
 from lexigraph.ingestion.estimate import estimate
 from lexigraph.ingestion.load import FileItem, scan
 from lexigraph.settings import Settings
+from tests.files import section
 from tests.laptop import write_pages
 
-PARTS = "\n\n".join(f"## Part {n}\n\n{'The mill of Brackford grinds the corn of the valley. ' * 4}" for n in range(4))
+PARTS = "\n".join(section(f"Part {n}", "The mill of Brackford grinds the corn of the valley.") for n in range(4))
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from lexigraph.inference.factory import make_llm
 from lexigraph.inference.protocols import LanguageModel
 from lexigraph.retrieval.catalogue import RETRIEVERS
 from lexigraph.settings import Settings
+from tests.files import prose, section
 from tests.integration.api.routes.test_ingest import events
 from tests.laptop import write_pages
 from tests.server import SECONDS, Api, laptop_api
@@ -284,9 +285,8 @@ def test_a_model_that_fails_degrades_to_an_extractive_answer(served: Any) -> Non
 @pytest.mark.parametrize("path", ["/unstructured/multihop_query/", "/unstructured/multihop_query"])
 def test_a_multihop_question_walks_through_the_uploaded_document(api: Api, path: str) -> None:
     client = api.client()
-    text = (
-        b"# Appeals\n\nAppeals go to the Board.\n\n## Board\n\nThe Board convenes monthly.\n\n## Rulings\n\nThey bind all."
-    )
+    appeals, board, rulings = map(prose, ("Appeals go to the Board.", "The Board convenes monthly.", "They bind all."))
+    text = f"# Appeals\n\n{appeals}\n\n## Board\n\n{board}\n\n## Rulings\n\n{rulings}"
     namespace = client.post("/unstructured/upload_document/", files={"file": ("a.md", text)}).json()["namespace"]
     reply = client.post(path, json={"query": "Where do appeals go?", "db_name": "fractal_db", "namespace": namespace})
     assert reply.status_code == 200, reply.text
@@ -295,7 +295,7 @@ def test_a_multihop_question_walks_through_the_uploaded_document(api: Api, path:
     assert told["hops"][0]["hop"] == 0
     assert all(len(hop["docs"]) <= 3 for hop in told["hops"])
     best = told["final_results"][0]
-    assert best["text"] == best["value"] == "Appeals go to the Board."
+    assert best["text"] == best["value"] == appeals
     assert best["parent"].startswith("chunk_")
     assert {edge["doc_idx"] for edge in told["symbolic_edges"]} <= {r["row_id"] for r in told["final_results"]}
 
@@ -390,7 +390,7 @@ def test_an_estimate_reads_the_documents_and_asks_no_model(api: Api) -> None:
 
 def test_an_estimate_reads_a_text_that_comes_with_it_as_the_file_it_would_be(api: Api) -> None:
     client = api.client()
-    text = "# Flow\n\nMira Holm signs.\n\n## Appeals\n\nTove Lund hears them."
+    text = f"# Flow\n\n{prose('Mira Holm signs.')}\n\n{section('Appeals', 'Tove Lund hears them.')}".rstrip()
     told = client.post("/estimate", json={"text": text, "name": "flow.md"}).json()
     assert (told["files"], told["documents"], told["chunks"]) == (1, 1, 2)
     assert told["characters"] == len(text) - 5, "without the marks of headings"
@@ -448,7 +448,8 @@ def test_diagnostics_tell_whether_relations_are_logged(
     assert not caplog.records
     with caplog.at_level(logging.DEBUG, "lexigraph"):
         assert client.get("/diagnostics").json()["relations"]["relation_debug"] is True
-        (tmp_path / "parts.md").write_text("# Parts\n\n## One\n\nMira Holm signs.\n\n## Two\n\nTove Lund reads.\n")
+        parts = section("One", "Mira Holm signs."), section("Two", "Tove Lund reads.")
+        (tmp_path / "parts.md").write_text("# Parts\n\n" + "\n".join(parts))
         client.post("/ingest", json={"path": "parts.md"})
     told = [r.getMessage() for r in caplog.records if r.name == "lexigraph.ingestion.relations"]
     assert len(told) == 1
@@ -474,7 +475,7 @@ def test_diagnostics_know_a_failing_model_without_paying_for_it(served: Any) -> 
 def test_new_chunks_of_a_document_are_related_by_a_stream_of_their_own(served: Any, tmp_path: Path) -> None:
     found = {"relations": [{"type": "CAUSES", "direction": "forward", "confidence": 0.8, "evidence": ""}]}
     api, _ = served(found)
-    parts = "\n\n".join(f"## Part {n}\n\nThe part about {n} comes here." for n in range(6))
+    parts = "\n".join(section(f"Part {n}", f"The part about {n} comes here.") for n in range(6))
     (tmp_path / "steps.md").write_text(f"# Steps\n\n{parts}\n")
     client = api.client()
     assert client.post("/ingest", params={"refresh_relations": False}, json={"path": "steps.md"}).status_code == 200
@@ -493,7 +494,7 @@ def test_new_chunks_of_a_document_are_related_by_a_stream_of_their_own(served: A
 
 def test_new_chunks_are_related_in_the_namespace_that_is_named_or_by_the_id(served: Any, tmp_path: Path) -> None:
     api, _ = served({"relations": [{"type": "CAUSES", "direction": "forward", "confidence": 0.8, "evidence": ""}]})
-    parts = "\n\n".join(f"## Part {n}\n\nThe part about {n} comes here." for n in range(4))
+    parts = "\n".join(section(f"Part {n}", f"The part about {n} comes here.") for n in range(4))
     (tmp_path / "steps.md").write_text(f"# Steps\n\n{parts}\n")
     client = api.client()
     for namespace in ("one", "two"):
