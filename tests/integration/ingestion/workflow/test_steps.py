@@ -11,13 +11,17 @@ from lexigraph.ingestion.workflow.steps import Steps
 from lexigraph.model.errors import Conflict, StoreUnavailable
 from lexigraph.settings import Settings
 from lexigraph.storage.common.no_cache import NoCache
+from tests.files import section
 from tests.laptop import content, laptop, open_laptop
 from tests.models import SentenceExtractor, WordEmbedder
 from tests.stepping import DEFAULT, begun, drive, killed_at, once, steps_over, twice
 
-LONG = "\n\n".join(
-    f"## Room {n}\n\nThe Harbour Office keeps Granite {n} in room {n}. Tove Lund built Granite {n} with Mira Holm. "
-    f"Room {n} is dry and Basalt {n} lies in it."
+LONG = "\n".join(
+    section(
+        f"Room {n}",
+        f"The Harbour Office keeps Granite {n} in room {n}. Tove Lund built Granite {n} with Mira Holm.",
+        f"Room {n} is dry and Basalt {n} lies in it.",
+    )
     for n in range(40)
 )
 FIRST = {
