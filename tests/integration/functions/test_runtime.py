@@ -19,6 +19,7 @@ from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.errors import ModelUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
+from tests.files import section
 from tests.functions import ALL, KEY, Deployed, deployed, event, inbox, message
 from tests.graph_dump import dump_graph
 from tests.laptop import content
@@ -28,8 +29,8 @@ from tests.standins.llm_server import ScriptedLLMServer
 
 DEFAULT = Tenant("default")
 HARBOUR = "# Harbour Office\n\nThe Harbour Office runs Lighthouse.\n\nTove Lund built Granite.\n"
-LONG = HARBOUR + "\n\n".join(
-    f"## Room {n}\n\nThe Harbour Office keeps Granite {n} in room {n}. Tove Lund built it." for n in range(40)
+LONG = HARBOUR + "\n".join(
+    section(f"Room {n}", f"The Harbour Office keeps Granite {n} in room {n}. Tove Lund built it.") for n in range(40)
 )
 GATEWAY = {"LEXIGRAPH_API_AUTH": "gateway", "LEXIGRAPH_API_DEADLINE": "2"}  # nobody carries out what is waited for
 # what the functions behind the gateway answer to their payloads where nothing was taken in

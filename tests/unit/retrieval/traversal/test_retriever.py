@@ -33,6 +33,13 @@ from tests.models import WordEmbedder, model
 from tests.standins.llm_server import ScriptedLLMServer, refused, said
 
 CHAIN = "In which city does the team that owns Tidewater work?"
+
+
+def firings(day: int) -> str:
+    """So many sentences that a section of them is a chunk of its own."""
+    return " ".join(f"The kiln is fired at dawn on day {day} of kiln week {week}." for week in range(10))
+
+
 DOCUMENTS = {
     "Tidewater": "Tidewater is owned by the Heron Team. Tidewater replaced Silverbirch. Tidewater has nine dashboards.",
     "Heron Team": "The Heron Team works at Kestrel House. Ines Calloway leads the Heron Team.",
@@ -42,7 +49,7 @@ DOCUMENTS = {
     "Lanternfish": "Lanternfish searches reports. Lanternfish is kept by the Basalt Team.",
     "Basalt Team": "The Basalt Team sits at Foundry Quay. The Basalt Team likes owls.",
     # five pages of one source about one thing, beside a single page of another
-    "Handbook": "\n\n".join(f"## Part {n}\n\nThe kiln is fired at dawn on day {n} of the kiln week." for n in range(5)),
+    "Handbook": "\n\n".join(f"## Part {n}\n\n{firings(n)}" for n in range(5)),
     "Potter": "The kiln belongs to a potter.",
     # a hub: many pages name the same mill
     **{f"Page {n}": f"Page {n} tells of the Great Mill and of oats." for n in range(6)},
