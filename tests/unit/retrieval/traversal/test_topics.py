@@ -36,6 +36,7 @@ from lexigraph.retrieval.traversal.topics import (
 )
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Hit, Stores
+from tests.files import section
 from tests.laptop import open_laptop
 from tests.models import SentenceExtractor, WordEmbedder
 
@@ -179,13 +180,15 @@ GOES_ON = "Seal the crate with wax from shelf four. Hand it to Bram at the south
 
 def manual(number: int) -> str:
     """A long document of twenty sections that talk of other things."""
-    sections = [f"## Device {number}-{n}\n\nDevice {number}-{n} hums at level {n}. Its cover is grey." for n in range(20)]
+    sections = [
+        section(f"Device {number}-{n}", f"Device {number}-{n} hums at level {n}. Its cover is grey.") for n in range(20)
+    ]
     if number == 2:
-        sections[5] = f"## Procedure 17\n\n{UNLIKE}"
+        sections[5] = section("Procedure 17", UNLIKE)
     if number == 3:
-        sections[11] = f"## Restore the ledger after a flood\n\n{FILLER}\n\n{FILLER.replace('green', 'blue')}"
-        sections[12] = f"## Last steps\n\n{GOES_ON}"
-    return f"# Manual {number}\n\n" + "\n\n".join(sections)
+        sections[11] = section("Restore the ledger after a flood", f"{FILLER}\n\n{FILLER.replace('green', 'blue')}")
+        sections[12] = section("Last steps", GOES_ON)
+    return f"# Manual {number}\n\n" + "\n".join(sections)
 
 
 DOCUMENTS = {
