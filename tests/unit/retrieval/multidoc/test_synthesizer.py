@@ -55,7 +55,7 @@ def fill(folder: Path, pages: Mapping[str, str], opened: Stores, **options: Any)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
-    assert not laptop(folder / "data", opened, chunk_tokens=64, chunk_overlap=8).ingest([folder], **options).failures
+    assert not laptop(folder / "data", opened, chunk_tokens=32, chunk_overlap=8).ingest([folder], **options).failures
 
 
 @pytest.fixture(scope="module")
