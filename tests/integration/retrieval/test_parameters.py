@@ -98,7 +98,7 @@ EXAMPLES = settings(max_examples=25, deadline=None, derandomize=True, database=N
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
     folder = tmp_path_factory.mktemp("parameters")
     opened = open_laptop(folder / "data")
-    assert not laptop(folder / "data", opened).ingest(write(folder / "files", WORLD.passages)).failures
+    assert not laptop(folder / "data", opened, chunk_tokens=64).ingest(write(folder / "files", WORLD.passages)).failures
     relate_pages(opened)
     yield opened
     opened.close()
