@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_every_variant_is_measured_against_the_shipped_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    corpus, questions = make_corpus(50, seed=7, questions=2).save(tmp_path)
+    corpus, questions = make_corpus(50, seed=7, questions=10).save(tmp_path)
     passages = read_corpus(corpus)
     gold = read_questions(questions, {p.id for p in passages})
     settings = Settings(embedding_model="words", embedding_dimension=WordEmbedder.dimension)
