@@ -44,7 +44,7 @@ HEAVY = (
     "spacy",
     "onnxruntime",
     "tokenizers",
-    "bs4",
+    "lxml",
     "pypdf",
     "docx",
     "openpyxl",

@@ -46,7 +46,7 @@ HEAVY = (
     "pandas",
     "sklearn",
     "boto3",
-    "bs4",
+    "lxml",
     "pypdf",
     "docx",
     "openpyxl",

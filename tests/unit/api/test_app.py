@@ -7,7 +7,7 @@ import pytest
 
 HEAVY = (
     *("llama_index", "spacy", "onnxruntime", "tokenizers", "mcp", "boto3", "botocore", "pandas", "uvicorn"),
-    *("sklearn", "sentence_transformers", "re2", "pypdf", "docx", "openpyxl", "bs4", "typer", "rich", "httpx"),
+    *("sklearn", "sentence_transformers", "re2", "pypdf", "docx", "openpyxl", "lxml", "typer", "rich", "httpx"),
 )
 CODE = f"""
 import sys

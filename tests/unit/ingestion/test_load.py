@@ -130,7 +130,7 @@ from lexigraph.settings import load_settings
 (item,) = scan([Path(sys.argv[1])])
 (document,) = load(item, load_settings())
 assert chunk(document)[0].text == "Some text."
-heavy = {"bs4", "markdown_it", "pypdf", "docx", "openpyxl", "lxml", "defusedxml", "llama_index", "nltk", "spacy"}
+heavy = {"markdown_it", "pypdf", "docx", "openpyxl", "lxml", "defusedxml", "llama_index", "nltk", "spacy"}
 print(sorted(heavy & set(sys.modules)))
 """
     done = subprocess.run(

@@ -1,23 +1,26 @@
-"""HTML by Beautiful Soup over the standard library's parser: the main content without navigation and scripts."""
+"""HTML by lxml: the main content without scripts; navigation and tables of contents apart from what the page says."""
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from html import unescape
+from html.entities import name2codepoint
+from typing import Any
 
+from lexigraph.ingestion.readers.furniture import furniture
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, one_line
 from lexigraph.ingestion.readers.tables import add_rows
 from lexigraph.ingestion.readers.text import decode, encoding_note
+from lexigraph.model.document import BOILERPLATE
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
-
-if TYPE_CHECKING:
-    from bs4 import BeautifulSoup, Tag
 
 MAX_DEPTH = 500
 _CHARSET = re.compile(rb"""<(?:meta[^>]+charset|\?xml[^>]+encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _SECTION = re.compile(r"<!\[[^>]*>")
-_SPACE = re.compile(r"\s+")
+_EMPTY = re.compile(r"</?(?:embed|source|track|wbr|keygen)\b[^>]*>", re.IGNORECASE)  # to lxml the rest is in them
+_ENTITY = re.compile(r"&(?:#1(?:2[89]|[345]\d);?|[A-Za-z][A-Za-z0-9]{1,31};)")
+_SPACE = re.compile(r"[^\S\n\xa0]*\n\s*|[^\S\xa0]+")
 _HEADINGS = {f"h{n}": n for n in range(1, 7)}
 _BLOCK_NAMES = """
     address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure footer form
@@ -29,30 +32,39 @@ _DROPPED_NAMES = """
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _DROPPED = frozenset(_DROPPED_NAMES.split())
 _FRAME = frozenset({"aside", "footer"})  # around the content, unless they are within it
-# start tag -> what it closes when it was left open, and where to stop looking
-_IMPLIED = {
-    "li": ({"li"}, {"ul", "ol", "menu", "table"}),
-    "dt": ({"dt", "dd"}, {"dl", "table"}),
-    "dd": ({"dt", "dd"}, {"dl", "table"}),
-    "td": ({"td", "th"}, {"tr", "table"}),
-    "th": ({"td", "th"}, {"tr", "table"}),
-    "tr": ({"tr"}, {"table"}),
-    "p": ({"p"}, _BLOCKS - {"p"}),
-}
+_PERMALINKS = frozenset({"¶", "#", "§", "🔗"})
+_PARAGRAPHS = re.compile(r"\n[^\S\n]*\n\s*")
+_FOOT = re.compile(r"(?:copyright\b|©|\(c\)\s).{0,120}|(?:table of )?contents:?", re.IGNORECASE | re.DOTALL)
+_NUMBERING = re.compile(r"(?:\d+[.)])+\d*|[-*•▪]")
+_CALL = re.compile(r"[\w.:]+\([^()]*\)(?:\s*->.*)?")
+_SIGNATURE = frozenset({"sig", "sig-object", "def", "first-deffn", "deffn", "member-signature", "membersignature"})
+_NUMBERS = re.compile(r"[\d\s]+")
+_TITLE_PARTS = re.compile(r"\s+[-–—|·•»:]+\s+")
+# headings that do not say of what
+_GENERAL = frozenset(
+    "about changelog contents documentation examples faq guide home index installation introduction manual news overview"
+    " readme reference start summary usage welcome".split()
+)
 
 
 def read_html(data: bytes, settings: Settings) -> Parsed:
-    """Read a page: title, headings, text, lists, tables and code of its main part, or of its body."""
+    """Read a page: title, headings, text, lists, tables and code of its main part, or of its body.
+
+    Navigation and tables of contents are boilerplate; a page that is nothing else is read as the lists that it holds.
+    """
     declared = _CHARSET.search(data[:4_096])
     text, encoding = decode(data, declared[1].decode("ascii") if declared else "")
     check_length(len(text), settings.max_text_chars)
-    soup = parse(text)
+    root = parse(text)
     builder = TextBuilder(settings)
-    main = _main_part(soup)
-    _Walk(builder, _DROPPED if main else _DROPPED | _FRAME).over(main or soup.body or soup)
-    page = soup.find("title")
-    title = one_line(page.get_text()) if page else ""
-    return builder.parsed(title or builder.first_heading(), {**_meta(soup), **encoding_note(encoding)})
+    main = _main_part(root)
+    body = root.find("body")
+    _Walk(builder, _DROPPED if main is not None else _DROPPED | _FRAME).over(
+        main if main is not None else body if body is not None else root
+    )
+    page = root.find(".//title")
+    title = _page_title(_text(page) if page is not None else "", builder.first_heading())
+    return builder.parsed(title, {**_meta(root), **encoding_note(encoding)})
 
 
 def add_html(builder: TextBuilder, fragment: str) -> None:
@@ -60,57 +72,67 @@ def add_html(builder: TextBuilder, fragment: str) -> None:
     _Walk(builder, _DROPPED).over(parse(fragment))
 
 
-def parse(text: str) -> "BeautifulSoup":
-    """Return the tree of a page. Raise ``InvalidInput`` when it is nested deeper than 500 elements."""
-    from bs4 import BeautifulSoup, Tag
+def parse(text: str) -> Any:
+    """Return the root of a page. Raise ``InvalidInput`` when it is nested deeper than 500 elements."""
+    from lxml import etree
 
-    class Page(BeautifulSoup):
-        """Closes the elements whose end tag may be omitted, which Beautiful Soup would nest."""
-
-        def handle_starttag(self, name: str, *args: Any, **kwargs: Any) -> Tag | None:
-            closed, stop = _IMPLIED.get(name, ((), ()))
-            for tag in reversed(self.tagStack if closed else ()):
-                if tag.name in closed:
-                    self.handle_endtag(tag.name)
-                    break
-                if tag.name in stop:
-                    break
-            return super().handle_starttag(name, *args, **kwargs)
-
-        def pushTag(self, tag: Tag) -> None:  # noqa: N802  # Beautiful Soup's name
-            if len(self.tagStack) > MAX_DEPTH:
-                raise InvalidInput(f"nests elements more than {MAX_DEPTH:,} deep")
-            super().pushTag(tag)
-
-    return Page(_terminated(text), "html.parser")
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    root = etree.fromstring(_terminated(text).encode("utf-8", "replace"), parser)
+    if root is None:  # nothing but end tags
+        root = etree.Element("html")
+    depth = 0
+    for event, _ in etree.iterwalk(root, events=("start", "end")):
+        depth += 1 if event == "start" else -1
+        if depth > MAX_DEPTH:
+            raise InvalidInput(f"nests elements more than {MAX_DEPTH:,} deep")
+    return root
 
 
 def _terminated(text: str) -> str:
-    """Return a page without what makes the parser search it to its end, again and again, for an end that never comes.
+    """Return a page without what a parser would search to its end for an end that never comes, or reads otherwise.
 
     Comments and the conditional sections of Office go, so do the marks around character data; a ``<`` after the last
-    ``>`` begins no tag.
+    ``>`` begins no tag. Entities that HTML knows and lxml does not are replaced.
     """
     text = _COMMENT.sub("", text).replace("<![CDATA[", "").replace("]]>", "")
     end = text.rfind(">") + 1
     text = _SECTION.sub("", text[:end]) + text[end:]
     end = text.rfind(">") + 1
-    return text[:end] + text[end:].replace("<", "&lt;")
+    text = text[:end] + text[end:].replace("<", "&lt;")
+    return _EMPTY.sub(" ", _ENTITY.sub(_known, text))
 
 
-def _main_part(soup: "BeautifulSoup") -> "Tag | None":
+def _known(entity: re.Match[str]) -> str:
+    name = entity[0][1:].rstrip(";")
+    return entity[0] if name in name2codepoint or name == "apos" else unescape(entity[0])
+
+
+def _main_part(root: Any) -> Any | None:
     """Return the part that the page marks as its content: one main element, else one article."""
-    for found in (soup.find_all("main"), soup.find_all(role="main"), soup.find_all("article")):
-        if len(found) == 1 and found[0].get_text(strip=True):
+    for path in (".//main", ".//*[@role='main']", ".//article"):
+        found = root.findall(path)
+        if len(found) == 1 and any(text.strip() for text in found[0].itertext()):
             return found[0]
     return None
 
 
-def _meta(soup: "BeautifulSoup") -> dict[str, str]:
-    author = soup.find("meta", attrs={"name": re.compile("^author$", re.IGNORECASE)})
-    root = soup.find("html")
-    found = {"author": author.get("content") if author else None, "language": root.get("lang") if root else None}
-    return {name: value for name, value in found.items() if isinstance(value, str)}
+def _meta(root: Any) -> dict[str, str]:
+    authors = (tag.get("content") for tag in root.iter("meta") if (tag.get("name") or "").casefold() == "author")
+    body = root.find("body")
+    language = root.get("lang") or (body.get("lang") if body is not None else None)
+    return {name: value for name, value in (("author", next(authors, None)), ("language", language)) if value}
+
+
+def _page_title(title: str, heading: str) -> str:
+    """Return a title without the name of the site, where it begins with the page's own heading and goes on with another.
+
+    A heading of one general word stays as it is: "Overview - Neptune".
+    """
+    parts = _TITLE_PARTS.split(title)
+    begins = title.casefold().startswith(heading.casefold()) and bool(_TITLE_PARTS.match(title, len(heading)))
+    if heading and len(parts) > 1 and begins and heading.casefold() not in _GENERAL:
+        return heading
+    return title or heading
 
 
 class _Walk:
@@ -119,32 +141,38 @@ class _Walk:
     def __init__(self, builder: TextBuilder, dropped: frozenset[str]) -> None:
         self._builder = builder
         self._dropped = dropped
+        self._furniture: set[Any] = set()
         self._inline: list[str] = []
+        self._marker = ""  # what the next text begins with: a bullet, a number, the term that it describes
+        self._term = False
         self._lists: list[int | None] = []  # one an open list: the next number, None for bullets
-        self._items = 0
+        self._items: list[bool] = []  # one an open item or description: False below a signature
 
-    def over(self, root: "Tag") -> None:
-        from bs4 import Tag
-        from bs4.element import PreformattedString
+    def over(self, root: Any) -> None:
+        from lxml import etree
 
-        open_tags: list[tuple[Tag, Iterator[Any]]] = [(root, iter(root.contents))]
-        while open_tags:
-            tag, children = open_tags[-1]
-            child = next(children, None)
-            if child is None:
-                open_tags.pop()
+        self._furniture = furniture(root)
+        events = etree.iterwalk(root, events=("start", "end"))
+        entered = []
+        for event, tag in events:
+            if event == "start":
+                entered.append(tag is root or self._enter(tag))
+                if not entered[-1]:
+                    events.skip_subtree()
+                elif tag.text:
+                    self._inline.append(_SPACE.sub(" ", tag.text))
+                continue
+            if entered.pop():
                 self._leave(tag)
-            elif isinstance(child, Tag):
-                if self._enter(child):
-                    open_tags.append((child, iter(child.contents)))
-            elif not isinstance(child, PreformattedString):  # comments, declarations
-                self._inline.append(_SPACE.sub(" ", child))
+            if tag.tail and tag is not root:
+                self._inline.append(_SPACE.sub(" ", tag.tail))
         self._flush()
+        self._bare_term()
 
-    def _enter(self, tag: "Tag") -> bool:
+    def _enter(self, tag: Any) -> bool:
         """Begin an element; False when nothing is left to do inside."""
-        name = tag.name
-        if name in self._dropped or tag.has_attr("hidden"):
+        name = tag.tag
+        if name in self._dropped or tag.get("hidden") is not None or _is_permalink(tag):
             return False
         if name == "br":
             self._inline.append("\n")
@@ -152,76 +180,154 @@ class _Walk:
             self._inline.append(f" {tag.get('alt') or ''} ")
         if name not in _BLOCKS and name not in _HEADINGS and name != "pre":
             return True
-        if name != "dd":  # a description stands with its term
-            self._flush()
-        if level := _HEADINGS.get(name):
-            self._builder.heading(level, _text(tag).rstrip("¶ "))
+        self._flush()
+        if tag in self._furniture:
+            self._builder.add(_lines(tag), BOILERPLATE)
             return False
-        if name == "pre":
-            self._builder.add(tag.get_text(), "code")
+        if (level := _HEADINGS.get(name)) or name == "pre" or name == "table":
+            return self._whole(tag, level or 0)
+        if name == "dt" and _is_signature(tag):
+            self._bare_term()
+            self._builder.add(_text(tag), "code")
             return False
-        if name == "table" and (rows := _rows(tag)):
-            headed = all(cell.name == "th" for cell in rows[0])
-            cells = [[_text(cell) for cell in row] for row in rows]
-            if not headed and all(row[0].name == "th" for row in rows):
-                cells = [[f"{first}: {'; '.join(filter(None, rest))}"] for first, *rest in cells]
-            add_rows(self._builder, cells, "table", headed=headed)
-            return False
-        self._open_list(tag)
+        self._open_item(tag)
         return True
 
-    def _open_list(self, tag: "Tag") -> None:
-        if tag.name == "ol":
+    def _whole(self, tag: Any, level: int) -> bool:
+        """Add a heading, code or a table; True for a table that only lays out the page."""
+        if tag.tag == "table":
+            if not (rows := _rows(tag)):
+                return True
+            self._bare_term()
+            for caption in tag.iter("caption"):
+                self._builder.add(_text(caption))
+            self._add_table(rows)
+            return False
+        self._bare_term()
+        if level:
+            self._builder.heading(level, _text(tag))
+        elif not _NUMBERS.fullmatch(code := _code(tag)):  # numbers of the lines beside
+            self._builder.add(code, "code")
+        return False
+
+    def _add_table(self, rows: list[list[Any]]) -> None:
+        headed = all(cell.tag == "th" for cell in rows[0])
+        cells = ([_text(cell) for cell in row] for row in rows)
+        if not headed and all(row[0].tag == "th" for row in rows):
+            cells = ([f"{first}: {'; '.join(filter(None, rest))}"] for first, *rest in cells)
+        add_rows(self._builder, cells, "table", headed=headed)
+
+    def _open_item(self, tag: Any) -> None:
+        name = tag.tag
+        if name == "ol":
             start = str(tag.get("start") or "1")
             self._lists.append(int(start) if start.isdecimal() and len(start) < 10 else 1)
-        elif tag.name in ("ul", "menu"):
+        elif name in ("ul", "menu"):
             self._lists.append(None)
-        elif tag.name in ("li", "dd"):
-            self._items += 1
-            number = self._lists[-1] if self._lists and tag.name == "li" else None
+        elif name == "li":
+            self._bare_term()
+            number = self._lists[-1] if self._lists else None
             if number is not None:
                 self._lists[-1] = number + 1
-            if tag.name == "li":
-                self._inline.append("- " if number is None else f"{number}. ")
+            self._marker = "- " if number is None else f"{number}. "
+            self._items.append(True)
+        elif name == "dt":
+            self._inline.append(f"{self._marker}, " if self._term else "")
+            self._term = False
+        elif name == "dd":
+            self._marker += ": " * self._term
+            before = tag.getprevious()
+            while before is not None and before.tag == "dd":
+                before = before.getprevious()
+            self._items.append(before is None or before.tag != "dt" or not _is_signature(before))
 
-    def _leave(self, tag: "Tag") -> None:
-        if tag.name == "dt":
-            self._inline.append(": ")  # the term and its description are one item
-            return
-        if tag.name in _BLOCKS:
+    def _leave(self, tag: Any) -> None:
+        name = tag.tag
+        if name == "dt":  # its description goes on with it
+            self._marker, self._term = one_line("".join(self._inline)).rstrip(" ,"), True
+            self._inline.clear()
+        elif name == "p" and "admonition-title" in (tag.get("class") or "").split():
+            self._marker += f"{one_line(''.join(self._inline)).rstrip(':')}: "
+            self._inline.clear()
+        elif name in _BLOCKS:
             self._flush()
-        if tag.name in ("li", "dd"):
-            self._items -= 1
-        elif tag.name in ("ol", "ul", "menu"):
+        if name in ("li", "dd"):
+            self._items.pop()
+        elif name in ("ol", "ul", "menu"):
             self._lists.pop()
+        if name in ("li", "dl"):
+            self._bare_term()
+
+    def _bare_term(self) -> None:
+        """Add a term that has no description; a bullet or a number alone is nothing."""
+        if self._term and self._marker:
+            self._builder.add(self._marker.removesuffix(": "), "list")
+        self._marker, self._term = "", False
 
     def _flush(self) -> None:
-        if self._inline:
-            self._builder.add("".join(self._inline), "list" if self._items else "paragraph")
-            self._inline.clear()
+        text = "".join(self._inline)
+        self._inline.clear()
+        for part in _PARAGRAPHS.split(text) if "\n" in text else (text,):
+            if not (part := part.strip()):
+                continue
+            role = "list" if self._items and self._items[-1] else "paragraph"
+            if _NUMBERING.fullmatch(part):  # in a column of its own
+                self._marker, self._term = f"{part} ", True
+                continue
+            self._builder.add(self._marker + part, BOILERPLATE if _FOOT.fullmatch(part) else role)
+            self._marker, self._term = "", False
 
 
-def _rows(table: "Tag") -> list[list["Tag"]]:
+def _is_permalink(tag: Any) -> bool:
+    return tag.tag == "a" and "".join(tag.itertext()).strip() in _PERMALINKS
+
+
+def _is_signature(term: Any) -> bool:
+    """Tell the signature of a function or class from a term that is described."""
+    names = f"{term.get('class') or ''} {term.getparent().get('class') or ''}".casefold().split()
+    return not _SIGNATURE.isdisjoint(names) or bool(_CALL.fullmatch(_text(term)))
+
+
+def _rows(table: Any) -> list[list[Any]]:
     """Return the cells of a table that holds data; empty for one that only lays out the page."""
-    from bs4 import Tag
-
-    if table.find(["table", "pre", *_HEADINGS]):
+    if table.get("role") == "presentation" or next(table.iterdescendants("table", "pre", *_HEADINGS), None) is not None:
         return []
-    rows = [[c for c in row.children if isinstance(c, Tag) and c.name in ("td", "th")] for row in table.find_all("tr")]
+    rows = [[cell for cell in row if cell.tag in ("td", "th")] for row in table.iter("tr")]
     rows = [cells for cells in rows if cells]
     return rows if len(rows) > 1 and max(map(len, rows)) > 1 else []
 
 
-def _text(tag: "Tag") -> str:
-    """Return the words of a heading or cell on one line; blocks and line breaks in it part words, other tags do not."""
-    from bs4 import Tag
-    from bs4.element import PreformattedString
+def _pieces(tag: Any, parting: str) -> Iterator[str]:
+    """Yield the texts below an element, with ``parting`` where a block begins or ends and at line breaks."""
+    from lxml import etree
 
-    parts: list[str] = []
-    for node in tag.descendants:
-        if isinstance(node, Tag):
-            parts.append(" " if node.name == "br" or node.name in _BLOCKS else "")
-        elif not isinstance(node, PreformattedString):
-            after_block = isinstance(node.previous_sibling, Tag) and node.previous_sibling.name in _BLOCKS
-            parts.append(f" {node}" if after_block else str(node))
-    return one_line("".join(parts))
+    events = etree.iterwalk(tag, events=("start", "end"))
+    for event, inner in events:
+        if inner is not tag and inner.tag in _BLOCKS:
+            yield parting
+        if event == "start":
+            if inner.tag in _DROPPED or _is_permalink(inner):
+                events.skip_subtree()
+                continue
+            if inner.tag in ("br", "img"):
+                yield parting if inner.tag == "br" else f" {inner.get('alt') or ''} "
+            yield inner.text or ""
+        elif inner is not tag:
+            yield inner.tail or ""
+
+
+def _text(tag: Any) -> str:
+    """Return the words of a heading or cell on one line; blocks and line breaks in it part words, other tags do not."""
+    return one_line("".join(_pieces(tag, " ")))
+
+
+def _lines(tag: Any) -> str:
+    """Return the words of an element, each block on a line."""
+    return "".join(piece if piece == "\n" else _SPACE.sub(" ", piece) for piece in _pieces(tag, "\n"))
+
+
+def _code(tag: Any) -> str:
+    """Return code with its white space."""
+    for line_break in tag.iterdescendants("br"):
+        line_break.text = "\n"
+    return "".join(tag.itertext())
