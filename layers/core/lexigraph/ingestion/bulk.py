@@ -19,8 +19,8 @@ from lexigraph.inference.bedrock import BedrockLLM
 from lexigraph.inference.bedrock_batch import LEAST_RECORDS, BatchJob, BedrockBatches, read_line, request_line
 from lexigraph.ingestion.chunk import chunk as split
 from lexigraph.ingestion.events import Failure
-from lexigraph.ingestion.extract.llm import LLMExtractor, has_words
-from lexigraph.ingestion.extract.reply import UnusableReply, read_reply
+from lexigraph.ingestion.extract.llm import LLMExtractor
+from lexigraph.ingestion.extract.reply import UnusableReply
 from lexigraph.ingestion.extract.schema import REPLY
 from lexigraph.ingestion.load import Rejected, load, scan
 from lexigraph.ingestion.models import extraction_use
@@ -206,7 +206,7 @@ def _not_cached(
     seen: set[str] = set()
     while part := list(islice(chunks, _SLICE)):
         report.chunks += len(part)
-        keyed = {extraction_use(extractor, c): c for c in part if has_words(c)}
+        keyed = {extraction_use(extractor, c): c for c in part if extractor.asks(c)}
         by_key = {key: c for (_, key), c in keyed.items() if key not in seen}
         kind = next((kind for kind, _ in keyed), "")
         known = cache.get_many(tenant, kind, list(by_key)) if by_key else {}
@@ -240,7 +240,7 @@ def _fill(
                 continue
             chunk = chunks[reply.record]
             try:
-                extraction = read_reply(reply.data, chunk)
+                extraction = extractor.read(reply.data, chunk)
             except UnusableReply:
                 report.unusable += 1
                 continue

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt
 from lexigraph.ingestion.extract import Extractor, make_extractor
-from lexigraph.ingestion.extract.evidence import locate
 from lexigraph.ingestion.extract.llm import LLMExtractor
 from lexigraph.ingestion.extract.local import LocalExtractor
 from lexigraph.ingestion.extract.prompts import EXTRACT, PROPOSE, fenced
@@ -24,7 +23,7 @@ from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.model.extraction import ExtractedEntity, ExtractedFact, Extraction
 from lexigraph.settings import load_settings
 
-TEXT = "Hod Lisenbee was born in Clarksville, Tennessee. He attended\nSouthwestern Presbyterian University (SPU)."
+TEXT = "Hod Lisenbee was born in Clarksville, Tennessee, in 1898. He attended\nSouthwestern Presbyterian University (SPU)."
 GOOD = {
     "topics": [
         {
@@ -32,14 +31,12 @@ GOOD = {
             "statements": [
                 {
                     "statement": "Hod Lisenbee was born in Clarksville, Tennessee.",
-                    "evidence": "Hod Lisenbee was born in Clarksville, Tennessee.",
                     "details": ["in 1898"],
                     "entities": [{"name": "Hod Lisenbee", "class": "Person"}, {"name": "Clarksville", "class": "Location"}],
                     "facts": [{"subject": "Hod Lisenbee", "predicate": "was born in", "object": "Clarksville"}],
                 },
                 {
                     "statement": "Hod Lisenbee attended Southwestern Presbyterian University.",
-                    "evidence": "He attended Southwestern Presbyterian University",
                     "details": [],
                     "entities": [{"name": "the Southwestern Presbyterian University", "class": "Organization"}],
                     "facts": [
@@ -55,6 +52,9 @@ GOOD = {
     ],
     "aliases": [{"name": "Southwestern Presbyterian University", "other_name": "SPU"}],
 }
+
+
+SAID = "Hod Lisenbee was born in Clarksville."
 
 
 class ScriptedModel:
@@ -110,10 +110,14 @@ def only(model: LanguageModel, chunk: ChunkText | None = None, **options: Any) -
     return extraction
 
 
-def saying(statement: Any = "Ada King lived.", **more: Any) -> dict[str, Any]:
+def saying(statement: Any = SAID, **more: Any) -> dict[str, Any]:
     """A reply with one statement."""
-    said = {"statement": statement, "evidence": "", "details": [], "entities": [], "facts": [], **more}
+    said = {"statement": statement, "details": [], "entities": [], "facts": [], **more}
     return {"topics": [{"title": "T", "statements": [said]}], "aliases": []}
+
+
+def fact(subject: str, predicate: str, object_: str) -> dict[str, str]:
+    return {"subject": subject, "predicate": predicate, "object": object_}
 
 
 def names(*given: str) -> list[dict[str, str]]:
@@ -132,8 +136,9 @@ def test_a_good_reply_becomes_an_extraction_with_evidence_in_the_text():
     (topic,) = extraction.topics
     assert topic.title == "Early life"
     first, second = topic.statements
-    assert TEXT[first.start : first.end] == "Hod Lisenbee was born in Clarksville, Tennessee."
-    assert TEXT[second.start : second.end] == "He attended\nSouthwestern Presbyterian University"
+    assert TEXT[first.start : first.end] == "Hod Lisenbee was born in Clarksville, Tennessee, in 1898."
+    assert TEXT[second.start : second.end] == "He attended\nSouthwestern Presbyterian University (SPU)."
+    assert second.original == "He attended Southwestern Presbyterian University (SPU)."
     assert first.details == ("in 1898",)
     assert first.facts == (ExtractedFact("Hod Lisenbee", "was born in", "Clarksville"),)
     assert extraction.aliases == (("SPU", "Southwestern Presbyterian University"),)
@@ -146,10 +151,12 @@ def test_a_name_listed_once_is_an_entity_of_every_statement_whose_facts_use_it()
 
 
 def test_the_title_keeps_its_article_and_other_names_are_given_with_and_without():
-    reply = saying("The Sun rose.", entities=names("Sun", "The Hague", "the Beatles"))
-    (said,) = read_reply(reply, a_chunk(title="The Sun (newspaper)")).topics[0].statements
+    reply = saying("The Sun wrote of the Beatles in The Hague.", entities=names("Sun", "The Hague", "the Beatles"))
+    passage = a_chunk("It wrote of the Beatles in The Hague.", title="The Sun (newspaper)")
+    (said,) = read_reply(reply, passage).topics[0].statements
     assert [e.name for e in said.entities] == ["Sun", "The Hague", "Hague", "Beatles"]
-    (said,) = read_reply(saying(entities=names("the sun")), a_chunk(title="The Sun (newspaper)")).topics[0].statements
+    reply["topics"][0]["statements"][0]["entities"] = names("the sun")
+    (said,) = read_reply(reply, passage).topics[0].statements
     assert said.entities == (ExtractedEntity("The Sun", "Person"),)
 
 
@@ -178,25 +185,31 @@ def test_an_extraction_survives_its_json_form():
         (saying(entities=names("she")), "has no usable 'name'"),
         (saying(entities=[{"class": "Person"}]), "has no usable 'name'"),
         (saying(entities=names("n" * 500)), "has no usable 'name'"),
-        (saying(entities="Ada King"), "is no list"),
+        (saying(entities="Hod Lisenbee"), "is no list"),
         (saying(details=["", "d" * 1_000]), "is no text"),
-        (saying(facts=[{"subject": "Bob", "predicate": "saw", "object": "Rome"}]), "'Bob' is no entity of the statement"),
-        (saying(facts=["Ada saw Rome"]), "is no object"),
         (
-            saying(entities=names("Ada King"), facts=[{"subject": "Ada King", "predicate": "", "object": "Rome"}]),
+            saying(facts=[{"subject": "Bob", "predicate": "saw", "object": "Clarksville"}]),
+            "'Bob' is no entity of the statement",
+        ),
+        (saying(facts=["Ada saw Clarksville"]), "is no object"),
+        (
+            saying(entities=names("Hod Lisenbee"), facts=[fact("Hod Lisenbee", "", "Clarksville")]),
             "needs a 'predicate' and an 'object'",
         ),
         (
-            saying(entities=names("Ada King"), facts=[{"subject": "Ada King", "predicate": "is", "object": "ada  king"}]),
+            saying(
+                entities=names("Hod Lisenbee"),
+                facts=[fact("Hod Lisenbee", "is", "hod  lisenbee")],
+            ),
             "subject and object are the same",
         ),
-        (saying(entities=names(*(f"Person {'abcdefgh'[i % 8]}{i}" for i in range(60)))), "is over the limit of 40"),
+        (saying(entities=names(*["Clarksville"] * 60)), "is over the limit of 40"),
     ],
 )
 def test_bad_items_are_dropped_and_reported(reply, reason):
-    reply["topics"][0]["statements"].insert(0, saying("A good one.")["topics"][0]["statements"][0])
+    reply["topics"][0]["statements"].insert(0, saying("Clarksville is in Tennessee.")["topics"][0]["statements"][0])
     extraction = read_reply(reply, a_chunk())
-    assert extraction.topics[0].statements[0].value == "A good one."
+    assert extraction.topics[0].statements[0].value == "Clarksville is in Tennessee."
     assert len(extraction.dropped) >= 1
     assert reason in extraction.dropped[0]
     assert extraction.dropped[0].startswith("topics[0].statements[1]")
@@ -204,18 +217,18 @@ def test_bad_items_are_dropped_and_reported(reply, reason):
 
 def test_a_statement_loses_its_bad_facts_and_keeps_its_good_ones():
     facts = [
-        {"subject": "Bob", "predicate": "saw", "object": "Rome"},
-        {"subject": "Ada King", "predicate": "saw", "object": "Rome"},
+        {"subject": "Bob", "predicate": "saw", "object": "Clarksville"},
+        {"subject": "Hod Lisenbee", "predicate": "saw", "object": "Clarksville"},
         None,
     ]
-    (said,) = read_reply(saying(entities=names("Ada King"), facts=facts), a_chunk()).topics[0].statements
-    assert said.facts == (ExtractedFact("Ada King", "saw", "Rome"),)
+    (said,) = read_reply(saying(entities=names("Hod Lisenbee"), facts=facts), a_chunk()).topics[0].statements
+    assert said.facts == (ExtractedFact("Hod Lisenbee", "saw", "Clarksville"),)
 
 
 def test_more_statements_than_the_limit_are_cut_off_and_said_so():
     reply = saying()
-    reply["topics"][0]["statements"] = [saying(f"Number {i}.")["topics"][0]["statements"][0] for i in range(200)]
-    extraction = read_reply(reply, a_chunk())
+    reply["topics"][0]["statements"] = [saying(f"Ship {i} sailed.")["topics"][0]["statements"][0] for i in range(200)]
+    extraction = read_reply(reply, a_chunk(" ".join(f"Ship {i} sailed." for i in range(200))))
     assert len(extraction.topics[0].statements) == MAX_STATEMENTS
     assert "over the limit" in extraction.dropped[-1]
 
@@ -284,48 +297,16 @@ def test_no_reply_breaks_the_run(reply):
 
 
 def test_half_a_character_in_a_reply_reaches_no_store():
-    half = "Ada\ud800 King"
-    fact = {"subject": half, "predicate": half, "object": half + "2"}
+    half = "Hod\ud800 Lisenbee"
+    fact = {"subject": half, "predicate": half, "object": "Clarksville\ud800"}
+    said = "Hod Lisenbee\ud800 was born in Clarksville, Tennessee."
     reply = {
-        **saying(half, entities=names(half), facts=[fact], details=[half]),
+        **saying(said, entities=names(half), facts=[fact], details=["in Tennessee\ud800"]),
         "aliases": [{"name": half, "other_name": "A"}],
     }
     extraction = read_reply(reply, a_chunk())
     assert extraction.topics[0].statements[0].facts
     assert extraction.to_json().encode()
-
-
-# ---------------------------------------------------------------- evidence
-
-
-@pytest.mark.parametrize(
-    ("quote", "statement", "found"),
-    [
-        ("Ada met Bob.", "-", "Ada met Bob."),
-        ("ada   MET bob", "-", "Ada met Bob"),
-        ("They went\nhome “late”", "-", 'They went home "late'),
-        ("", "They went home late", 'They went home "late'),
-        ("not a quote at all", "Rain fell in Lyon on Ada and Bob all day", "Rain fell on Ada and Bob in Lyon all day."),
-        ("nothing like it", "Completely different words here", None),
-        ("", "", None),
-    ],
-)
-def test_evidence_is_found_exactly_then_loosely_then_by_likeness_then_is_the_whole(quote, statement, found):
-    text = 'Ada met Bob. They went home "late".  Rain fell on Ada and Bob in Lyon all day.\n'
-    start, end = locate(text, quote, statement)
-    assert text[start:end] == (found or text.strip())
-
-
-def test_of_two_equal_places_the_one_after_the_statement_before_is_taken():
-    text = "It rained. Ada left. It rained."
-    assert locate(text, "It rained.", "", after=5) == (21, 31)
-    assert locate(text, "Ada left.", "", after=25) == (11, 20)
-
-
-@given(st.text(max_size=200), st.text(max_size=50), st.text(max_size=50))
-def test_evidence_always_lies_in_the_text(text, quote, statement):
-    start, end = locate(text, quote, statement)
-    assert 0 <= start <= end <= len(text)
 
 
 # ---------------------------------------------------------------- repair and failure
@@ -364,7 +345,7 @@ def test_a_reply_that_cannot_be_used_is_repaired_once(bad, shown, reason):
     ],
 )
 def test_a_chunk_whose_repair_is_no_better_is_marked_and_the_run_goes_on(bad, reason):
-    chunks = [a_chunk("First is good."), a_chunk("Second is bad."), a_chunk("Third is good.")]
+    chunks = [a_chunk(f"{TEXT} First is good."), a_chunk("Second is bad."), a_chunk(f"{TEXT} Third is good.")]
     model = ScriptedModel(lambda prompt: bad if "Second is bad." in str(prompt) else GOOD)
     first, second, third = LLMExtractor(model).extract(chunks)
     assert reason in second.failed
@@ -374,7 +355,7 @@ def test_a_chunk_whose_repair_is_no_better_is_marked_and_the_run_goes_on(bad, re
 
 
 def test_a_chunk_that_the_model_refuses_is_marked_and_the_run_goes_on():
-    chunks = [a_chunk("Good."), a_chunk("Forbidden."), a_chunk("Good too.")]
+    chunks = [a_chunk(), a_chunk("Forbidden."), a_chunk(f"{TEXT} So it is.")]
     model = ScriptedModel(lambda p: ModelUnavailable("HTTP 400: content filter") if "Forbidden." in p.user else GOOD)
     first, second, third = LLMExtractor(model).extract(chunks)
     assert second.failed == "HTTP 400: content filter"
@@ -388,7 +369,7 @@ def test_a_model_that_was_away_for_a_moment_is_asked_again():
 
 
 def test_a_model_that_is_down_ends_the_run_after_what_was_done():
-    chunks = [a_chunk(f"Chunk number {i}.") for i in range(5)]
+    chunks = [a_chunk(f"{TEXT} Chunk number {i}.") for i in range(5)]
     model = ScriptedModel(lambda p: ModelUnavailable("no connection") if "number 2" in p.user else GOOD, alive=False)
     done = []
     with pytest.raises(ModelUnavailable, match="no connection"):
@@ -481,24 +462,24 @@ def test_without_usable_propositions_the_passage_must_do():
 
 
 def test_chunks_are_asked_for_side_by_side_within_the_limit_and_come_back_in_order():
-    chunks = [a_chunk(f"Chunk {i}.") for i in range(12)]
+    chunks = [a_chunk(f"Chunk {i} sails.") for i in range(12)]
     together = threading.Barrier(3)
 
     def script(prompt: Prompt) -> Any:
         together.wait(20)  # passes only when three are asked at the same time
-        number = int(prompt.user.split("Chunk ")[1].split(".")[0])
+        number = int(prompt.user.split("Chunk ")[1].split()[0])
         time.sleep(0.01 * (number % 3 == 0))
-        return saying(f"Statement {number}.")
+        return saying(f"Chunk {number} sails.")
 
     model = ScriptedModel(script)
     found = list(LLMExtractor(model, concurrency=3).extract(chunks))
-    assert [e.topics[0].statements[0].value for e in found] == [f"Statement {i}." for i in range(12)]
+    assert [e.topics[0].statements[0].value for e in found] == [f"Chunk {i} sails." for i in range(12)]
     assert model.most_running == 3
 
 
 def test_a_reader_that_stops_early_leaves_the_rest_unasked():
     model = ScriptedModel(lambda _: GOOD)
-    run = LLMExtractor(model, concurrency=1).extract([a_chunk(f"Chunk {i}.") for i in range(50)])
+    run = LLMExtractor(model, concurrency=1).extract([a_chunk(f"{TEXT} Chunk {i}.") for i in range(50)])
     next(run)
     run.close()
     assert len(model.asked) <= 3
@@ -506,7 +487,7 @@ def test_a_reader_that_stops_early_leaves_the_rest_unasked():
 
 def test_the_name_tells_method_prompt_model_and_propositions():
     plain, split = (LLMExtractor(ScriptedModel(lambda _: GOOD), propositions=p).name for p in (False, True))
-    assert plain.startswith("llm-1-")
+    assert plain.startswith("llm-2-")
     assert plain.endswith(":scripted:1")
     assert split == f"{plain}+propositions"
 

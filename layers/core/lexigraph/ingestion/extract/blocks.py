@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from lexigraph.ingestion.extract.evidence import sentences
 from lexigraph.model.document import BOILERPLATE, Block, ChunkText
-from lexigraph.model.extraction import ExtractedStatement
+from lexigraph.model.extraction import ExtractedStatement, ExtractedTopic, Extraction
 
 KINDS = frozenset(["code", "table"])
+_SILENT = frozenset([BOILERPLATE, "heading"])
 _MAX_LEAD_CHARS = 300
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -30,9 +32,30 @@ def verbatim(chunk: ChunkText) -> list[ExtractedStatement]:
 
 
 def prose(chunk: ChunkText) -> list[Block]:
-    """Return the parts of a chunk that say something: neither code nor tables nor boilerplate."""
-    kept = [part for part in chunk.parts if part.role not in KINDS and part.role != BOILERPLATE]
+    """Return the parts of a chunk that say something: no code, no table, no boilerplate, no heading above nothing."""
+    kept = [part for part in chunk.parts if part.role not in KINDS and part.role not in _SILENT]
     return [part for part in kept if any(c.isalnum() for c in chunk.text[part.start : part.end])]
+
+
+def with_verbatim(extraction: Extraction, chunk: ChunkText) -> Extraction:
+    """Return an extraction with the code and tables of its chunk, each in the topic of the statement before it.
+
+    Without a statement before they are of the first topic, or of one that has the name of their section.
+    """
+    topics = [(topic.title, list(topic.statements)) for topic in extraction.topics]
+    for shown in verbatim(chunk):
+        before = [(s.start, at) for at, (_, said) in enumerate(topics) for s in said if s.start <= shown.start]
+        at = max(before, default=(0, 0))[1]
+        if not topics:
+            topics.append((_section(chunk, shown.start), []))
+        topics[at][1].append(shown)
+    return replace(extraction, topics=tuple(ExtractedTopic(title, tuple(said)) for title, said in topics))
+
+
+def _section(chunk: ChunkText, start: int) -> str:
+    """The innermost heading of a place in a chunk, else the title."""
+    headings = next((part.headings for part in chunk.parts if part.start <= start < part.end), ())
+    return next((name for name in (*reversed(headings), *reversed(chunk.headings), chunk.title) if name.strip()), "")
 
 
 def _led(chunk: ChunkText) -> Iterator[tuple[str, tuple[str, int, int]]]:
@@ -43,7 +66,7 @@ def _led(chunk: ChunkText) -> Iterator[tuple[str, tuple[str, int, int]]]:
             lead, headings = "", part.headings
         if part.role in KINDS:
             yield _short(lead), (part.role, part.start, part.end)
-        elif part.role != BOILERPLATE:
+        elif part.role not in _SILENT:
             lead = _last_sentence(chunk.text, part)
 
 

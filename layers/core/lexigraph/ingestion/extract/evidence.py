@@ -1,15 +1,19 @@
-"""Where in a chunk's text a statement has its evidence: an exact quote, else nearly one, else the likeliest sentence."""
+"""Which sentence of a text a statement comes from: the one that holds most of its telling words."""
 
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
+from math import log
 
-_Word = tuple[str, int, int]  # folded, start, end
+from lexigraph.model.document import Block
 
-_WORD = re.compile(r"\w+")
-_SENTENCE = re.compile(r"\S(?:.*?[.!?…]+[\"'”’)\]]*(?=\s|$)|.*)", re.MULTILINE)
+Span = tuple[int, int]
+
+_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
+_THOUSANDS = re.compile(r"(?<=\d)[,'’ ](?=\d{3}(?!\d))")
 _STOP = re.compile(r"[.!?…]+[\"'”’»)\]]*\s+|[。！？]+[”’」』）]*\s*|\n+")
 _ABBREVIATED = """
     mr mrs ms dr st prof gen col lt sgt capt maj rev hon sen rep gov pres jr sr vs cf fig figs eq no nos vol pp p ed eds al
@@ -17,37 +21,22 @@ _ABBREVIATED = """
 """
 _ABBREVIATIONS = frozenset(_ABBREVIATED.split())
 _OPENING = "\"'“‘«([¿¡"
-_ENOUGH = 0.5  # share of a statement's words that a sentence must hold to be its evidence
-_MIN_QUOTE_WORDS = 2
+# longer than three letters and yet telling nothing
+_LINKING = frozenset("also been does from have into such than that their them then there these they this those were".split())
+_LINKING |= frozenset("what when where which will with would whose while each must should could".split())
+_WRAPPED = 40  # characters of a line that another may continue
+_STEM = 4  # letters that inflected forms of a word share
+_SMALL = 0.25  # weight of a word that only links others
+_ELSEWHERE = 0.5  # of a word that stands in another sentence
+_ENOUGH = 0.45  # share of a statement's words that its sentence must hold
+_SECOND = 0.35  # of them that a second sentence must add to be evidence, too
 
 
-def locate(text: str, quote: str, statement: str, after: int = 0) -> tuple[int, int]:
-    """Return the character offsets of a statement's evidence in ``text``.
-
-    Tried in turn: the quote as it is, the quote without regard to case, punctuation and white space, the statement
-    likewise, the sentence or two neighbours that share most words with the statement, the whole text. Of several places
-    the first from ``after`` on counts.
-    """
-    bare = quote.strip()
-    if len(bare) > 1:
-        at = text.find(bare, after)
-        at = text.find(bare) if at < 0 else at
-        if at >= 0:
-            return at, at + len(bare)
-    words = _words(text)
-    for wanted in (bare, statement):
-        sought = [word for word, _, _ in _words(wanted)]
-        places = _places(words, sought) if len(sought) >= _MIN_QUOTE_WORDS else []
-        if places:
-            at = next((i for i in places if words[i][1] >= after), places[0])
-            return words[at][1], words[at + len(sought) - 1][2]
-    return _likeliest(text, statement) or _trimmed(text, 0, len(text))
-
-
-def sentences(text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
+def sentences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
     """Return the offsets of the sentences of ``text[start:end]``, without the white space around them.
 
-    One ends at a full stop or a line break after which no small letter follows, and at those of Chinese and Japanese.
+    One ends at a full stop after which no small letter follows, at those of Chinese and Japanese, and at the end of a line
+    that no editor wrapped: a short one, or one that ends with a colon.
     """
     end = len(text) if end is None else end
     cuts = [m.end() for m in _STOP.finditer(text, start, end) if _ends(text, m)]
@@ -55,54 +44,102 @@ def sentences(text: str, start: int = 0, end: int | None = None) -> list[tuple[i
     return [(a, b) for a, b in found if any(c.isalnum() for c in text[a:b])]
 
 
+def holds(text: str, name: str) -> bool:
+    """Tell whether a text holds the words of a name in a row, without regard to case and punctuation."""
+    sought, words = folded_words(name), folded_words(text)
+    return bool(sought) and any(words[i : i + len(sought)] == sought for i in range(len(words)))
+
+
+def folded_words(text: str) -> list[str]:
+    """Return the words of a text without case and accents; each sign of Chinese, Japanese and Korean is one."""
+    plain = unicodedata.normalize("NFKD", _THOUSANDS.sub("", unicodedata.normalize("NFKC", text).casefold()))
+    return _WORD.findall(unicodedata.normalize("NFC", "".join(c for c in plain if not unicodedata.combining(c))))
+
+
+def telling(text: str) -> set[str]:
+    """Return the words that tell something, by the letters that their inflected forms share."""
+    return {stem for stem, weight in _weighed(text).items() if weight == 1}
+
+
+class Sentences:
+    """The sentences of the ``parts`` of a text; ``around`` is what else is known there: title, headings."""
+
+    def __init__(self, text: str, parts: Sequence[Block], around: str) -> None:
+        found = [sentences(text, part.start, part.end) for part in parts]
+        self._singles = {span: set(_weighed(text[slice(*span)])) for spans in found for span in spans}
+        pairs = [(a, b) for spans in found for a, b in pairwise(spans)]
+        self._pairs = {(a[0], b[1]): self._singles[a] | self._singles[b] for a, b in pairs}
+        self._counts = Counter(stem for stems in self._singles.values() for stem in stems)
+        self._around = set(_weighed(around))
+
+    def source(self, statement: str, after: int = 0) -> Span | None:
+        """Return where the sentence stands that a statement comes from, or two in a row that it needs; None without one.
+
+        Rare words tell more than frequent ones. Of equals the first from ``after`` on counts.
+        """
+        words = _weighed(statement)
+        telling = {stem: weight * self._rarity(stem) for stem, weight in words.items()}
+
+        def told(stems: set[str]) -> float:
+            return sum(telling[stem] for stem in stems & telling.keys())
+
+        extra = _SECOND * sum(telling.values())
+        scored = [(told(stems), span) for span, stems in self._singles.items()]
+        scored += [(told(stems) - extra, span) for span, stems in self._pairs.items()]
+        if not scored:
+            return None
+        _, best = max(scored, key=lambda one: (round(one[0], 6), one[1][0] >= after, -one[1][0]))
+        return best if self._share(words, self._singles.get(best) or self._pairs[best]) >= _ENOUGH else None
+
+    def _rarity(self, stem: str) -> float:
+        return log(1 + len(self._singles) / (self._counts[stem] or 0.5))
+
+    def _share(self, words: dict[str, float], held: set[str]) -> float:
+        """The part of a statement's words that its sentence holds; what is known around it need not be there."""
+        here = elsewhere = 0.0
+        missing = 0.0
+        for stem, weight in words.items():
+            if stem in held:
+                here += weight
+            elif stem in self._counts:
+                elsewhere += weight
+            elif stem not in self._around and not _has_digit(stem):  # numbers may be written otherwise
+                missing += weight
+        return here / ((here + _ELSEWHERE * elsewhere + missing) or 1.0)
+
+
+def _weighed(text: str) -> dict[str, float]:
+    """The words of a text by what inflected forms share, and how much they tell."""
+    return {_stem(word): _SMALL if _links(word) else 1.0 for word in folded_words(text)}
+
+
+def _stem(word: str) -> str:
+    return word if _has_digit(word) else word[:_STEM]
+
+
+def _has_digit(word: str) -> bool:
+    return any(c.isdigit() for c in word)
+
+
+def _links(word: str) -> bool:
+    return word in _LINKING or (len(word) <= 3 and word.isalpha())
+
+
 def _ends(text: str, stop: re.Match[str]) -> bool:
     if stop[0][0] in "。！？":
         return True
     if text[stop.end() : stop.end() + 3].lstrip(_OPENING)[:1].islower():
         return False
+    if stop[0][0] == "\n":
+        line = text[text.rfind("\n", 0, stop.start()) + 1 : stop.start()].strip()
+        return len(line) < _WRAPPED or line.endswith(":")
     words = text[max(0, stop.start() - 16) : stop.start()].split()
     last = words[-1].lstrip(_OPENING) if words else ""
     initial = len(last) == 1 and last.isupper()
     return stop[0][0] != "." or not (initial or last.lower() in _ABBREVIATIONS)
 
 
-def holds(text: str, name: str) -> bool:
-    """Tell whether a text holds the words of a name in a row, without regard to case and punctuation."""
-    sought = [word for word, _, _ in _words(name)]
-    return bool(sought and _places(_words(text), sought))
-
-
-def _words(text: str) -> list[_Word]:
-    return [(_folded(m.group()), m.start(), m.end()) for m in _WORD.finditer(text)]
-
-
-def _folded(word: str) -> str:
-    return unicodedata.normalize("NFKC", word).casefold()
-
-
-def _places(words: Sequence[_Word], sought: list[str]) -> list[int]:
-    plain = [word for word, _, _ in words]
-    return [i for i in range(len(plain) - len(sought) + 1) if plain[i : i + len(sought)] == sought]
-
-
-def _likeliest(text: str, statement: str) -> tuple[int, int] | None:
-    """The sentence, or two in a row where the second adds much, that holds most of the statement's words."""
-    wanted = Counter(word for word, _, _ in _words(statement))
-    spans = [m.span() for m in _SENTENCE.finditer(text)]
-    if not wanted or not spans:
-        return None
-
-    def share(start: int, end: int) -> float:
-        held = Counter(word for word, _, _ in _words(text[start:end]))
-        return (wanted & held).total() / wanted.total()
-
-    singles = [(share(*span), span) for span in spans]
-    pairs = [(share(a[0], b[1]) - 0.15, (a[0], b[1])) for a, b in pairwise(spans)]
-    score, span = max([*singles, *pairs], key=lambda found: (found[0], -found[1][0]))
-    return span if score >= _ENOUGH else None
-
-
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+def _trimmed(text: str, start: int, end: int) -> Span:
     bare = text[start:end].strip()
     at = text.find(bare, start, end)
     return at, at + len(bare)

@@ -3,9 +3,11 @@
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt
 from lexigraph.ingestion.extract.asking import alive, asked, in_order
+from lexigraph.ingestion.extract.blocks import prose, with_verbatim
 from lexigraph.ingestion.extract.prompts import EXTRACT, FINGERPRINT, PROPOSE, REPAIR, fenced
 from lexigraph.ingestion.extract.reply import UnusableReply, read_propositions, read_reply
 from lexigraph.ingestion.extract.schema import PROPOSITIONS, REPLY
@@ -14,18 +16,13 @@ from lexigraph.model.errors import ModelUnavailable
 from lexigraph.model.extraction import Extraction
 
 # to be raised when the same reply would give another extraction than before
-VERSION = 1
+VERSION = 2
 
 _logger = logging.getLogger(__name__)
 
 
-def has_words(chunk: ChunkText) -> bool:
-    """Whether there is anything in a chunk to ask about."""
-    return any(c.isalnum() for c in chunk.text)
-
-
 class LLMExtractor:
-    """Asks ``model`` once a chunk for topics, statements, facts, entities and aliases.
+    """Asks ``model`` once a chunk for topics, statements, facts, entities and aliases; code and tables need no model.
 
     ``propositions`` adds a call before, which rewrites the chunk into standalone propositions. ``max_tokens`` bounds every
     reply; ``concurrency`` is how many chunks are asked for at the same time.
@@ -51,9 +48,19 @@ class LLMExtractor:
         """Return what the model is asked for a chunk; the reply is to be of the shape ``schema.REPLY``."""
         return Prompt(fenced(chunk, "\n".join(propositions)), EXTRACT, max_tokens=self._max_tokens)
 
+    @staticmethod
+    def asks(chunk: ChunkText) -> bool:
+        """Tell whether the model has to be asked about a chunk: whether it says anything in sentences."""
+        return bool(prose(chunk))
+
+    @staticmethod
+    def read(reply: Any, chunk: ChunkText) -> Extraction:
+        """Return what a chunk yields by its reply. Raise ``UnusableReply``."""
+        return with_verbatim(read_reply(reply, chunk), chunk)
+
     def _one(self, chunk: ChunkText) -> Extraction:
-        if not has_words(chunk):
-            return Extraction()
+        if not self.asks(chunk):
+            return with_verbatim(Extraction(), chunk)
         reason = ""
         for _ in range(2):  # a model that answers others was away for a moment, or will not have this chunk
             try:
@@ -68,12 +75,12 @@ class LLMExtractor:
                     raise
                 reason = str(error)
         _logger.warning("a chunk could not be extracted by %s", self._model.name)
-        return Extraction(failed=reason)
+        return with_verbatim(Extraction(failed=reason), chunk)
 
     def _extraction(self, chunk: ChunkText) -> Extraction:
         lines, dropped = self._proposed(chunk) if self._propositions else ([], ())
         extraction = asked(
-            self._model, self.prompt(chunk, lines), REPLY, "extraction", REPAIR, lambda reply: read_reply(reply, chunk)
+            self._model, self.prompt(chunk, lines), REPLY, "extraction", REPAIR, lambda reply: self.read(reply, chunk)
         )
         return replace(extraction, dropped=(*dropped, *extraction.dropped))
 

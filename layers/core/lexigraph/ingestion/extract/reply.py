@@ -1,11 +1,12 @@
-"""Checks what a language model replied, item by item: bad items are dropped and reported, the rest is used."""
+"""Checks what a language model replied, item by item: what is malformed or not in the passage is dropped and reported."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from lexigraph.ingestion.extract import schema
-from lexigraph.ingestion.extract.evidence import holds, locate
+from lexigraph.ingestion.extract.evidence import holds
+from lexigraph.ingestion.extract.grounding import Passage, is_name
 from lexigraph.ingestion.extract.names import clean_name, name_forms, title_name
 from lexigraph.model.document import ChunkText
 from lexigraph.model.extraction import ExtractedEntity, ExtractedFact, ExtractedStatement, ExtractedTopic, Extraction
@@ -20,7 +21,11 @@ class UnusableReply(Exception):
 
 
 def read_reply(reply: Any, chunk: ChunkText) -> Extraction:
-    """Return what can be used of a reply. Raise ``UnusableReply`` when it has the wrong shape or no good statement."""
+    """Return what can be used of a reply. Raise ``UnusableReply`` when it has the wrong shape or no good statement.
+
+    A statement stays when its names and numbers stand in the chunk, its title, its headings or the sentence before it, and
+    when a sentence of the chunk says it, whose offsets it gets.
+    """
     if not isinstance(reply, Mapping):
         raise UnusableReply("it must be a JSON object with the lists 'topics' and 'aliases'")
     if not isinstance(reply.get("topics"), list):
@@ -52,9 +57,13 @@ def read_propositions(reply: Any) -> list[str]:
 class _Reader:
     chunk: ChunkText
     dropped: list[str] = field(default_factory=list)
+    _passage: Passage = field(init=False)
     _statements: int = 0
     _place: int = 0
     _named: dict[str, ExtractedEntity] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._passage = Passage(self.chunk)
 
     def topics(self, raw: list[Any]) -> tuple[ExtractedTopic, ...]:
         self._named = self._all_names(raw)
@@ -112,32 +121,60 @@ class _Reader:
         if not value:
             self._drop(where, f"has no 'statement' of 1 to {schema.MAX_STATEMENT_CHARS:,} characters")
             return None
-        quote = raw.get("evidence")
-        start, end = locate(self.chunk.text, quote if isinstance(quote, str) else "", value, self._place)
-        self._place = start if (start, end) != (0, len(self.chunk.text)) else self._place
-        names = self._entities(raw.get("entities"), where)
+        names = self._entities(raw.get("entities"), value, where)
+        if names is None or not self._grounded(value, where):
+            return None
+        source = self._passage.source(value, self._place)
+        if source is None:
+            self._drop(where, "is said by no sentence of the passage")
+            return None
+        self._place = source[0]
         facts = self._facts(raw.get("facts"), names, where)
-        return ExtractedStatement(value, start, end, self._details(raw.get("details"), where), tuple(names.values()), facts)
+        said = one_line(self.chunk.text[slice(*source)])
+        return ExtractedStatement(
+            value,
+            *source,
+            self._details(raw.get("details"), where),
+            tuple(names.values()),
+            facts,
+            original=said if said != value else "",
+        )
+
+    def _grounded(self, text: str, where: str) -> bool:
+        missing = self._passage.missing(text)
+        if missing:
+            self._drop(where, f"names {', '.join(map(_shown, missing))}, not in the passage")
+        return not missing
 
     def _details(self, raw: Any, where: str) -> tuple[str, ...]:
         found: dict[str, None] = {}
         for at, detail in enumerate(self._within(raw, schema.MAX_DETAILS, f"{where}.details")):
-            text = self._text(detail, schema.MAX_DETAIL_CHARS)
-            if text:
+            text, here = self._text(detail, schema.MAX_DETAIL_CHARS), f"{where}.details[{at}]"
+            if not text:
+                self._drop(here, f"is no text of 1 to {schema.MAX_DETAIL_CHARS} characters")
+            elif self._grounded(text, here):
                 found[text] = None
-            else:
-                self._drop(f"{where}.details[{at}]", f"is no text of 1 to {schema.MAX_DETAIL_CHARS} characters")
         return tuple(found)
 
-    def _entities(self, raw: Any, where: str) -> dict[str, ExtractedEntity]:
+    def _entities(self, raw: Any, value: str, where: str) -> dict[str, ExtractedEntity] | None:
+        """The entities of a statement that the passage names; None when the statement names another."""
         found: dict[str, ExtractedEntity] = {}
         for at, entity in enumerate(self._within(raw, schema.MAX_ENTITIES, f"{where}.entities")):
-            made = self._entity(entity)
+            made, here = self._entity(entity), f"{where}.entities[{at}]"
             if not made:
-                self._drop(f"{where}.entities[{at}]", "has no usable 'name'")
-            for one in made:
-                found.setdefault(entity_key(one.name), one)
+                self._drop(here, "has no usable 'name'")
+            elif self._is_there(made[0]):
+                for one in made:
+                    found.setdefault(entity_key(one.name), one)
+            elif is_name(made[0].name) and holds(value, made[-1].name):
+                self._drop(where, f"names {_shown(made[0].name)}, not in the passage")
+                return None
+            else:
+                self._drop(here, f"{_shown(made[0].name)} is not in the passage")
         return found
+
+    def _is_there(self, entity: ExtractedEntity) -> bool:
+        return self._passage.names(entity.name, entity.class_)
 
     def _entity(self, raw: Any) -> list[ExtractedEntity]:
         """The forms of a name, the title as it is written; none for what is no name."""
@@ -159,7 +196,7 @@ class _Reader:
             if isinstance(statement, Mapping)
         ]
         entities = [e for names in lists if isinstance(names, list) for raw in names for e in self._entity(raw)]
-        return {entity_key(e.name): e for e in reversed(entities)}
+        return {entity_key(e.name): e for e in reversed(entities) if self._is_there(e)}
 
     def _facts(self, raw: Any, names: dict[str, ExtractedEntity], where: str) -> tuple[ExtractedFact, ...]:
         found: dict[ExtractedFact, None] = {}
@@ -177,6 +214,8 @@ class _Reader:
                 self._drop(here, "needs a 'predicate' and an 'object', neither empty nor too long")
             elif entity_key(subject) == entity_key(value):
                 self._drop(here, "subject and object are the same")
+            elif not (object_ or self._passage.says(value)):
+                self._drop(here, f"object {_shown(value)} is not in the passage")
             else:
                 found[ExtractedFact(subject, predicate, value)] = None
         return tuple(found)
@@ -216,7 +255,7 @@ class _Reader:
 def one_line(value: Any) -> str:
     """Return the text of a reply on one line; empty for what is no text."""
     # JSON can escape half a surrogate pair, which no store takes
-    return text_key(value.encode("utf-8", "replace").decode()) if isinstance(value, str) else ""
+    return " ".join(value.encode("utf-8", "replace").decode().split()) if isinstance(value, str) else ""
 
 
 def _has_word(text: str) -> bool:

@@ -36,7 +36,6 @@ REPLY: Mapping[str, Any] = _object(
             statements=_list(
                 _object(
                     statement=_TEXT,
-                    evidence=_TEXT,
                     details=_list(_TEXT),
                     entities=_list(_object(name=_TEXT, **{"class": _TEXT})),
                     facts=_list(_object(subject=_TEXT, predicate=_TEXT, object=_TEXT)),
