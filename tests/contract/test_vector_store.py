@@ -201,6 +201,43 @@ def test_words_are_found_in_another_form_or_spelling(vector_store: VectorStore, 
     assert ids(by_words(vector_store, question)) == ["wanted"]
 
 
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Die Häuser wurden von der Stadt gebaut.", "Wer hat das Haus gebaut?"),
+        ("Les phares ont été construits par la ville.", "Qui construit le phare et la tour ?"),
+        ("Маяки построила инженер Соколова.", "Кто построил маяк?"),
+        ("灯塔由建筑师林海设计。", "谁设计了灯塔？"),
+        ("灯台は一八八七年に建てられた。", "灯台を建てたのは誰ですか？"),
+        ("등대를 지은 사람은 김하나였다.", "등대가 어디에 있습니까?"),
+        ("بنى المهندس المنارات القديمة", "أين المنارة؟"),
+        ("كَتَبَ مُحَمَّدٌ", "محمد"),
+        ("यह पुस्तक पुरानी है।", "पुस्तकें कहाँ हैं?"),
+        ("ประภาคารอยู่บนเกาะ", "ใครสร้างประภาคาร"),
+    ],
+)
+def test_words_of_other_languages_are_found_in_another_form_or_without_blanks(
+    vector_store: VectorStore, text: str, question: str
+) -> None:
+    vector_store.upsert(A, {"chunk": [record("wanted", text), record("other", "nothing alike")]})
+    found = by_words(vector_store, question)
+    assert ids(found) == ["wanted"]
+    assert found[0].text == text
+
+
+def test_a_word_is_not_found_by_its_consonants_alone(vector_store: VectorStore) -> None:
+    vector_store.upsert(A, {"chunk": [record("book", "किताब"), record("how much", "कितना")]})
+    assert ids(by_words(vector_store, "किताब")) == ["book"]
+
+
+def test_what_is_added_for_another_language_goes_with_its_record(vector_store: VectorStore) -> None:
+    vector_store.upsert(A, {"chunk": [record("one", "東京都の灯台"), record("two", "京都の灯台")]})
+    vector_store.upsert(A, {"chunk": [record("one", "大阪府の港")]})
+    vector_store.delete(A, {"chunk": ["two"]})
+    assert ids(by_words(vector_store, "灯台")) == []
+    assert ids(by_words(vector_store, "大阪の港")) == ["one"]
+
+
 def test_stop_words_do_not_find_anything_unless_they_are_all_there_is(vector_store: VectorStore) -> None:
     vector_store.upsert(A, {"chunk": [record("who", "The Who"), record("band", "a band of the time")]})
     assert ids(by_words(vector_store, "the band")) == ["band"]
@@ -218,6 +255,14 @@ def test_the_last_word_may_be_a_beginning(vector_store: VectorStore) -> None:
         "harbour s": ["Harbour Street", "International Harbour"],
     }
     assert by_words(vector_store, "inter", index="entity") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "begun"), [("서울특별시", "서울특"), ("ガスタンク", "ガス"), ("हिन्दी", "हिन्"), ("Йодль", "йод")]
+)
+def test_a_beginning_is_found_in_any_script(vector_store: VectorStore, text: str, begun: str) -> None:
+    vector_store.upsert(A, {"entity": [name("wanted", text), name("other", "カスタム")]})
+    assert ids(by_words(vector_store, begun, index="entity", prefix=True)) == ["wanted"]
 
 
 NASTY = [

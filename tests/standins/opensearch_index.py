@@ -165,7 +165,8 @@ class Index:
             self._matrix = None
         elif mapping["type"] == "text":
             change = self._words[name].add if is_new else self._words[name].remove
-            change(id_, self._analyzers[mapping["analyzer"]](value))
+            # the values of a list count as one text
+            change(id_, self._analyzers[mapping["analyzer"]](" ".join(value) if isinstance(value, list) else value))
         elif mapping.get("index", True):
             for word in value if isinstance(value, list) else [value]:
                 holders = self._keywords.setdefault(name, {}).setdefault(word, {})
@@ -372,6 +373,11 @@ def _analyzers(analysis: Json) -> dict[str, Callable[[str], list[str]]]:
     return made
 
 
+def _without_accent(letter: str) -> str:
+    bare = "".join(c for c in normalize("NFKD", letter) if not combining(c))
+    return bare if bare.isascii() else letter  # Latin only
+
+
 def _analyzer(filters: list[Any]) -> Callable[[str], list[str]]:
     stemmer = snowballstemmer.stemmer("porter")
 
@@ -379,7 +385,7 @@ def _analyzer(filters: list[Any]) -> Callable[[str], list[str]]:
         if filter_ == "lowercase":
             return word.lower()
         if filter_ == "asciifolding":
-            return "".join(c for c in normalize("NFKD", word) if not combining(c)).translate(_FOLDED)
+            return "".join(map(_without_accent, word)).translate(_FOLDED)
         if filter_ == "porter_stem":
             return str(stemmer.stemWord(word)) if len(word) > 2 else word
         if isinstance(filter_, dict) and filter_["type"] == "truncate":

@@ -1,8 +1,23 @@
-"""What of a text is looked up by words, in the same way in every store."""
+"""What of a text is indexed and looked up by words, in the same way in every store.
+
+The stores cut a text at what is no letter and stem its words as English. Where that does not serve, words are added, alike
+to what is indexed and to what is asked: pairs of letters where no blank parts words, stems of other languages, words with
+vowel signs. Nothing is added to English.
+"""
 
 import re
+from unicodedata import normalize
+
+from lexigraph.model.scripts import FUNCTION_WORDS, MARKS, UNSPACED, WORD, grams, latin_language, stemmed, without_optional
 
 _WORD = re.compile(r"[^\W_]+")
+_RUN = re.compile(f"[{UNSPACED}]+")
+_MARKED = re.compile(rf"[^\W_]*[{MARKS}](?:[^\W_]|[{MARKS}])*")
+_OTHER_SCRIPT = re.compile("[\u0370-\u1fff\u3005-\U0003134f]")
+# of Hiragana alone: mostly endings and particles, which say as little as stop words
+_PARTICLE = re.compile("[\u3041-\u309f]+")
+# the stores cut words at signs: they are indexed as letters, rare ideographs that nobody writes within such a word
+_AS_LETTERS = {ord(mark): 0x20000 + ord(mark) for mark in MARKS}
 _LOOKED_UP = 200  # words of a text, from its beginning
 
 _STOP_TEXT = (
@@ -18,12 +33,34 @@ _STOP_TEXT = (
 _STOP_WORDS = frozenset(_STOP_TEXT.split())
 
 
+def further_words(text: str) -> list[str]:
+    """Return what is indexed of a text beside the words that a store finds in it itself, in order; nothing of English."""
+    words = _WORD.findall(text.lower())
+    language = latin_language(words)
+    if _OTHER_SCRIPT.search(text):
+        words = WORD.findall(normalize("NFKC", text).lower())
+    elif not language:
+        return []
+    further: list[str] = []
+    for word in words:
+        if runs := _RUN.findall(word):
+            further += (gram for run in runs for gram in grams(run))
+        elif word not in FUNCTION_WORDS.get(language, ()):
+            bare = without_optional(word)
+            forms = dict.fromkeys((bare, stemmed(bare, language)))
+            further += (form for form in forms if form and (form != word or _MARKED.search(form)))
+    return [word.translate(_AS_LETTERS) for word in further]
+
+
 def looked_up(text: str, prefix: bool) -> tuple[list[str], str]:
     """Return the words of a text, each once, without stop words unless there are only those.
 
     ``prefix``: the last one may be the beginning of a word, and comes apart.
     """
-    words = [word.lower() for word in _WORD.findall(text)[:_LOOKED_UP]]
-    begun = words.pop() if words and prefix else ""
-    telling = [word for word in words if word not in _STOP_WORDS]
+    words = [word.lower() for word in WORD.findall(text)[:_LOOKED_UP]]
+    begun = without_optional(words.pop()).translate(_AS_LETTERS) if words and prefix else ""
+    stop = _STOP_WORDS | FUNCTION_WORDS.get(latin_language(words), frozenset())
+    further = further_words(" ".join(words))[:_LOOKED_UP]
+    words = [word for word in words if not _MARKED.search(word)] + further
+    telling = [word for word in words if word not in stop and not _PARTICLE.fullmatch(word)]
     return list(dict.fromkeys(telling if telling or begun else words)), begun

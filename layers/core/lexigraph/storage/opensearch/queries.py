@@ -15,7 +15,7 @@ import numpy as np
 import snowballstemmer
 
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.common.words import looked_up
+from lexigraph.storage.common.words import further_words, looked_up
 from lexigraph.storage.opensearch.connection import Json
 from lexigraph.storage.opensearch.schema import WORDS, words_key
 from lexigraph.storage.opensearch.tags import tag_query
@@ -90,7 +90,10 @@ def cut_in_a_tie(query: Query, found: Sequence[Json], ranked: Sequence[Hit]) -> 
 def record_body(tenant: Tenant, record: VectorRecord, vectors: bool) -> Json:
     """Return what is kept of a record, but for label, tags and edition."""
     body: Json = {"doc_key": record.id, "source_id": record.source_id, "chunk_id": record.chunk_id}
-    body |= {"tenant": str(tenant), WORDS: {words_key(tenant): record.text}}
+    further = further_words(record.text)
+    # both values of one field: counted together
+    text = [record.text, " ".join(further)] if further else record.text
+    body |= {"tenant": str(tenant), WORDS: {words_key(tenant): text}}
     if vectors and record.vector is not None:
         vector = np.asarray(record.vector, "<f4")
         body |= {"vector": vector.tolist(), "packed": base64.b64encode(vector.tobytes()).decode("ascii")}
@@ -105,7 +108,7 @@ def record_of(source: Json) -> VectorRecord:
 
 def _text(source: Json) -> str:
     (text,) = source[WORDS].values()  # the record is of one tenant
-    return str(text)
+    return str(text[0] if isinstance(text, list) else text)
 
 
 def unpacked(packed: str) -> FloatArray:
@@ -135,9 +138,14 @@ def _by_words(request: SearchRequest, tenant: Tenant, filters: list[Json]) -> Js
 
 def _as_indexed(word: str, stemmed: bool) -> str:
     """Return a beginning in the form that words have in the index: a query for beginnings is not analysed there."""
-    folded = "".join(c for c in normalize("NFKD", word) if not combining(c)).translate(_FOLDED)[:200]
+    folded = "".join(map(_without_accent, word)).translate(_FOLDED)[:200]
     # as in SQLite and in Lucene, there is nothing to stem in two letters
     return _stem(folded) if stemmed and len(folded) > 2 else folded
+
+
+def _without_accent(letter: str) -> str:
+    bare = "".join(c for c in normalize("NFKD", letter) if not combining(c))
+    return bare if bare.isascii() else letter  # asciifolding leaves other scripts as they are
 
 
 @lru_cache(4_096)

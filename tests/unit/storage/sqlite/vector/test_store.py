@@ -219,7 +219,8 @@ def test_a_search_without_news_reads_no_log(opened: Callable[[], SqliteVectorSto
 def test_a_transaction_older_than_the_copy_is_repeated(opened: Callable[[], SqliteVectorStore], folder: Path) -> None:
     store = opened()
     store.upsert(A, {"chunk": records()})
-    database, cache = Database(folder / "vectors.sqlite", partitions.SCHEMA), Sidecars(folder)
+    database = Database(folder / "vectors.sqlite", partitions.SCHEMA, version=partitions.VERSION)
+    cache = Sidecars(folder)
     with database.read() as connection:
         (partition,) = partitions.partitions_of(connection, A)
         store.upsert(A, {"chunk": records(0, 5, shift=4)})
@@ -505,3 +506,26 @@ def test_of_hundreds_of_equal_names_the_first_by_id_are_read(opened: Callable[[]
     assert [h.id for h in hits] == ["e77", *[i for i in sorted(ids) if i != "e77"][:5]]
     (read,) = [query for query in queries if query.startswith("SELECT key, id")]
     assert read.count(",") < 12
+
+
+def test_a_file_of_the_format_before_finds_words_of_other_languages_once_it_is_opened(
+    opened: Callable[[], SqliteVectorStore], folder: Path
+) -> None:
+    store = opened()
+    store.upsert(
+        A, {"chunk": [VectorRecord("jp", "東京の灯台", "s", "c", unit(1)), VectorRecord("en", "A lamp", "s", "c", unit(1))]}
+    )
+    store.close()
+    with sqlite3.connect(folder / "vectors.sqlite") as connection:  # as it was written before
+        connection.execute("DROP TABLE words_1")
+        connection.execute("ALTER TABLE record_1 DROP COLUMN further")
+        content = "content='record_1', content_rowid='key', tokenize='porter unicode61 remove_diacritics 2'"
+        connection.execute(f"CREATE VIRTUAL TABLE words_1 USING fts5(text, {content})")
+        connection.execute("INSERT INTO words_1 (words_1) VALUES ('rebuild')")
+        connection.execute("PRAGMA user_version=1")
+    connection.close()
+    store = opened()
+    assert [hit.id for hit in store.search_many(A, [SearchRequest("chunk", text="灯台はどこですか")])[0]] == ["jp"]
+    assert [hit.id for hit in store.search_many(A, [SearchRequest("chunk", text="lamps")])[0]] == ["en"]
+    with store._database.write() as connection:
+        connection.execute("INSERT INTO words_1 (words_1, rank) VALUES ('integrity-check', 1)")

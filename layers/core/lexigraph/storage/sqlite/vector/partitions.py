@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lexigraph.storage.common.words import further_words
 from lexigraph.storage.protocols import IndexName, VectorRecord
 from lexigraph.storage.sqlite.database import in_batches, marks
 
@@ -32,17 +33,21 @@ CREATE TABLE tags (
 _TABLES = """
 CREATE TABLE record_{n} (
     key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, source TEXT NOT NULL, chunk TEXT NOT NULL, text TEXT NOT NULL,
-    vector BLOB
+    vector BLOB, further TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX record_{n}_source ON record_{n} (source, id);
+"""
+# words are counted over both columns alike
+_WORDS = """
 CREATE VIRTUAL TABLE words_{n} USING fts5(
-    text, content='record_{n}', content_rowid='key', tokenize='{tokenizer}'
-);
+    text, further, content='record_{n}', content_rowid='key', tokenize='{tokenizer}'
+)
 """
 # names are looked up by their beginnings, and a stem is not always the beginning of its word
 _TOKENIZERS = {"entity": "unicode61 remove_diacritics 2"}
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
 _FEW_HOLES = 1_000
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,18 @@ class Partition:
         return f"words_{self.number}"
 
 
+def add_further_words(connection: sqlite3.Connection) -> None:
+    """Bring a file of format 1, where texts were indexed by the words of English alone, to format 2."""
+    for number, name in connection.execute("SELECT number, name FROM partitions").fetchall():
+        connection.execute(f"ALTER TABLE record_{number} ADD COLUMN further TEXT NOT NULL DEFAULT ''")
+        texts = connection.execute(f"SELECT key, text FROM record_{number} WHERE text GLOB '*[^ -~\n]*'").fetchall()
+        changed = [(" ".join(further), key) for key, text in texts if (further := further_words(text))]
+        connection.executemany(f"UPDATE record_{number} SET further = ? WHERE key = ?", changed)
+        connection.execute(f"DROP TABLE words_{number}")
+        connection.execute(_WORDS.format(n=number, tokenizer=_TOKENIZERS.get(name, _TOKENIZER)))
+        connection.execute(f"INSERT INTO words_{number} (words_{number}) VALUES ('rebuild')")
+
+
 def partitions_of(connection: sqlite3.Connection, tenant: str) -> list[Partition]:
     """Return the partitions of a tenant: one cheap query that tells all that changed."""
     query = (
@@ -94,8 +111,9 @@ def create(connection: sqlite3.Connection, tenant: str, name: IndexName, label: 
     query = "INSERT INTO partitions (tenant, name, label, dimension, epoch) VALUES (?, ?, ?, ?, ?)"
     connection.execute(query, (tenant, name, label, dimension, epoch))
     number: int = connection.execute("SELECT last_insert_rowid()").fetchone()[0]
-    for statement in _TABLES.format(n=number, tokenizer=_TOKENIZERS.get(name, _TOKENIZER)).split(";\n")[:-1]:
+    for statement in _TABLES.format(n=number).split(";\n")[:-1]:
         connection.execute(statement)
+    connection.execute(_WORDS.format(n=number, tokenizer=_TOKENIZERS.get(name, _TOKENIZER)))
     return Partition(number, tenant, name, label, dimension, epoch, 1, 0, 0)
 
 
@@ -107,23 +125,22 @@ def put(connection: sqlite3.Connection, partition: Partition, records: Mapping[s
         if columns[found[0]] == tuple(found):
             del columns[found[0]]
         else:
-            replaced.append((key, found[3]))
+            replaced.append((key, found[3], found[5]))
     partition = _taken_out(connection, partition, replaced)
     first = partition.next_key
     connection.executemany(
-        f"INSERT INTO {partition.records} (key, id, source, chunk, text, vector) VALUES (?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO {partition.records} (key, id, source, chunk, text, vector, further) VALUES (?, ?, ?, ?, ?, ?, ?)",
         ((key, *values) for key, values in enumerate(columns.values(), first)),
     )
-    connection.execute(
-        f"INSERT INTO {partition.words} (rowid, text) SELECT key, text FROM {partition.records} WHERE key >= ?", (first,)
-    )
+    columns_read = f"SELECT key, text, further FROM {partition.records} WHERE key >= ?"
+    connection.execute(f"INSERT INTO {partition.words} (rowid, text, further) {columns_read}", (first,))
     _save(connection, replace(partition, next_key=first + len(columns), live=partition.live + len(columns)))
 
 
 def remove(connection: sqlite3.Connection, partition: Partition, ids: Sequence[str]) -> bool:
     """Remove records by id; unknown ids are passed over. A partition left empty goes too: then return True."""
     unique = list(dict.fromkeys(ids))
-    gone = [(row[0], row[4]) for row in _found(connection, partition, unique)]
+    gone = [(row[0], row[4], row[6]) for row in _found(connection, partition, unique)]
     if len(gone) < partition.live:
         _save(connection, _taken_out(connection, partition, gone))
         return False
@@ -160,27 +177,28 @@ def holes_after(connection: sqlite3.Connection, partition: Partition, ordinal: i
 
 def _columns(record: VectorRecord) -> tuple[Any, ...]:
     vector = None if record.vector is None else np.asarray(record.vector, "<f4").tobytes()
-    return record.id, record.source_id, record.chunk_id, record.text, vector
+    return record.id, record.source_id, record.chunk_id, record.text, vector, " ".join(further_words(record.text))
 
 
 def _found(connection: sqlite3.Connection, partition: Partition, ids: list[str]) -> list[tuple[Any, ...]]:
-    query = f"SELECT key, id, source, chunk, text, vector FROM {partition.records} WHERE id IN "
+    query = f"SELECT key, id, source, chunk, text, vector, further FROM {partition.records} WHERE id IN "
     return [row for part in in_batches(ids) for row in connection.execute(f"{query} ({marks(len(part))})", part)]
 
 
-def _taken_out(connection: sqlite3.Connection, partition: Partition, gone: list[tuple[int, str]]) -> Partition:
-    """Delete rows by key, with the text they have; return the partition as it is then."""
+def _taken_out(connection: sqlite3.Connection, partition: Partition, gone: list[tuple[int, str, str]]) -> Partition:
+    """Delete rows by key, with the text and further words they have; return the partition as it is then."""
     if not gone:
         return partition
     # an index over external content is told what it has to forget
-    connection.executemany(f"INSERT INTO {partition.words} ({partition.words}, rowid, text) VALUES ('delete', ?, ?)", gone)
-    connection.executemany(f"DELETE FROM {partition.records} WHERE key = ?", ((key,) for key, _ in gone))
+    told = f"INSERT INTO {partition.words} ({partition.words}, rowid, text, further) VALUES ('delete', ?, ?, ?)"
+    connection.executemany(told, gone)
+    connection.executemany(f"DELETE FROM {partition.records} WHERE key = ?", ((key,) for key, *_ in gone))
     live = partition.live - len(gone)
     if not partition.dimension:
         return replace(partition, live=live)
     connection.executemany(
         "INSERT INTO holes VALUES (?, ?, ?)",
-        ((partition.number, ordinal, key) for ordinal, (key, _) in enumerate(gone, partition.holes + 1)),
+        ((partition.number, ordinal, key) for ordinal, (key, *_) in enumerate(gone, partition.holes + 1)),
     )
     holes = partition.holes + len(gone)
     if holes <= max(_FEW_HOLES, live):

@@ -40,7 +40,8 @@ class SqliteVectorStore:
         self.dimension = dimension
         self._beside = beside
         path = embedded_path(connection, "vectors.sqlite")
-        self._database = Database(path, partitions.SCHEMA)
+        migrations = {1: partitions.add_further_words}
+        self._database = Database(path, partitions.SCHEMA, version=partitions.VERSION, migrations=migrations)
         self._sidecars = Sidecars(path.parent)
         self._recent = Recent()
         self._sweep()
