@@ -227,3 +227,9 @@ def test_a_title_names_what_a_document_is_about() -> None:
     assert title_names("Warsaw") == ["Warsaw"]
     assert title_names("A") == ["A"]
     assert title_names("?!") == []
+
+
+def test_names_keep_the_vowel_signs_that_part_one_word_from_another() -> None:
+    assert entity_key("किताब") != entity_key("कताब")
+    assert entity_key("हिन्दी भाषा") == "हिन्दी भाषा"
+    assert entity_key("مُحَمَّد") == entity_key("محمد")

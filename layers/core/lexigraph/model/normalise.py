@@ -4,8 +4,10 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from lexigraph.model.scripts import MARKS, without_optional
+
 _SPACE = re.compile(r"\s+")
-_WORD = re.compile(r"[\w+#&.'-]+")
+_WORD = re.compile(rf"[\w{MARKS}+#&.'-]+")
 _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 _ATTACHED = "+#&.'-"
@@ -21,9 +23,10 @@ def entity_key(name: str) -> str:
     """Return an entity name as it is compared; empty when nothing of a name is left.
 
     NFKC, case folded, one space between words. Punctuation is dropped except ``+ # & . ' -`` attached to a word, so
-    that C, C++ and C# stay apart; full stops, hyphens and apostrophes at the edges of a word go.
+    that C, C++ and C# stay apart; full stops, hyphens and apostrophes at the edges of a word go. Vowel signs of Arabic and
+    Hebrew, which are written or not, go too.
     """
-    folded = unicodedata.normalize("NFKC", name).casefold().replace("\u2019", "'")
+    folded = without_optional(unicodedata.normalize("NFKC", name).casefold().replace("\u2019", "'"))
     return " ".join(filter(None, (_trim(word) for word in _WORD.findall(folded.replace("_", " ")))))
 
 

@@ -21,10 +21,15 @@ MARKS = "".join(chr(at) for at in range(0x591, 0x1800) if unicodedata.category(c
 # Hebrew points, Arabic vowels, and the stroke that stretches Arabic words: most texts do without
 _OPTIONAL = re.compile("[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]")
 
+_LATIN_WORD = re.compile(r"[^\W_]+")
 WORD = re.compile(rf"[^\W_](?:[^\W_]|[{MARKS}])*")
 _LETTER = re.compile(rf".[{MARKS}]*")
+_RUN = re.compile(f"[{UNSPACED}]+")
+_PIECE = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 _IDEOGRAPH = re.compile(f"[{_IDEOGRAPHS}]")
-_FOREIGN = re.compile(r"[\u0370-\u1fff\u3005-\U0003134f]")
+# of Hiragana alone: mostly endings and particles of Japanese, which say as little as stop words
+PARTICLE = re.compile("[\u3041-\u309f]+")
+OTHER_SCRIPT = re.compile(r"[\u0370-\u1fff\u3005-\U0003134f]")
 
 # which algorithm of Snowball stems a word of these letters alone
 _BY_SCRIPT = [
@@ -119,6 +124,21 @@ def latin_language(words: Collection[str]) -> str:
     return best if own >= 2 and own > 2 * len(distinct & ENGLISH - known) else ""
 
 
+def told_language(text: str) -> str:
+    """Return the language that the function words of a text tell, as :func:`latin_language` does."""
+    return latin_language(_LATIN_WORD.findall(text.lower()))
+
+
+def pieces(word: str) -> list[str]:
+    """Return the parts of a word that are written without blanks, and those that are not, in order."""
+    return _PIECE.findall(word) if _RUN.search(word) else [word]
+
+
+def is_unspaced(piece: str) -> bool:
+    """Tell whether a piece of a word is in a script that has no blanks between words."""
+    return _RUN.match(piece) is not None
+
+
 def grams(run: str) -> list[str]:
     """Return the overlapping pairs of a run of letters that no blank parts, threes of an alphabet; a short run is itself.
 
@@ -142,7 +162,7 @@ def stemmed(word: str, language: str = "") -> str:
 
     Outside Latin script, the letters of the word tell the stemmer; in it, ``language`` does.
     """
-    if word.isascii() or not _FOREIGN.search(word):
+    if word.isascii() or not OTHER_SCRIPT.search(word):
         return _stem(word, _ALGORITHMS[language]) if language in _ALGORITHMS else word
     return next((_stem(word, algorithm) for letters, algorithm in _BY_SCRIPT if letters.fullmatch(word)), word)
 

@@ -24,6 +24,8 @@ LEGACY = 2.2
 ODD = [
     *("", "Résumé of Zürich", "Владимир и Москва", "a" * 4_000, "\x00 x", "version 3.14 of it", "hyphen-ated words don't"),
     *("universities University universal", "日本語 テスト", "ﬁle ß Straße Ærø", "it is as is"),
+    *("Die Häuser wurden von der Stadt verkauft.", "灯台は一八八七年に建てられた。", "서울특별시의 등대", "ガスタンク"),
+    *("हिन्दी में लिखी किताबें", "ประภาคารอยู่บนเกาะ", "كَتَبَ مُحَمَّدٌ عن المنارات", "Йодль и ёлка"),
 ]
 FILTERS = ("n >= 2", "n != 3", "n in [1, 4]", "n < 3.5", "b == true", "title == T3", "f > 0.5", "w > xx", "none == 1")
 pytestmark = pytest.mark.slow

@@ -78,3 +78,37 @@ def test_finding_stems_agrees_with_stemming_whatever_the_text(text: str, asked: 
     held = {(at, stem(word)) for at, said in enumerate(texts) for word in words(said)}
     found = {(at, wanted[place]) for at, place in StemFinder(wanted).found_in(texts)}
     assert found == {(at, word) for at, word in held if word in wanted}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Wer hat die Häuser gebaut?", ["haus", "gebaut"]),
+        ("Кто построил маяки", ["кто", "постро", "маяк"]),
+        ("東京都の灯台", ["東京", "京都", "都の", "の灯", "灯台"]),
+        ("ガスと水", ["ガス", "スと", "と水"]),
+        ("यह किताबें", ["यह", "किताब"]),
+        ("йод", ["йод"]),
+    ],
+)
+def test_the_stems_of_a_text_are_those_of_its_language_and_script(text: str, expected: list[str]) -> None:
+    assert stems(text) == expected
+
+
+def test_stems_of_a_question_in_another_language_are_found_in_texts_that_do_not_tell_theirs() -> None:
+    question = "Wer hat die Häuser am Hafen gebaut?"
+    finder = StemFinder(stems(question), "de")
+    assert finder.found_in(["Haus am Hafen", "Häfen", "Hafen"]) == [(0, 0), (0, 1), (1, 1), (2, 1)]
+    assert StemFinder(["灯台"]).found_in(["東京の灯台", "東京の港"]) == [(0, 0)]
+
+
+def test_without_blanks_a_name_is_any_stretch_of_letters_of_a_question() -> None:
+    found = {name.form: name for name in names("東京都はどこ", capitals=False)}
+    assert "東京都" in found and "東京" in found
+    kept = longest(found[form] for form in ("東京", "東京都"))
+    assert [name.form for name in kept] == ["東京都"]
+    assert "エルサ・ブラント" in {name.form for name in names("エルサ・ブラントは誰", capitals=False)}
+
+
+def test_a_very_long_question_without_blanks_has_no_more_than_a_thousand_names() -> None:
+    assert len(list(names("灯" * 5_000, capitals=False))) < 1_100

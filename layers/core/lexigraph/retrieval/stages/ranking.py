@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from lexigraph.model.graph import Entity, Link
 from lexigraph.model.normalise import entity_key, without_brackets
+from lexigraph.model.scripts import told_language
 from lexigraph.retrieval.stages.args import RankingArgs
 from lexigraph.retrieval.stages.text import Name, StemFinder, longest, stems
 
@@ -140,11 +141,12 @@ class Coverage:
     """
 
     def __init__(self, question: str, subqueries: Sequence[tuple[str, float]] = ()) -> None:
-        goals = [(frozenset(stems(text)), weight) for text, weight in ((question, 1.0), *subqueries)]
+        language = told_language(question)
+        goals = [(frozenset(stems(text, language)), weight) for text, weight in ((question, 1.0), *subqueries)]
         said = " ".join((question, *(text for text, _ in subqueries)))
-        self.words = tuple(dict.fromkeys(stems(said)))
+        self.words = tuple(dict.fromkeys(stems(said, language)))
         self._goals = [(np.array([float(word in of) for word in self.words]), weight) for of, weight in goals]
-        self._finder = StemFinder(self.words)
+        self._finder = StemFinder(self.words, language)
         self._held: dict[str, Array] = {}
         self.idf: Array = np.ones(len(self.words))
 

@@ -9,13 +9,31 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from lexigraph.model.normalise import entity_key
+from lexigraph.model.scripts import (
+    FUNCTION_WORDS,
+    MARKS,
+    OTHER_SCRIPT,
+    PARTICLE,
+    UNSPACED,
+    grams,
+    is_unspaced,
+    pieces,
+    stemmed,
+    told_language,
+    without_optional,
+)
 
 _MAX_NAME_WORDS = 8
-_WORD = re.compile(r"\w+")
-_MARKS = re.compile("[\u0300-\u036f]+")
+_WORD = re.compile(rf"[\w{MARKS}]+")
+# of Latin and Greek letters: in other scripts they make another letter
+_ACCENTS = re.compile("(?<=[a-z\u00df-\u024f\u0370-\u03ff])[\u0300-\u036f]+")
 _MIN_CUT = 3  # letters of a stem that may lack its word's end
 _IRREGULAR = frozenset({"die", "lie", "tie"})
-_NAME_WORD = re.compile(r"[\w+#&.'\u2019-]+")
+_NAME_WORD = re.compile(rf"[\w{MARKS}+#&.'\u2019-]+")
+# without blanks a name may begin and end at any letter
+_UNSPACED_NAMES = re.compile(f"[{UNSPACED}\u30fb]+")
+_MAX_NAME_LETTERS = 12
+_MAX_UNSPACED = 100  # letters of a text that are looked at so
 
 # Function words and what questions are made of: they carry no content that an answer could share.
 _STOP_TEXT = (
@@ -33,7 +51,9 @@ STOP_WORDS = frozenset(_STOP_TEXT.split())
 
 @lru_cache(maxsize=131_072)
 def stem(word: str) -> str:
-    """Return the Snowball stem of a lower-case English word; words of other scripts come back as they are."""
+    """Return the Snowball stem of a lower-case word: as one of English, in other scripts as the script tells."""
+    if OTHER_SCRIPT.search(word):
+        return stemmed(word)
     import snowballstemmer
 
     # one of its own: a stemmer keeps the word it is at work on, and threads stem at the same time
@@ -43,26 +63,44 @@ def stem(word: str) -> str:
 def fold(text: str) -> str:
     """Return a text in lower case without accents: ``Aschenbrödel`` is asked for as ``aschenbrodel``."""
     folded = text.casefold()
-    return folded if folded.isascii() else _MARKS.sub("", unicodedata.normalize("NFKD", folded))
+    if folded.isascii():
+        return folded
+    bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", folded))
+    return without_optional(unicodedata.normalize("NFC", bare))
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in order, folded."""
-    return _WORD.findall(fold(text))
+    """Return the words of a text in order, folded; pairs of letters where no blanks part them."""
+    found = _WORD.findall(fold(text))
+    if not OTHER_SCRIPT.search(text):
+        return found
+    cut = [piece for word in found for piece in pieces(word)]
+    return [word for piece in cut for word in (grams(piece) if is_unspaced(piece) else [piece])]
 
 
-def stems(text: str) -> list[str]:
-    """Return the stems of the content words of a text in order."""
-    return [stem(word) for word in words(text) if word not in STOP_WORDS]
+def stems(text: str, language: str | None = None) -> list[str]:
+    """Return the stems of the content words of a text in order, in a ``language``; by default the one that it tells."""
+    language = told_language(text) if language is None else language
+    if not language:
+        return [stem(word) for word in words(text) if word not in STOP_WORDS and not PARTICLE.fullmatch(word)]
+    return [stemmed(word, language) for word in words(text) if word not in _function_words(language)]
+
+
+@lru_cache
+def _function_words(language: str) -> frozenset[str]:
+    return frozenset(map(fold, FUNCTION_WORDS[language]))
 
 
 class StemFinder:
     """Tells which of some stems texts hold, without taking the texts apart: most hold few of them.
 
-    A word begins with its stem but for the stem's last letter (``countri``, ``country``), except dying, lying and tying.
+    An English word begins with its stem but for the stem's last letter (``countri``, ``country``), except dying, lying and
+    tying. Where a question is in another ``language`` or script, the texts are taken apart.
     """
 
-    def __init__(self, wanted: Sequence[str]) -> None:
+    def __init__(self, wanted: Sequence[str], language: str = "") -> None:
+        self._wanted, self._language = wanted, language
+        self._apart = bool(language) or any(OTHER_SCRIPT.search(sought) for sought in wanted)
         self._sought: list[tuple[int, str, str]] = []
         for at, sought in enumerate(wanted):
             roots = [sought if len(sought) < _MIN_CUT else sought[:-1], *([f"{sought[0]}y"] if sought in _IRREGULAR else [])]
@@ -70,6 +108,9 @@ class StemFinder:
 
     def found_in(self, texts: Sequence[str]) -> list[tuple[int, int]]:
         """Return which text holds which stem, as places among those given; all texts are searched as one."""
+        if self._apart:
+            held = [frozenset(stems(text, self._language)) for text in texts]
+            return [(at, place) for at, has in enumerate(held) for place, sought in enumerate(self._wanted) if sought in has]
         folded = [fold(text) for text in texts]
         ends = list(accumulate([len(text) + 1 for text in folded]))
         joined = "\n".join(folded)
@@ -102,8 +143,8 @@ def names(text: str, *, capitals: bool = True) -> Iterator[Name]:
 
     With ``capitals`` it is written as names are in running text: it begins and ends with a capital or a digit and has only
     function words between (``Wars of the Roses``), or it is a capital and one more word (``Anglican church``). Without, any
-    words may be a name, as in a question typed in lower case. Stretches of function words alone are left out, and a
-    possessive ending is dropped.
+    words may be a name, as in a question typed in lower case, and so may any two to twelve letters where no blanks part
+    words. Stretches of function words alone are left out, and a possessive ending is dropped.
     """
     at = 0
     for line in text.split("\n"):
@@ -122,6 +163,19 @@ def names(text: str, *, capitals: bool = True) -> Iterator[Name]:
                     break
                 before += word.key + " "
         at += len(forms)
+        if not capitals and not line.isascii():
+            yield from _unspaced_names(line, at)
+            at += len(line)
+
+
+def _unspaced_names(line: str, at: int) -> Iterator[Name]:
+    """Yield the stretches of letters that no blanks part, each letter counted as a word."""
+    for run in _UNSPACED_NAMES.finditer(line[:_MAX_UNSPACED]):
+        start, end = run.span()
+        for first in range(start, end - 1):
+            for last in range(first + 2, min(first + _MAX_NAME_LETTERS, end) + 1):
+                if key := entity_key(line[first:last]):
+                    yield Name(key, line[first:last], at + first, at + last)
 
 
 class _NameWord(NamedTuple):

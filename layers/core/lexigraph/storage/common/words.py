@@ -8,14 +8,22 @@ vowel signs. Nothing is added to English.
 import re
 from unicodedata import normalize
 
-from lexigraph.model.scripts import FUNCTION_WORDS, MARKS, UNSPACED, WORD, grams, latin_language, stemmed, without_optional
+from lexigraph.model.scripts import (
+    FUNCTION_WORDS,
+    MARKS,
+    OTHER_SCRIPT,
+    PARTICLE,
+    WORD,
+    grams,
+    is_unspaced,
+    latin_language,
+    pieces,
+    stemmed,
+    without_optional,
+)
 
 _WORD = re.compile(r"[^\W_]+")
-_RUN = re.compile(f"[{UNSPACED}]+")
 _MARKED = re.compile(rf"[^\W_]*[{MARKS}](?:[^\W_]|[{MARKS}])*")
-_OTHER_SCRIPT = re.compile("[\u0370-\u1fff\u3005-\U0003134f]")
-# of Hiragana alone: mostly endings and particles, which say as little as stop words
-_PARTICLE = re.compile("[\u3041-\u309f]+")
 # the stores cut words at signs: they are indexed as letters, rare ideographs that nobody writes within such a word
 _AS_LETTERS = {ord(mark): 0x20000 + ord(mark) for mark in MARKS}
 _LOOKED_UP = 200  # words of a text, from its beginning
@@ -37,13 +45,13 @@ def further_words(text: str) -> list[str]:
     """Return what is indexed of a text beside the words that a store finds in it itself, in order; nothing of English."""
     words = _WORD.findall(text.lower())
     language = latin_language(words)
-    if _OTHER_SCRIPT.search(text):
+    if OTHER_SCRIPT.search(text):
         words = WORD.findall(normalize("NFKC", text).lower())
     elif not language:
         return []
     further: list[str] = []
     for word in words:
-        if runs := _RUN.findall(word):
+        if runs := [piece for piece in pieces(word) if is_unspaced(piece)]:
             further += (gram for run in runs for gram in grams(run))
         elif word not in FUNCTION_WORDS.get(language, ()):
             bare = without_optional(word)
@@ -62,5 +70,5 @@ def looked_up(text: str, prefix: bool) -> tuple[list[str], str]:
     stop = _STOP_WORDS | FUNCTION_WORDS.get(latin_language(words), frozenset())
     further = further_words(" ".join(words))[:_LOOKED_UP]
     words = [word for word in words if not _MARKED.search(word)] + further
-    telling = [word for word in words if word not in stop and not _PARTICLE.fullmatch(word)]
+    telling = [word for word in words if word not in stop and not PARTICLE.fullmatch(word)]
     return list(dict.fromkeys(telling if telling or begun else words)), begun
