@@ -21,9 +21,9 @@ _SQLITE = {
     "topic": "SELECT x.id, s.id, x.value FROM topic x JOIN source s ON s.k = x.source WHERE s.tenant = ?",
     "topic_in": "SELECT c.id, x.id FROM topic_in i JOIN chunk c ON c.k = i.chunk JOIN topic x ON x.k = i.topic "
     "JOIN source s ON s.k = c.source WHERE s.tenant = ?",
-    "statement": "SELECT x.id, t.id, x.value, x.details FROM statement x JOIN topic t ON t.k = x.topic "
+    "statement": "SELECT x.id, t.id, x.value, x.details, x.kind FROM statement x JOIN topic t ON t.k = x.topic "
     "JOIN source s ON s.k = t.source WHERE s.tenant = ?",
-    "said_in": 'SELECT c.id, x.id, i.position, i."start", i."end" FROM said_in i JOIN chunk c ON c.k = i.chunk '
+    "said_in": 'SELECT c.id, x.id, i.position, i."start", i."end", i.original FROM said_in i JOIN chunk c ON c.k = i.chunk '
     "JOIN statement x ON x.k = i.statement JOIN source s ON s.k = c.source WHERE s.tenant = ?",
     "fact": "SELECT f.id, f.subject, f.predicate, f.object, e.id FROM fact f JOIN entity e ON e.k = f.subject_entity "
     "WHERE e.tenant = ?",
@@ -54,9 +54,10 @@ _NEPTUNE = {
     "topic_in": "MATCH (t:Topic)-[i:MENTIONED_IN]->(c:Chunk) WHERE t.tenant = $tenant "
     "RETURN DISTINCT id(c) AS c0, id(t) AS c1",
     "statement": "MATCH (x:Statement)-[b:BELONGS_TO]->(t:Topic) WHERE x.tenant = $tenant "
-    "RETURN id(x) AS c0, id(t) AS c1, x.value AS c2, x.details AS c3",
+    "RETURN id(x) AS c0, id(t) AS c1, x.value AS c2, x.details AS c3, x.kind AS c4",
     "said_in": "MATCH (x:Statement)-[i:MENTIONED_IN]->(c:Chunk) WHERE x.tenant = $tenant "
-    "RETURN id(c) AS c0, id(x) AS c1, i.position AS c2, i.`start` AS c3, i.`end` AS c4",
+    "RETURN id(c) AS c0, id(x) AS c1, i.position AS c2, i.`start` AS c3, i.`end` AS c4, "
+    "i.original AS c5",
     "fact": "MATCH (e:Entity)-[b:SUBJECT]->(f:Fact) WHERE f.tenant = $tenant "
     "RETURN id(f) AS c0, f.subject AS c1, f.predicate AS c2, f.object AS c3, id(e) AS c4",
     "supports": "MATCH (f:Fact)-[u:SUPPORTS]->(x:Statement) WHERE f.tenant = $tenant "

@@ -19,10 +19,14 @@ class Said:
     text: str
     names: tuple[str, ...] = ()
     facts: tuple[tuple[str, str, str], ...] = ()
+    kind: str = "prose"
+    original: str = ""
 
 
-def said(text: str, *names: str, facts: Sequence[tuple[str, str, str]] = ()) -> Said:
-    return Said(text, names, tuple(facts))
+def said(
+    text: str, *names: str, facts: Sequence[tuple[str, str, str]] = (), kind: str = "prose", original: str = ""
+) -> Said:
+    return Said(text, names, tuple(facts), kind, original)
 
 
 def extraction(topic: str, statements: Sequence[Said], aliases: Sequence[tuple[str, str]] = ()) -> Extraction:
@@ -30,7 +34,8 @@ def extraction(topic: str, statements: Sequence[Said], aliases: Sequence[tuple[s
     for s in statements:
         entities = tuple(ExtractedEntity(*name.partition("|")[::2]) for name in s.names)
         facts = tuple(ExtractedFact(*fact) for fact in s.facts)
-        extracted.append(ExtractedStatement(s.text, at, at + len(s.text), (), entities, facts))
+        end = at + len(s.text)
+        extracted.append(ExtractedStatement(s.text, at, end, (), entities, facts, s.kind, s.original))
         at += len(s.text) + 1
     return Extraction((ExtractedTopic(topic, tuple(extracted)),), tuple(aliases))
 

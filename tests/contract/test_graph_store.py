@@ -634,3 +634,32 @@ def test_every_entity_has_its_share_of_those_joined_by_facts_whatever_the_order(
         found = graph_store.entities(A, asked, connected=2).connected
         assert {(dict(zip(asked, ("Ann", "Bea"), strict=True))[i], e.value) for i, e in found} == set(rarest)
         take_out(graph_store, A, *(v.source.id for v in order))
+
+
+def test_a_statement_has_its_kind_and_the_words_of_the_text_that_says_it(graph_store: GraphStore) -> None:
+    code, table = "for x in y:\n    print(x)", "a | b\n1 | 2"
+    told = {
+        "Loops": [said(code, kind="code"), said(table, kind="table"), said("The loop ends.", original="It ends.")],
+        "Ends": [said("The loop ends.", "loop")],
+    }
+    v = one_topic(version(A, "Loops", told), 0, 1)
+    show(graph_store, A, v)
+    first, second = v.placements
+
+    rows = graph_store.evidence(A, EvidenceRequest(chunks=(first,), neighbours=False))
+    assert [(r.value, r.kind, r.original) for r in rows] == [
+        (code, "code", ""),
+        (table, "table", ""),
+        ("The loop ends.", "prose", "It ends."),
+    ]
+    # one statement, in two chunks: each quotes its own words
+    (row,) = graph_store.evidence(A, EvidenceRequest(chunks=(second,), neighbours=False))
+    assert (row.value, row.original) == ("The loop ends.", "")
+
+
+def test_code_of_which_only_the_indent_changes_is_shown_as_it_is_now(graph_store: GraphStore) -> None:
+    before, after = "if x:\n    y()\nz()", "if x:\n    y()\n    z()"
+    show(graph_store, A, version(A, "Code", {"Code": [said(before, kind="code")]}))
+    v = version(A, "Code", {"Code": [said(after, kind="code")]}, number=2)
+    show(graph_store, A, v)
+    assert values(graph_store, A, chunks=tuple(v.placements)) == [after]

@@ -80,6 +80,13 @@ def test_topics_and_statements_are_compared_by_their_words() -> None:
     assert statement_id("a", "t", "It  runs ") == statement_id("a", "t", "It runs")
 
 
+def test_code_and_tables_are_compared_line_by_line_and_are_no_prose() -> None:
+    flat, deep = "if x:\n  y()\nz()", "if x:\n  y()\n  z()"
+    assert statement_id("a", "t", flat, "code") != statement_id("a", "t", deep, "code")
+    assert statement_id("a", "t", f"\n{flat}  \n\n", "code") == statement_id("a", "t", flat, "code")
+    assert len({statement_id("a", "t", "x | y", kind) for kind in ("prose", "code", "table")}) == 3
+
+
 def test_a_name_without_letters_is_refused() -> None:
     with pytest.raises(InvalidInput, match="no letter or digit"):
         entity_id("a", "!?")

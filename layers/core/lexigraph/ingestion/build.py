@@ -8,7 +8,7 @@ from lexigraph.model.document import ChunkText
 from lexigraph.model.extraction import ExtractedStatement, Extraction
 from lexigraph.model.graph import Alias, ChunkGraph, FactNode, Mention, Placement, StatementNode, TopicNode
 from lexigraph.model.ids import chunk_id, content_hash, entity_id, fact_id, statement_id, topic_id
-from lexigraph.model.normalise import entity_key, text_key
+from lexigraph.model.normalise import entity_key, statement_key, text_key
 from lexigraph.storage.protocols import IndexName, VectorRecord
 
 FAILED = "failed"  # stands for the yield of a chunk whose extraction could not be used
@@ -63,12 +63,10 @@ def chunk_graph(tenant: str, source: str, chunk: IdentifiedChunk, extraction: Ex
         t = topic_id(tenant, source, title)
         topics.setdefault(t, TopicNode(t, title))
         for said in topic.statements:
-            s = statement_id(tenant, t, said.value)
+            s = statement_id(tenant, t, said.value, said.kind)
             if s in statements:
                 continue
-            statements[s] = StatementNode(
-                s, t, text_key(said.value), "\n".join(said.details), len(statements), said.start, said.end
-            )
+            statements[s] = _statement(s, t, len(statements), said)
             named = _names(tenant, said)
             mentions.update({(s, e): Mention(s, e, form, class_) for e, (form, class_) in named.items()})
             facts.update({(s, f.id): f for f in _facts(tenant, s, said, named)})
@@ -80,6 +78,15 @@ def chunk_graph(tenant: str, source: str, chunk: IdentifiedChunk, extraction: Ex
         tuple(mentions.values()),
         tuple(_aliases(tenant, extraction.aliases)),
     )
+
+
+def _statement(id_: str, topic: str, position: int, said: ExtractedStatement) -> StatementNode:
+    value, details = statement_key(said.value, said.kind), "\n".join(said.details)
+    # prose is quoted with the characters that it has: NFKC, by which texts are compared, makes 102 of 10²
+    quoted = said.original or said.value
+    quoted = " ".join(quoted.split()) if said.kind == "prose" else statement_key(quoted, said.kind)
+    original = "" if quoted == value else quoted
+    return StatementNode(id_, topic, value, details, position, said.start, said.end, said.kind, original)
 
 
 def _names(tenant: str, said: ExtractedStatement) -> dict[str, tuple[str, str]]:

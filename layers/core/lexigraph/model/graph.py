@@ -54,7 +54,10 @@ class TopicNode:
 
 @dataclass(frozen=True, slots=True)
 class StatementNode:
-    """A statement as one chunk makes it; ``start`` and ``end`` are character offsets in the chunk's text."""
+    """A statement as one chunk makes it; ``start`` and ``end`` are character offsets in the chunk's text.
+
+    ``kind`` is prose, code or table. ``original`` is what the text has there, where ``value`` says more; else empty.
+    """
 
     id: str
     topic_id: str
@@ -63,6 +66,8 @@ class StatementNode:
     position: int
     start: int
     end: int
+    kind: str = "prose"
+    original: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +146,7 @@ class StatementRow(NamedTuple):
 
     ``start``/``end`` are offsets in the chunk's text, ``chunk_start`` the chunk's offset in the document, so that
     ``chunk_start + start`` is the statement's place in the document. ``entities`` are the ids of the entities it names.
+    ``kind`` is prose, code or table. ``value`` stands alone; ``original`` is what the chunk has there, where that does not.
     """
 
     id: str
@@ -157,6 +163,8 @@ class StatementRow(NamedTuple):
     source: Source
     facts: tuple[FactRow, ...] = ()
     entities: tuple[str, ...] = ()
+    kind: str = "prose"
+    original: str = ""
 
 
 class ChunkStatements:

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Literal
 
 from lexigraph.model.errors import InvalidInput
-from lexigraph.model.normalise import entity_key, text_key
+from lexigraph.model.normalise import entity_key, statement_key, text_key
 
 Kind = Literal["source", "chunk", "topic", "statement", "fact", "entity", "relation"]
 
@@ -50,9 +50,10 @@ def topic_id(tenant: str, source: str, title: str) -> str:
     return node_id("topic", tenant, source, text_key(title))
 
 
-def statement_id(tenant: str, topic: str, text: str) -> str:
-    """Return the id of a statement: a text within one topic."""
-    return node_id("statement", tenant, topic, text_key(text))
+def statement_id(tenant: str, topic: str, text: str, kind: str = "prose") -> str:
+    """Return the id of a statement: a text within one topic, and its kind unless that is prose."""
+    kinds = () if kind == "prose" else (kind,)
+    return node_id("statement", tenant, topic, statement_key(text, kind), *kinds)
 
 
 def fact_id(tenant: str, subject: str, predicate: str, object_: str) -> str:

@@ -18,6 +18,14 @@ def text_key(text: str) -> str:
     return _SPACE.sub(" ", unicodedata.normalize("NFKC", text)).strip()
 
 
+def statement_key(text: str, kind: str = "prose") -> str:
+    """Return the wording of a statement: prose as :func:`text_key`; code and tables keep lines, indents and characters."""
+    if kind == "prose":
+        return text_key(text)
+    lines = [line.rstrip() for line in text.split("\n")]
+    return "\n".join(lines).strip("\n")
+
+
 @lru_cache(maxsize=65_536)
 def entity_key(name: str) -> str:
     """Return an entity name as it is compared; empty when nothing of a name is left.

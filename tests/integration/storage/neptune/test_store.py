@@ -1,5 +1,6 @@
 """The graph store in Neptune: its writes are several queries, killed between any two, repeated, in each other's way."""
 
+import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -394,3 +395,21 @@ def test_an_ingestion_over_both_stores_makes_the_same_graph_also_after_its_store
         write_pages(files, {"Ada": text})
     embedded.close()
     over.close()
+
+
+def test_what_was_written_before_statements_had_a_kind_is_prose(store: NeptuneGraphStore) -> None:
+    show(store, A, curie())
+    request = EvidenceRequest(chunks=tuple(curie().placements), entities=(entity_id(A, "Paris"),), neighbours=False)
+    written = store.evidence(A, request)
+    texts = "MATCH (c:Chunk) WHERE c.tenant = $tenant RETURN id(c) AS id, c.statements AS statements"
+    chunks = [(row["id"], json.loads(row["statements"])) for row in store._client.read_latest(texts, tenant=A)]
+    shorter = [{"id": i, "statements": json.dumps([topics, [row[:9] for row in told]])} for i, (topics, told) in chunks]
+    store._client.write("UNWIND $rows AS row MATCH (c:Chunk {`~id`: row.id}) SET c.statements = row.statements", shorter)
+    store._client.write(
+        "MATCH (x:Statement)-[m:MENTIONED_IN]->(:Chunk) WHERE x.tenant = $tenant REMOVE x.kind, m.original", tenant=A
+    )
+
+    assert store.evidence(A, request) == written
+    assert {(row.kind, row.original) for row in written} == {("prose", "")}
+    update(store)
+    assert {row.kind for row in store.evidence(A, EvidenceRequest(chunks=tuple(edited().placements)))} == {"prose"}

@@ -122,10 +122,11 @@ class _Tables:
         for id_, title in topics:
             self.topic_in(c, id_)
             self.topic(id_, title)
-        for id_, value, details, at, position, start_, end_, names, facts in said:
+        for id_, value, details, at, position, start_, end_, names, facts, *shown in said:
             statement = self._key(id_)
-            self._put("statement", statement, raw(id_), self._key(topics[at][0]), value, details)
-            self._put("said_in", chunk, statement, position, start_, end_)
+            kind, original = shown or ("prose", "")
+            self._put("statement", statement, raw(id_), self._key(topics[at][0]), value, details, kind)
+            self._put("said_in", chunk, statement, position, start_, end_, original)
             for entity in names:
                 self.mention(c, id_, entity)
             for fact, subject, predicate, object_, subject_id, object_id in facts:
@@ -190,12 +191,12 @@ class _Tables:
 
     def told(self, chunk: str, statement: str, position: int, topic: str) -> None:
         """A statement of a topic in a chunk that readers see."""
-        self._put("said_in", self._within(chunk), self._key(statement), position, 0, 0)
-        self._put("statement", self._key(statement), raw(statement), self._topic(topic), "", "")
+        self._put("said_in", self._within(chunk), self._key(statement), position, 0, 0, "")
+        self._put("statement", self._key(statement), raw(statement), self._topic(topic), "", "", "prose")
 
     def statement(self, id_: str, topic: str, value: str, details: str) -> None:
         """A statement with its text."""
-        row = (self._key(id_), raw(id_), self._topic(topic), value, details)
+        row = (self._key(id_), raw(id_), self._topic(topic), value, details, "prose")
         self._rows["statement"][row[:1]] = row
 
     def topic(self, id_: str, value: str) -> None:

@@ -2,7 +2,8 @@
 
 Every node has its public id as ``~id`` (``id(n)``) and the property ``tenant``; every edge has a ``~id`` that follows from
 its ends and its owner (:func:`edge_id`), so that writing it again changes nothing. Properties are scalars; what is not goes
-as JSON text. No property is ever absent but for ``touched``, ``claim``, ``untold`` and a chunk's ``statements``.
+as JSON text. No property is ever absent but for ``touched``, ``claim``, ``untold`` and a chunk's ``statements``; and for
+``kind`` and ``original`` where they were not known yet when a statement was written (prose, and empty).
 
 ===========  =====================================================================================================
 node         properties
@@ -14,7 +15,7 @@ Source       ``uri namespace title metadata`` (JSON text; what filters see are f
 Chunk        ``source`` (id), ``aliases`` (JSON: pairs of entity ids it owns an ALIAS_OF between), ``statements``
              (JSON, see :func:`statements_text`; absent while the chunk is not complete)
 Topic        ``source`` (id), ``value``
-Statement    ``value details``
+Statement    ``value details kind``
 Fact         ``subject predicate object`` (texts)
 Entity       ``value class df degree`` (derived), ``touched`` (the tenant, while they have to be computed anew),
              ``claim`` (the number of the computation under way, taken off by whoever touches it meanwhile)
@@ -27,7 +28,7 @@ Chunk-EXTRACTED_FROM->Source       ``since until seq start end role parent``: th
                                    ``since <= v < until``; ``until`` is :data:`OPEN` for an open end, 0 when the
                                    source was withdrawn. A chunk that moved has two until it is collected
 Topic-MENTIONED_IN->Chunk
-Statement-MENTIONED_IN->Chunk      ``position start end``
+Statement-MENTIONED_IN->Chunk      ``position start end original``
 Statement-BELONGS_TO->Topic
 Statement-MENTIONS->Entity         ``chunk form class``; also of subjects and objects of its facts
 Fact-SUPPORTS->Statement           ``chunk confidence``
@@ -87,9 +88,9 @@ def statements_text(chunk: ChunkGraph) -> str:
     """Return all that a chunk says, as the JSON of its property ``statements``: ``[topics, said]``.
 
     ``topics`` are ``[id, title]``. ``said`` are, in reading order, ``[id, value, details, index of the topic, position,
-    start, end, ids of the entities named, facts]``; ``facts`` are the parts of :class:`~lexigraph.model.graph.FactRow`.
-    What it holds never changes while the chunk exists, so that one hop reads a chunk; place, source and liveness come with
-    the row.
+    start, end, ids of the entities named, facts, kind, original]``; chunks written when these two were not known lack them.
+    ``facts`` are the parts of :class:`~lexigraph.model.graph.FactRow`. What it holds never changes while the chunk exists,
+    so that one hop reads a chunk; place, source and liveness come with the row.
     """
     names: dict[str, set[str]] = {}
     facts: dict[str, dict[str, Sequence[str | None]]] = {}
@@ -107,6 +108,7 @@ def statements_text(chunk: ChunkGraph) -> str:
             *(s.id, s.value, s.details, topics.index(s.topic_id), s.position, s.start, s.end),
             sorted(names.get(s.id, ())),
             sorted(facts.get(s.id, {}).values(), key=lambda row: str(row[0])),
+            *(s.kind, s.original),
         )
         for s in sorted(first.values(), key=lambda s: (s.position, s.id))
     ]

@@ -72,9 +72,9 @@ UNWIND $rows AS row
 MATCH (c:Chunk {`~id`: row.chunk})
 MATCH (t:Topic {`~id`: row.topic})
 MERGE (x:Statement {`~id`: row.id})
-ON CREATE SET x.tenant = $tenant, x.value = row.value, x.details = row.details
+ON CREATE SET x.tenant = $tenant, x.value = row.value, x.details = row.details, x.kind = row.kind
 MERGE (x)-[m:MENTIONED_IN {`~id`: row.said}]->(c)
-ON CREATE SET m.position = row.position, m.`start` = row.`start`, m.`end` = row.`end`
+ON CREATE SET m.position = row.position, m.`start` = row.`start`, m.`end` = row.`end`, m.original = row.original
 MERGE (x)-[:BELONGS_TO {`~id`: row.belongs}]->(t)
 """
 _MENTIONS = """
@@ -250,7 +250,7 @@ def _statements(c: ChunkGraph) -> list[Row]:
             "topic": s.topic_id,
             "said": edge_id("MENTIONED_IN", s.id, c.chunk_id),
             "belongs": edge_id("BELONGS_TO", s.id, s.topic_id),
-            **{name: getattr(s, name) for name in ("value", "details", "position", "start", "end")},
+            **{name: getattr(s, name) for name in ("value", "details", "kind", "position", "start", "end", "original")},
         }
         for s in first.values()
     ]

@@ -15,7 +15,8 @@ A = Tenant("a")
 
 def tables(path: Path) -> set[str]:
     with closing(sqlite3.connect(path)) as connection:
-        return {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+        rows = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        return {sql.replace(" ", "").replace("\n", "") for (sql,) in rows}
 
 
 def test_a_file_without_relations_is_given_room_for_them(tmp_path: Path) -> None:
@@ -26,8 +27,12 @@ def test_a_file_without_relations_is_given_room_for_them(tmp_path: Path) -> None
     store.close()
     fresh = tables(path)
     with closing(sqlite3.connect(path)) as connection:
-        connection.executescript("DROP TABLE rel; DROP TABLE rel_pair; PRAGMA user_version = 2;")
-    assert tables(path) < fresh
+        connection.executescript("""
+            DROP TABLE rel; DROP TABLE rel_pair;
+            ALTER TABLE statement DROP COLUMN kind; ALTER TABLE said_in DROP COLUMN original;
+            PRAGMA user_version = 2;
+        """)
+    assert not {sql for sql in tables(path) if "rel_pair" in sql}
 
     store = SqliteGraphStore(f"sqlite:///{tmp_path}")
     ends = tuple(town.placements)

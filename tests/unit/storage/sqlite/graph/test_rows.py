@@ -79,6 +79,8 @@ CREATE INDEX touched_tenant ON touched (tenant);
 PRAGMA application_id = 1279613001;
 PRAGMA user_version = 1;
 """
+# what brings the tables of today to those of formats 1 to 4
+AS_BEFORE_KINDS = "ALTER TABLE statement DROP COLUMN kind; ALTER TABLE said_in DROP COLUMN original;"
 TOWN = {
     f"Part {n}": [said(f"Ida {n} met Otto {n}.", f"Ida {n}", "Otto", facts=[(f"Ida {n}", "met", f"Otto {n}")])]
     for n in range(30)
@@ -149,11 +151,42 @@ def test_a_file_of_format_3_is_read_as_if_it_had_been_written_today(store: Sqlit
     before.close()
     with closing(sqlite3.connect(old / "graph.sqlite")) as connection:  # one line a chunk, names spelled out a statement
         connection.execute("UPDATE chunk_statements SET statements = '[\"chunk:0\",[],[]]'")
+        connection.executescript(AS_BEFORE_KINDS)
         connection.execute("PRAGMA user_version = 3")
         connection.commit()
     opened = SqliteGraphStore(f"sqlite:///{old}")
     request = EvidenceRequest(chunks=tuple(town.placements))
     assert opened.evidence(A, request) == store.evidence(A, request) != []
+
+
+def test_a_file_of_format_4_is_read_as_prose_until_a_document_is_read_anew(tmp_path: Path) -> None:
+    call = "int pipe(int fd[2]);"
+    before = version(A, "Pipes", {"Use": [said(call), said("It makes two ends.")]})
+    store = SqliteGraphStore(f"sqlite:///{tmp_path}")
+    show(store, A, before)
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "graph.sqlite")) as connection:
+        for k, text in connection.execute("SELECT chunk, statements FROM chunk_statements").fetchall():
+            names, told = text.split("\n")
+            topics, rows = json.loads(told)
+            rows = [[*row[:8], row[10]] for row in rows]  # without kind and original
+            connection.execute(
+                "UPDATE chunk_statements SET statements = ? WHERE chunk = ?", (names + "\n" + json.dumps((topics, rows)), k)
+            )
+        connection.executescript(AS_BEFORE_KINDS)
+        connection.execute("PRAGMA user_version = 4")
+        connection.commit()
+    opened = SqliteGraphStore(f"sqlite:///{tmp_path}")
+
+    def shown(v: SourceVersion) -> list[tuple[str, str, str]]:
+        return [(r.value, r.kind, r.original) for r in opened.evidence(A, EvidenceRequest(chunks=tuple(v.placements)))]
+
+    assert shown(before) == [(call, "prose", ""), ("It makes two ends.", "prose", "")]
+    resolved = said("The call makes two ends.", original="It makes two ends.")
+    after = version(A, "Pipes", {"Use": [said(call, kind="code"), resolved]}, number=2)
+    show(opened, A, after)
+    assert shown(after) == [(call, "code", ""), ("The call makes two ends.", "prose", "It makes two ends.")]
+    assert {row[2] for row in dump_graph(opened, A)["statement"]} == {call, "The call makes two ends."}
 
 
 def test_what_is_written_for_reading_goes_with_its_chunk(store: SqliteGraphStore) -> None:
@@ -170,7 +203,7 @@ def test_any_text_comes_back_as_it_was_written(store: SqliteGraphStore) -> None:
     text = 'A "quote", a \\ backslash,\na line,\ta tab, \x1f\x00\x7f\u2028 \U0001f600 [1, {"k": null}], café'
     source = Source(source_id(A, "default", "file:///odd"), "file:///odd", title=text, metadata={text: text})
     topic = topic_id(A, source.id, "odd")
-    told = [StatementNode(statement_id(A, topic, str(n)), topic, text, text, n, n, n + 5) for n in range(3)]
+    told = [StatementNode(statement_id(A, topic, str(n)), topic, text, text, n, n, n + 5, "code", text) for n in range(3)]
     name = entity_id(A, "Odd")
     chunk = ChunkGraph(
         node_id("chunk", A, "odd"),
@@ -180,8 +213,8 @@ def test_any_text_comes_back_as_it_was_written(store: SqliteGraphStore) -> None:
     )
     show(store, A, SourceVersion(source, {chunk.chunk_id: Placement(0, 7, 90)}, (chunk,)))
     rows = store.evidence(A, EvidenceRequest(chunks=(chunk.chunk_id,)))
-    assert [(r.id, r.value, r.details, r.topic, r.topic_id, r.start, r.end) for r in rows] == [
-        (s.id, text, text, text, topic, s.start, s.end) for s in told
+    assert [(r.id, r.value, r.details, r.original, r.topic, r.topic_id, r.start, r.end) for r in rows] == [
+        (s.id, text, text, text, text, topic, s.start, s.end) for s in told
     ]
     assert [r.entities for r in rows] == [(name,), (name,), ()]
     assert {(r.chunk_id, r.seq, r.chunk_start, r.source.title) for r in rows} == {(chunk.chunk_id, 0, 7, text)}

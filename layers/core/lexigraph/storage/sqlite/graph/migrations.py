@@ -7,23 +7,22 @@ from lexigraph.storage.sqlite.graph.rows import store_statements
 from lexigraph.storage.sqlite.graph.schema import RELATIONS
 
 _BATCH = 500  # chunks at once: what is held in memory
+_ROOM_BESIDE_CHUNKS = "CREATE TABLE IF NOT EXISTS chunk_statements (chunk INTEGER PRIMARY KEY, statements TEXT NOT NULL);"
 
 
-def _write_statements_beside_chunks(connection: sqlite3.Connection) -> None:
-    connection.execute("CREATE TABLE IF NOT EXISTS chunk_statements (chunk INTEGER PRIMARY KEY, statements TEXT NOT NULL)")
+def _add_kinds(connection: sqlite3.Connection) -> None:
+    """Give statements kind and original: all were read as prose. What stands beside chunks is written anew."""
+    connection.execute("ALTER TABLE statement ADD COLUMN kind TEXT NOT NULL DEFAULT 'prose'")
+    connection.execute("ALTER TABLE said_in ADD COLUMN original TEXT NOT NULL DEFAULT ''")
     chunks = [k for (k,) in connection.execute("SELECT k FROM chunk ORDER BY k")]
     for at in range(0, len(chunks), _BATCH):
         store_statements(connection, chunks[at : at + _BATCH])
 
 
-def _add_relations(connection: sqlite3.Connection) -> None:
-    for statement in filter(str.strip, RELATIONS.split(";")):
-        connection.execute(statement)
-
-
-# by the format that each converts
-MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
-    1: _write_statements_beside_chunks,
-    2: _add_relations,
-    3: _write_statements_beside_chunks,
+# by the format that each converts; what stands beside chunks is filled by the last of them alone
+MIGRATIONS: Mapping[int, str | Callable[[sqlite3.Connection], None]] = {
+    1: _ROOM_BESIDE_CHUNKS,
+    2: RELATIONS,
+    3: "",
+    4: _add_kinds,
 }

@@ -31,7 +31,8 @@ FROM supports x CROSS JOIN fact f ON f.k = x.fact WHERE x.chunk IN ({})
 """
 # One row for each statement of the chunks, as it is written beside the chunk.
 _SAID = """
-SELECT x.chunk, x.statement, st.id, st.value, st.details, t.id, t.value, x.position, x."start", x."end"
+SELECT x.chunk, x.statement, st.id, st.value, st.details, t.id, t.value, x.position, x."start", x."end", st.kind,
+    x.original
 FROM said_in x CROSS JOIN statement st ON st.k = x.statement CROSS JOIN topic t ON t.k = st.topic
 WHERE x.chunk IN ({}) ORDER BY x.position, st.id
 """
@@ -59,12 +60,13 @@ class _Told:
         (topics, said), _ = _decoded(self.text, self.end + 1)
         (seq, start), chunk, id_, source, name = self.place, self.key, self.id, self.source, self.entities.__getitem__
         rows = []
-        for k, i, value, details, topic, position, first, last, names in said:
+        for k, i, value, details, topic, position, first, last, kind, said_as, names in said:
             if only is None or k in only:
                 t, title = topics[topic]
                 of, named = facts.get((chunk, k), ()) if facts else (), tuple(map(name, names))
                 # spelled out: starred parts would take as long again
-                rows.append(_row((i, value, details, t, title, id_, seq, position, first, last, start, source, of, named)))
+                row = (i, value, details, t, title, id_, seq, position, first, last, start, source, of, named, kind, said_as)
+                rows.append(_row(row))
         return rows
 
 

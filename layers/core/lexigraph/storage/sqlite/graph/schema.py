@@ -7,7 +7,7 @@ Every edge that a chunk contributes carries the chunk's key (``said_in``, ``topi
 statements, ready for reading (:mod:`~lexigraph.storage.sqlite.graph.rows`).
 """
 
-VERSION = 4
+VERSION = 5
 
 SCHEMA = """
 CREATE TABLE tenant (k INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -28,11 +28,12 @@ CREATE TABLE topic (k INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, source INTEG
 CREATE TABLE topic_in (chunk INTEGER NOT NULL, topic INTEGER NOT NULL, PRIMARY KEY (chunk, topic)) WITHOUT ROWID;
 CREATE INDEX topic_in_topic ON topic_in (topic);
 CREATE TABLE statement (
-    k INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, topic INTEGER NOT NULL, value TEXT NOT NULL, details TEXT NOT NULL
+    k INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, topic INTEGER NOT NULL, value TEXT NOT NULL, details TEXT NOT NULL,
+    kind TEXT NOT NULL DEFAULT 'prose'
 );
 CREATE TABLE said_in (
     chunk INTEGER NOT NULL, statement INTEGER NOT NULL, position INTEGER NOT NULL, "start" INTEGER NOT NULL,
-    "end" INTEGER NOT NULL, PRIMARY KEY (chunk, statement)
+    "end" INTEGER NOT NULL, original TEXT NOT NULL DEFAULT '', PRIMARY KEY (chunk, statement)
 ) WITHOUT ROWID;
 CREATE INDEX said_in_statement ON said_in (statement);
 CREATE TABLE chunk_statements (chunk INTEGER PRIMARY KEY, statements TEXT NOT NULL);

@@ -42,8 +42,8 @@ def _write_chunks(connection: sqlite3.Connection, tenant: str, versions: Sequenc
     statement = ensure(
         connection,
         "statement",
-        {raw(n.id): (topic[raw(n.topic_id)], n.value, n.details) for c in chunks for n in c.statements},
-        "topic, value, details",
+        {raw(n.id): (topic[raw(n.topic_id)], n.value, n.details, n.kind) for c in chunks for n in c.statements},
+        "topic, value, details, kind",
     )
     entity = ensure(connection, "entity", {raw(i): (t, form) for i, form in entity_forms(chunks).items()}, "tenant, value")
     fact = ensure(
@@ -62,7 +62,7 @@ def _write_edges(connection: sqlite3.Connection, chunks: Sequence[ChunkGraph], k
     for c in chunks:
         k = chunk[raw(c.chunk_id)]
         topic_in += [(k, topic[raw(n.id)]) for n in c.topics]
-        said_in += [(k, statement[raw(n.id)], n.position, n.start, n.end) for n in c.statements]
+        said_in += [(k, statement[raw(n.id)], n.position, n.start, n.end, n.original) for n in c.statements]
         mentions += [(k, statement[raw(m.statement_id)], entity[raw(m.entity_id)], m.form, m.class_) for m in c.mentions]
         for f in c.facts:
             told, object_entity = statement[raw(f.statement_id)], entity[raw(f.object_id)] if f.object_id else None
@@ -74,7 +74,7 @@ def _write_edges(connection: sqlite3.Connection, chunks: Sequence[ChunkGraph], k
         alias += [(entity[raw(a.alias)], entity[raw(a.target)], k, a.alias_form, a.target_form) for a in c.aliases]
     for table, width, rows in (
         ("topic_in", 2, topic_in),
-        ("said_in", 5, said_in),
+        ("said_in", 6, said_in),
         ("supports", 5, supports),
         ("mentions", 5, mentions),
         ("alias", 5, alias),
