@@ -89,7 +89,7 @@ class Settings(BaseSettings):
     extractor: Literal["auto", "local", "llm"] = Field("auto", description="auto is llm when there is one, else local")
     propositions: bool = Field(False, description="llm extraction: split into propositions first")
     chunk_tokens: int = Field(256, ge=32, le=2_048, description="longest chunk")
-    chunk_overlap: int = Field(25, ge=0, le=512, description="tokens of what stands before a chunk that its extractor is told")
+    chunk_overlap: int = Field(25, ge=0, le=512, description="tokens before a chunk that its extractor is told, too")
     max_file_bytes: int = Field(100_000_000, ge=1, description="largest file")
     max_text_chars: int = Field(20_000_000, ge=1, description="longest parsed text of one document")
     max_pages: int = Field(5_000, ge=1, description="pages of a PDF")
