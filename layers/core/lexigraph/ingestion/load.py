@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import quote
 
 from lexigraph.ingestion.events import Skipped
+from lexigraph.ingestion.readers.asciidoc import read_asciidoc
 from lexigraph.ingestion.readers.html import read_html
 from lexigraph.ingestion.readers.markdown import read_markdown
 from lexigraph.ingestion.readers.office import read_docx, read_xlsx
@@ -26,6 +27,7 @@ from lexigraph.ingestion.readers.parsed import Parsed
 from lexigraph.ingestion.readers.pdf import read_pdf
 from lexigraph.ingestion.readers.plain.reader import read_text
 from lexigraph.ingestion.readers.records import parse_json, read_json, read_record, record_key
+from lexigraph.ingestion.readers.rst import read_rst
 from lexigraph.ingestion.readers.tables import read_csv
 from lexigraph.model.document import LoadedDocument
 from lexigraph.model.errors import InvalidInput
@@ -40,6 +42,9 @@ FILE_TYPES = {
     ".html": "html",
     ".htm": "html",
     ".xhtml": "html",
+    ".rst": "rst",
+    ".adoc": "asciidoc",
+    ".asciidoc": "asciidoc",
     ".pdf": "pdf",
     ".docx": "docx",
     ".xlsx": "xlsx",
@@ -53,6 +58,8 @@ FILE_TYPES = {
 _READERS: dict[str, Callable[[bytes, Settings], Parsed]] = {
     "txt": read_text,
     "md": read_markdown,
+    "rst": read_rst,
+    "asciidoc": read_asciidoc,
     "html": read_html,
     "pdf": read_pdf,
     "docx": read_docx,
