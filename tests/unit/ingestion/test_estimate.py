@@ -1,11 +1,17 @@
 """What an ingest would take is counted over the documents, without a model."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from lexigraph.inference.factory import make_llm
+from lexigraph.ingestion.chunk import chunk, count_tokens
 from lexigraph.ingestion.estimate import estimate
-from lexigraph.ingestion.load import FileItem, scan
+from lexigraph.ingestion.extract.llm import LLMExtractor
+from lexigraph.ingestion.extract.schema import REPLY
+from lexigraph.ingestion.load import FileItem, load, scan
+from lexigraph.model.document import LoadedDocument
 from lexigraph.settings import Settings
 from tests.files import section
 from tests.laptop import write_pages
@@ -29,6 +35,25 @@ def test_a_model_is_asked_once_a_chunk_and_once_a_pair_of_neighbours(items: list
     assert (without.model_calls, with_pairs.model_calls) == (4, 4 + 3 + 2)
     assert with_pairs.input_tokens > without.input_tokens
     assert with_pairs.minutes > without.minutes
+
+
+def test_code_and_tables_are_asked_of_no_model(tmp_path: Path) -> None:
+    code = "\n".join(f"quill add note-{n} --colour red --after note-{n - 1}" for n in range(60))
+    pages = {"Code": f"```\n{code}\n```", "Mill": PARTS}
+    given = [i for i in scan([write_pages(tmp_path, pages)]) if isinstance(i, FileItem)]
+    found = estimate(given, Settings(llm="openai:m", relations=False))
+    assert found.chunks > found.model_calls == 4
+
+
+def test_what_is_counted_is_what_is_sent(items: list[FileItem]) -> None:
+    settings = Settings(llm="openai:m", relations=False)
+    (document,) = [found for item in items for found in load(item, settings) if isinstance(found, LoadedDocument)]
+    prompts = [LLMExtractor(make_llm(settings)).prompt(c) for c in chunk(document)]
+    sent = sum(count_tokens(p.system) + count_tokens(json.dumps(REPLY)) + count_tokens(p.user) for p in prompts)
+    assert estimate(items, settings).input_tokens == sent
+    twice = estimate(items, Settings(llm="openai:m", relations=False, propositions=True))
+    assert twice.model_calls == 2 * len(prompts)
+    assert twice.input_tokens > 1.5 * sent
 
 
 def test_money_needs_the_prices_of_the_model(items: list[FileItem]) -> None:

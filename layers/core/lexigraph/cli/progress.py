@@ -12,7 +12,9 @@ from rich.text import Text
 from lexigraph.cli.output import one_line
 from lexigraph.ingestion.events import Event, Listener
 
-_LINE_SECONDS = 5.0
+_LINE_SECONDS = 4.0  # events come every second, so that a line comes every five at least
+
+_MINUTES_FROM = 100
 
 
 @dataclass(slots=True)
@@ -36,7 +38,7 @@ class Progression:
             case "hash_computed":
                 self.files, self.step = event.current, "reading"
             case "entity_extraction":
-                self.step = f"extraction {event.current:,}/{event.total:,}"
+                self.step = _extraction(event)
             case "embedding":
                 self.step = "embedding" if event.total else "writing"
             case "embedding_progress":
@@ -48,7 +50,7 @@ class Progression:
                 self.statements = event.detail.get("statements", self.statements)
                 self.step = "reading"
             case "warning":
-                self.failed += 1
+                self.failed += not event.detail.get("chunk")
 
     def line(self) -> str:
         """Return counts, rates and the step on one line."""
@@ -61,6 +63,20 @@ class Progression:
         if self.failed:
             parts.append(f"{self.failed:,} failed")
         return ", ".join([*parts, self.step])
+
+
+def _extraction(event: Event) -> str:
+    """How far an extraction is: chunks done and known, failures, rate, and the rest of the time."""
+    parts = [f"extraction {event.current:,}/{event.total:,} chunks"]
+    if event.detail.get("expected", 0) > event.total:
+        parts[0] += f" of about {event.detail['expected']:,}"
+    if failed := event.detail.get("failed"):
+        parts.append(f"{failed:,} failed")
+    if rate := event.detail.get("per_second"):
+        parts.append(f"{rate:,.1f}/s")
+    if left := event.detail.get("seconds_left"):
+        parts.append(f"about {left} s left" if left < _MINUTES_FROM else f"about {round(left / 60):,} min left")
+    return ", ".join(parts)
 
 
 @contextmanager

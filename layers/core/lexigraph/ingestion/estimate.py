@@ -1,12 +1,15 @@
 """What an ingest would take: tokens, money and minutes, found by reading and cutting the documents, without any model."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from lexigraph.ingestion.chunk import chunk, count_tokens
-from lexigraph.ingestion.extract.prompts import EXTRACT, RELATE
-from lexigraph.ingestion.extract.schema import RELATIONS, REPLY
+from lexigraph.ingestion.extract.blocks import prose
+from lexigraph.ingestion.extract.prompts import EXTRACT, PROPOSE, RELATE, fenced
+from lexigraph.ingestion.extract.schema import PROPOSITIONS, RELATIONS, REPLY
 from lexigraph.ingestion.load import FileItem, Rejected, load
 from lexigraph.settings import Settings
 
@@ -16,8 +19,10 @@ EMBEDDING_PRICES = {"bedrock:amazon.titan-embed-text-v2:0": 0.02}
 FREE = frozenset({"none", "minilm"})
 
 _LOCAL_CHUNKS_A_SECOND = 12.0  # extraction and embedding on two cores: `lexigraph demo`
-_LLM_SECONDS_A_CHUNK = 6.0  # a reply of some 600 tokens
-_REPLY_SHARE = 1.5  # tokens of a reply for each of the chunk: statements repeat its text, facts name it again
+_CALL_SECONDS = 1.0  # before the first word of a reply
+_REPLY_TOKENS_A_SECOND = 100
+_REPLY_SHARE = 4.0  # tokens of a reply for each of the passage: statements repeat it, and the rest is names, facts and JSON
+_PROPOSITIONS_SHARE = 1.2
 _CHARS_A_TOKEN = 4
 _RELATION_TOKENS = 60  # a reply that names one or two relations
 _STATEMENT_SHARE = 1.2  # tokens embedded for statements and topics, beside the chunk's own
@@ -61,7 +66,8 @@ def estimate(
         _price_of_embedding(embedded, settings, notes),
     )
     known = [part for part in parts if part is not None]
-    seconds = calls * _LLM_SECONDS_A_CHUNK / settings.extract_concurrency + read.chunks / _LOCAL_CHUNKS_A_SECOND
+    waiting = calls * _CALL_SECONDS + answered / _REPLY_TOKENS_A_SECOND
+    seconds = waiting / settings.extract_concurrency + read.chunks / _LOCAL_CHUNKS_A_SECOND
     return Estimate(
         files=len(items),
         documents=read.documents,
@@ -79,13 +85,20 @@ def estimate(
 
 @dataclass(slots=True)
 class _Read:
-    """What is in the files: ``tokens`` are those of all chunks, ``pairs`` those of neighbouring chunks."""
+    """What is in the files: ``tokens`` are those of all chunks, ``pairs`` those of neighbouring chunks.
+
+    Of the chunks a language model is to extract ``asked`` (others hold only code and tables): ``said`` tokens, ``shown`` as
+    so many.
+    """
 
     documents: int = 0
     characters: int = 0
     chunks: int = 0
     tokens: int = 0
     pairs: int = 0
+    asked: int = 0
+    said: int = 0
+    shown: int = 0
     notes: list[str] = field(default_factory=list)
 
 
@@ -100,6 +113,10 @@ def _read(items: Sequence[FileItem], settings: Settings) -> _Read:
         total.characters += len(found.text)
         total.chunks += len(cut)
         total.tokens += sum(count_tokens(c.indexed) for c in cut)
+        said = [c for c in cut if prose(c)]
+        total.asked += len(said)
+        total.said += sum(count_tokens(c.said) for c in said)
+        total.shown += sum(count_tokens(fenced(c)) for c in said)
         total.pairs += sum(max(0, len(cut) - apart) for apart in range(1, settings.relation_window + 1))
     return total
 
@@ -108,16 +125,25 @@ def _asked(read: _Read, settings: Settings) -> tuple[int, int, int]:
     """Return how often a language model would be asked, and the tokens it would read and write."""
     calls = asked = answered = 0
     if settings.extraction == "llm":
-        passes = 2 if settings.propositions else 1
-        calls = read.chunks * passes
-        asked = calls * count_tokens(EXTRACT + str(REPLY)) + read.tokens * passes
-        answered = round(read.tokens * _REPLY_SHARE)
+        calls, asked, answered = read.asked, _sent(read, EXTRACT, REPLY), round(read.said * _REPLY_SHARE)
+        if settings.propositions:  # which are shown with the passage then
+            said = round(read.said * _PROPOSITIONS_SHARE)
+            calls, asked, answered = 2 * calls, asked + _sent(read, PROPOSE, PROPOSITIONS) + said, answered + said
     if settings.relations and settings.llm != "none":
-        shown = count_tokens(RELATE + str(RELATIONS)) + 2 * settings.relation_truncate // _CHARS_A_TOKEN
+        shown = _fixed(RELATE, RELATIONS) + 2 * settings.relation_truncate // _CHARS_A_TOKEN
         calls += read.pairs
         asked += read.pairs * shown
         answered += read.pairs * _RELATION_TOKENS
     return calls, asked, answered
+
+
+def _sent(read: _Read, instructions: str, schema: Mapping[str, Any]) -> int:
+    """Tokens of all prompts of a kind: instructions and schema stand in each of them, once."""
+    return read.asked * _fixed(instructions, schema) + read.shown
+
+
+def _fixed(instructions: str, schema: Mapping[str, Any]) -> int:
+    return count_tokens(instructions + json.dumps(schema))
 
 
 def _price_of_model(

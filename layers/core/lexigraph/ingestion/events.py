@@ -1,16 +1,21 @@
 """What an ingest tells while it runs, and what it says at the end."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from threading import RLock
 from typing import Any
 
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import Registry
 
-# steps within a step: of these only the last is kept
+# steps within a step: of these the last is kept, and one every few seconds
 _FLEETING = frozenset(
     ("entity_extraction", "embedding_progress", "hash_computed", "relation_extraction", "relation_incremental_progress")
 )
+
+_SECONDS = 4.0  # so that whoever waits sees something at least every five
+_MOST_FAILURES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +32,22 @@ Listener = Callable[[Event], None]
 
 
 def recording(registry: Registry, tenant: Tenant, job_id: str, on_event: Listener = lambda _: None) -> Listener:
-    """Return a listener that keeps events for the job and passes them on; steps within a step are only passed on."""
+    """Return a listener that keeps events for the job and passes them on.
+
+    Of steps within a step, which are many, it keeps the last and one every four seconds. May be told from several threads.
+    """
+    kept: dict[str, float] = {}
+    lock = RLock()
 
     def tell(event: Event) -> None:
-        if event.stage not in _FLEETING or event.current == event.total:
-            counts = {"current": event.current, "total": event.total} if event.current or event.total else {}
-            registry.add_events(tenant, job_id, [(event.stage, {**event.detail, **counts})])
-        on_event(event)
+        now = time.monotonic()
+        with lock:
+            due = now - kept.setdefault(event.stage, now) >= _SECONDS or event.current == event.total
+            if due or event.stage not in _FLEETING:
+                kept[event.stage] = now
+                counts = {"current": event.current, "total": event.total} if event.current or event.total else {}
+                registry.add_events(tenant, job_id, [(event.stage, {**event.detail, **counts})])
+            on_event(event)
 
     return tell
 
@@ -77,7 +91,9 @@ class IngestReport:
     chunks and texts that models were given, not those found in the cache. ``documents_removed`` are records that a file
     held before and holds no more. ``cooccur_edges`` are pairs of entities that the
     new chunks name together often enough, ``llm_rel_edges`` relations between chunks that were not known before,
-    ``pairs_failed`` pairs of chunks that the next run asks about again. ``skipped`` are files of no known type in folders.
+    ``pairs_failed`` pairs of chunks that the next run asks about again. ``skipped`` are files of no known type in folders,
+    ``failures`` files and documents that could not be taken in, ``chunk_failures`` the first 100 of the ``chunks_failed``,
+    which the next run asks about again.
     """
 
     job_id: str = ""
@@ -102,6 +118,13 @@ class IngestReport:
     incremental: bool = True
     failures: list[Failure] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
+    chunk_failures: list[Failure] = field(default_factory=list)
+
+    def chunk_failed(self, uri: str, reason: str) -> None:
+        """Count a chunk without a usable extraction; the first 100 are kept with their place and reason."""
+        self.chunks_failed += 1
+        if len(self.chunk_failures) < _MOST_FAILURES:
+            self.chunk_failures.append(Failure(uri, reason))
 
     @property
     def model_calls(self) -> int:

@@ -15,6 +15,7 @@ from lexigraph.model.tenant import Tenant
 _SLICE = 256  # texts between two progress reports, and between two writes to the cache
 _EXTRACTIONS = 32  # chunks between two writes: what a kill can lose of work that may have been paid for
 Advance = Callable[[int, int], None]
+Failed = Callable[[ChunkText, str], None]
 Use = tuple[str, str]
 
 
@@ -45,22 +46,30 @@ class CachedModels:
         self.extractor, self.embedder, self._cache, self._fresh = extractor, embedder, cache, fresh
 
     def extract(
-        self, tenant: Tenant, chunks: Sequence[ChunkText], advance: Advance = lambda *_: None
+        self,
+        tenant: Tenant,
+        chunks: Sequence[ChunkText],
+        advance: Advance = lambda *_: None,
+        failed: Failed = lambda *_: None,
     ) -> tuple[list[Extraction], int]:
-        """Return one extraction a chunk, and how many of them the model was asked for."""
+        """Return one extraction a chunk, and how many the extractor was asked for; ``failed`` hears at once of a bad one."""
         keys = [extraction_use(self.extractor, chunk) for chunk in chunks]
         kind = f"extraction:{self.extractor.name}"
         cached = {} if self._fresh else self._cache.get_many(tenant, kind, [key for _, key in keys])
         known = {key: Extraction.from_json(data.decode()) for key, data in cached.items()}
         open_ = {key: chunk for (_, key), chunk in zip(keys, chunks, strict=True) if key not in known}
         todo, done = list(open_.items()), 0
+        if todo:
+            advance(0, len(todo))
         for at in range(0, len(todo), _EXTRACTIONS):
             part = todo[at : at + _EXTRACTIONS]
             found: dict[str, bytes] = {}
             try:
                 for (key, _), extraction in zip(part, self.extractor.extract([c for _, c in part]), strict=True):
                     known[key] = extraction
-                    if not extraction.failed:
+                    if extraction.failed:
+                        failed(open_[key], extraction.failed)
+                    else:
                         found[key] = extraction.to_json().encode()
                     done += 1
                     advance(done, len(todo))

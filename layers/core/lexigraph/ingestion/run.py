@@ -13,6 +13,7 @@ from lexigraph.ingestion.chunk import chunk as split
 from lexigraph.ingestion.events import Event, Failure, IngestReport, Listener
 from lexigraph.ingestion.load import FileItem, Rejected, fingerprint, load, passed_over, scan
 from lexigraph.ingestion.models import CachedModels
+from lexigraph.ingestion.pace import Pace
 from lexigraph.ingestion.upkeep import repair
 from lexigraph.ingestion.upkeep.late import Ids, holding
 from lexigraph.model.document import LoadedDocument
@@ -115,6 +116,7 @@ class Run:
         self._before: dict[str, int] = {}
         self._gone: dict[str, str] = {}  # documents whose files hold them no more, and when they were last written
         self._settling = versions.Settling(self.stores, self.tenant)
+        self._pace = Pace(self.tell)
         self._relations = relations.relation_extractor(self.settings, self.llm)
         self.together = relations.Together(self.settings.cooccur_min_count, self.settings.entity_min_length)
         # beside content and embedding: what is made with something else is looked at again
@@ -165,6 +167,7 @@ class Run:
                 where = self.settings, self.stores.registry, self.tenant, self.namespace
                 yield from map(self.loaded, read(item, *where, self._gone, self._fail))
             self.report.files_processed = at
+            self._pace.share = at / len(items)
             self.tell(Event("hash_computed", {}, at, len(items)))
 
     def _groups(self, documents: Iterable[Loaded]) -> Iterator[list[Loaded]]:
@@ -257,7 +260,7 @@ class Run:
 
     def extract(self, plans: Sequence[versions.Plan], written: dict[str, Ids]) -> None:
         """Extract the new chunks of all plans; ``written`` tells then which records :meth:`write` writes."""
-        versions.extract(plans, self.models, self.tenant, self.report, self.tell)
+        versions.extract(plans, self.models, self.tenant, self.report, self._pace)
         written.update((p.source.id, versions.new_records(p)) for p in plans)
 
     def write(self, plans: Sequence[versions.Plan]) -> None:

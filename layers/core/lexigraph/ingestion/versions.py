@@ -9,11 +9,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from lexigraph.inference.protocols import FloatArray
 from lexigraph.ingestion import marks
 from lexigraph.ingestion.build import FAILED, IdentifiedChunk, chunk_graph, records, yield_of
 from lexigraph.ingestion.events import Event, IngestReport, Listener
 from lexigraph.ingestion.models import CachedModels, Use, embedding_use, extraction_use
-from lexigraph.model.document import LoadedDocument
+from lexigraph.ingestion.pace import Pace, repeating
+from lexigraph.model.document import ChunkText, LoadedDocument
 from lexigraph.model.errors import Conflict, StoreUnavailable
 from lexigraph.model.extraction import Extraction
 from lexigraph.model.graph import ChunkGraph, Placement, Source
@@ -30,6 +32,7 @@ from lexigraph.storage.protocols import (
 )
 
 _VISIBLE_SECONDS = 120.0
+_PAGE = "\f"
 
 
 @dataclass(slots=True)
@@ -94,22 +97,45 @@ def known_yields(record: DocumentRecord | None, extractor: str, label: str, *, f
     return {key: how for key, how in record.extractions.items() if how != FAILED}
 
 
-def extract(plans: Sequence[Plan], models: CachedModels, tenant: Tenant, report: IngestReport, tell: Listener) -> None:
+def extract(plans: Sequence[Plan], models: CachedModels, tenant: Tenant, report: IngestReport, pace: Pace) -> None:
     """Extract the new chunks of all plans, and make the contributions to the graph out of them."""
     wanted = [(p, c) for p in plans for c in p.new]
-    found, asked = models.extract(
-        tenant,
-        [c.chunk for _, c in wanted],
-        lambda done, total: tell(Event("entity_extraction", {}, done, total)),
-    )
+    failures = _Failures(wanted, report, pace)
+    with pace.extracting():
+        found, asked = models.extract(tenant, [c.chunk for _, c in wanted], pace.advance, failures.report)
     report.extracted += asked
     report.dropped += sum(len(extraction.dropped) for extraction in found)
-    report.chunks_failed += sum(bool(extraction.failed) for extraction in found)
     of_plan: dict[str, dict[str, Extraction]] = {p.source.id: {} for p in plans}
     for (p, c), extraction in zip(wanted, found, strict=True):
         of_plan[p.source.id][c.key] = extraction
+        if extraction.failed:
+            failures.report(c.chunk, extraction.failed)
     for p in plans:
         _resolve(p, of_plan[p.source.id], tenant)
+
+
+class _Failures:
+    """Reports each chunk without a usable extraction, wherever its content stands, once."""
+
+    def __init__(self, wanted: Sequence[tuple[Plan, IdentifiedChunk]], report: IngestReport, pace: Pace) -> None:
+        self._report, self._pace = report, pace
+        self._places: dict[str, list[tuple[LoadedDocument, ChunkText]]] = {}
+        for p, c in wanted:
+            self._places.setdefault(c.chunk.content, []).append((p.document, c.chunk))
+
+    def report(self, chunk: ChunkText, reason: str) -> None:
+        """Tell of the chunks of this content, unless that was done."""
+        for document, one in self._places.pop(chunk.content, ()):
+            told = f"chunk at {place(document, one)}: {reason}"
+            self._pace.fail(document.uri, told)
+            self._report.chunk_failed(document.uri, told)
+
+
+def place(document: LoadedDocument, chunk: ChunkText) -> str:
+    """Return where a chunk stands, for people: from which character to which, on which page, under which headings."""
+    page = f", page {document.text.count(_PAGE, 0, chunk.start) + 1}" if _PAGE in document.text else ""
+    path = " > ".join(" ".join(heading.split()) for heading in chunk.headings)
+    return f"characters {chunk.start:,} to {chunk.end:,}{page}{f', under {path}' if path else ''}"
 
 
 def _resolve(p: Plan, found: Mapping[str, Extraction], tenant: Tenant) -> None:
@@ -152,7 +178,7 @@ def write(
                     uses[c.id] += [embedding_use(models.embedder, row.text) for row in rows]
     texts = list(dict.fromkeys(row.text for index in VECTOR_INDEXES for row in made[index]))
     tell(Event("embedding", {}, 0, len(texts)))
-    vectors, asked = models.embed(tenant, texts, lambda done, total: tell(Event("embedding_progress", {}, done, total)))
+    vectors, asked = _embed(texts, models, tenant, tell)
     report.embedded += asked
     tell(Event("embedding_batch", {"detail": "batch_ok", "embedded": asked}, len(texts), len(texts)))
     at = {text: row for row, text in enumerate(texts)}
@@ -177,6 +203,17 @@ def write(
     report.chunks_new += sum(len(p.new) for p in plans)
     report.chunks_skipped += sum(len(p.chunks) - len(p.new) for p in plans)
     report.statements_created += sum(len(g.statements) for p in plans for g in p.graphs)
+
+
+def _embed(texts: Sequence[str], models: CachedModels, tenant: Tenant, tell: Listener) -> tuple[FloatArray, int]:
+    step = [Event("embedding_progress", {}, 0, len(texts))]
+
+    def advance(done: int, total: int) -> None:
+        step[0] = Event("embedding_progress", {}, done, total)
+        tell(step[0])
+
+    with repeating(lambda: tell(step[0])):
+        return models.embed(tenant, texts, advance)
 
 
 def _record(p: Plan, state: DocumentState) -> DocumentRecord:

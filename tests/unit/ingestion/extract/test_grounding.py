@@ -255,7 +255,11 @@ def test_code_is_a_statement_by_itself_in_the_topic_of_the_sentence_before() -> 
 
 def test_what_stands_in_navigation_or_code_only_is_no_evidence() -> None:
     chunk = passage(MIXED, "quill", headings=(), blocks=BLOCKS)
-    with pytest.raises(UnusableReply, match="is said by no sentence"):
-        read_reply(reply("Initialise it with init quill."), chunk)
-    with pytest.raises(UnusableReply, match="'Up'"):
-        read_reply(reply("The file of notes holds Up and Home."), chunk)
+    for statement, why in (
+        ("Initialise it with init quill.", "is said by no sentence"),
+        ("The file of notes holds Up and Home.", "'Up'"),
+    ):
+        with pytest.raises(UnusableReply) as error:
+            read_reply(reply(statement), chunk)
+        assert why in error.value.details
+        assert str(error.value) == "no statement of the reply can be used"

@@ -319,7 +319,7 @@ def test_half_a_character_in_a_reply_reaches_no_store():
         (MalformedReply("cut", '{"topics": [', truncated=True), '{"topics": [', "be briefer"),
         ([1, 2], "[1, 2]", "must be a JSON object"),
         ({"themes": []}, '{"themes": []}', "'topics' must be a list"),
-        (saying(""), '"statement": ""', "no statement of it can be used"),
+        (saying(""), '"statement": ""', "no statement of the reply can be used"),
     ],
 )
 def test_a_reply_that_cannot_be_used_is_repaired_once(bad, shown, reason):

@@ -49,7 +49,7 @@ def asked(
         try:
             return read(reply)
         except UnusableReply as error:
-            said, reason = json.dumps(reply, ensure_ascii=False), f"{error}."
+            said, reason = json.dumps(reply, ensure_ascii=False), f"{error}{error.details}."
     shown = said if len(said) <= _SHOWN_CHARS else f"{said[:_SHOWN_CHARS]} ..."
     # some services refuse a turn without words
     history = (("user", prompt.user), ("assistant", shown or "(nothing)"))

@@ -74,7 +74,7 @@ class LLMExtractor:
                 if not alive(self._model, self._max_tokens):
                     raise
                 reason = str(error)
-        _logger.warning("a chunk could not be extracted by %s", self._model.name)
+        _logger.info("a chunk could not be extracted by %s", self._model.name)
         return with_verbatim(Extraction(failed=reason), chunk)
 
     def _extraction(self, chunk: ChunkText) -> Extraction:

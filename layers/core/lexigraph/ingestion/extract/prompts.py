@@ -88,7 +88,7 @@ def fenced(chunk: ChunkText, propositions: str = "") -> str:
     """Return the user's part of a prompt: title, heading path, the sentence before, the passage, and propositions if any."""
     parts = {
         "Title": _one_line(chunk.title),
-        "Headings": " > ".join(map(_one_line, chunk.headings)),
+        "Headings": " > ".join(_one_line(h) for h in chunk.headings if h != chunk.title),
         _BEFORE: _one_line(chunk.before),
     }
     lines = [f"{name}: {value}" for name, value in parts.items() if value]

@@ -1,6 +1,6 @@
 """Checks what a language model replied, item by item: what is malformed or not in the passage is dropped and reported."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,14 @@ _SHOWN = 60
 
 
 class UnusableReply(Exception):
-    """A reply of the wrong overall shape, or of which nothing can be used; the message says why, for the model to read."""
+    """A reply of the wrong overall shape, or of which nothing can be used; the message says why.
+
+    ``details`` repeat words of the reply: they are for the model that is to repair it, not for reports and logs.
+    """
+
+    def __init__(self, why: str, details: Sequence[str] = ()) -> None:
+        super().__init__(why)
+        self.details = f": {'; '.join(details)}" if details else ""
 
 
 def read_reply(reply: Any, chunk: ChunkText) -> Extraction:
@@ -33,7 +40,7 @@ def read_reply(reply: Any, chunk: ChunkText) -> Extraction:
     reader = _Reader(chunk)
     topics = reader.topics(reply["topics"])
     if reader.dropped and not topics:
-        raise UnusableReply("no statement of it can be used: " + "; ".join(reader.dropped[:3]))
+        raise UnusableReply("no statement of the reply can be used", reader.dropped[:3])
     aliases = reader.aliases(reply.get("aliases", []))
     dropped = reader.dropped
     if len(dropped) > MAX_REPORTED:
