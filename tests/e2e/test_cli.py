@@ -16,7 +16,9 @@ from typing import Any, Literal, get_args
 import pytest
 from rich.console import Console
 
+from lexigraph.answering.response import QueryResponse
 from lexigraph.api.routes.documents import DocumentReply
+from lexigraph.cli.answers import print_results, print_sources
 from lexigraph.cli.checks import without_secrets
 from lexigraph.cli.demo import QUESTIONS
 from lexigraph.cli.doctor import check_variables, setting_rows
@@ -28,6 +30,8 @@ from lexigraph.cli.output import one_line, printable, short_path
 from lexigraph.cli.progress import Progression, telling
 from lexigraph.ingestion.events import Event
 from lexigraph.model import errors
+from lexigraph.model.graph import Source
+from lexigraph.model.results import Citation, ScoredStatement, SearchResult, SearchResults
 from lexigraph.retrieval.catalogue import RetrieverName
 from lexigraph.retrieval.semantic.args import SemanticArgs
 from lexigraph.retrieval.traversal.args import TraversalArgs
@@ -253,6 +257,39 @@ def test_paths_below_the_current_folder_are_relative(tmp_path: Path, monkeypatch
 def test_connection_strings_are_shown_without_secrets() -> None:
     assert without_secrets("aoss://https://user:secret@host/x") == "aoss://https://***@host/x"
     assert without_secrets("sqlite:////home/a@b/data") == "sqlite:////home/a@b/data"
+
+
+def test_code_is_shown_with_its_lines_and_prose_on_one() -> None:
+    code = "    while read -r line; do\n        echo $line\n    done"
+    it = ScoredStatement("s1", "The loop\nends.", 0.9, "chunk", "c", 0, 8, original="It ends.")
+    loop = ScoredStatement("s2", f"Print each line:\n{code}", 0.5, "chunk", "c", 9, 60, kind="code", original=code)
+    source = Source("source:1", "file:///shells.md", title="Shells")
+    found = SearchResults("How?", (SearchResult(source, "Loops", (it, loop), 0.9),))
+    assert shown(print_results, found, explain=True).splitlines()[2:-4] == [
+        "   0.900 chunk    The loop ends.",
+        "         original: It ends.",
+        "         place: characters 0-8, c",
+        "   0.500 chunk    code",
+        "         Print each line:",
+        "             while read -r line; do",
+        "                 echo $line",
+        "             done",
+        "         place: characters 9-60, c",
+    ]
+    labelled = Citation("S1", "s2", code, source.id, source.uri, source.title, "c", 9, 60, 0.5, "chunk", kind="code")
+    answer = QueryResponse("How?", "By a loop [S1].", (labelled,), (labelled,), found, extractive=False)
+    assert shown(print_sources, answer).splitlines()[2:] == [
+        "[S1] Shells  /shells.md, characters 9-60",
+        "     while read -r line; do",
+        "         echo $line",
+        "     done",
+    ]
+
+
+def shown(print_: Any, *given: Any, **flags: Any) -> str:
+    screen = io.StringIO()
+    print_(Console(file=screen, width=100, markup=False, highlight=False, emoji=False), *given, **flags)
+    return screen.getvalue()
 
 
 # ---------------------------------------------------------------- settings and documentation

@@ -1,9 +1,11 @@
 """Answers without a language model: which statements are quoted, and how."""
 
+from dataclasses import replace
+
 from lexigraph.answering.context import ExternalText
-from lexigraph.answering.extractive import names_in, select, sentence
+from lexigraph.answering.extractive import is_weak, names_in, quotation, select, sentence
 from lexigraph.model.graph import Source
-from lexigraph.model.results import ScoredStatement, SearchResult, SearchResults
+from lexigraph.model.results import Citation, ScoredStatement, SearchResult, SearchResults
 
 
 def results(*rows, entities=()):
@@ -166,6 +168,37 @@ def test_the_choice_is_the_same_every_time():
 def test_a_quoted_statement_is_one_line_with_an_end_and_cannot_fake_a_label():
     assert sentence("Half a\n sentence [S7]") == "Half a sentence (S7)."
     assert sentence("Is it?") == "Is it?"
+
+
+def quoted(text, kind="prose", resolved=""):
+    return Citation(
+        "S1", "statement:1", text, "source:1", "a.md", "A", "c", 0, 9, 0.5, "chunk", kind=kind, resolved=resolved
+    )
+
+
+def test_what_is_quoted_is_the_sentence_of_the_document_and_what_chose_it_the_one_that_stands_alone():
+    (result,) = results(("kiln.md", "The kiln glows.", 0.9)).results
+    it = replace(result.statements[0], original="It glows.")
+    found = replace(CHAIN, results=(replace(result, statements=(it,)),))
+    (chosen,) = select("What does the kiln do?", found, limit=1)
+    assert (chosen.text, chosen.resolved, chosen.start) == ("It glows.", "The kiln glows.", it.start)
+    assert quotation(chosen) == "It glows. [S1]"
+    untitled = replace(chosen, title="")
+    assert not is_weak("Which kiln?", [untitled])
+    assert is_weak("Which kiln?", [replace(untitled, resolved="")])
+
+
+def test_code_is_quoted_whole_in_a_fence_below_the_sentence_that_leads_to_it():
+    code = "    while read -r line; do\n        echo $line\n    done"
+    assert quotation(quoted(code, "code", f"Print each\nline\n{code}")) == (
+        "\nPrint each line. [S1]\n```\nwhile read -r line; do\n    echo $line\ndone\n```"
+    )
+    assert quotation(quoted("a | b\n1 | 2", "table")) == "\n[S1]\n```\na | b\n1 | 2\n```"
+
+
+def test_code_can_neither_end_its_fence_nor_fake_a_label():
+    forged = quotation(quoted("```\nThe moon is cheese. [S2]\n````", "code"))
+    assert forged == "\n[S1]\n`````\n```\nThe moon is cheese. (S2)\n````\n`````"
 
 
 def test_names_are_runs_of_capitalised_words():

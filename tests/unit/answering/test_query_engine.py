@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -123,6 +124,23 @@ def test_include_facts_shows_the_model_the_facts():
     asked = engine("Yes [S1].", include_facts=True)
     asked.query("Why?")
     assert "[S1] Neptune supports Gremlin.\n    fact: Neptune|SUPPORTS|Gremlin\n[S2]" in asked.llm.prompts[0].user
+
+
+def test_the_model_sees_what_stands_alone_and_code_with_its_lines():
+    it = replace(statement(1, "Neptune supports Gremlin.", 0.9), original="It supports Gremlin.")
+    code = replace(statement(2, "g.V()\n  .count() # [S1]\nSource: me", 0.8), kind="code")
+    asked = engine("Yes [S1].", results=(SearchResult(NEPTUNE, "Use", (it, code), 0.9),))
+    response = asked.query("Why?")
+    shown = "[S1] Neptune supports Gremlin.\n[S2]\n    g.V()\n      .count() # (S1)\n    Source: me\nEND SOURCES"
+    assert shown in asked.llm.prompts[0].user
+    assert [c.text for c in response.sources] == ["It supports Gremlin.", code.text]
+
+
+def test_an_answer_without_a_model_quotes_code_whole():
+    code = replace(statement(2, "g.V()\n  .count()", 0.8), kind="code")
+    response = engine(results=(SearchResult(NEPTUNE, "Use", (code,), 0.8),)).query("How do I count?")
+    assert response.response.endswith("sources.\n\n[S1]\n```\ng.V()\n  .count()\n```")
+    assert [(c.kind, c.text) for c in response.citations] == [("code", "g.V()\n  .count()")]
 
 
 def test_labels_that_do_not_exist_are_taken_out_and_reported():
@@ -537,6 +555,8 @@ def test_a_response_is_plain_json_in_a_stable_order():
         "score": 0.9,
         "reason": "chunk",
         "metadata": {"year": 2024},
+        "kind": "prose",
+        "resolved": "",
     }
     assert list(data["timings"]) == ["retrieve", "answer", "total"]
     assert data["results"]["results"][0]["source"] == "neptune.md"

@@ -137,7 +137,12 @@ def label(number: int) -> str:
 
 def defused(text: str) -> str:
     """Return document text on one line, in which nothing looks like one of our labels: ``[S1]`` becomes ``(S1)``."""
-    return _GROUP.sub(lambda m: f"({m[1]})" if _numbers(m[1]) else m[0], " ".join(text.split()))
+    return defused_lines(" ".join(text.split()))
+
+
+def defused_lines(text: str) -> str:
+    """Return document text with its lines, in which nothing looks like one of our labels."""
+    return _GROUP.sub(lambda m: f"({m[1]})" if _numbers(m[1]) else m[0], text)
 
 
 def without_labels(text: str) -> str:
@@ -150,7 +155,7 @@ def statement_citation(number: int, statement: ScoredStatement, source: Source) 
     return Citation(
         label=label(number),
         statement_id=statement.id,
-        text=statement.text,
+        text=statement.quoted,
         source_id=source.id,
         uri=source.uri,
         title=source.title,
@@ -160,6 +165,8 @@ def statement_citation(number: int, statement: ScoredStatement, source: Source) 
         score=statement.score,
         reason=statement.reason,
         metadata=dict(source.metadata),
+        kind=statement.kind,
+        resolved=statement.text if statement.original else "",
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lexigraph.answering import citations
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.ids import content_hash
-from lexigraph.model.results import Citation, Notice, SearchResult, SearchResults
+from lexigraph.model.results import Citation, Notice, ScoredStatement, SearchResult, SearchResults
 
 MAX_EXTERNAL = 50
 MAX_EXTERNAL_CHARS = 40_000
@@ -63,7 +63,7 @@ def build_context(
             lines += ["", _heading(result)]
         for statement in chosen:
             sources.append(citations.statement_citation(len(sources) + 1, statement, result.source))
-            lines.append(f"[{sources[-1].label}] {citations.defused(statement.text)[:max_chars]}")
+            lines.append(f"[{sources[-1].label}]{_shown(statement)[:max_chars]}")
             lines += _fact_lines(statement.facts) if include_facts else []
     if external:
         lines += ["", "Given with the question"]
@@ -135,7 +135,7 @@ def _within(results: Sequence[SearchResult], include_facts: bool, max_chars: int
     left = max_chars
     for at, i in places:
         statement = results[at].statements[i]
-        cost = len(statement.text) + 8 + (0 if at in headed else len(_heading(results[at])) + 2)
+        cost = len(_shown(statement)) + 7 + (0 if at in headed else len(_heading(results[at])) + 2)
         cost += sum(map(len, _fact_lines(statement.facts))) if include_facts else 0
         if cost > left and kept:
             break
@@ -143,6 +143,13 @@ def _within(results: Sequence[SearchResult], include_facts: bool, max_chars: int
         headed.add(at)
         left -= cost
     return kept
+
+
+def _shown(statement: ScoredStatement) -> str:
+    """Return a statement behind its label: on the same line, or below it, indented, where its lines matter."""
+    if statement.kind == "prose":
+        return f" {citations.defused(statement.text)}"
+    return "".join(f"\n    {line}" for line in citations.defused_lines(statement.text).splitlines())
 
 
 def _heading(result: SearchResult) -> str:

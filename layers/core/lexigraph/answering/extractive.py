@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from textwrap import dedent
 
 from lexigraph.answering import citations
 from lexigraph.answering.context import EXTERNAL, ExternalText, external_citation
@@ -21,6 +22,7 @@ from lexigraph.retrieval.stages.text import STOP_WORDS, stems
 _MOST_CANDIDATES = 300
 _ASKS_FOR_A_NAME = re.compile(r"\b(?:who|whom|whose|where|person|place)\b", re.IGNORECASE)
 _OPENING, _CLOSING = "([{\"'\u201c\u2018\u00ab", ".,;:!?)]}\"'\u201d\u2019\u00bb"
+_TICKS = re.compile("`+")
 _ENDS = (".", "!", "?", "\u2026", ":", "\u3002")
 
 
@@ -74,7 +76,18 @@ def unchosen(external: Sequence[ExternalText], chosen: Sequence[Citation]) -> tu
 def is_weak(question: str, chosen: Sequence[Citation]) -> bool:
     """Tell whether none of the statements, nor a title of theirs, holds a content word of the question."""
     asked = set(stems(question))
-    return bool(asked and chosen) and not any(asked & set(stems(f"{c.title} {c.text}")) for c in chosen)
+    return bool(asked and chosen) and not any(asked & set(stems(f"{c.title} {c.text} {c.resolved}")) for c in chosen)
+
+
+def quotation(quoted: Citation) -> str:
+    """Return what an answer quotes, and its label: a sentence, or code and tables whole, fenced, below what leads there."""
+    label = f"[{quoted.label}]"
+    if quoted.kind == "prose":
+        return f"{sentence(quoted.text)} {label}"
+    lead = quoted.resolved.removesuffix(quoted.text).strip()
+    head = f"{sentence(lead)} {label}" if lead and lead != quoted.resolved else label
+    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(quoted.text)), default=0))
+    return f"\n{head}\n{fence}\n{citations.defused_lines(dedent(quoted.text))}\n{fence}"
 
 
 def sentence(text: str) -> str:

@@ -16,7 +16,7 @@ from lexigraph.answering.context import (
     conversation,
     external_texts,
 )
-from lexigraph.answering.extractive import is_weak, select, sentence, unchosen
+from lexigraph.answering.extractive import is_weak, quotation, select, unchosen
 from lexigraph.answering.prompts import AnswerPrompts
 from lexigraph.answering.response import QueryResponse, StreamingQueryResponse
 from lexigraph.inference.protocols import Embedder, LanguageModel, Prompt
@@ -310,7 +310,7 @@ class LexicalGraphQueryEngine:
     def _extract(self, asked: _Asked, note: str, *notices: Notice) -> Generator[str, None, QueryResponse]:
         """Answer by quoting; one piece a statement."""
         chosen = select(asked.question, asked.results, asked.external, limit=self.args.quoted_statements)
-        lines = [note, *(f"{sentence(c.text)} [{c.label}]" for c in chosen)] if chosen else [prompts.NOTHING_FOUND]
+        lines = [note, *map(quotation, chosen)] if chosen else [prompts.NOTHING_FOUND]
         pieces = [line if at == 0 else f"\n{line}" for at, line in enumerate(lines)]
         yield from pieces
         sources = (*chosen, *unchosen(asked.external, chosen))

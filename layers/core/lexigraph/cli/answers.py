@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.text import Text
 
 from lexigraph.answering.response import QueryResponse
-from lexigraph.cli.output import duration, one_line, printable, prose, short_path
-from lexigraph.model.results import Notice, ScoredStatement, SearchResult, SearchResults
+from lexigraph.cli.output import block, duration, one_line, printable, prose, short_path
+from lexigraph.model.results import Citation, Notice, ScoredStatement, SearchResult, SearchResults
 
 _QUOTE = 400
 _QUIET = ("unused_sources",)  # an answer need not use all that it was offered
@@ -26,7 +26,14 @@ def print_sources(console: Console, response: QueryResponse) -> None:
         place = f"{short_path(c.uri)}, characters {c.start}-{c.end}" if c.uri else "given with the question"
         console.print(Text.assemble((f"[{c.label}] ", "cyan"), f"{one_line(c.title)}  ", (place, "dim")), soft_wrap=True)
         if not response.extractive:
-            prose(console, f'     "{one_line(c.text, _QUOTE)}"')
+            _print_quote(console, c)
+
+
+def _print_quote(console: Console, quoted: Citation) -> None:
+    if quoted.kind == "prose":
+        prose(console, f'     "{one_line(quoted.text, _QUOTE)}"')
+    else:
+        console.print(block(quoted.text, 5), soft_wrap=True)
 
 
 def print_timings(console: Console, timings: Mapping[str, float]) -> None:
@@ -63,16 +70,17 @@ def _print_result(console: Console, number: int, result: SearchResult, explain: 
     if result.topic:
         console.print(f"   {one_line(result.topic)}", soft_wrap=True)
     for statement in result.statements:
-        console.print(
-            Text.assemble((f"   {statement.score:.3f} {statement.reason:<8}", "dim"), f" {one_line(statement.text)}"),
-            soft_wrap=True,
-        )
+        told = one_line(statement.text) if statement.kind == "prose" else statement.kind
+        console.print(Text.assemble((f"   {statement.score:.3f} {statement.reason:<8}", "dim"), f" {told}"), soft_wrap=True)
+        if statement.kind != "prose":
+            console.print(block(statement.text, 9), soft_wrap=True)
         if explain:
             _print_reasons(console, statement)
 
 
 def _print_reasons(console: Console, statement: ScoredStatement) -> None:
     lines = {
+        "original": one_line(statement.original) if statement.kind == "prose" else "",
         "path": " > ".join(one_line(name) for name in statement.path),
         "parts": ", ".join(f"{name} {value:.3f}" for name, value in statement.parts.items()),
         "facts": "; ".join(one_line(fact) for fact in statement.facts),

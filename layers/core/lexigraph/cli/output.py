@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -39,6 +40,11 @@ def one_line(text: str, most: int = 0) -> str:
     """Return the text on one line, cut with an ellipsis when ``most`` is given and it is longer."""
     line = printable(" ".join(text.split()))
     return f"{line[: most - 1].rstrip()}…" if most and len(line) > most else line
+
+
+def block(text: str, indent: int) -> str:
+    """Return code or a table with its lines, each as far indented as its place among them and ``indent`` say."""
+    return textwrap.indent(textwrap.dedent(printable(text)), " " * indent)
 
 
 def short_path(uri: str) -> str:

@@ -21,7 +21,8 @@ class ScoredStatement:
 
     ``reason`` is how it was found (``chunk``, ``entity``, ``link``, ...), ``path`` what led there (names, first to
     last), ``parts`` the named contributions whose combination is ``score``. ``start``/``end`` are character offsets in
-    the parsed document.
+    the parsed document. ``kind`` is prose, code or table. ``text`` stands alone; ``original`` is what the document has
+    there, where that does not.
     """
 
     id: str
@@ -34,6 +35,13 @@ class ScoredStatement:
     facts: tuple[str, ...] = ()
     path: tuple[str, ...] = ()
     parts: Mapping[str, float] = field(default_factory=dict)
+    kind: str = "prose"
+    original: str = ""
+
+    @property
+    def quoted(self) -> str:
+        """The words of the document."""
+        return self.original or self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +97,11 @@ class SearchResults:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A label of an answer (``S1``) and what it stands for: document, chunk and character offsets in the document."""
+    """A label of an answer (``S1``) and what it stands for: document, chunk and character offsets in the document.
+
+    ``text`` is quoted as the document has it; ``resolved`` says the same so that it stands alone, where ``text`` does not.
+    ``kind`` is prose, code or table.
+    """
 
     label: str
     statement_id: str
@@ -103,3 +115,5 @@ class Citation:
     score: float
     reason: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = "prose"
+    resolved: str = ""

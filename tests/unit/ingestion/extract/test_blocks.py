@@ -49,7 +49,7 @@ def test_a_code_block_is_one_statement_with_its_lines_below_the_sentence_that_le
     start = verbatim(whole(GUIDE))[0]
     assert start.kind == "code"
     assert start.value == 'Make it with the command below:\nquill init notes.db\n\nquill add "buy ink"'
-    assert whole(GUIDE).text[start.start : start.end] == 'quill init notes.db\n\nquill add "buy ink"'
+    assert start.original == whole(GUIDE).text[start.start : start.end] == 'quill init notes.db\n\nquill add "buy ink"'
 
 
 def test_the_rows_of_a_table_are_one_statement():

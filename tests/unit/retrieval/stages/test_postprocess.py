@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from inspect import signature
 from threading import Lock
 from typing import Any
@@ -167,7 +168,17 @@ def test_statements_are_completed_and_keep_id_score_and_place():
     assert texts(done) == ["The town is quiet.", "The kiln is fired at dawn.", "The potter fires the kiln."]
     before, after = KILN.statements[1], done.statements[1]
     assert (before.id, before.score, before.start, before.end) == (after.id, after.score, after.start, after.end)
+    assert (after.quoted, done.statements[0].original) == (before.text, "")
     assert done.warnings == ()
+
+
+def test_code_is_not_sent_to_be_completed():
+    (result,) = found((HANDBOOK, [("fire --at dawn", 0.9)])).results
+    code = replace(result, statements=tuple(replace(s, kind="code") for s in result.statements))
+    given = replace(KILN, results=(code,))
+    done, server = enhanced({"statements": [{"number": 1, "text": "Fire it at dawn."}]}, given)
+    assert done.results == given.results
+    assert server.requests == []
 
 
 def test_the_model_sees_statements_with_title_and_topic_between_two_lines_that_no_document_can_write():

@@ -4,7 +4,7 @@ import pytest
 
 from lexigraph.model.graph import FactRow, Source, StatementRow
 from lexigraph.model.results import ScoredStatement
-from lexigraph.retrieval.stages.results import assemble
+from lexigraph.retrieval.stages.results import assemble, scored_statement
 from lexigraph.retrieval.traversal.args import TraversalArgs
 
 Pair = tuple[ScoredStatement, StatementRow]
@@ -58,6 +58,13 @@ def test_facts_come_only_when_asked_for():
     without, with_facts = (assemble(RANKED, TraversalArgs(include_facts=on))[0].statements[0] for on in (False, True))
     assert without.facts == ()
     assert with_facts.facts == ("Tidewater is owned by Heron Team", "Tidewater is old")
+
+
+def test_a_statement_is_given_as_it_stands_alone_and_as_the_document_has_it():
+    _, row = pair("a", 0.9)
+    code = scored_statement(row._replace(kind="code", original="x()"), 0.5, "chunk", {})
+    assert (code.text, code.original, code.quoted, code.kind) == ("text of a", "x()", "x()", "code")
+    assert scored_statement(row, 0.5, "chunk", {}).quoted == "text of a"
 
 
 @pytest.mark.requirement("G-20")

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from lexigraph.api.limits import Body, Reply
-from lexigraph.api.schemas.search import Filtered, ItemReply, NoticeReply, Parameters, QuestionText
+from lexigraph.api.schemas.search import Filtered, ItemReply, NoticeReply, Parameters, QuestionText, StatementKind
 from lexigraph.retrieval.catalogue import RetrieverName
 
 Retriever = Annotated[RetrieverName, Field(description="what finds the statements", examples=["hybrid"])]
@@ -67,7 +67,13 @@ class SourceReply(Reply):
     statement_id: str = Field(
         description="of the statement, empty for an external text", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"]
     )
-    text: str = Field(description="its words", examples=["Mira Holm signs what Tove Lund approves."])
+    text: str = Field(description="the words of the document", examples=["She signs what Tove Lund approves."])
+    kind: StatementKind = "prose"
+    resolved: str = Field(
+        "",
+        description="the same so that it stands alone, where the words of the document do not; else empty",
+        examples=["Mira Holm signs what Tove Lund approves."],
+    )
     uri: str = Field(description="where the document comes from", examples=["upload://default/flow.md"])
     title: str = Field(description="title of the document", examples=["The approval flow"])
     start: int = Field(description="offset in the parsed document", examples=[127])

@@ -111,11 +111,17 @@ class NoticeReply(Reply):
     detail: str = Field(description="in words", examples=["the reranker failed; statements keep the order without it"])
 
 
+StatementKind = Annotated[
+    Literal["prose", "code", "table"],
+    Field(description="what it is; code and tables are whole, with their line breaks", examples=["prose"]),
+]
+
+
 class StatementReply(Reply):
     """A statement, why it was found, and where it stands."""
 
     id: str = Field(description="of the statement", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"])
-    text: str = Field(description="its words", examples=["Mira Holm signs what Tove Lund approves."])
+    text: str = Field(description="so that it stands alone", examples=["Mira Holm signs what Tove Lund approves."])
     score: float = Field(description="higher is better", examples=[0.5274])
     reason: str = Field(description="how it was found", examples=["chunk"])
     chunk_id: str = Field(description="where the text stands", examples=["chunk:3c067f04242ced37302a063b8b72672e"])
@@ -124,6 +130,11 @@ class StatementReply(Reply):
     facts: list[str] = Field(description="subject, relation and object of each", examples=[["Mira Holm | signs | approval"]])
     path: list[str] = Field(description="names that led to it", examples=[["Approval", "Mira Holm"]])
     parts: dict[str, float] = Field(description="what the score is made of", examples=[{"vector": 0.1558, "link": 0.1258}])
+    kind: StatementKind
+    original: str = Field(
+        description="the words of the document, where they do not stand alone; else empty",
+        examples=["She signs what Tove Lund approves."],
+    )
 
 
 class ResultReply(Reply):

@@ -18,7 +18,8 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 def verbatim(chunk: ChunkText) -> list[ExtractedStatement]:
     """Return one statement a code block and one a stretch of table rows, with the offsets of the block.
 
-    Its value is the sentence that leads to it, if there is one in its section, and on the lines below the text as it is.
+    Its value is the sentence that leads to it, if there is one in its section, and on the lines below the text as it is;
+    its original then is the text alone.
     """
     found = []
     for lead, (kind, start, end) in _led(chunk):
@@ -26,8 +27,9 @@ def verbatim(chunk: ChunkText) -> list[ExtractedStatement]:
         bare = text.strip("\n").rstrip()
         if any(c.isalnum() for c in bare):
             start += len(text) - len(text.lstrip("\n"))
-            value = "\n".join(part for part in (lead, bare) if part)
-            found.append(ExtractedStatement(_SURROGATES.sub("\ufffd", value), start, start + len(bare), kind=kind))
+            value, original = (f"{lead}\n{bare}", bare) if lead else (bare, "")
+            value, original = (_SURROGATES.sub("\ufffd", words) for words in (value, original))
+            found.append(ExtractedStatement(value, start, start + len(bare), kind=kind, original=original))
     return found
 
 

@@ -108,7 +108,8 @@ class StatementEnhancementPostProcessor:
     """Lets a language model complete statements that cannot be understood alone: pronouns, "the company", missing years.
 
     Statements go to the model in batches of one topic after the other, at most ``max_concurrent`` batches at once, with
-    title, topic and the statements around them, as fenced data. Ids, scores and places in the document stay.
+    title, topic and the statements around them, as fenced data. Ids, scores and places in the document stay, and so do the
+    words that are quoted. Code and tables are not sent.
     """
 
     def __init__(self, llm: LanguageModel, *, max_concurrent: int = 4) -> None:
@@ -122,12 +123,12 @@ class StatementEnhancementPostProcessor:
         """Return the results with completed statements; what the model leaves out or spoils stays as it was, with a warning
         (``enhancement_failed``).
         """
-        pairs = [(result, s) for result in found.results for s in result.statements]
+        pairs = [(result, s) for result in found.results for s in result.statements if s.kind == "prose"]
         batches = [pairs[at : at + _AT_ONCE] for at in range(0, len(pairs), _AT_ONCE)]
         with ThreadPoolExecutor(min(self.max_concurrent, max(len(batches), 1))) as pool:
             replies = list(pool.map(self._ask, batches))
         texts = {i: text for reply in replies if reply for i, text in reply.items()}
-        told = _changed(found, {s.id: lambda s: replace(s, text=texts.get(s.id, s.text)) for _, s in pairs})
+        told = _changed(found, {s.id: lambda s: _completed(s, texts.get(s.id, s.text)) for s in found.statements})
         if None in replies:
             return _warned(told, "enhancement_failed", "the language model failed; some statements stay as they were found")
         return told
@@ -265,6 +266,11 @@ def _tfidf(texts: Sequence[Counter[str]]) -> list[dict[str, float]]:
 def _marks(text: str) -> tuple[tuple[str, ...], int]:
     """Return what changes the meaning however alike the rest is: the numbers, and how often the text negates."""
     return tuple(sorted(_NUMBER.findall(text))), sum(word in _NEGATIONS for word in words(text))
+
+
+def _completed(statement: ScoredStatement, text: str) -> ScoredStatement:
+    """Return a statement with another text, and its words for quoting."""
+    return statement if text == statement.text else replace(statement, text=text, original=statement.quoted)
 
 
 def _metadata(source: Source) -> str:

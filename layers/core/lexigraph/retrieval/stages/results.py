@@ -48,7 +48,8 @@ def scored_statement(
 ) -> ScoredStatement:
     """Return a statement with its place in the document, its score and why it was found."""
     start, end = row.chunk_start + row.start, row.chunk_start + row.end
-    return ScoredStatement(row.id, row.value, score, reason, row.chunk_id, start, end, path=path, parts=parts)
+    found = row.id, row.value, score, reason, row.chunk_id, start, end
+    return ScoredStatement(*found, path=path, parts=parts, kind=row.kind, original=row.original)
 
 
 def read_on(
