@@ -118,7 +118,7 @@ def described(
     return RecallNode(
         node.id,
         node.kind,
-        _cut(node.value, _NAME) if node.kind == "statement" else node.value,
+        _cut(" ".join(node.value.split()), _NAME) if node.kind == "statement" else node.value,
         _cut(_description(node, around), _DESCRIPTION),
         score,
         scores,

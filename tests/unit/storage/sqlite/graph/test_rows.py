@@ -13,6 +13,7 @@ from lexigraph.model.ids import entity_id, node_id, source_id, statement_id, top
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import EvidenceRequest, SourceVersion
 from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
+from tests.formats import WITHOUT_KINDS, as_format_4
 from tests.graph_dump import dump_graph
 from tests.worlds import said, show, take_out, version
 
@@ -79,8 +80,6 @@ CREATE INDEX touched_tenant ON touched (tenant);
 PRAGMA application_id = 1279613001;
 PRAGMA user_version = 1;
 """
-# what brings the tables of today to those of formats 1 to 4
-AS_BEFORE_KINDS = "ALTER TABLE statement DROP COLUMN kind; ALTER TABLE said_in DROP COLUMN original;"
 TOWN = {
     f"Part {n}": [said(f"Ida {n} met Otto {n}.", f"Ida {n}", "Otto", facts=[(f"Ida {n}", "met", f"Otto {n}")])]
     for n in range(30)
@@ -151,7 +150,7 @@ def test_a_file_of_format_3_is_read_as_if_it_had_been_written_today(store: Sqlit
     before.close()
     with closing(sqlite3.connect(old / "graph.sqlite")) as connection:  # one line a chunk, names spelled out a statement
         connection.execute("UPDATE chunk_statements SET statements = '[\"chunk:0\",[],[]]'")
-        connection.executescript(AS_BEFORE_KINDS)
+        connection.executescript(WITHOUT_KINDS)
         connection.execute("PRAGMA user_version = 3")
         connection.commit()
     opened = SqliteGraphStore(f"sqlite:///{old}")
@@ -165,17 +164,7 @@ def test_a_file_of_format_4_is_read_as_prose_until_a_document_is_read_anew(tmp_p
     store = SqliteGraphStore(f"sqlite:///{tmp_path}")
     show(store, A, before)
     store.close()
-    with closing(sqlite3.connect(tmp_path / "graph.sqlite")) as connection:
-        for k, text in connection.execute("SELECT chunk, statements FROM chunk_statements").fetchall():
-            names, told = text.split("\n")
-            topics, rows = json.loads(told)
-            rows = [[*row[:8], row[10]] for row in rows]  # without kind and original
-            connection.execute(
-                "UPDATE chunk_statements SET statements = ? WHERE chunk = ?", (names + "\n" + json.dumps((topics, rows)), k)
-            )
-        connection.executescript(AS_BEFORE_KINDS)
-        connection.execute("PRAGMA user_version = 4")
-        connection.commit()
+    as_format_4(tmp_path / "graph.sqlite")
     opened = SqliteGraphStore(f"sqlite:///{tmp_path}")
 
     def shown(v: SourceVersion) -> list[tuple[str, str, str]]:
