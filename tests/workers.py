@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import EvidenceRequest, SearchRequest
@@ -41,10 +42,15 @@ def write_corpus(folder: Path, count: int, tag: str, edition: int = 1) -> None:
         )
 
 
+def indexing(data: Path, **settings: Any) -> LexicalGraphIndex:
+    """Return an index with chunks so small that a document of :func:`write_corpus` has two: it can be seen half."""
+    return laptop(data, chunk_tokens=32, chunk_overlap=8, **settings)
+
+
 def main() -> None:
     signal.alarm(240)  # who waits for a word of ours waits no longer
     command, data, *arguments = sys.argv[1:]
-    index = laptop(Path(data), batch_documents=4)
+    index = indexing(Path(data), batch_documents=4)
     tenant = Tenant("default")
     if command == "ingest":
         print("started", flush=True)

@@ -21,6 +21,7 @@ import httpx
 import pytest
 
 from tests.e2e.commandline import apart, begin
+from tests.files import section
 from tests.standins.llm_server import ScriptedLLMServer
 
 pytestmark = pytest.mark.slow
@@ -286,7 +287,7 @@ def test_ingest_answers_with_the_fields_of_the_page(server: Server, book: list[t
 def test_the_two_lines_of_relations_only_mode_relate_the_new_chunks(tmp_path: Path) -> None:
     relation = {"type": "CAUSES", "direction": "forward", "confidence": 0.8, "evidence": ""}
     path = tmp_path / "file.md"
-    path.write_text("# Steps\n" + "".join(f"\n## Part {n}\n\nThe part about {n} comes here.\n" for n in range(6)))
+    path.write_text("# Steps\n\n" + "\n".join(section(f"Part {n}", f"The part about {n} comes here.") for n in range(6)))
     assert apart("ingest", path, cwd=tmp_path).code == 0  # without a model no chunks are related
     with ScriptedLLMServer({"relations": [relation]}) as model:
         options = {"LEXIGRAPH_LLM": "openai:any", "LEXIGRAPH_LLM_OPTIONS": json.dumps({"base_url": model.base_url})}

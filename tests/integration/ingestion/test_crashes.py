@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import workers
-from tests.laptop import content, laptop, open_laptop
+from tests.laptop import content, open_laptop
 
 DOCUMENTS = 24
 
@@ -39,11 +39,11 @@ def disturb(tmp_path: Path, rounds: range, prepare: str) -> None:
     workers.write_corpus(files, DOCUMENTS, "a")
     calm = tmp_path / "calm"
     if prepare == "update":
-        laptop(calm).ingest([files])
+        workers.indexing(calm).ingest([files])
         workers.write_corpus(files, DOCUMENTS, "a", edition=2)
     arguments: list[str | Path] = [files]
     if prepare == "remove":
-        laptop(calm).ingest([files])
+        workers.indexing(calm).ingest([files])
         arguments = [f"a-{n}.md" for n in range(0, DOCUMENTS, 2)]
     command = "remove" if prepare == "remove" else "ingest"
     took = run(command, calm, *arguments)
@@ -53,15 +53,15 @@ def disturb(tmp_path: Path, rounds: range, prepare: str) -> None:
         data = tmp_path / f"data-{at}"
         if prepare == "update":
             workers.write_corpus(files, DOCUMENTS, "a")
-            laptop(data).ingest([files])
+            workers.indexing(data).ingest([files])
             workers.write_corpus(files, DOCUMENTS, "a", edition=2)
         if prepare == "remove":
-            laptop(data).ingest([files])
+            workers.indexing(data).ingest([files])
         caught += kill_after(random.Random(at).uniform(0, took), command, data, *arguments)
         if prepare == "remove":
-            left = {d.uri.rpartition("/")[2] for d in laptop(data).documents()}
+            left = {d.uri.rpartition("/")[2] for d in workers.indexing(data).documents()}
             run(command, data, *[a for a in arguments if a in left])
-            laptop(data).repair()
+            workers.indexing(data).repair()
         else:
             run(command, data, *arguments)
         assert content(open_laptop(data)) == expected, f"round {at} of {prepare}"
@@ -95,7 +95,7 @@ def test_four_processes_at_once_end_like_a_serial_run(tmp_path: Path) -> None:
     for tag in "abc":
         workers.write_corpus(tmp_path / tag, DOCUMENTS, tag)
     data, stop = tmp_path / "data", tmp_path / "stop"
-    laptop(data).ingest([tmp_path / "c"])
+    workers.indexing(data).ingest([tmp_path / "c"])
     remover = workers.start("remove", data, *[f"c-{n}.md" for n in range(DOCUMENTS)])
     writers = [workers.start("ingest", data, tmp_path / tag) for tag in "ab"]
     reader = workers.start("read", data, stop)
@@ -108,9 +108,9 @@ def test_four_processes_at_once_end_like_a_serial_run(tmp_path: Path) -> None:
 
     serial = tmp_path / "serial"
     for folder in (tmp_path / "a", tmp_path / "b"):
-        laptop(serial).ingest([folder])
+        workers.indexing(serial).ingest([folder])
     assert content(open_laptop(data)) == content(open_laptop(serial))
-    assert laptop(data).repair(dry_run=True) == []
+    assert workers.indexing(data).repair(dry_run=True) == []
 
 
 @pytest.mark.slow
@@ -121,5 +121,5 @@ def test_two_processes_that_ingest_the_same_folder_do_the_work_once(tmp_path: Pa
     for worker in both:
         _, errors = worker.communicate(timeout=180)
         assert worker.returncode == 0, errors
-    laptop(tmp_path / "serial").ingest([tmp_path / "a"])
+    workers.indexing(tmp_path / "serial").ingest([tmp_path / "a"])
     assert content(open_laptop(data)) == content(open_laptop(tmp_path / "serial"))

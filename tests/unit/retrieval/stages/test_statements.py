@@ -15,6 +15,7 @@ from lexigraph.model.tenant import DEFAULT_TENANT
 from lexigraph.retrieval.catalogue import make_retriever
 from lexigraph.retrieval.stages.statements import leads_on
 from lexigraph.settings import Settings
+from tests.files import section
 from tests.found import texts, titles
 from tests.laptop import laptop, open_laptop
 from tests.models import WordEmbedder
@@ -87,10 +88,10 @@ def test_a_synonym_counts_as_the_title_it_stands_for(world: Callable[..., Ask]):
 
 
 ALMANAC = {
-    "Grand Almanac": "\n\n".join(
-        f"## Part {n}\n\nThe part numbered {n} tells of plain matters and of nothing else, day after day."
+    "Grand Almanac": "\n".join(
+        section(f"Part {n}", f"The part numbered {n} tells of plain matters and of nothing else, day after day.")
         if n != 25
-        else "## Part 25\n\nSunflower oil is pressed at the western mill."
+        else section("Part 25", "Sunflower oil is pressed at the western mill.")
         for n in range(30)
     ),
     "Rollo Finch": "Rollo Finch wrote the Grand Almanac.",
