@@ -57,24 +57,55 @@ def section(title: str, *said: str, tokens: int = 120) -> str:
     return f"## {title}\n\n{prose(*said, tokens=tokens)}\n"
 
 
+FONTS = ("Helvetica", "Helvetica-Bold", "Courier")
+Drawn = tuple[float, float, int, float, str]  # x, y (points from the lower left corner), which of the fonts, size, text
+
+
 def pdf(pages: Sequence[Sequence[str]], title: str = "", author: str = "") -> bytes:
     """A PDF with these lines on its pages, written by hand; a page without lines draws a box, as a scan has no text."""
-    fonts = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
+    shown = [" T* ".join(f"({line}) Tj" for line in lines) for lines in pages]
+    return _pdf([f"BT /F1 12 Tf 14 TL 72 720 Td {s} ET" if s else "72 72 100 100 re f" for s in shown], title, author)
+
+
+def drawn_pdf(pages: Sequence[Sequence[Drawn]], title: str = "", outline: Sequence[tuple[str, int]] = ()) -> bytes:
+    """A PDF that draws each text where it is told; the outline has titles and their pages, from 0."""
+    contents = []
+    for drawn in pages:
+        texts = ((x, y, font, size, _escaped(text)) for x, y, font, size, text in drawn)
+        contents.append(
+            "\n".join(f"BT /F{font + 1} {size} Tf {x} {y} Td ({text}) Tj ET" for x, y, font, size, text in texts)
+        )
+    return _pdf(contents, title, outline=outline)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
+
+
+def _pdf(contents: Sequence[str], title: str = "", author: str = "", outline: Sequence[tuple[str, int]] = ()) -> bytes:
     objects: list[bytes] = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Catalog /Pages 2 0 R /Outlines 6 0 R >>",
         b"",
-        fonts,
         f"<< /Title ({title}) /Author ({author}) >>".encode(),
+        *(f"<< /Type /Font /Subtype /Type1 /BaseFont /{f} /Encoding /WinAnsiEncoding >>".encode() for f in FONTS),
     ]
+    objects.insert(5, b"")
+    fonts = b"/F1 4 0 R /F2 5 0 R /F3 7 0 R"
     kids = []
-    for lines in pages:
-        shown = " T* ".join(f"({line}) Tj" for line in lines)
-        content = f"BT /F1 12 Tf 14 TL 72 720 Td {shown} ET".encode() if lines else b"72 72 100 100 re f"
-        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content))
+    for content in contents:
+        body = content.encode("cp1252")
+        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(body), body))
         kids.append(len(objects) + 1)
-        place = b"/Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >>"
+        place = b"/Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << %s >> >>" % fonts
         objects.append(b"<< /Type /Page %s /Contents %d 0 R >>" % (place, len(objects)))
     objects[1] = b"<< /Type /Pages /Kids [%s] /Count %d >>" % (b" ".join(b"%d 0 R" % kid for kid in kids), len(kids))
+    first = len(objects) + 1
+    objects[5] = b"<< /Type /Outlines >>"
+    if outline:
+        objects[5] = b"<< /Type /Outlines /First %d 0 R /Last %d 0 R >>" % (first, first + len(outline) - 1)
+    for number, (entry, page) in enumerate(outline):
+        following = b" /Next %d 0 R" % (first + number + 1) if number + 1 < len(outline) else b""
+        objects.append(b"<< /Title (%s) /Parent 6 0 R /Dest [%d 0 R /Fit]%s >>" % (entry.encode(), kids[page], following))
     out, offsets = io.BytesIO(b"%PDF-1.4\n"), []
     out.seek(0, io.SEEK_END)
     for number, body in enumerate(objects, 1):
@@ -83,7 +114,7 @@ def pdf(pages: Sequence[Sequence[str]], title: str = "", author: str = "") -> by
     start = out.tell()
     out.write(b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1))
     out.write(b"".join(b"%010d 00000 n \n" % offset for offset in offsets))
-    out.write(b"trailer << /Size %d /Root 1 0 R /Info 4 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, start))
+    out.write(b"trailer << /Size %d /Root 1 0 R /Info 3 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, start))
     return out.getvalue()
 
 

@@ -24,7 +24,7 @@ from lexigraph.ingestion.readers.html import read_html
 from lexigraph.ingestion.readers.markdown import read_markdown
 from lexigraph.ingestion.readers.office import read_docx, read_xlsx
 from lexigraph.ingestion.readers.parsed import Parsed
-from lexigraph.ingestion.readers.pdf import read_pdf
+from lexigraph.ingestion.readers.pdf.read import read_pdf
 from lexigraph.ingestion.readers.plain.reader import read_text
 from lexigraph.ingestion.readers.records import parse_json, read_json, read_record, record_key
 from lexigraph.ingestion.readers.rst import read_rst

@@ -69,8 +69,11 @@ class TextBuilder:
         self._path.append((level, text))
 
     def add(self, text: str, role: str = "paragraph") -> None:
-        """Add a block; blank text is passed over. Code keeps its white space, everything else its line breaks only."""
-        text = _code(text) if role == "code" else paragraph(text)
+        """Add a block; blank text is passed over. Code keeps its white space, everything else its line breaks only.
+
+        A form feed in it is the page break over which it goes on.
+        """
+        text = _code(text) if role == "code" else "\f".join(map(paragraph, text.split("\f")))
         if not text:
             return
         self._bare = None

@@ -1,0 +1,1 @@
+"""PDF: spans with their places, lines in reading order, blocks."""
