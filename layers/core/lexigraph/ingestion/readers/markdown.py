@@ -9,14 +9,35 @@ from lexigraph.ingestion.readers.html import add_html
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, clean
 from lexigraph.ingestion.readers.tables import statement
 from lexigraph.ingestion.readers.text import decode, encoding_note
+from lexigraph.model.document import BOILERPLATE
 from lexigraph.settings import Settings
 
 if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 _YAML = re.compile(r"[\w.-]+[^\S\n]*:(?:[^\S\n]|$)|[#\s\]}-]|$")
 _ENTRY = re.compile(r"([A-Za-z_][\w .-]*?)[^\S\n]*:[^\S\n]+(\S.*)")
 _COMMENT = re.compile(r"\s+#.*$")
+# what tools other than CommonMark's know: callouts, labels and places of tables of contents, ids of headings
+_CALLOUT = re.compile(r"(?:\[!(\w+)\]|!!!\s+(\w+)(?:\s+\"[^\"]*\")?|:::\s*\{?(\w+)\}?)(?:\s+|$)")
+_MARK = re.compile(r"\([\w .-]+\)=|\[\[?_?TOC_?\]?\]|:::+", re.IGNORECASE)
+_HEADING_ID = re.compile(r"\s*\{[:#.][^{}]*\}$")
+_DIRECTIVE = re.compile(r"\{([\w:-]+)\}(.*)")
+_OPTION = re.compile(r":[\w-]+:.*\n?|---\n(?:.*\n)*?---\n")
+_LISTING = frozenset({"toctree", "contents", "tableofcontents", "index"})
+_PROSE = frozenset(
+    "admonition attention caution danger dropdown epigraph error hint important note seealso sidebar tip topic"
+    " warning".split()
+)
+_VERSIONS = {
+    "versionadded": "New in version",
+    "versionchanged": "Changed in version",
+    "deprecated": "Deprecated since version",
+}
+_TARGET = re.compile(r"(?<=\S)\s+<[^<>]*>$")
+_ROLE = re.compile(r"\{[\w:+-]+\}$")
+_JUMPS = 3  # links into the page, of which a list is a table of contents
 
 
 def read_markdown(data: bytes, settings: Settings) -> Parsed:
@@ -30,8 +51,9 @@ def read_markdown(data: bytes, settings: Settings) -> Parsed:
     if text.startswith("---\n"):
         front, text = _front_matter(text)
     builder = TextBuilder(settings)
-    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
-    _Walk(builder).over(tokens)
+    markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    references: dict[str, Any] = {}
+    _Walk(builder, markdown, references).over(markdown.parse(text, references))
     title = str(front.pop("title", "")) or builder.first_heading()
     return builder.parsed(title, {**front, **encoding_note(encoding)})
 
@@ -76,8 +98,10 @@ def _scalar_entries(lines: list[str]) -> dict[str, Any]:
 class _Walk:
     """Goes over the flat list of tokens once, remembering the lists and tables that are open."""
 
-    def __init__(self, builder: TextBuilder) -> None:
+    def __init__(self, builder: TextBuilder, markdown: "MarkdownIt", references: dict[str, Any]) -> None:
         self._builder = builder
+        self._markdown = markdown
+        self._env = references
         self._counters: list[int | None] = []  # one an open list: the next number, None for bullets
         self._marker = ""
         self._header: list[str] = []
@@ -85,26 +109,66 @@ class _Walk:
         self._in_head = self._in_table = False
 
     def over(self, tokens: Sequence["Token"]) -> None:
-        level = 0
-        for token in tokens:
+        level = at = 0
+        while at < len(tokens):
+            token = tokens[at]
+            at += 1
             match token.type:
                 case "heading_open":
                     level = int(token.tag[1])
                 case "heading_close":
                     level = 0
                 case "inline" if level:
-                    self._builder.heading(level, _inline(token))
+                    self._builder.heading(level, _HEADING_ID.sub("", _inline(token)))
                 case "inline" if self._in_table:
                     self._cells.append(" ".join(_inline(token).split()))
                 case "inline":
-                    self._builder.add(self._marker + _inline(token), "list" if self._counters else "paragraph")
-                    self._marker = ""
+                    self._paragraph(_inline(token))
+                case "fence" if directive := _DIRECTIVE.match(token.info):
+                    self._directive(directive[1], directive[2].strip(), token.content)
                 case "fence" | "code_block":
+                    self._flush_marker()
                     self._builder.add(token.content, "code")
                 case "html_block":
                     add_html(self._builder, token.content)
+                case "bullet_list_open" | "ordered_list_open" if not self._counters and (contents := _contents(tokens, at)):
+                    self._builder.add("\n".join(map(_inline, contents)), BOILERPLATE)
+                    at = _end(tokens, at)
                 case _:
                     self._structure(token)
+
+    def _paragraph(self, text: str) -> None:
+        if _MARK.fullmatch(text):
+            return
+        if callout := _CALLOUT.match(text):
+            self._marker += f"{next(filter(None, callout.groups())).capitalize()}: "
+            text = text[callout.end() :]
+            if not text:
+                return
+        self._builder.add(self._marker + text, "list" if self._counters else "paragraph")
+        self._marker = ""
+
+    def _directive(self, name: str, argument: str, content: str) -> None:
+        """Add a block of MyST: prose in a frame, code, or a list of pages."""
+        body = content
+        while option := _OPTION.match(body):
+            body = body[option.end() :]
+        if name in _LISTING:
+            self._builder.add(body, BOILERPLATE)
+        elif name in _PROSE or name in _VERSIONS:
+            title = argument if name == "admonition" else f"{_VERSIONS.get(name, name.capitalize())} {argument}".strip()
+            self._marker += f"{title}: "
+            self.over(self._markdown.parse(body, self._env))
+            self._flush_marker()
+        else:
+            self._flush_marker()
+            self._builder.add(body, "code")
+
+    def _flush_marker(self) -> None:
+        """Add what was to stand before a text, where none comes; a bullet or number alone is nothing."""
+        if self._marker.endswith(": "):
+            self._builder.add(self._marker.removesuffix(": "), "paragraph")
+        self._marker = ""
 
     def _structure(self, token: "Token") -> None:
         match token.type:
@@ -133,11 +197,48 @@ class _Walk:
                 self._builder.add(statement(self._header, self._cells), "table")
 
 
+def _end(tokens: Sequence["Token"], at: int) -> int:
+    """Return the place behind the list whose opening token stands before ``at``."""
+    level = tokens[at - 1].level
+    while tokens[at].level > level:
+        at += 1
+    return at + 1
+
+
+def _contents(tokens: Sequence["Token"], at: int) -> list["Token"]:
+    """Return the entries of a list that is a table of contents: each a link into the page and nothing else."""
+    found: list[Token] = []
+    for token in tokens[at : _end(tokens, at)]:
+        if token.type not in ("inline", "html_block", "fence", "code_block"):
+            continue
+        if token.type != "inline" or not _is_jump(token):
+            return []
+        found.append(token)
+    return found if len(found) >= _JUMPS else []
+
+
+def _is_jump(token: "Token") -> bool:
+    opened, said = False, False
+    for child in token.children or ():
+        if child.type == "link_open":
+            if not str(child.attrGet("href")).startswith("#"):
+                return False
+            opened = said = True
+        elif child.type == "link_close":
+            opened = False
+        elif not opened and any(map(str.isalnum, child.content)):
+            return False
+    return said
+
+
 def _inline(token: "Token") -> str:
     """Return the words of an inline token: no markup, links as their text, images as their description."""
     parts = []
     for child in token.children or ():
         match child.type:
+            case "code_inline" if parts and (role := _ROLE.search(parts[-1])):
+                parts[-1] = parts[-1][: role.start()]
+                parts.append(_TARGET.sub("", child.content))
             case "text" | "code_inline" | "text_special":
                 parts.append(child.content)
             case "image":

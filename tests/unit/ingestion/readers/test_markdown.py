@@ -1,0 +1,108 @@
+"""Markdown as people write it for several tools."""
+
+from lexigraph.ingestion.readers.markdown import read_markdown
+from lexigraph.settings import load_settings
+
+
+def parts(source: str) -> list[tuple[str, str, str]]:
+    """Each block as (role, heading path, text)."""
+    parsed = read_markdown(source.encode(), load_settings())
+    return [(b.role, " > ".join(b.headings), parsed.text[b.start : b.end]) for b in parsed.blocks]
+
+
+def test_a_list_of_links_into_the_page_is_a_table_of_contents() -> None:
+    source = """\
+# Kilns
+
+- [Heat](#heat)
+  1. [Cones](#cones)
+- [Wood](#wood)
+
+## Heat {#heat}
+
+- [Cones](cones.md)
+- [Clay](clay.md)
+- [Ash](ash.md)
+"""
+    assert parts(source) == [
+        ("boilerplate", "Kilns", "Heat\nCones\nWood"),
+        ("list", "Kilns > Heat", "- Cones"),
+        ("list", "Kilns > Heat", "- Clay"),
+        ("list", "Kilns > Heat", "- Ash"),
+    ]
+
+
+def test_callouts_of_all_kinds_begin_with_what_they_are() -> None:
+    source = """\
+> [!WARNING]
+> Open the flue first.
+
+!!! note "Before you light it"
+    Dry the clay.
+
+```{tip}
+:class: margin
+Use dry {ref}`wood <all-woods>`. See {program}`kiln` and [the cones][].
+```
+
+```{versionadded} 3.1
+```
+
+```{versionchanged} 3.2
+It waits.
+```
+
+[the cones]: cones.md
+
+:::caution
+
+It is hot.
+
+:::
+"""
+    assert [text for _, _, text in parts(source)] == [
+        "Warning: Open the flue first.",
+        "Note: Dry the clay.",
+        "Tip: Use dry wood. See kiln and the cones.",
+        "New in version 3.1",
+        "Changed in version 3.2: It waits.",
+        "Caution: It is hot.",
+    ]
+
+
+def test_code_is_whole_and_signs_for_tools_are_no_text() -> None:
+    source = """\
+(label)=
+
+# Code <a id="code"></a>
+
+[TOC]
+
+<!-- a comment -->
+1. Light it:
+
+   ```python
+   kiln.light()
+
+   kiln.wait()
+   ```
+
+```{code-block} python
+:caption: two
+
+kiln.open()
+```
+
+```{toctree}
+:hidden:
+clay
+```
+
+[a definition]: https://example.org
+"""
+    assert parts(source) == [
+        ("list", "Code", "1. Light it:"),
+        ("code", "Code", "kiln.light()\n\nkiln.wait()"),
+        ("code", "Code", "kiln.open()"),
+        ("boilerplate", "Code", "clay"),
+    ]
