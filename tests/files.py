@@ -167,6 +167,95 @@ def xlsx(sheets: dict[str, Sequence[Sequence[object]]], title: str = "", author:
     return out.getvalue()
 
 
+def _zip(parts: dict[str, str]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def pptx(slides: Sequence[str], notes: dict[int, str] | None = None, title: str = "", author: str = "") -> bytes:
+    """A slide deck of these shapes (see ``shape`` and ``slide_table``), the first slide stored last; notes by slide."""
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    names = (
+        'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" '
+        f'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:r="{office}"'
+    )
+    relations = "http://schemas.openxmlformats.org/package/2006/relationships"
+
+    def related(entries: Iterable[tuple[str, str, str]]) -> str:
+        inner = "".join(f'<Relationship Id="{i}" Type="{office}/{kind}" Target="{target}"/>' for i, kind, target in entries)
+        return f'<Relationships xmlns="{relations}">{inner}</Relationships>'
+
+    count = len(slides)
+    files = [f"slides/slide{count - number}.xml" for number in range(count)]
+    ids = "".join(f'<p:sldId id="{256 + number}" r:id="rId{number}"/>' for number in range(count))
+    parts = {
+        "ppt/presentation.xml": f"<p:presentation {names}><p:sldIdLst>{ids}</p:sldIdLst></p:presentation>",
+        "ppt/_rels/presentation.xml.rels": related((f"rId{n}", "slide", name) for n, name in enumerate(files)),
+        "docProps/core.xml": '<cp:coreProperties xmlns:cp="urn:cp" xmlns:dc="http://purl.org/dc/elements/1.1/">'
+        f"<dc:title>{title}</dc:title><dc:creator>{author}</dc:creator></cp:coreProperties>",
+    }
+    for number, (name, shapes) in enumerate(zip(files, slides, strict=True)):
+        parts[f"ppt/{name}"] = f"<p:sld {names}><p:cSld><p:spTree>{shapes}</p:spTree></p:cSld></p:sld>"
+        if note := (notes or {}).get(number):
+            body = shape(note, "body")
+            parts[f"ppt/notesSlides/n{number}.xml"] = (
+                f"<p:notes {names}><p:cSld><p:spTree>{body}</p:spTree></p:cSld></p:notes>"
+            )
+            path = f"ppt/slides/_rels/{name.rpartition('/')[2]}.rels"
+            parts[path] = related([("rId1", "notesSlide", f"../notesSlides/n{number}.xml")])
+    return _zip(parts)
+
+
+def shape(text: str, placeholder: str | None = None) -> str:
+    """A text on a slide, a paragraph a line; one that begins with ``*`` has a bullet of its own."""
+    kind = "" if placeholder is None else f'<p:ph type="{placeholder}"/>'
+    paragraphs = ""
+    for line in text.split("\n"):
+        bullet = '<a:pPr><a:buChar char="-"/></a:pPr>' if line.startswith("*") else ""
+        paragraphs += f"<a:p>{bullet}<a:r><a:t>{line.lstrip('*')}</a:t></a:r></a:p>"
+    return f"<p:sp><p:nvSpPr><p:nvPr>{kind}</p:nvPr></p:nvSpPr><p:txBody>{paragraphs}</p:txBody></p:sp>"
+
+
+def slide_table(rows: Sequence[Sequence[str]]) -> str:
+    """A table on a slide."""
+    cells = ["".join(f"<a:tc><a:txBody><a:p><a:r><a:t>{c}</a:t></a:r></a:p></a:txBody></a:tc>" for c in row) for row in rows]
+    table = "".join(f"<a:tr>{row}</a:tr>" for row in cells)
+    return f"<p:graphicFrame><a:graphic><a:graphicData><a:tbl>{table}</a:tbl></a:graphicData></a:graphic></p:graphicFrame>"
+
+
+def epub(pages: Sequence[str], title: str = "", authors: Sequence[str] = (), language: str = "", nav: str = "") -> bytes:
+    """A book of these bodies, with an old table of contents and, when given, a new one (``nav``) before the pages."""
+    xhtml = '<?xml version="1.0" encoding="utf-8"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body>'
+    names = [f"text/part {number}.xhtml" for number in range(len(pages))]
+    items = "".join(
+        f'<item id="p{n}" href="{name.replace(" ", "%20")}" media-type="application/xhtml+xml"/>'
+        for n, name in enumerate(names)
+    )
+    if nav:
+        items += '<item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>'
+    spine = '<itemref idref="nav"/>' * bool(nav) + "".join(f'<itemref idref="p{n}"/>' for n in range(len(pages)))
+    said = f"<dc:title>{title}</dc:title><dc:language>{language}</dc:language>"
+    said += "".join(f"<dc:creator>{author}</dc:creator>" for author in authors)
+    package = (
+        '<package xmlns="http://www.idpf.org/2007/opf" xmlns:dc="http://purl.org/dc/elements/1.1/">'
+        f"<metadata>{said}</metadata><manifest>{items}</manifest><spine>{spine}</spine></package>"
+    )
+    parts = {
+        "mimetype": "application/epub+zip",
+        "META-INF/container.xml": '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+        '<rootfile full-path="OEBPS/book.opf"/></rootfiles></container>',
+        "OEBPS/book.opf": package,
+        "OEBPS/toc.ncx": '<!DOCTYPE ncx PUBLIC "-//NISO//DTD ncx 2005-1//EN" "ncx-2005-1.dtd"><ncx/>',
+    }
+    parts |= {f"OEBPS/{name}": f"{xhtml}{page}</body></html>" for name, page in zip(names, pages, strict=True)}
+    if nav:
+        parts["OEBPS/nav.xhtml"] = f"{xhtml}{nav}</body></html>"
+    return _zip(parts)
+
+
 def with_part(archive: bytes, name: str, content: bytes) -> bytes:
     """The archive with one part more, or with that part instead."""
     out = io.BytesIO()

@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from lexigraph.ingestion.events import Skipped
 from lexigraph.ingestion.readers.asciidoc import read_asciidoc
+from lexigraph.ingestion.readers.epub import read_epub
 from lexigraph.ingestion.readers.html import read_html
 from lexigraph.ingestion.readers.markdown import read_markdown
 from lexigraph.ingestion.readers.office import read_docx, read_xlsx
@@ -28,6 +29,7 @@ from lexigraph.ingestion.readers.pdf.read import read_pdf
 from lexigraph.ingestion.readers.plain.reader import read_text
 from lexigraph.ingestion.readers.records import parse_json, read_json, read_record, record_key
 from lexigraph.ingestion.readers.rst import read_rst
+from lexigraph.ingestion.readers.slides import read_pptx
 from lexigraph.ingestion.readers.tables import read_csv
 from lexigraph.model.document import LoadedDocument
 from lexigraph.model.errors import InvalidInput
@@ -48,6 +50,8 @@ FILE_TYPES = {
     ".pdf": "pdf",
     ".docx": "docx",
     ".xlsx": "xlsx",
+    ".pptx": "pptx",
+    ".epub": "epub",
     ".csv": "csv",
     ".tsv": "csv",
     ".json": "json",
@@ -64,6 +68,8 @@ _READERS: dict[str, Callable[[bytes, Settings], Parsed]] = {
     "pdf": read_pdf,
     "docx": read_docx,
     "xlsx": read_xlsx,
+    "pptx": read_pptx,
+    "epub": read_epub,
     "csv": read_csv,
 }
 # what to do with files that are not read; of all others the type is unknown

@@ -17,6 +17,8 @@ from lexigraph.settings import Settings, load_settings
 from tests import files
 
 DOCX = files.docx([("Heading 1", "Head"), ("Normal", "Some text.")])
+PPTX = files.pptx([files.shape("Some text.")])
+EPUB = files.epub(["<p>Some text.</p>"])
 XLSX = files.xlsx({"Sheet": [["Name", "City"], ["Ann", "Paris"]]})
 SECRET = "Sesame"
 
@@ -158,7 +160,9 @@ def test_a_name_that_is_no_utf_8_can_be_shown_and_stored(tmp_path: Path, setting
 # ---------------------------------------------------------------- sizes
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.pdf", "a.docx", "a.xlsx", "a.csv", "a.json", "a.jsonl", "a.html"])
+@pytest.mark.parametrize(
+    "name", ["a.txt", "a.md", "a.pdf", "a.docx", "a.xlsx", "a.pptx", "a.epub", "a.csv", "a.json", "a.jsonl", "a.html"]
+)
 def test_an_empty_file_is_empty_whatever_its_type(tmp_path: Path, settings: Settings, name: str) -> None:
     assert reason(put(tmp_path, name, b""), settings) == "is empty"
 
@@ -191,6 +195,8 @@ def test_a_file_of_200_megabytes_is_refused_without_being_read(tmp_path: Path, s
         ("a.pdf", files.pdf([["word " * 20]] * 15)),
         ("a.docx", files.docx([("Normal", "word " * 300)])),
         ("a.xlsx", files.xlsx({"S": [["word " * 10]] * 30})),
+        ("a.pptx", files.pptx([files.shape("word " * 300)])),
+        ("a.epub", files.epub(["<p>" + "word " * 300 + "</p>"])),
     ],
 )
 def test_more_text_than_the_limit_is_refused_in_every_format(tmp_path: Path, name: str, content: bytes) -> None:
@@ -269,7 +275,7 @@ def test_a_page_that_cannot_be_read_is_counted_and_the_others_are_kept(tmp_path:
 # ---------------------------------------------------------------- docx and xlsx
 
 
-@pytest.mark.parametrize("name", ["a.docx", "a.xlsx"])
+@pytest.mark.parametrize("name", ["a.docx", "a.xlsx", "a.pptx", "a.epub"])
 @pytest.mark.parametrize("content", [b"hello", b"PK\x03\x04 not really", DOCX[: len(DOCX) // 2], files.pdf([["x"]])])
 def test_a_broken_office_file_is_said(tmp_path: Path, settings: Settings, name: str, content: bytes) -> None:
     assert reason(put(tmp_path, name, content), settings) == f"is damaged, or not a {name[2:]} file (BadZipFile)"
@@ -278,6 +284,8 @@ def test_a_broken_office_file_is_said(tmp_path: Path, settings: Settings, name: 
 def test_the_wrong_office_format_is_said(tmp_path: Path, settings: Settings) -> None:
     assert reason(put(tmp_path, "a.docx", XLSX), settings).startswith("is damaged, or not a docx file")
     assert reason(put(tmp_path, "a.xlsx", DOCX), settings).startswith("is damaged, or not a xlsx file")
+    assert reason(put(tmp_path, "a.pptx", DOCX), settings).startswith("is damaged, or not a pptx file")
+    assert reason(put(tmp_path, "a.epub", DOCX), settings).startswith("is damaged, or not a epub file")
 
 
 def test_an_encrypted_or_old_office_file_asks_to_be_saved_anew(tmp_path: Path, settings: Settings) -> None:
@@ -285,7 +293,7 @@ def test_an_encrypted_or_old_office_file_asks_to_be_saved_anew(tmp_path: Path, s
     assert reason(put(tmp_path, "a.docx", content), settings).startswith("is encrypted, or of an Office before 2007")
 
 
-@pytest.mark.parametrize(("name", "whole"), [("a.docx", DOCX), ("a.xlsx", XLSX)])
+@pytest.mark.parametrize(("name", "whole"), [("a.docx", DOCX), ("a.xlsx", XLSX), ("a.pptx", PPTX), ("a.epub", EPUB)])
 def test_an_archive_that_unpacks_to_gigabytes_is_refused_by_its_directory(
     tmp_path: Path, settings: Settings, name: str, whole: bytes
 ) -> None:
@@ -316,6 +324,7 @@ def test_an_archive_whose_directory_lies_is_refused(tmp_path: Path, settings: Se
         ("a.docx", DOCX, "word/document.xml"),
         ("a.xlsx", XLSX, "xl/worksheets/sheet1.xml"),
         ("b.docx", DOCX, "docProps/core.xml"),
+        ("a.pptx", PPTX, "ppt/presentation.xml"),
     ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])

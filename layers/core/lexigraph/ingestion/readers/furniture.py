@@ -82,15 +82,15 @@ def _counted(root: Any) -> Iterator[tuple[Any, _Count]]:
     links = 0
     for event, tag in etree.iterwalk(root, events=("start", "end")):
         if event == "start":
-            links += tag.tag == "a"
+            links += _is_link(tag)
             open_counts.append(_Count())
             _letters(open_counts[-1], tag.text, links > 0)
             continue
         count = open_counts.pop()
-        if tag.tag == "a":
+        if _is_link(tag):
             links -= 1
             count.links += 1
-            count.near = 0 if _ELSEWHERE.match(tag.get("href") or "/") else count.linked
+            count.near = 0 if _ELSEWHERE.match(tag.get("href")) else count.linked
         elif tag.tag == "img":
             _letters(count, tag.get("alt"), links > 0)
         elif tag.tag in ("h1", "h2", "h3"):
@@ -99,6 +99,10 @@ def _counted(root: Any) -> Iterator[tuple[Any, _Count]]:
         open_counts[-1].add(count)
         if tag is not root:
             _letters(open_counts[-1], tag.tail, links > 0)
+
+
+def _is_link(tag: Any) -> bool:
+    return tag.tag == "a" and bool(tag.get("href"))
 
 
 def _letters(count: _Count, text: str | None, linked: bool) -> None:

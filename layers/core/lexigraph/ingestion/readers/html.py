@@ -19,6 +19,10 @@ _CHARSET = re.compile(rb"""<(?:meta[^>]+charset|\?xml[^>]+encoding)\s*=\s*["']?(
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _SECTION = re.compile(r"<!\[[^>]*>")
 _EMPTY = re.compile(r"</?(?:embed|source|track|wbr|keygen)\b[^>]*>", re.IGNORECASE)  # to lxml the rest is in them
+_XHTML = "http://www.w3.org/1999/xhtml"
+_CLOSED = re.compile(
+    r"<(?!(?:area|base|br|col|hr|img|input|link|meta|param)\b)([A-Za-z][\w-]*)((?:\s[^<>]*)?)/>", re.IGNORECASE
+)
 _ENTITY = re.compile(r"&(?:#1(?:2[89]|[345]\d);?|[A-Za-z][A-Za-z0-9]{1,31};)")
 _SPACE = re.compile(r"[^\S\n\xa0]*\n\s*|[^\S\xa0]+")
 _HEADINGS = {f"h{n}": n for n in range(1, 7)}
@@ -52,19 +56,23 @@ def read_html(data: bytes, settings: Settings) -> Parsed:
 
     Navigation and tables of contents are boilerplate; a page that is nothing else is read as the lists that it holds.
     """
+    builder = TextBuilder(settings)
+    root, encoding = add_page(builder, data, settings)
+    page = root.find(".//title")
+    title = _page_title(_text(page) if page is not None else "", builder.first_heading())
+    return builder.parsed(title, {**_meta(root), **encoding_note(encoding)})
+
+
+def add_page(builder: TextBuilder, data: bytes, settings: Settings) -> tuple[Any, str]:
+    """Add the main part of a page, or its body; return the root of the page and its encoding."""
     declared = _CHARSET.search(data[:4_096])
     text, encoding = decode(data, declared[1].decode("ascii") if declared else "")
     check_length(len(text), settings.max_text_chars)
     root = parse(text)
-    builder = TextBuilder(settings)
-    main = _main_part(root)
-    body = root.find("body")
-    _Walk(builder, _DROPPED if main is not None else _DROPPED | _FRAME).over(
-        main if main is not None else body if body is not None else root
-    )
-    page = root.find(".//title")
-    title = _page_title(_text(page) if page is not None else "", builder.first_heading())
-    return builder.parsed(title, {**_meta(root), **encoding_note(encoding)})
+    main, body = _main_part(root), root.find("body")
+    dropped = _DROPPED if main is not None else _DROPPED | _FRAME
+    _Walk(builder, dropped).over(next(part for part in (main, body, root) if part is not None))
+    return root, encoding
 
 
 def add_html(builder: TextBuilder, fragment: str) -> None:
@@ -99,7 +107,9 @@ def _terminated(text: str) -> str:
     text = _SECTION.sub("", text[:end]) + text[end:]
     end = text.rfind(">") + 1
     text = text[:end] + text[end:].replace("<", "&lt;")
-    return _EMPTY.sub(" ", _ENTITY.sub(_known, text))
+    text = _EMPTY.sub(" ", _ENTITY.sub(_known, text))
+    # in XHTML an anchor or title may end in its own tag
+    return _CLOSED.sub(r"<\1\2></\1>", text) if _XHTML in text[:4_096] else text
 
 
 def _known(entity: re.Match[str]) -> str:

@@ -20,10 +20,11 @@ _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallba
 _SPACING = {f"{_W}tab": " ", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-", f"{_W}p": "\n"}
 
 
-def check_archive(data: bytes, settings: Settings) -> None:
-    """Raise ``InvalidInput`` for what is no sound zip archive of plain XML, or unpacks to too much.
+def check_archive(data: bytes, settings: Settings, *, plain: bool = True) -> None:
+    """Raise ``InvalidInput`` for what is no sound zip archive of XML, or unpacks to too much.
 
-    The directory is believed only when it is bad news: every part is unpacked once, counting.
+    The directory is believed only when it is bad news: every part is unpacked once, counting. ``plain`` refuses document
+    types in XML, which books may have.
     """
     if data.startswith(_OLD_OFFICE):
         raise InvalidInput("is encrypted, or of an Office before 2007: save it anew without a password")
@@ -39,7 +40,7 @@ def check_archive(data: bytes, settings: Settings) -> None:
                     total += len(piece)
                     _check_unpacked(total, limit, sparse)
                     piece = stream.read(_PIECE)
-            if part.filename.lower().endswith((".xml", ".rels")):
+            if plain and part.filename.lower().endswith((".xml", ".rels")):
                 _check_xml(first)
 
 
