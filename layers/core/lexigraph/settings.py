@@ -92,7 +92,7 @@ class Settings(BaseSettings):
     chunk_overlap: int = Field(25, ge=0, le=512, description="tokens before a chunk that its extractor is told, too")
     max_file_bytes: int = Field(100_000_000, ge=1, description="largest file")
     max_text_chars: int = Field(20_000_000, ge=1, description="longest parsed text of one document")
-    max_pages: int = Field(5_000, ge=1, description="pages of a PDF")
+    max_pages: int = Field(5_000, ge=1, description="pages of a PDF, slides of a pptx")
     max_archive_bytes: int = Field(500_000_000, ge=1, description="unpacked size of a docx, xlsx, pptx or epub")
     max_archive_ratio: int = Field(200, ge=2, description="unpacked to packed size of a docx, xlsx, pptx or epub")
     relations: bool = Field(True, description="let the language model, if there is one, relate neighbouring chunks")

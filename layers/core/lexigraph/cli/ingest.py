@@ -41,8 +41,9 @@ def ingest(
 ) -> int:
     """Take in files and folders: new and changed documents are built, unchanged ones cost nothing.
 
-    Types: txt, md, html, pdf, docx, xlsx, csv, json, jsonl, jsonl.gz (one document a line: id, title, text). What
-    cannot be read is reported in one line and the rest goes on. An interrupted run is continued by the next one.
+    Types: txt, md, rst, adoc, html, pdf, docx, pptx, epub, xlsx, csv, json, jsonl, jsonl.gz (one document a line: id,
+    title, text). What cannot be read is reported in one line and the rest goes on. An interrupted run is continued by
+    the next one.
     """
     invocation = current(context)
     settings = invocation.settings(extractor=extractor, llm=llm, synonyms=synonyms)

@@ -26,7 +26,8 @@ _UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\]")
 async def _only_file(
     request: Request,
     file: Annotated[
-        UploadFile, File(description="txt, md, html, pdf, docx, json, jsonl, csv or xlsx", examples=["flow.md"])
+        UploadFile,
+        File(description="txt, md, rst, adoc, html, pdf, docx, pptx, epub, xlsx, csv, json or jsonl", examples=["flow.md"]),
     ],
 ) -> UploadFile:
     """Return the file of a form. Raise ``ApiError`` 422 for a field that was sent twice: the framework takes the last."""
