@@ -23,7 +23,7 @@ from lexigraph.ingestion.readers.asciidoc import read_asciidoc
 from lexigraph.ingestion.readers.epub import read_epub
 from lexigraph.ingestion.readers.html import read_html
 from lexigraph.ingestion.readers.markdown import read_markdown
-from lexigraph.ingestion.readers.office import read_docx, read_xlsx
+from lexigraph.ingestion.readers.office import read_xlsx
 from lexigraph.ingestion.readers.parsed import Parsed
 from lexigraph.ingestion.readers.pdf.read import read_pdf
 from lexigraph.ingestion.readers.plain.reader import read_text
@@ -31,6 +31,7 @@ from lexigraph.ingestion.readers.records import parse_json, read_json, read_reco
 from lexigraph.ingestion.readers.rst import read_rst
 from lexigraph.ingestion.readers.slides import read_pptx
 from lexigraph.ingestion.readers.tables import read_csv
+from lexigraph.ingestion.readers.word import read_docx
 from lexigraph.model.document import LoadedDocument
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings

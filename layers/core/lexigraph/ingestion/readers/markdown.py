@@ -233,7 +233,7 @@ def _is_jump(token: "Token") -> bool:
 
 def _inline(token: "Token") -> str:
     """Return the words of an inline token: no markup, links as their text, images as their description."""
-    parts = []
+    parts: list[str] = []
     for child in token.children or ():
         match child.type:
             case "code_inline" if parts and (role := _ROLE.search(parts[-1])):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
-    from pypdf.generic import Font
+    from pypdf.generic._font import Font
 
 Matrix = tuple[float, float, float, float, float, float]
 _PLAIN: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
