@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lexigraph.ingestion.load import FILE_TYPES, FileItem, Rejected, fingerprint, load, scan
+from lexigraph.ingestion.events import told
+from lexigraph.ingestion.load import FILE_TYPES, FileItem, Rejected, fingerprint, known_type, load, passed_over, scan
 from lexigraph.model.document import LoadedDocument
 from lexigraph.settings import Settings, load_settings
 from tests import files
@@ -55,7 +56,7 @@ def test_a_folder_is_read_in_order_of_names_without_hidden_and_unknown_files(tmp
         ".secret.txt",
         "c.exe",
         "d.exe",
-        "LICENSE",
+        "core",
         "a/corpus.jsonl.gz",
     ):
         put(tmp_path, name, "x")
@@ -68,7 +69,35 @@ def test_a_folder_is_read_in_order_of_names_without_hidden_and_unknown_files(tmp
         ("b.txt", "txt"),
     ]
     assert len(found) == 4
-    assert skipped == {".exe": 2, "LICENSE": 1}
+    assert skipped == {".exe": 2, "core": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "type_"),
+    [
+        ("README", "txt"),
+        ("LICENSE", "txt"),
+        ("Makefile", "source"),
+        ("a.PY", "source"),
+        ("a.adoc", "asciidoc"),
+        ("core", ""),
+    ],
+)
+def test_a_file_is_known_by_the_end_of_its_name_or_by_its_whole_name(name: str, type_: str) -> None:
+    assert known_type(name) == type_
+
+
+def test_what_was_passed_over_is_told_with_what_to_do_the_most_first() -> None:
+    found = passed_over({".doc": 1, ".bin": 3, ".zip": 1})
+    assert told(found) == "5 files: 3 .bin (unknown type), 1 .doc (save it as .docx), 1 .zip (unpack it first)"
+
+
+def test_the_folder_of_the_stores_is_not_looked_into(tmp_path: Path) -> None:
+    put(tmp_path, "a.txt", "x")
+    put(tmp_path, "data/documents/1.bin", "x")
+    skipped: Counter[str] = Counter()
+    assert len(list(scan([tmp_path], skipped, own=tmp_path / "data"))) == 1
+    assert skipped == {}
 
 
 def test_a_file_is_found_once_however_it_is_reached(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lexigraph.ingestion.events import Failure
-from lexigraph.ingestion.load import FILE_TYPES, FileItem, Rejected, known_type, passed_over, scan
+from lexigraph.ingestion.load import FileItem, Rejected, known_endings, known_type, passed_over, scan
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.ingestion.relations import NewChunks
 from lexigraph.model.errors import InvalidInput, LexigraphError, NotFound, code_of, in_general
@@ -116,7 +116,7 @@ def file_type(name: str) -> str:
     """Return the type of a file by its name. Raise ``InvalidInput`` for one that is not known."""
     found = known_type(name)
     if not found:
-        raise InvalidInput(f"file: of no known type; use one of {', '.join(ending[1:] for ending in FILE_TYPES)}")
+        raise InvalidInput(f"file: of no known type; use one of {known_endings()}")
     return found
 
 

@@ -22,6 +22,7 @@ from lexigraph.ingestion.events import Skipped
 from lexigraph.ingestion.readers.asciidoc import read_asciidoc
 from lexigraph.ingestion.readers.epub import read_epub
 from lexigraph.ingestion.readers.html import read_html
+from lexigraph.ingestion.readers.log import read_log
 from lexigraph.ingestion.readers.markdown import read_markdown
 from lexigraph.ingestion.readers.office import read_xlsx
 from lexigraph.ingestion.readers.parsed import Parsed
@@ -30,6 +31,7 @@ from lexigraph.ingestion.readers.plain.reader import read_text
 from lexigraph.ingestion.readers.records import parse_json, read_json, read_record, record_key
 from lexigraph.ingestion.readers.rst import read_rst
 from lexigraph.ingestion.readers.slides import read_pptx
+from lexigraph.ingestion.readers.source import read_source
 from lexigraph.ingestion.readers.tables import read_csv
 from lexigraph.ingestion.readers.word import read_docx
 from lexigraph.model.document import LoadedDocument
@@ -40,6 +42,7 @@ from lexigraph.settings import Settings
 FILE_TYPES = {
     ".txt": "txt",
     ".text": "txt",
+    ".log": "log",
     ".md": "md",
     ".markdown": "md",
     ".html": "html",
@@ -59,6 +62,22 @@ FILE_TYPES = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".jsonl.gz": "jsonl",
+    **dict.fromkeys(
+        (
+            ".py .pyi .js .mjs .cjs .jsx .ts .tsx .java .kt .kts .scala .groovy .gradle .c .h .cc .cpp .cxx .hpp .hh .cs "
+            ".swift .go .rs .rb .php .pl .pm .lua .r .jl .dart .ex .exs .hs .clj .sh .bash .zsh .fish .ps1 .bat .sql .yaml "
+            ".yml .toml .ini .cfg .conf .properties .css .scss .less .proto .graphql .tf .cmake .mk"
+        ).split(),
+        "source",
+    ),
+}
+# whole names -> their types, for files whose names have no end
+FILE_NAMES = {
+    **dict.fromkeys(
+        "readme license licence copying notice authors contributors changelog changes news todo install history".split(),
+        "txt",
+    ),
+    **dict.fromkeys("makefile dockerfile jenkinsfile vagrantfile gemfile rakefile procfile".split(), "source"),
 }
 _READERS: dict[str, Callable[[bytes, Settings], Parsed]] = {
     "txt": read_text,
@@ -72,6 +91,8 @@ _READERS: dict[str, Callable[[bytes, Settings], Parsed]] = {
     "pptx": read_pptx,
     "epub": read_epub,
     "csv": read_csv,
+    "source": read_source,
+    "log": read_log,
 }
 # what to do with files that are not read; of all others the type is unknown
 _REMEDIES = {
@@ -85,6 +106,7 @@ _REMEDIES = {
     **dict.fromkeys((".tex", ".ps", ".djvu"), "make a .pdf of it"),
 }
 _UNKNOWN = "unknown type"
+_NAMED = frozenset({"source", "log"})  # types whose files are called by their whole names
 _HOPELESS = 20  # bad lines at the head of a jsonl file after which it is none
 _HASH_BYTES = 32
 _CLOCK_SECONDS = 0.1  # by which the time of a file may be behind the clock
@@ -166,12 +188,18 @@ def scan(
 def known_type(name: str) -> str:
     """Return the type of a file by its name; empty when it is of none that is known."""
     lower = name.lower()
-    return FILE_TYPES.get(".jsonl.gz" if lower.endswith(".jsonl.gz") else Path(lower).suffix, "")
+    if lower.endswith(".jsonl.gz"):
+        return FILE_TYPES[".jsonl.gz"]
+    return FILE_TYPES.get(Path(lower).suffix, "") or FILE_NAMES.get(lower, "")
+
+
+def known_endings() -> str:
+    """Return the endings of names that are known, as a user is told of them."""
+    return ", ".join([*(ending[1:] for ending, type_ in FILE_TYPES.items() if type_ != "source"), "source code"])
 
 
 def _refusal(type_: str) -> str:
-    known = ", ".join(ending[1:] for ending in FILE_TYPES)
-    return "is not a regular file" if type_ else f"is of no known type: use one of {known}"
+    return "is not a regular file" if type_ else f"is of no known type: use one of {known_endings()}"
 
 
 def _shown(path: Path) -> str:
@@ -289,7 +317,8 @@ def _whole(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reje
         numbered = ((n, json.dumps(v, sort_keys=True).encode(), v) for n, v in enumerate(parsed, 1))
         yield from _each(item, settings, "item", numbered)
     else:
-        yield _document(item, parsed, item.uri, _hash(data), Path(_shown(item.path)).stem)
+        named = Path(_shown(item.path))
+        yield _document(item, parsed, item.uri, _hash(data), named.name if item.type in _NAMED else named.stem)
 
 
 def _document(item: FileItem, parsed: Parsed, uri: str, digest: str, title: str) -> LoadedDocument:

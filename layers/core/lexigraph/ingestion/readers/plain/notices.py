@@ -9,7 +9,7 @@ from lexigraph.ingestion.readers.parsed import one_line
 _NOTICE = re.compile(
     r"^\W{0,4}(?:portions )?copyright\b.{0,40}(?:\d{4}|\(c\)|©)|^\W{0,4}(?:\(c\)|©)\s*(?:copyright|\d{4})"
     r"|SPDX-License-Identifier|all rights reserved|licensed (?:to|under)\b|permission is hereby granted"
-    r"|permission to use, copy|free software[;:,]|redistribution and use in source|without warrant(?:y|ies)"
+    r"|permission to use, copy|free software[;:,]|redistribution and use in source|without (?:any )?warrant(?:y|ies)"
     r"|^\W{0,4}see (?:the )?(?:file )?licen[cs]e|(?:subject to|under) the terms of the|for license information"
     r"|this (?:file|program|software|library|source code|work) (?:is|may be)"
     r" (?:part of|licensed|distributed|released|provided)"

@@ -1,0 +1,255 @@
+"""Source code and configuration of any language: a section a definition, what its comments say, then the code itself.
+
+Nothing is parsed. Definitions are found by their first words and their indent, comments by the signs that all languages
+share; what a language writes otherwise stays code.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, clean
+from lexigraph.ingestion.readers.plain.notices import is_notice
+from lexigraph.ingestion.readers.plain.reader import add_plain
+from lexigraph.ingestion.readers.text import decode, encoding_note
+from lexigraph.model.document import BOILERPLATE
+from lexigraph.settings import Settings
+
+_MODIFIERS = (
+    r"(?:(?:export|default|declare|public|private|protected|internal|static|async|final|abstract|sealed|open|override|virtual"
+    r"|inline|extern(?:\s+\"C\")?|unsafe|const|pub(?:\([^)]*\))?|partial|data|local|create(?:\s+or\s+replace)?|typedef)\s+)*"
+)
+_KINDS = (
+    r"(?:def|class|function\*?|fn|func|fun|interface|struct|enum|trait|impl(?:<[^>]*>)?|module|namespace|type|record|object"
+    r"|protocol|extension|macro_rules!|sub|procedure|message|service|resource|table|view|trigger|index|defmodule|defp?)"
+)
+_NAMED = re.compile(
+    rf"{_MODIFIERS}{_KINDS}\s+(?:if\s+not\s+exists\s+)?(?:\([^)]*\)\s*)?[\"'`]?([\w$.:~-]*\w)", re.IGNORECASE
+)
+_ASSIGNED = re.compile(
+    r"(?:export\s+)?(?:const|let|var)\s+(\w+)\s*(?::[^=]+)?=\s*(?:async\s*)?(?:\(|function\b|class\b|\w+\s*=>)"
+)
+_CALLABLE = re.compile(
+    r"(?!(?:if|for|while|switch|return|else|do|catch|using|assert)\b)[\w<>,:*&~\[\]\s]*?([\w:~$]+)\s*\([^;]*$"
+)
+_SECTION = re.compile(r"\[{1,2}([^\[\]]+)\]{1,2}\s*(?:[#;].*)?$")
+_KEYWORD = r"(?!(?:else|try|finally|except|default|public|private|protected|do|then)\b)"
+_KEY = re.compile(_KEYWORD + r"[\"']?([\w./$()%-]+)[\"']?:(?:\s+[\w.$()/ -]*)?(?:\s#.*)?$")
+_CLOSER = re.compile(r"[})\]]|(?:end|fi|done|esac|else|elif|catch|finally|except)\b|=+$")
+_DECORATOR = re.compile(r"@\w|#\[|\[\w+.*\]$|template\s*<")
+_LINE_COMMENT = re.compile(r"(?://[/!]?|#(?![!\[]|\w)|--(?!-?\w)-?|;+|\"\"\"|''')\s?")
+_BLOCK_BEGIN, _BLOCK_END = (
+    re.compile(r"/\*|<!--|\(\*(?!\))|--\[\[|=begin\b|\"\"\"|'''"),
+    re.compile(r"\*/|-->|\*\)|\]\]|=end\b"),
+)
+_QUOTES = re.compile(r"[rRbBuUfF]{0,2}(\"\"\"|''')")
+_FRINGE = re.compile(r"^\s*(?:/\*+!?|\*+/|\*(?=\s|$)|//[/!]?|#+(?=\s|$)|--+(?=\s|$)|;+|<!--)\s?|\s*(?:\*+/|-->)\s*$")
+_TAGS = "param|returns?|throws|raises?|type|rtype|see|since|deprecated|brief|arg|var|yields?"
+_TAG = re.compile(rf"^[^\S\n]*[@:\\]({_TAGS})\b:?[^\S\n]*(.*)$", re.MULTILINE)
+_MARKUP = re.compile(r"</?[a-z]\w*(?:\s[^>]*)?/?>|\{@\w+\s+([^}]*)\}")
+_TYPE = re.compile(r"[A-Za-z_][\w:<>,&*\s]*")  # of what a function returns, on a line of its own
+_LONG = 40  # lines from which a definition is cut at those in it
+_MINIFIED = 2_000  # characters of a line that nobody wrote
+_TOP = -2  # level of definitions: above whatever headings a comment has
+
+
+@dataclass(slots=True)
+class _Unit:
+    """Lines that belong together: a definition with the comment above it, or what stands between two."""
+
+    name: str = ""
+    comment: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+
+
+def read_source(data: bytes, settings: Settings) -> Parsed:
+    """Read source code: a heading a definition, its documentation as text, its code as one block.
+
+    Notices of licences at the head are boilerplate, and so is code that was minified.
+    """
+    text, encoding = decode(data)
+    check_length(len(text), settings.max_text_chars)
+    lines = [line.rstrip() for line in clean(text).split("\n")]
+    builder = TextBuilder(settings)
+    at = _end_of_comment(lines, 0)
+    _add_head(builder, lines[:at], alone=not any(lines[at:]))
+    for unit in _units(lines[at:]):
+        _add(builder, unit, _TOP)
+    return builder.parsed("", encoding_note(encoding))
+
+
+def _add_head(builder: TextBuilder, lines: Sequence[str], *, alone: bool) -> None:
+    """Add the comments above all code: first the notices of licence among them, unless the file is nothing else."""
+    paragraphs = [part for part in re.split(r"\n\s*\n", _said(lines)) if part.strip()]
+    notices = 0 if alone else len(list(takewhile(is_notice, paragraphs)))
+    if notices:
+        builder.add("\n".join(paragraphs[:notices]), BOILERPLATE)
+    _add_said(builder, "\n\n".join(paragraphs[notices:]))
+
+
+def _add(builder: TextBuilder, unit: _Unit, level: int) -> None:
+    """Add a unit; one that is long is cut at the definitions in it."""
+    if unit.name:
+        builder.heading(level, unit.name)
+    comment, lines = _documented(unit)
+    _add_said(builder, _said(comment))
+    builder.end_sections(level)
+    members = list(_units(lines[1:])) if unit.name and len(lines) > _LONG and level == _TOP else []
+    if sum(bool(member.name) for member in members) < 2:
+        _add_code(builder, lines)
+    else:
+        own = members.pop(0) if not members[0].name else _Unit()
+        _add_code(builder, [lines[0], *own.comment, *own.lines])
+        for member in members:
+            _add(builder, member, level + 1)
+    builder.end_sections(level if unit.name else level - 1)
+
+
+def _add_said(builder: TextBuilder, text: str) -> None:
+    if text.strip():
+        add_plain(builder, text)
+
+
+def _add_code(builder: TextBuilder, lines: Sequence[str]) -> None:
+    minified = any(len(line) > _MINIFIED for line in lines)
+    builder.add(_dedented(lines), BOILERPLATE if minified else "code")
+
+
+# ---------------------------------------------------------------- units
+
+
+def _units(lines: Sequence[str]) -> Iterator[_Unit]:
+    """Part lines at the definitions of their outermost indent."""
+    outer = min((_indent(line) for line in lines if line and not _CLOSER.match(line.strip())), default=0)
+    unit = _Unit()
+    above: list[str] = []  # comments and decorators that may belong to the next definition
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        bare = line.strip()
+        begins = bool(bare) and _indent(line) == outer
+        end = _end_of_comment(lines, at, blank=False) if begins else at
+        if end > at:
+            above += lines[at:end]
+            at = end
+            continue
+        if begins and _DECORATOR.match(bare) and not _SECTION.match(bare):
+            above.append(line)
+        elif begins and (name := _name(lines, at)):
+            typed = not above and unit.lines and bool(_TYPE.fullmatch(unit.lines[-1])) and line.endswith(")")
+            own = [unit.lines.pop()] if typed else _decorators(above)
+            if any(unit.lines):
+                yield unit
+            unit = _Unit(name, [x for x in above if not _DECORATOR.match(x.strip())], [*own, line])
+            above = []
+        else:
+            apart = begins and unit.name and not _CLOSER.match(bare) and not lines[at - 1]
+            if apart:
+                yield unit
+                unit = _Unit()
+            unit.lines += [*above, line]
+            above = []
+        at += 1
+    unit.lines += above
+    if any(unit.lines):
+        yield unit
+
+
+def _decorators(lines: Sequence[str]) -> list[str]:
+    return [line for line in lines if _DECORATOR.match(line.strip())]
+
+
+def _name(lines: Sequence[str], at: int) -> str:
+    """Return the name that a line defines, empty for any other line."""
+    bare = lines[at].strip()
+    if found := _SECTION.fullmatch(bare) or _NAMED.match(bare) or _ASSIGNED.match(bare):
+        return str(found[1]).strip()
+    below = lines[at + 1] if at + 1 < len(lines) else ""
+    deeper = _indent(below) > _indent(lines[at]) or below.strip().startswith("- ")
+    if (found := _KEY.fullmatch(bare)) and below and deeper:
+        return str(found[1])
+    opened = bare.endswith("{") or below.strip() == "{"
+    if opened and (found := _CALLABLE.match(bare.rstrip("{ ").removesuffix("const"))):
+        return str(found[1])
+    return bare.rstrip("{ ") if bare.endswith("{") and bare[0] in ".#@:*" and len(bare) < 80 else ""
+
+
+# ---------------------------------------------------------------- comments
+
+
+def _end_of_comment(lines: Sequence[str], at: int, *, blank: bool = True) -> int:
+    """Return where the comment that begins at a line ends, ``at`` when none does; with ``blank`` over blank lines."""
+    end = at
+    while end < len(lines):
+        bare = lines[end].strip()
+        if (not bare and blank) or bare.startswith("#!"):
+            end += 1
+        elif _BLOCK_BEGIN.match(bare) or (_QUOTES.match(bare) and blank):
+            close = _closing(lines, end)
+            if close < 0:
+                break
+            end = close + 1
+        elif _LINE_COMMENT.match(bare):
+            end += 1
+        else:
+            break
+    while end > at and not lines[end - 1]:
+        end -= 1
+    return end
+
+
+def _closing(lines: Sequence[str], at: int) -> int:
+    """Return the line where a comment between signs ends, -1 when it never does or code follows it there."""
+    first = lines[at].strip()
+    quotes = _QUOTES.match(first)
+    for number in range(at, len(lines)):
+        bare = lines[number].strip()
+        if quotes:
+            rest = bare[quotes.end() :] if number == at else bare
+            if quotes[1] in rest:
+                return number if rest.rstrip().endswith(quotes[1]) else -1
+        elif found := _BLOCK_END.search(bare, 2 if number == at else 0):
+            return number if found.end() == len(bare) else -1
+    return -1
+
+
+def _documented(unit: _Unit) -> tuple[list[str], list[str]]:
+    """Return the documentation of a unit, above it or first in it, and its other lines."""
+    lines = unit.lines
+    head = next((n for n, line in enumerate(lines[:20]) if line.endswith(":")), -1) + 1
+    if not unit.name or not 0 < head < len(lines) or not _QUOTES.match(lines[head].strip()):
+        return unit.comment, lines
+    end = _closing(lines, head)
+    if end < 0:
+        return unit.comment, lines
+    return [*unit.comment, *lines[head : end + 1]], [*lines[:head], *lines[end + 1 :]]
+
+
+def _said(lines: Sequence[str]) -> str:
+    """Return the text of comments without their signs; tags as in ``@param`` begin items."""
+    kept: list[str] = []
+    for line in lines:
+        if _BLOCK_BEGIN.match(line.strip()):
+            kept.append("")  # another comment
+        if not line.startswith("#!") and "-*- coding" not in line:
+            kept.append(line)
+    bare = [_QUOTES.sub("", _FRINGE.sub("", line)) for line in kept]
+    return _MARKUP.sub(r"\1", _TAG.sub(r"- \1 \2", "\n".join(_even(bare))))
+
+
+def _even(lines: Sequence[str]) -> list[str]:
+    """Return lines without the blanks that all but the first have before them."""
+    indents = [_indent(line) for line in lines[1:] if line.strip()]
+    least = min(indents, default=0)
+    return [line.lstrip() if _indent(line) < least else line[least:] for line in lines]
+
+
+def _dedented(lines: Sequence[str]) -> str:
+    """Return lines as one text, without the blanks that all but closing brackets have before them."""
+    least = min((_indent(line) for line in lines if line.strip() and not _CLOSER.match(line.strip())), default=0)
+    return "\n".join(line[least:] if _indent(line) >= least else line.lstrip() for line in lines)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

@@ -1,0 +1,156 @@
+"""Source code and configuration: a section a definition, what its comments say, and the code as it stands."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.ingestion.readers.reading import of_role, outline, parts, read
+
+PYTHON = '''\
+#!/usr/bin/env python3
+# -*- coding: utf-8 -*-
+# Copyright 2026 The Harbour Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Cranes of the harbour.
+
+They lift what boats bring.
+"""
+
+import os
+
+LIMIT = 20
+
+
+@dataclass
+class Crane:
+    """What lifts crates."""
+
+    load: int = 0
+
+
+# Nobody may stand below.
+def lift(crate, height=2):
+    """Lift a crate from a boat.
+
+    :param crate: what is lifted
+    """
+    # inner remark
+    return os.path.join(crate, str(height))
+'''
+
+GO = """\
+/*
+ * Copyright (c) 2026 The Harbour Authors.
+ * Licensed under the Apache License, Version 2.0.
+ */
+
+package harbour
+
+// Pier is where boats lie.
+type Pier struct {
+	number int
+}
+
+// Moor lets a boat lie at the pier. It fails when
+// the pier is taken.
+func (p *Pier) Moor(boat string) error {
+	return nil
+}
+"""
+
+JAVA = """\
+package harbour;
+
+/**
+ * Counts {@code boats} at the <b>gate</b>.
+ *
+ * @since 2
+ */
+public final class Gate {
+    private int count;
+SPARE
+    /** Lets a boat in. @param is no tag here. */
+    public void enter(Boat boat) {
+        count++;
+    }
+
+    public int count() {
+        return count;
+    }
+}
+""".replace("SPARE\n", "".join(f"    private int spare{n};\n" for n in range(40)))
+
+
+def test_definitions_are_sections_their_documentation_is_text_and_their_code_one_block(tmp_path: Path) -> None:
+    document = read(tmp_path, "crane.py", PYTHON)
+    assert document.title == "crane.py"
+    assert document.metadata["file_type"] == "source"
+    assert parts(document) == [
+        ("boilerplate", (), "Copyright 2026 The Harbour Authors\nSPDX-License-Identifier: Apache-2.0"),
+        ("paragraph", (), "Cranes of the harbour."),
+        ("paragraph", (), "They lift what boats bring."),
+        ("code", (), "import os\n\nLIMIT = 20"),
+        ("paragraph", ("Crane",), "What lifts crates."),
+        ("code", ("Crane",), "@dataclass\nclass Crane:\n\n    load: int = 0"),
+        ("paragraph", ("lift",), "Nobody may stand below."),
+        ("paragraph", ("lift",), "Lift a crate from a boat."),
+        ("list", ("lift",), "- param crate: what is lifted"),
+        (
+            "code",
+            ("lift",),
+            "def lift(crate, height=2):\n    # inner remark\n    return os.path.join(crate, str(height))",
+        ),
+    ]
+
+
+def test_comments_of_other_languages_are_read_alike(tmp_path: Path) -> None:
+    document = read(tmp_path, "pier.go", GO)
+    assert outline(document) == [(), ("Pier",), ("Moor",)]
+    assert of_role(document, "paragraph") == [
+        "Pier is where boats lie.",
+        "Moor lets a boat lie at the pier. It fails when\nthe pier is taken.".replace("\n", " "),
+    ]
+    assert len(of_role(document, "boilerplate")) == 1
+    assert of_role(document, "code")[-1] == "func (p *Pier) Moor(boat string) error {\n\treturn nil\n}"
+
+
+def test_a_long_class_is_cut_at_its_members(tmp_path: Path) -> None:
+    document = read(tmp_path, "Gate.java", JAVA)
+    assert outline(document) == [(), ("Gate",), ("Gate", "enter"), ("Gate", "count")]
+    assert of_role(document, "paragraph")[0] == "Counts boats at the gate."
+    assert of_role(document, "list") == ["- since 2"]
+    assert "public int count() {\n    return count;\n}" in of_role(document, "code")[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sections"),
+    [
+        ("a.toml", 'name = "x"\n\n[tool.ruff]\nline-length = 9\n\n[[items]]\nid = 1\n', ["tool.ruff", "items"]),
+        ("a.yaml", "name: x\njobs:\n  build:\n    steps: 2\non:\n  - push\n", ["jobs", "on"]),
+        (
+            "a.sql",
+            "-- Boats\nCREATE TABLE IF NOT EXISTS boats (\n  name text\n);\n\ncreate or replace view free as select 1;\n",
+            ["boats", "free"],
+        ),
+        ("a.sh", "set -e\n\nmoor() {\n  echo $1\n}\n\nfunction leave {\n  exit\n}\n", ["moor", "leave"]),
+        ("a.js", "const a = 1;\n\nexport const moor = async (boat) => {\n  return boat;\n};\n", ["moor"]),
+        ("a.c", "#include <stdio.h>\n\nstatic int\nmoor(int pier)\n{\n  return pier;\n}\n", ["moor"]),
+        ("a.css", "body {\n  margin: 0;\n}\n\n.pier {\n  color: red;\n}\n", [".pier"]),
+        ("Makefile", "all: build\n\nbuild: main.c  ## make it\n\tcc main.c\n", ["build"]),
+    ],
+)
+def test_sections_are_found_in_many_languages(tmp_path: Path, name: str, text: str, sections: list[str]) -> None:
+    document = read(tmp_path, name, text)
+    assert [path[-1] for path in outline(document) if path] == sections
+    code = "\n".join(of_role(document, "code"))
+    assert all(line.strip() in code for line in text.splitlines() if line.strip() and not line.startswith("--"))
+
+
+def test_minified_code_is_kept_and_says_nothing(tmp_path: Path) -> None:
+    document = read(tmp_path, "a.js", "function moor() {\n  return 1;\n}\n\nfunction all() {\n  " + "x=1;" * 1000 + "\n}\n")
+    assert [role for role, _, _ in parts(document)] == ["code", "boilerplate"]
+
+
+def test_a_file_that_is_all_comment_is_text(tmp_path: Path) -> None:
+    document = read(tmp_path, "a.py", "# Copyright 2026 The Harbour Authors\n# Licensed under the Apache License.\n")
+    assert [role for role, _, _ in parts(document)] == ["paragraph"]
