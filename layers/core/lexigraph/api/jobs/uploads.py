@@ -27,7 +27,10 @@ async def _only_file(
     request: Request,
     file: Annotated[
         UploadFile,
-        File(description="txt, md, rst, adoc, html, pdf, docx, pptx, epub, xlsx, csv, json or jsonl", examples=["flow.md"]),
+        File(
+            description="txt, md, rst, adoc, html, pdf, docx, pptx, epub, xlsx, csv, json, jsonl, log or source code",
+            examples=["flow.md"],
+        ),
     ],
 ) -> UploadFile:
     """Return the file of a form. Raise ``ApiError`` 422 for a field that was sent twice: the framework takes the last."""
