@@ -16,12 +16,15 @@ from lexigraph.ingestion.events import Event
 from lexigraph.ingestion.extract.llm import LLMExtractor
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.ingestion.versions import place
+from lexigraph.ingestion.workflow.steps import Steps
 from lexigraph.model.document import Block, ChunkText, LoadedDocument
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
+from lexigraph.storage.files.documents import FileDocumentStore
 from tests.laptop import open_laptop
 from tests.models import WordEmbedder, model
 from tests.standins.llm_server import Reply, ScriptedLLMServer, said
+from tests.stepping import begun, drive
 
 PARTS = {name: f"{name} mill grinds the corn of its valley. " * 30 for name in ("Amber", "Birch", "Cedar", "Dover", "Elder")}
 
@@ -161,3 +164,19 @@ def test_a_refusal_of_the_server_is_the_reason(tmp_path: Path, folder: Path) -> 
     assert {f.reason.partition("Cedar: ")[2].partition(": ")[2] for f in report.chunk_failures} == {
         "HTTP 400, content_filter"
     }
+
+
+def test_step_by_step_a_failed_chunk_is_told_of_alike(server: ScriptedLLMServer, folder: Path, tmp_path: Path) -> None:
+    steps = Steps(
+        Settings(data=tmp_path / "data", relations=False),
+        stores=open_laptop(tmp_path / "data"),
+        artefacts=FileDocumentStore(f"file:///{tmp_path}/artefacts"),
+        embedder=WordEmbedder(),
+        extractor=LLMExtractor(model(server), concurrency=1),
+    )
+    path = folder / "Cedar.md"
+    report = drive(steps, begun(steps, path, "1"), path)
+    assert report["chunks_failed"] == len(report["chunk_failures"]) > 0
+    assert "under Mills > Cedar: the reply was no JSON" in report["chunk_failures"][0]["reason"]
+    stored = steps.registry.events(Tenant("default"), report["job_id"])
+    assert [e.data["path"] for e in stored if e.stage == "warning"] == [path.resolve().as_uri()] * report["chunks_failed"]

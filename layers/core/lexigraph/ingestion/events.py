@@ -15,7 +15,7 @@ _FLEETING = frozenset(
 )
 
 _SECONDS = 4.0  # so that whoever waits sees something at least every five
-_MOST_FAILURES = 100
+MOST_FAILURES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class IngestReport:
     def chunk_failed(self, uri: str, reason: str) -> None:
         """Count a chunk without a usable extraction; the first 100 are kept with their place and reason."""
         self.chunks_failed += 1
-        if len(self.chunk_failures) < _MOST_FAILURES:
+        if len(self.chunk_failures) < MOST_FAILURES:
             self.chunk_failures.append(Failure(uri, reason))
 
     @property

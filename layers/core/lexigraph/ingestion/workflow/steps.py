@@ -21,7 +21,7 @@ from typing import Any
 from lexigraph.ingestion import relations, remove, versions
 from lexigraph.ingestion.build import IdentifiedChunk, chunk_graph, identify, records, yield_of
 from lexigraph.ingestion.chunk import chunk as split
-from lexigraph.ingestion.events import Event, Failure, IngestReport, recording, succeed
+from lexigraph.ingestion.events import MOST_FAILURES, Event, Failure, IngestReport, recording, succeed
 from lexigraph.ingestion.load import FileItem, Rejected
 from lexigraph.ingestion.models import CachedModels, extraction_use
 from lexigraph.ingestion.run import Loaded, Run, documents_of, in_groups, read, set_synonyms, source_of
@@ -331,6 +331,8 @@ class Steps(Workbench):
             for field, value in kept.read(name)["report"].items():
                 if isinstance(value, int) and not isinstance(value, bool):
                     total[field] += value
+                elif field == "chunk_failures":
+                    total[field] = [*total[field], *value][:MOST_FAILURES]
         began = datetime.fromisoformat(self.registry.job(run.tenant, run.job_id).created_at)
         return {**total, "elapsed_sec": round((datetime.now(UTC) - began).total_seconds(), 3)}
 
