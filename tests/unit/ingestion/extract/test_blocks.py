@@ -87,6 +87,19 @@ def test_what_is_left_is_what_an_extractor_reads():
     assert prose(ChunkText(0, "", (), "***", 0, 3)) == []
 
 
+def test_a_sentence_that_only_announces_a_block_says_nothing_by_itself():
+    chunk = whole(
+        "# Quill\n\nTo stop it, type:\n\n```\nquill stop\n```\n\nNotes stay. To see them, type:\n\n```\nquill list\n```\n"
+    )
+    assert [chunk.text[b.start : b.end] for b in prose(chunk)] == ["Notes stay. To see them, type:"]
+    assert [s.value for s in verbatim(chunk)] == ["To stop it, type:\nquill stop", "To see them, type:\nquill list"]
+
+
+def test_of_what_stands_before_a_chunk_the_last_sentence_leads_to_its_block():
+    code = ChunkText(3, "Quill", (), "quill stop", 90, 100, "code", before="Notes stay. To end it, type:")
+    assert verbatim(code)[0].value == "To end it, type:\nquill stop"
+
+
 def test_every_chunk_of_a_document_shows_the_same_blocks_as_the_document():
     shown = [s.value.splitlines()[-1] for c in chunks_of(GUIDE) for s in verbatim(c)]
     assert shown == ['quill add "buy ink"', "Colour: blue; Meaning: some day", "quill stop"]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from lexigraph.ingestion.extract.evidence import sentences
 from lexigraph.model.document import BOILERPLATE, Block, ChunkText
@@ -34,9 +34,25 @@ def verbatim(chunk: ChunkText) -> list[ExtractedStatement]:
 
 
 def prose(chunk: ChunkText) -> list[Block]:
-    """Return the parts of a chunk that say something: no code, no table, no boilerplate, no heading above nothing."""
-    kept = [part for part in chunk.parts if part.role not in KINDS and part.role not in _SILENT]
-    return [part for part in kept if any(c.isalnum() for c in chunk.text[part.start : part.end])]
+    """Return the parts of a chunk that say something.
+
+    No code, no table, no boilerplate, no heading above nothing, and no sentence that only announces code or a table, which
+    :func:`verbatim` has with it.
+    """
+    parts = chunk.parts
+    following = {part: after for part, after in pairwise(parts) if part.headings == after.headings}
+    kept = [part for part in parts if part.role not in KINDS and part.role not in _SILENT]
+    return [
+        part
+        for part in kept
+        if any(c.isalnum() for c in chunk.text[part.start : part.end])
+        and not (part in following and following[part].role in KINDS and _announces(chunk.text, part))
+    ]
+
+
+def _announces(text: str, part: Block) -> bool:
+    bare = text[part.start : part.end].rstrip()
+    return bare.endswith(":") and len(bare) <= _MAX_LEAD_CHARS and len(sentences(text, part.start, part.end)) == 1
 
 
 def with_verbatim(extraction: Extraction, chunk: ChunkText) -> Extraction:
@@ -62,14 +78,14 @@ def _section(chunk: ChunkText, start: int) -> str:
 
 def _led(chunk: ChunkText) -> Iterator[tuple[str, tuple[str, int, int]]]:
     """Yield the stretches of code and tables, each with the sentence before it in its section."""
-    lead, headings = chunk.before, chunk.parts[0].headings
+    lead, headings = _last_sentence(chunk.before), chunk.parts[0].headings
     for part in _stretches(chunk.parts):
         if part.headings != headings:
             lead, headings = "", part.headings
         if part.role in KINDS:
             yield _short(lead), (part.role, part.start, part.end)
         elif part.role not in _SILENT:
-            lead = _last_sentence(chunk.text, part)
+            lead = _last_sentence(chunk.text[part.start : part.end])
 
 
 def _stretches(parts: Sequence[Block]) -> Iterator[Block]:
@@ -79,8 +95,8 @@ def _stretches(parts: Sequence[Block]) -> Iterator[Block]:
         yield from [Block(blocks[0].start, blocks[-1].end, headings, role)] if role == "table" else blocks
 
 
-def _last_sentence(text: str, part: Block) -> str:
-    spans = sentences(text, part.start, part.end)
+def _last_sentence(text: str) -> str:
+    spans = sentences(text)
     return text[slice(*spans[-1])] if spans else ""
 
 

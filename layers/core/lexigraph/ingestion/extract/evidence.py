@@ -29,7 +29,7 @@ _STEM = 4  # letters that inflected forms of a word share
 _SMALL = 0.25  # weight of a word that only links others
 _ELSEWHERE = 0.5  # of a word that stands in another sentence
 _ENOUGH = 0.45  # share of a statement's words that its sentence must hold
-_SECOND = 0.35  # of them that a second sentence must add to be evidence, too
+_SECOND = 0.3  # of them that a second sentence must add to be evidence, too
 
 
 def sentences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
