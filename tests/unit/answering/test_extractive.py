@@ -188,6 +188,24 @@ def test_what_is_quoted_is_the_sentence_of_the_document_and_what_chose_it_the_on
     assert is_weak("Which kiln?", [replace(untitled, resolved="")])
 
 
+def test_statements_of_which_only_the_passage_is_known_are_quoted_each():
+    (result,) = results(("ada.md", "Ada was born in London.", 0.9)).results
+    born = result.statements[0]
+    moved = replace(born, id="statement:9", text="In Paris a daughter followed.", score=0.8)
+    found = replace(CHAIN, results=(replace(result, statements=(born, moved)),))
+    assert len(texts("Where did Ada live?", found, 3)) == 2
+
+
+def test_a_sentence_that_says_two_statements_is_quoted_once():
+    sentence_ = "Ada, born in London, moved to Paris."
+    (result,) = results(("ada.md", "Ada was born in London.", 0.9)).results
+    born = replace(result.statements[0], original=sentence_, start=0, end=len(sentence_))
+    moved = replace(born, id="statement:9", text="Ada moved to Paris.", score=0.8)
+    later = replace(born, id="statement:10", text="Ada wrote notes.", original="", start=40, end=56, score=0.1)
+    found = replace(CHAIN, results=(replace(result, statements=(born, moved, later)),))
+    assert texts("Where did Ada live?", found, 3) == [sentence_, "Ada wrote notes."]
+
+
 def test_code_is_quoted_whole_in_a_fence_below_the_sentence_that_leads_to_it():
     code = "    while read -r line; do\n        echo $line\n    done"
     assert quotation(quoted(code, "code", f"Print each\nline\n{code}")) == (

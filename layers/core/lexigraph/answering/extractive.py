@@ -100,8 +100,8 @@ def sentence(text: str) -> str:
 class _Candidate:
     """A statement that could be quoted.
 
-    ``words`` are the stems of what it says, ``answers`` those and the stems of what it is about; ``says`` are the names in
-    it, ``names`` those and its source's title; ``led_by`` is the name that led to it, if it says that name.
+    ``words`` are the stems of what it says, ``answers`` those, of its quotation and of what it is about; ``says`` are the
+    names in it, ``names`` those and its source's title; ``led_by`` is the name that led to it, if it says that name.
     """
 
     citation: Citation
@@ -117,6 +117,11 @@ class _Candidate:
     def home(self) -> str:
         """The source it is from; a text given with the question is its own."""
         return self.citation.source_id or self.citation.statement_id
+
+    @property
+    def quotation(self) -> tuple[str, int, str]:
+        """What would be quoted, and where it stands: several statements may come of one sentence."""
+        return self.home, self.citation.start, self.citation.text
 
 
 class _Selection:
@@ -174,7 +179,7 @@ class _Selection:
             self.open[word] *= 1 - support
         self.named |= best.names - self.asked
         self.heard.add(best.home)
-        self.left = [c for c in self.left if c is not best and _overlap(c.words, best.words) < WEIGHTS.same]
+        self.left = [c for c in self.left if c.quotation != best.quotation and _overlap(c.words, best.words) < WEIGHTS.same]
 
 
 def names_in(text: str) -> set[str]:
@@ -219,7 +224,7 @@ def _of_statement(s: ScoredStatement, r: SearchResult, place: int, rank: float) 
         rank=rank,
         place=place,
         words=words,
-        answers=words | frozenset(stems(f"{r.source.title} {r.topic}")),
+        answers=words | frozenset(stems(f"{s.original} {r.source.title} {r.topic}")),
         says=says,
         names=says | ({entity_key(without_brackets(r.source.title))} - {""}),
         led_by=led_by if _within(led_by, s.text) else "",
