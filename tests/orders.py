@@ -116,5 +116,5 @@ if __name__ == "__main__":
 
     folder, data = map(Path, sys.argv[1:])
     opened = open_laptop(data)
-    ingest(laptop(data, opened), paths_of(folder, WORLD.passages))
+    ingest(laptop(data, opened, chunk_tokens=64), paths_of(folder, WORLD.passages))
     print(json.dumps(answers(opened, QUESTIONS[::16])))

@@ -30,7 +30,9 @@ def found_by(
 ) -> Answers:
     """What is found after one history; the files of all histories have the same paths, their data do not."""
     stores = open_laptop(folder / history)
-    index = LexicalGraphIndex(stores, embedder=WordEmbedder(), extractor=extractor(), settings=Settings(data=folder))
+    index = LexicalGraphIndex(
+        stores, embedder=WordEmbedder(), extractor=extractor(), settings=Settings(data=folder, chunk_tokens=64)
+    )
     HISTORIES[history](index, folder / "files")
     narrow = answers(stores, questions[::2], ("traversal", "entity"), **NARROW)
     found = {**answers(stores, questions), **{f"narrow {key}": results for key, results in narrow.items()}}
