@@ -10,6 +10,7 @@ _SPACE = re.compile(r"\s+")
 _WORD = re.compile(rf"[\w{MARKS}+#&.'-]+")
 _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
+_DASH = re.compile(r"\s+[-–—]+\s+")
 _ATTACHED = "+#&.'-"
 
 
@@ -50,8 +51,14 @@ def without_brackets(title: str) -> str:
     return bare or title
 
 
+def without_gloss(title: str) -> str:
+    """Return the one word that a title explains after a dash: ``bisect`` of ``bisect — Array bisection``; else the title."""
+    word, dash, _ = _DASH.sub("\0", title, count=1).partition("\0")
+    return word if dash and " " not in word.strip() else title
+
+
 def title_names(title: str) -> list[str]:
     """Return the names that a document of this title is about: without a qualifier, without an article, and as it stands."""
-    bare = without_brackets(title)
+    bare = without_brackets(without_gloss(title))
     names = dict.fromkeys((bare, _ARTICLE.sub("", bare), title))
     return [name for name in names if entity_key(name)]

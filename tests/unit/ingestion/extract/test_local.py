@@ -61,7 +61,7 @@ def check(text: str, extraction: Extraction) -> None:
     for said in statements(extraction):
         assert place < said.start < said.end <= len(text)
         place = said.start
-        assert " ".join(text[said.start : said.end].split()) == said.value
+        assert " ".join(text[said.start : said.end].split()) == (said.original or said.value)
         assert len(said.value) <= MAX_STATEMENT_CHARS
         keys = [entity_key(e.name) for e in said.entities]
         assert all(keys)
@@ -81,8 +81,7 @@ def test_sentences_become_statements_with_their_place_in_the_chunk(read):
     extraction = read(text, "Ada Lovelace")
     assert values(extraction) == [
         "Ada Lovelace wrote the first program.",
-        "She knew Charles Babbage!",
-        "Did he thank her?",
+        "Ada Lovelace knew Charles Babbage! Did he thank her?",
         "Nobody knows.",
     ]
     check(text, extraction)
@@ -106,16 +105,16 @@ def test_abbreviations_initials_and_file_names_do_not_end_a_sentence(read, sente
 @pytest.mark.parametrize(
     "sentence",
     [
-        "He moved to the U.S.",
-        "She worked for Acme Inc.",
-        'He said "stop."',
-        "It fell in World War I.",
-        "It is old (see below).",
+        "Ada King moved to the U.S.",
+        "Ada King worked for Acme Inc.",
+        'Ada King said "stop."',
+        "The city fell in World War I.",
+        "The city is old (see below).",
         "Growth was slow.[12]",
     ],
 )
 def test_a_sentence_ends_even_after_an_abbreviation_a_quote_or_a_reference_mark(read, sentence):
-    assert values(read(f"{sentence} The rest is known.")) == [sentence, "The rest is known."]
+    assert values(read(f"{sentence} The prices rose later.")) == [sentence, "The prices rose later."]
 
 
 def test_a_lost_space_between_two_sentences_does_not_join_them(read):
@@ -139,17 +138,16 @@ def test_list_items_are_apart_and_keep_their_number_but_not_their_bullet(read):
     text = "Do this:\n1. Stop the loader. Wait for it.\n2. Promote the replica\n   with the lowest lag\n- Call Ines Calloway"
     assert values(read(text, role="list")) == [
         "Do this:",
-        "1. Stop the loader.",
-        "Wait for it.",
+        "1. Stop the loader. Wait for it.",
         "2. Promote the replica with the lowest lag",
         "Call Ines Calloway",
     ]
 
 
-def test_a_line_of_code_is_a_statement_as_it_is(read):
+def test_a_block_of_code_is_one_statement_as_it_is(read):
     text = "def load(path):\n    return path  # from Amazon S3\n\n}\n"
     extraction = read(text, "Loader guide", role="code")
-    assert [text[s.start : s.end] for s in statements(extraction)] == ["def load(path):", "return path  # from Amazon S3"]
+    assert [(s.kind, text[s.start : s.end]) for s in statements(extraction)] == [("code", text.strip())]
     assert names(extraction) == set()
 
 
@@ -562,7 +560,7 @@ def test_no_text_breaks_the_extractor(local, text, title, role):
 
 def test_the_extractor_keeps_its_protocol_and_names_its_version(local):
     assert isinstance(local, Extractor)
-    assert local.name == "local-1"
+    assert local.name == "local-2"
 
 
 def test_spacy_is_loaded_at_the_first_chunk_and_its_absence_names_the_remedy():

@@ -1,19 +1,25 @@
-"""Subject, predicate and object from a dependency parse (the labels of spaCy's English models)."""
+"""Subject, predicate and object from a dependency parse (the labels of spaCy's English models).
 
+What is said under a condition, or by a verb that states nothing (``to do``, ``do!``), is no fact.
+"""
+
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from lexigraph.ingestion.extract.names import without_open_brackets
 from lexigraph.model.extraction import ExtractedFact
 
 if TYPE_CHECKING:
-    from spacy.tokens import Token
+    from spacy.tokens import Span, Token
 
 MAX_FACTS = 24
 MAX_PREDICATE_WORDS = 8
 MAX_OBJECT_WORDS = 14
 
 # how far each pattern is to be trusted
+_SHORT_WORDS = 3  # an object of fewer words takes what follows it
 DIRECT, AGENT, PREPOSITION, COPULA = 0.9, 0.9, 0.8, 0.9
 APPOSITION, POSSESSIVE, NESTED, PLACE = 0.8, 0.8, 0.7, 0.7
 STAND_IN = 0.85  # factor when the subject is not named but stood for
@@ -21,8 +27,37 @@ STAND_IN = 0.85  # factor when the subject is not named but stood for
 _OBJECTS = frozenset(["dobj", "attr", "oprd", "dative", "obj"])
 _SUBJECTS = frozenset(["nsubj", "nsubjpass"])
 _AUXILIARIES = frozenset(["aux", "auxpass", "neg", "prt"])
+_NEGATIVE = frozenset(["never", "rarely", "seldom", "hardly", "barely", "scarcely", "only", "longer"])
+_FINITE = frozenset(["VBZ", "VBP", "VBD", "MD"])
+_CONDITIONS = frozenset(["if", "unless", "whether", "until", "provided", "assuming", "though", "lest", "once"])
+_CONDITIONAL = re.compile(
+    r"\b(?:if|unless|whether|until|provided|assuming|when|whenever|once|otherwise|suppose|in case|where|such that)\b",
+    re.IGNORECASE,
+)
+_SIGNS = re.compile(r"[=<>{}|\\;]")
+_SUPPOSED = re.compile(r"\W*(?:\(?\w{1,2}\)|\d+\.)?\W*(?:if|unless|suppose|assuming|in case|imagine|let)\b", re.IGNORECASE)
+_ARTICLE = re.compile(r"^(?:either\s+)?(?:the|an?)\s+", re.IGNORECASE)
+_INVERTED = re.compile(r"\W*(?:should|had|were|did|do|does|is|are|was|can|could|will|would|may)\b", re.IGNORECASE)
+# an object of which nothing can be asked
+_EMPTY = frozenset(
+    """
+    what which who whom that this these those it them him her us you me one ones two three some any all none each both
+    either neither such other others another following same way ways thing things lot case cases example anything something
+    nothing everything anyone someone more less most much many few first second third latter former rest there here so
+    """.split()
+)
 _BEFORE_NOUN = frozenset(["amod", "compound", "nummod", "nmod", "quantmod", "poss", "advmod", "case", "punct", "npadvmod"])
+_QUANTITIES = frozenset(["no", "all", "every", "each", "some", "any", "both", "either", "neither", "another"])
+# verbs after which a clause says what is wished or supposed
+_SUPPOSING = frozenset(
+    """
+    ensure ensures ensuring make makes making check checks checking verify assume assumes assuming believe believes think
+    thinks hope hopes expect expects suppose supposes suggest suggests require requires recommend recommends imagine want
+    wants sure ask asks claim claims deny denies doubt doubts see know tell tells prevent guarantee decide determine
+    """.split()
+)
 _RELATIVE = frozenset(["who", "which", "that", "whom", "whose", "where"])
+_THINGS = frozenset(["it", "its", "itself", "they", "them", "their", "theirs", "themselves"])
 _SHORT = {
     "'s": "is",
     "n't": "not",
@@ -59,6 +94,7 @@ class FactReader:
     """Reads the facts of one sentence.
 
     ``names`` gives the entity that covers a token and its class, ``spans`` the ends of names and dates by token.
+    ``told`` are the names that pronouns are known to mean, by token.
     ``refer`` returns the name for which a word stands, empty if none: as a ``pronoun``, as a ``kind`` (``the film``), as a
     ``described kind`` (``the silent film``), or as the ``whole`` of which it is a part (``the editor``).
     """
@@ -66,14 +102,19 @@ class FactReader:
     names: dict[int, tuple[str, str]]
     spans: dict[int, tuple[int, int]]
     refer: Callable[[str, str], str]
+    told: dict[int, str] = field(default_factory=dict)
+    _own: int = -1
+    _conditional: bool = False
     _shadowed: bool = False
     _equal: dict[int, list[Thing]] = field(default_factory=dict)
     _found: list[AnchoredFact] = field(default_factory=list)
 
-    def read(self, sentence: Sequence["Token"]) -> list[AnchoredFact]:
+    def read(self, sentence: "Span") -> list[AnchoredFact]:
         """Return the facts of a parsed sentence in order, at most 24, none twice; a question states none."""
-        if sentence[-1].text == "?":
+        text = sentence.text
+        if text.endswith("?") or _INVERTED.match(text) or _SUPPOSED.match(text):
             return []
+        self._conditional = bool(_CONDITIONAL.search(text))
         for token in sentence:
             if token.dep_ in _SUBJECTS or token.dep_ == "ROOT":
                 verb = token.head if token.dep_ in _SUBJECTS else token
@@ -87,6 +128,7 @@ class FactReader:
         """Return what the main clause of a sentence is about, when that is an entity."""
         subjects = [s for root in sentence if root.dep_ == "ROOT" for s in _children(root, _SUBJECTS)]
         found = next((thing for s in subjects for thing in self._things(s) if thing.entity), None)
+        self._own = subjects[0].i if found else -1
         # an object has a key, and it lives in a bucket: the pronoun is the object, whatever was spoken of before
         self._shadowed = not found and any(s.tag_ in ("NN", "NNS") and _indefinite(s) for s in subjects)
         return found
@@ -99,10 +141,14 @@ class FactReader:
 
     def _thing(self, head: "Token") -> Thing:
         if head.i in self.names:
-            return Thing(self.names[head.i][0], entity=True)
+            return Thing(self._with_modifier(head) or self.names[head.i][0], entity=True)
         word = head.text.casefold()
+        if head.i in self.told:
+            return Thing(self.told[head.i], entity=True, said=False)
         if head.tag_ in ("PRP", "PRP$"):
-            name = "" if self._shadowed and word in ("it", "its", "they", "their") else self.refer("pronoun", word)
+            # it is what its own sentence speaks of, if anything
+            known = word not in _THINGS or (0 <= self._own < head.i and not self._shadowed)
+            name = self.refer("pronoun", word) if known else ""
             return Thing(name or head.text, entity=bool(name), said=False)
         if head.tag_ in ("WDT", "WP", "WP$") and word in _RELATIVE:
             clause = next((a for a in head.ancestors if a.dep_ == "relcl"), None)
@@ -120,6 +166,13 @@ class FactReader:
                 return Thing(self.names[other.i][0], entity=True)
         return Thing(self._phrase(head), entity=False)
 
+    def _with_modifier(self, head: "Token") -> str:
+        """``inotify API`` rather than any ``API``."""
+        start, end = self.spans.get(head.i, (head.i, head.i + 1))
+        before = head.doc[start - 1] if start else head
+        plain = end - start == 1 and head.text.isupper() and len(head.text) < 5
+        return f"{before.text} {head.text}" if plain and before.dep_ == "compound" and before.head == head else ""
+
     def _equate(self, verb: "Token") -> None:
         """In ``X is a film directed by Y`` the film is X; likewise in ``X, a film directed by Y``."""
         subjects = [t for s in _children(verb, _SUBJECTS) for t in self._things(s) if t.entity]
@@ -135,7 +188,7 @@ class FactReader:
         else:
             start, end = head.i, head.i + 1
             for left in head.lefts:
-                if left.dep_ in _BEFORE_NOUN:
+                if left.dep_ in _BEFORE_NOUN or left.text.casefold() in _QUANTITIES:
                     start = min(start, left.left_edge.i)
             number = head.doc[end : end + 1]
             if len(number) and number[0].tag_ == "CD" and number[0].head == head:
@@ -145,9 +198,11 @@ class FactReader:
                 inner = next(iter(_children(of, {"pobj"})), None)
                 if inner is not None:
                     end = max(end, self.spans.get(inner.i, (0, inner.i + 1))[1])
-        words = head.doc[start:end]
-        text = " ".join(words.text.split()).strip(" ,;:'\"`()")
-        return text if 0 < len(words) <= MAX_OBJECT_WORDS else ""
+        if head.i not in self.spans and end - start < _SHORT_WORDS:
+            end = _completed(head, end)
+        words = head.doc[start:end] if end else ()
+        text = " ".join(words.text.split()).strip(" ,;:'\"`") if words and words[-1].tag_ not in ("IN", "TO", "CC") else ""
+        return without_open_brackets(text) if 0 < len(words) <= MAX_OBJECT_WORDS else ""
 
     # ---- clauses
 
@@ -158,9 +213,24 @@ class FactReader:
         elif dep == "poss":
             self._possession(token)
         elif dep in ("relcl", "acl"):
-            self._clause(token, self._clause_subjects(token), "")
-        elif (token.tag_[:2] == "VB" or dep == "ROOT") and _children(token, _SUBJECTS):
+            if self._stated(token, dep == "acl"):
+                self._clause(token, self._clause_subjects(token), "")
+        elif (token.tag_[:2] == "VB" or dep == "ROOT") and _children(token, _SUBJECTS) and self._stated(token):
             self._clause(token, self._subjects(token), "")
+
+    def _stated(self, verb: "Token", participle: bool = False) -> bool:
+        """Tell whether a verb states what is so, in a finite form and under no condition."""
+        verbs = [verb, *_children(verb, {"aux", "auxpass"})]
+        if not any(v.tag_ in _FINITE for v in verbs) and not (participle and verb.tag_ in ("VBN", "VBG")):
+            return False
+        doc = verb.doc
+        if any(0 <= i < len(doc) and doc[i].text in ("-", "/") for i in (verb.i - 1, verb.i + 1)):
+            return False  # the built-in modules
+        if participle and any(t.tag_[:2] == "NN" for t in doc[verb.head.i + 1 : verb.i]):
+            return False  # it may belong to the nearer noun
+        if verb.dep_ == "ccomp" and verb.head.text.casefold() in _SUPPOSING:
+            return False
+        return not (self._conditional and _under_condition(verb))
 
     def _clause_subjects(self, verb: "Token") -> list[tuple[Thing, str]]:
         own = _children(verb, _SUBJECTS)
@@ -213,15 +283,22 @@ class FactReader:
             if child.dep_ == "conj" and child.tag_[:2] == "VB" and not _children(child, _SUBJECTS):
                 passive = child.tag_ == "VBN" and not _children(child, {"aux", "auxpass"})
                 helper = next((a.text.lower() for a in _children(verb, {"auxpass"})), "") if passive else ""
+                if _children(verb, {"neg"}):
+                    continue  # is not fulfilled or rejected
+                if child.tag_ == "VB" and any(a.tag_ == "TO" for a in _children(verb, {"aux"})):
+                    helper = "to"
                 self._clause(child, subjects, f"{before}{helper} ".lstrip() if helper else before, depth + 1)
             elif child.dep_ in ("xcomp", "ccomp") and not _children(child, _SUBJECTS):
                 self._clause(child, subjects, f"{phrase} ", depth + 1)
         for child in verb.children:
-            if child.dep_ == "advcl" and not _children(child, _SUBJECTS):
+            free = child.dep_ == "advcl" and not _children(child, {*_SUBJECTS, "mark", "aux", "advmod"})
+            if free and child.tag_ in ("VBG", "VBN") and child.doc[child.left_edge.i - 1].text == ",":
                 self._clause(child, subjects, "", depth + 1)
 
     def _objects(self, verb: "Token", subjects: list[tuple[Thing, str]], phrase: str) -> None:
-        direct = [t for o in _children(verb, _OBJECTS) for t in _with_conjuncts(o)]
+        direct = [t for o in _children(verb, _OBJECTS) for t in _together(o)]
+        if direct and any(c.i > direct[0].i and c.dep_ in ("xcomp", "ccomp") for c in verb.rights):
+            direct = []  # requires X to do something: not that it requires X
         for subject, owned in subjects:
             predicate = f"{owned}{phrase}"
             for token in direct:
@@ -231,14 +308,18 @@ class FactReader:
                 if not thing.entity:
                     self._nested(token, subject, predicate)
             short = self._phrase(direct[0]) if len(direct) == 1 and direct[0].tag_ != "PRP" else ""
-            if direct and (not short or len(short.split()) > 4 or direct[0].dep_ == "attr"):
+            if direct and (not short or len(short.split()) > 4 or direct[0].dep_ == "attr" or _empty(short)):
                 continue
             self._prepositions(verb, subject, f"{predicate} {short}".rstrip(), AGENT if not direct else NESTED)
             for complement in _children(verb, {"acomp"}):
                 self._prepositions(complement, subject, f"{predicate} {complement.text.lower()}", PREPOSITION)
 
     def _object(self, token: "Token") -> Thing:
-        """An object is itself, not the subject that it is said to equal."""
+        """An object is itself, not the subject that it is said to equal; of ``X or Y`` neither is said, but both."""
+        if _alternative(token):
+            words = token.doc[token.left_edge.i : token.right_edge.i + 1]
+            text = " ".join(words.text.split())
+            return Thing(_ARTICLE.sub("", text) if len(words) <= MAX_OBJECT_WORDS else "", entity=False)
         return Thing(self._phrase(token), entity=False) if token.i in self._equal else self._thing(token)
 
     def _prepositions(self, head: "Token", subject: Thing, phrase: str, weight: float) -> None:
@@ -246,9 +327,13 @@ class FactReader:
             if any(c.text == "such" for c in preposition.children):
                 continue
             for pobj in _children(preposition, {"pobj"}):
-                for token in _with_conjuncts(pobj):
+                for token in _together(pobj):
                     thing = self._object(token)
+                    if preposition.i < head.i and token.i not in self.spans:
+                        continue  # in 1990 it moved, but not: in practical terms it moves
                     predicate = f"{phrase} {preposition.text.lower()}"
+                    if weight == NESTED and not thing.entity and token.i not in self.spans:
+                        continue  # painted Ophelia in London, but not: takes a lock for the duration
                     self._add(
                         token, subject, predicate, thing, weight if preposition.dep_ == "agent" else min(weight, PREPOSITION)
                     )
@@ -271,7 +356,7 @@ class FactReader:
         head = token.head
         mark = token.doc[max(0, token.left_edge.i - 1)]
         # Canada–US border is no apposition
-        if head.i not in self.names or not (mark.text in ",(" or (mark.is_punct and mark.whitespace_)):
+        if head.i not in self.names or not (mark.text in ",–—" or (mark.text == "(" and token.i in self.names)):
             return
         name, class_ = self.names[head.i]
         other = self.names.get(token.i)
@@ -307,12 +392,50 @@ class FactReader:
         if (
             len(predicate.split()) > MAX_PREDICATE_WORDS
             or object_.text.casefold() in _RELATIVE
+            or _empty(object_.text)
+            or _SIGNS.search(object_.text)
             or (at.tag_ == "PRP" and not object_.entity)
         ):
             return
         confidence = round(weight * (1.0 if subject.said else STAND_IN), 3)
         fact = ExtractedFact(subject.text, predicate, object_.text, confidence)
         self._found.append(AnchoredFact(at.i, fact, object_.entity))
+
+
+def _completed(head: "Token", end: int) -> int:
+    """Return where what follows a noun ends that says which one it is, 0 when that is too long: ``work that uses ...``."""
+    rights = [c for c in head.rights if c.dep_ in ("prep", "acl", "relcl")]
+    following = [c for c in rights if c.left_edge.i == end]
+    if rights and not following and end - head.left_edge.i < _SHORT_WORDS:
+        return 0  # calls to, and replacements for, some symbols
+    until = following[0].right_edge.i + 1 if following else end
+    if until - head.left_edge.i <= MAX_OBJECT_WORDS:
+        return until
+    return 0 if following and following[0].dep_ != "prep" else end
+
+
+def _empty(text: str) -> bool:
+    """Tell whether a phrase names nothing: ``the following``, ``one``."""
+    words = text.casefold().split()
+    return not words or words[-1] in _EMPTY or (words[0] in _EMPTY and len(words) < 3)
+
+
+def _under_condition(verb: "Token") -> bool:
+    """Tell whether a verb stands in a clause with ``if`` or the like, or has such a clause below it."""
+    at = verb
+    while True:
+        if at.text.casefold() in ("provided", "assuming", "suppose") and at is not verb:
+            return True
+        marks = {c.text.casefold() for c in at.children if c.dep_ in ("mark", "advmod") and c.i < at.i}
+        if marks & _CONDITIONS or (marks & {"when", "whenever"} and at.tag_ != "VBD"):
+            return True
+        for child in at.children:
+            below = {c.text.casefold() for c in child.children if c.dep_ in ("mark", "advmod") and c.i < child.i}
+            if child.dep_ == "advcl" and (below & _CONDITIONS or (below & {"when", "whenever"} and at.tag_ != "VBD")):
+                return True
+        if at.dep_ == "ROOT":
+            return False
+        at = at.head
 
 
 def _children(token: "Token", deps: frozenset[str] | set[str]) -> list["Token"]:
@@ -333,6 +456,15 @@ def _with_conjuncts(head: "Token") -> list["Token"]:
     return found[:MAX_FACTS]
 
 
+def _alternative(head: "Token") -> bool:
+    return any(c.dep_ == "cc" and c.text in ("or", "nor", "and/or") for t in _with_conjuncts(head) for c in t.rights)
+
+
+def _together(head: "Token") -> list["Token"]:
+    """The nouns joined to the head of an object by ``and``; the head alone for ``X or Y``."""
+    return [head] if _alternative(head) else _with_conjuncts(head)
+
+
 def _of(head: "Token") -> "Token | None":
     return next((c for c in head.rights if c.dep_ == "prep" and c.text == "of"), None)
 
@@ -340,6 +472,9 @@ def _of(head: "Token") -> "Token | None":
 def _phrase_of(verb: "Token") -> str:
     """A verb with its auxiliaries, negation and particle, in lower case."""
     parts = [t for t in verb.children if t.dep_ in _AUXILIARIES and (t.i < verb.i or t.dep_ in ("prt", "neg"))]
+    for adverb in _children(verb, {"advmod"}):
+        if adverb.text.casefold() in _NEGATIVE:
+            parts += [*_children(adverb, {"neg", "det"}), adverb]
     return " ".join(_written_out(t, verb) for t in sorted([*parts, verb], key=lambda t: t.i))
 
 

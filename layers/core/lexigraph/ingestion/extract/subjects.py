@@ -75,15 +75,18 @@ class Subjects:
         self.variant = self._variant(text)
         if self.variant:
             self._full[entity_key(self.variant)] = self.title
+        self.spoken_of = self.named_in(text) or bool(self.variant)
         self.speaker = ""
         self.focus = self.title
         self.person = ""
+        self._heard: set[str] = set()
 
     def heard(self, subject: str, people: Sequence[str]) -> None:
         """Take note of a sentence: its subject, if an entity, and the people that it names."""
         if subject == self.speaker:
             subject = ""
         self.focus = subject or self.focus
+        self._heard.update(people)
         if subject and self.class_of(subject) == "Person":
             self.person = subject
         elif people:
@@ -135,7 +138,8 @@ class Subjects:
             others = [s for s in self._speakers if entity_key(spoken_name(s).split()[0]) == first]
             found.update({first: speaker} if len(others) == 1 else {})
         words = self._key.split()
-        if 2 <= len(words) <= 5 and self.class_of(self.title) not in ("Location", "Group"):
+        gerund = bool(words) and words[0].endswith("ing")  # OpenSSL is not Maintaining OpenSSL
+        if 2 <= len(words) <= 5 and not gerund and self.class_of(self.title) not in ("Location", "Group"):
             # Fuga in a document on the Nissan Fuga, but not Paris in one on Playboy of Paris, nor York in one on New York
             ends = [at for at in range(1, len(words)) if words[at - 1] not in _NOT_BEFORE_END and words[-1] not in KINDS]
             found.update({" ".join(words[at:]): self.title for at in ends})
@@ -170,9 +174,17 @@ class Subjects:
         word = word.casefold()
         if word in _FIRST:
             return self.speaker
+        if word not in PRONOUNS:
+            return ""  # you, we: whoever reads, whoever wrote
         if word in _PERSONAL:
             return self.person or (self.title if self._may_be_person() else "")
         return next((name for name in (self.focus, self.title) if name and self._fits(word, name)), "")
+
+    def surely_person(self, name: str) -> bool:
+        """Tell whether a personal pronoun can mean nobody but ``name``: the only one named, or a person with a page."""
+        words = name.split()
+        titled = name == self.title and (self.spoken_of or (1 < len(words) < 5 and all(w[0].isupper() for w in words)))
+        return titled or self._heard == {name}
 
     def _may_be_person(self) -> bool:
         return self.class_of(self.title) in ("Person", "") and not self._kinds & KINDS - PERSON_KINDS
@@ -190,7 +202,10 @@ class Subjects:
         """
         if how == "whole":
             return self.title if self.focus == self.title and word not in KINDS else ""
-        return self.pronoun(word) if how == "pronoun" else self.kind(word, described=how != "kind")
+        if how == "pronoun":
+            name = self.pronoun(word)
+            return name if name != self.title or self.spoken_of or word.casefold() in _PERSONAL else ""
+        return self.kind(word, described=how != "kind") if self.spoken_of or word.casefold() in self._kinds else ""
 
     def opening(self, sentence: str) -> str:
         """Return the name for which the first words of a sentence stand: ``She``, ``Its``, ``The film``; empty if none."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lexigraph.ingestion.extract.names import clean_name
-from lexigraph.ingestion.extract.words import KINDS, LINKS
+from lexigraph.ingestion.extract.words import IMPERATIVES, KINDS, LINKS
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -68,9 +68,13 @@ class Tokens:
         words = self.words
         while start < end and (words[start].casefold() in _NOT_FIRST or not _has_letter(words[start])):
             start += 1
+        if start in self.firsts and end - start > 1 and words[start] in IMPERATIVES:
+            start += 1
         while end > start and (words[end - 1] in _NOT_LAST or not _has_letter(words[end - 1])):
             end -= 1
-        text = clean_name(self.joined(start, end))
+        # the tokenizer parts systemd(1 from its bracket
+        closed = end < len(words) and words[end] == ")" and "(" in words[end - 1] and ")" not in words[end - 1]
+        text = clean_name(self.joined(start, end) + ")" * closed)
         return Name(start, end, text, class_) if text and not self._is_kind(start, end) else None
 
     def joined(self, start: int, end: int) -> str:

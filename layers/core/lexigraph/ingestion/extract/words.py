@@ -26,6 +26,17 @@ NO_NAMES = MONTHS_AND_DAYS | listed(
     """
 )
 
+# begin a sentence that tells the reader what to do, and no name
+IMPERATIVES = listed(
+    """
+    Add Allow Apply Avoid Build Call Change Check Choose Click Compile Configure Copy Create Define Delete Disable Display
+    Do Download Edit Enable Ensure Enter Execute Find Fix Fixed Get Give Go Ignore Import Include Install Issue Issuing Keep
+    Launch Let Limit List Load Look Make Mark Modify Move Note Open Order Pass Perform Prevent Print Put Read Refer Remove
+    Rename Replace Request Reset Return Returns Run Save See Select Send Set Show Specify Start Stop Store Submit Support
+    Supports Switch Take Test Try Turn Type Update Updated Upgrade Use Using Verify View Visit Write
+    """
+)
+
 # what a document may be about: "the film" stands for a film of that title, and alone names nothing
 KINDS = listed(
     """
