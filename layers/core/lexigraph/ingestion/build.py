@@ -134,7 +134,8 @@ def records(source: str, chunk: IdentifiedChunk, graph: ChunkGraph) -> dict[Inde
         "chunk": [VectorRecord(chunk.id, chunk.chunk.indexed, source, chunk.id)],
         "statement": [VectorRecord(s.id, f"{head}{s.value}\n{s.details}".strip(), source) for s in graph.statements],
         "topic": [
-            VectorRecord(t.id, t.value if t.value == text_key(title) else f"{head}{t.value}", source) for t in graph.topics
+            VectorRecord(t.id, t.value if title and t.value.startswith(text_key(title)) else f"{head}{t.value}", source)
+            for t in graph.topics
         ],
         "relation": [VectorRecord(chunk.id, "\n".join(dict.fromkeys(f.predicate for f in graph.facts)), source, chunk.id)],
     }

@@ -16,28 +16,26 @@ _MAX_HEADINGS = 3
 # a phrase of several words tells more than its words apart, a name more than a noun
 _WEIGHTS = {1: 1.0, 2: 2.2, 3: 2.7, 4: 2.9}
 _NAMED, _OPENING, _ONCE, _VERBAL = 1.4, 1.2, 0.4, 0.4
-_VERB = re.compile(r"\w{2,}(?:ed|ing|ly)")
+_BEGINS_AS_VERB, _ENDS_AS_VERB = re.compile(r"\w{2,}(?:ed|ly)"), re.compile(r"\w{2,}(?:ed|ing|ly)")
 _WORD = re.compile(r"[^\W_](?:[\w+#'’./@-]*[\w+#])?|[^\s\w]")
-_NUMBERING = re.compile(
-    r"(?:(?:chapter|part|section|appendix|annex|step|table|figure|slide|page|version)\b|§)?[\s\d.:()v-]*[a-z]?[.)]?",
-    re.IGNORECASE,
-)
+_COUNTED = re.compile(r"[\W\d_]+|[ivxlc]+|\w|v?\d\w*")
 _FILE = re.compile(r"\S*[_\\/]\S*|\S+\.\w{1,5}|[\W\d]+")
 _SEPARATOR = " > "
 
-# headings that every document has: they tell where one is, not what it is about
+# headings that every document has, and what sections are counted by: they tell where one is, not what it is about
 _GENERIC = listed(
     """
-    abstract acknowledgements acknowledgments aliases appendix arguments attributes authors author availability
-    background bibliography bug bugs caveats changelog changes colophon commands compatibility conclusion conclusions
-    configuration contents copyright credits defaults definitions dependencies description details diagnostics discussion
-    environment errors example examples exceptions exit faq features files footnotes format functions general
-    getting-started glossary help history implementation index information install installation introduction issues
-    keywords legal license limitations links methods miscellaneous misc motivation name notes note notice objective
-    operands options other output overview parameters portability preface prerequisites properties purpose questions
-    rationale readme reference references remarks reporting requirements resources results return-value returns scope
-    security see-also setup signals standards status summary support synopsis syntax terms tips todo troubleshooting
-    types usage value values variables version versions warning warnings
+    abstract acknowledgements acknowledgments aliases also annex appendix arguments attributes author authors
+    availability background bibliography bug bugs caveats changelog changes chapter colophon commands compatibility
+    conclusion conclusions configuration contents copyright credits defaults definitions dependencies description
+    details diagnostics discussion environment errors example examples exceptions exit faq features figure files
+    footnotes format functions general getting glossary help history implementation index information install
+    installation introduction issues keywords legal license limitations links methods misc miscellaneous motivation name
+    note notes notice objective operands options other output overview page parameters part portability preface
+    prerequisites properties purpose questions rationale readme reference references remarks reporting requirements
+    resources results returns scope section security setup signals slide standards started status step summary support
+    synopsis syntax table terms tips todo troubleshooting types usage value values variables version versions warning
+    warnings
     """
 )
 _STOP_WORDS = listed(
@@ -74,23 +72,25 @@ def topic_title(chunk: ChunkText, headings: Sequence[str], said: Sequence[Extrac
     for one topic, and where there are neither headings nor a title that names something, key phrases say what it is about.
     """
     title = _one_line(chunk.title)
-    path = [line for heading in headings if (line := _one_line(heading)) and line != title][-_MAX_HEADINGS:]
-    if path and not _tells(path[-1]) and not any(map(_tells, path[:-1])) and title:
+    path = [line for heading in headings if (line := _one_line(heading)) and line != title]
+    # what is above a heading helps to read it, unless it says nothing itself
+    path = [*filter(_tells, path[:-1]), *path[-1:]][-_MAX_HEADINGS:]
+    if path and not any(map(_tells, path)) and title:
         path.insert(0, title)
     base = _SEPARATOR.join(path) or ("" if _FILE.fullmatch(title) else title)
-    phrases = ", ".join(key_phrases(said, base)) if chunk.long or not base else ""
+    phrases = ", ".join(key_phrases(said, base)) if _needs_phrases(chunk, base, said) else ""
     return ": ".join(part for part in (base[:_MAX_TITLE_CHARS], phrases) if part) or title
+
+
+def _needs_phrases(chunk: ChunkText, base: str, said: Sequence[ExtractedStatement]) -> bool:
+    """Tell whether headings and title are not enough; words of code would add nothing to them."""
+    return not base or (chunk.long and any(statement.kind == "prose" for statement in said))
 
 
 def _tells(heading: str) -> bool:
     """Tell whether a heading says what is below it: more than a number, and not what every document has."""
-    bare = heading[match.end() :] if (match := _NUMBERING.match(heading)) else heading
-    words = re.findall(r"\w+", bare.casefold())
-    return (
-        bool(words)
-        and "-".join(words) not in _GENERIC
-        and not all(word in _GENERIC or word in _STOP_WORDS for word in words)
-    )
+    words = [word for word in re.findall(r"\w+", heading.casefold()) if not _COUNTED.fullmatch(word)]
+    return not all(word in _GENERIC or word in _STOP_WORDS for word in words)
 
 
 def key_phrases(said: Sequence[ExtractedStatement], known: str = "", most: int = _PHRASES) -> list[str]:
@@ -107,7 +107,7 @@ def key_phrases(said: Sequence[ExtractedStatement], known: str = "", most: int =
     opening = {_key(form) for form in forms[0]} if forms else set()
 
     def score(key: tuple[str, ...]) -> float:
-        verbal = bool(_VERB.fullmatch(key[-1]) or (len(key) > 1 and _VERB.fullmatch(key[0])))
+        verbal = bool(_ENDS_AS_VERB.fullmatch(key[-1]) or _BEGINS_AS_VERB.fullmatch(key[0]))
         factors = (
             (_NAMED, key in names),
             (_OPENING, key in opening),
