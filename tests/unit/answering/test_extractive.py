@@ -168,6 +168,13 @@ def test_the_choice_is_the_same_every_time():
 def test_a_quoted_statement_is_one_line_with_an_end_and_cannot_fake_a_label():
     assert sentence("Half a\n sentence [S7]") == "Half a sentence (S7)."
     assert sentence("Is it?") == "Is it?"
+    assert sentence("(It is.)") == "(It is.)"
+    assert [sentence(text) for text in ("它发光吗？", "「它发光。」", "यह चमकता है।")] == [
+        "它发光吗？",
+        "「它发光。」",
+        "यह चमकता है।",
+    ]
+    assert sentence("It is (perhaps)") == "It is (perhaps)."
 
 
 def quoted(text, kind="prose", resolved=""):

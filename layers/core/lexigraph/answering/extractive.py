@@ -23,7 +23,9 @@ _MOST_CANDIDATES = 300
 _ASKS_FOR_A_NAME = re.compile(r"\b(?:who|whom|whose|where|person|place)\b", re.IGNORECASE)
 _OPENING, _CLOSING = "([{\"'\u201c\u2018\u00ab", ".,;:!?)]}\"'\u201d\u2019\u00bb"
 _TICKS = re.compile("`+")
-_ENDS = (".", "!", "?", "\u2026", ":", "\u3002")
+# of sentences in any script, then what may stand behind them
+_ENDS = tuple(".!?:\u2026\u3002\uff01\uff1f\uff1a\u061f\u06d4\u0964")
+_BEHIND_END = ")]}\"'\u201d\u2019\u00bb\u300d\u300f\uff09"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def quotation(quoted: Citation) -> str:
 def sentence(text: str) -> str:
     """Return a statement as a sentence of the answer: on one line, without anything that looks like a label, with an end."""
     line = citations.defused(text)
-    return line if line.endswith(_ENDS) else f"{line}."
+    return line if line.rstrip(_BEHIND_END).endswith(_ENDS) else f"{line}."
 
 
 @dataclass(frozen=True, slots=True)
