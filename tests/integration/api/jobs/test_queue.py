@@ -25,6 +25,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.factory import RegistryFactory
 from lexigraph.storage.protocols import JobRecord, Registry
+from tests.files import section
 from tests.laptop import open_laptop
 from tests.models import WordEmbedder
 from tests.server import serving
@@ -347,7 +348,8 @@ def test_processes_take_in_two_tenants_at_once(tmp_path: Path) -> None:
 def test_a_process_logs_what_its_server_logs(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "parts.md").write_text("# Parts\n\n## One\n\nMira Holm signs.\n\n## Two\n\nTove Lund reads.\n")
+    parts = section("One", "Mira Holm signs."), section("Two", "Tove Lund reads.")
+    (tmp_path / "parts.md").write_text("# Parts\n\n" + "\n".join(parts))
     with ScriptedLLMServer({"relations": []}) as model, caplog.at_level(logging.DEBUG, "lexigraph"):
         settings = Settings(
             data=tmp_path / "data",
