@@ -14,12 +14,13 @@ from lexigraph.model.extraction import Extraction
 from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import EvidenceRequest
+from tests.files import prose, section
 from tests.laptop import content, laptop
 
 DEFAULT = Tenant("default")
 FILES = {
-    "harbour.md": "# Harbour Office\n\nThe Harbour Office runs Lighthouse.\n\n## People\n\n"
-    "Mira Holm leads the Harbour Office.\n",
+    "harbour.md": f"# Harbour Office\n\n{prose('The Harbour Office runs Lighthouse.')}\n\n"
+    + section("People", "Mira Holm leads the Harbour Office."),
     "lighthouse.md": "# Lighthouse\n\nLighthouse stores its data in Granite.\n\nMira Holm leads the Harbour Office.\n",
     "notes.txt": "Granite was built by Tove Lund.\n\nThe cellar is dry.\n",
 }
