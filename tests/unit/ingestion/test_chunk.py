@@ -278,7 +278,7 @@ def test_cuts_part_a_sequence_into_pieces_that_fit_and_of_which_no_two_would_fit
     items: list[tuple[str, int, int]], limit: int
 ) -> None:
     names, sizes, apart = ([item[i] for item in items] for i in range(3))
-    cuts = content_cuts(names, sizes, apart, limit)  # type: ignore[arg-type]  # columns of three types
+    cuts = content_cuts(names, sizes, [0] * len(items), apart, limit)  # type: ignore[arg-type]  # columns of three types
     assert cuts[0] == 0 and cuts[-1] == len(items) and cuts == sorted(set(cuts))
     pieces = [sum(sizes[a:b]) for a, b in pairwise(cuts)]  # type: ignore[arg-type]
     assert max(pieces) <= limit

@@ -1,13 +1,14 @@
 """Documents become chunks of about 200 tokens, so that a changed sentence changes one to three of them.
 
-A document is a row of atoms: sentences, list items, rows, blocks of code. Each place between two has a strength: it holds
-least within a paragraph, most between sections of different chapters; among equals the hash of what follows it decides.
-From the weakest to the strongest each is closed when what it parts fits into one chunk. A place keeps its strength
-whatever changes elsewhere, so an edit is felt only until the next places that stay as they were; filling chunks one after
-the other would move all that follow.
+A document is a row of atoms: sentences, list items, rows, blocks of code. Each place between two has a strength: it parts
+least within a paragraph, most between sections of different chapters; among equals the hash of what follows it decides. The
+strongest places are cut at first, until every piece fits; at last pieces that fit together are joined. A place keeps its
+strength whatever changes elsewhere, so an edit is felt only nearby; filling chunks one after the other would move all that
+follow.
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -57,7 +58,8 @@ def chunk(document: LoadedDocument, *, max_tokens: int = 256, overlap: int = 25)
     text = document.text
     atoms = _atoms(text, document.blocks, max_tokens)
     texts = [text[atom.start : atom.end] for atom in atoms]
-    cuts = content_cuts(texts, [atom.tokens for atom in atoms], [atom.apart for atom in atoms], max_tokens)
+    sizes = ([atom.tokens for atom in atoms], [atom.above for atom in atoms], [atom.apart for atom in atoms])
+    cuts = content_cuts(texts, *sizes, max_tokens)
     sections = [{atom.section for atom in atoms[first:last]} for first, last in pairwise(cuts)]
     held_by = Counter(section for held in sections for section in held)
     return [
@@ -71,7 +73,7 @@ def chunk(document: LoadedDocument, *, max_tokens: int = 256, overlap: int = 25)
 
 @dataclass(slots=True)
 class _Atom:
-    """A stretch of a block: a sentence, an item, a row, a block of code; ``tokens`` are its own and those of headings above.
+    """A stretch of a block: a sentence, an item, a row, a block of code; ``above`` are the tokens of the headings before it.
 
     ``block`` is the number of its block, ``apart`` the strength of the place before it. Atoms of one ``section`` stand under
     the same headings in a row.
@@ -80,6 +82,7 @@ class _Atom:
     start: int
     end: int
     tokens: int
+    above: int
     block: int
     apart: int
     section: int
@@ -97,7 +100,7 @@ def _atoms(text: str, blocks: Sequence[Block], limit: int) -> list[_Atom]:
         apart = _apart(text, last, block)
         section += apart >= _SECTIONS
         for start, stop, tokens in _stretches(text, block, limit):
-            atoms.append(_Atom(start, stop, min(tokens + above, limit), number, apart, section))
+            atoms.append(_Atom(start, stop, tokens, above, number, apart, section))
             last, apart, above = block, 0, 0
     return atoms
 
@@ -144,24 +147,40 @@ def _stretches(text: str, block: Block, limit: int) -> Iterator[tuple[int, int, 
 # ---------------------------------------------------------------- where to cut
 
 
-def content_cuts(texts: Sequence[str], tokens: Sequence[int], apart: Sequence[int], limit: int) -> list[int]:
+def content_cuts(
+    texts: Sequence[str], tokens: Sequence[int], above: Sequence[int], apart: Sequence[int], limit: int
+) -> list[int]:
     """Return where to cut a sequence so that no piece has more than ``limit`` tokens: indexes from 0 to its length.
 
-    All places are cuts at first. From the weakest (``apart`` of what follows, then its hash) to the strongest each is taken
-    away when the pieces on its sides fit together; between sections only when one of them is small.
+    Places are taken from the strongest (``apart`` of what follows, then its hash) to the weakest; one is cut at when what it
+    is in is too long, or holds two sections of some size, unless a part would have less than a quarter of the limit. Then
+    cuts go, from the weakest to the strongest, where two pieces fit together after all. A piece of several sections holds
+    the headings ``above`` them all, a piece of one section does not.
     """
     count = len(texts)
-    before = [0, *accumulate(tokens)]
-    begins, ends = list(range(-1, count)), list(range(1, count + 1))  # of the piece that ends, or begins, at an index
-    keys = ((apart[i], blake2b(texts[i].encode("utf-8", "replace"), digest_size=8).digest(), i) for i in range(1, count))
-    for strength, _, place in sorted(keys):
-        begin, end = begins[place], ends[place]
-        left, right = before[place] - before[begin], before[end] - before[place]
-        if left + right <= limit and (strength < _SECTIONS or min(left, right) < _SMALL):
-            ends[begin], begins[end] = end, begin
-    cuts = [0]
-    while cuts[-1] < count:
-        cuts.append(ends[cuts[-1]])
+    before = [0, *accumulate(own + head for own, head in zip(tokens, above, strict=True))]
+    sections = list(accumulate(strength >= _SECTIONS for strength in apart))
+
+    def size(begin: int, end: int) -> int:
+        return before[end] - before[begin] - (above[begin] if sections[begin] == sections[end - 1] else 0)
+
+    def wanted(begin: int, place: int, end: int, least: int) -> bool:
+        smaller = min(size(begin, place), size(place, end))
+        return smaller >= least and (size(begin, end) > limit or (apart[place] >= _SECTIONS and smaller >= _SMALL))
+
+    places = [(-apart[i], blake2b(texts[i].encode("utf-8", "replace"), digest_size=8).digest(), i) for i in range(1, count)]
+    places.sort()
+    cuts = [0, count] if count else [0]
+    for least in (limit // 4, 0):  # a long sentence may leave no place but near an end
+        for _, _, place in places:
+            at = bisect_left(cuts, place)
+            if cuts[at] != place and wanted(cuts[at - 1], place, cuts[at], least):
+                cuts.insert(at, place)
+    inner = set(cuts[1:-1])
+    for _, _, place in sorted((-strength, text, i) for strength, text, i in places if i in inner):
+        at = bisect_left(cuts, place)
+        if not wanted(cuts[at - 1], place, cuts[at + 1], 0):
+            cuts.pop(at)
     return cuts
 
 
