@@ -257,10 +257,12 @@ def test_an_alias_that_the_passage_does_not_give_is_dropped(pair):
     assert extraction.dropped[0].startswith("aliases[0]")
 
 
-def test_a_topic_without_a_title_takes_the_heading():
+@pytest.mark.parametrize("title", ["  ", "SYNOPSIS", "1. Introduction"])
+def test_a_topic_whose_title_says_nothing_is_named_by_its_section(title):
     reply = saying()
-    reply["topics"][0]["title"] = "  "
+    reply["topics"][0]["title"] = title
     assert read_reply(reply, a_chunk()).topics[0].title == "Life"
+    assert read_reply(reply, a_chunk(headings=("Notes",))).topics[0].title == "Hod Lisenbee > Notes"
 
 
 @given(

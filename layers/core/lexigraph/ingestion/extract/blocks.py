@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 
 from lexigraph.ingestion.extract.evidence import sentences
+from lexigraph.ingestion.extract.topics import topic_title
 from lexigraph.model.document import BOILERPLATE, Block, ChunkText
 from lexigraph.model.extraction import ExtractedStatement, ExtractedTopic, Extraction
 
@@ -58,22 +59,21 @@ def _announces(text: str, part: Block) -> bool:
 def with_verbatim(extraction: Extraction, chunk: ChunkText) -> Extraction:
     """Return an extraction with the code and tables of its chunk, each in the topic of the statement before it.
 
-    Without a statement before they are of the first topic, or of one that has the name of their section.
+    Without a statement before they are of the first topic, or of one that is named by their section.
     """
     topics = [(topic.title, list(topic.statements)) for topic in extraction.topics]
     for shown in verbatim(chunk):
         before = [(s.start, at) for at, (_, said) in enumerate(topics) for s in said if s.start <= shown.start]
         at = max(before, default=(0, 0))[1]
         if not topics:
-            topics.append((_section(chunk, shown.start), []))
+            topics.append((topic_title(chunk, headings_at(chunk, shown.start), [shown]), []))
         topics[at][1].append(shown)
     return replace(extraction, topics=tuple(ExtractedTopic(title, tuple(said)) for title, said in topics))
 
 
-def _section(chunk: ChunkText, start: int) -> str:
-    """The innermost heading of a place in a chunk, else the title."""
-    headings = next((part.headings for part in chunk.parts if part.start <= start < part.end), ())
-    return next((name for name in (*reversed(headings), *reversed(chunk.headings), chunk.title) if name.strip()), "")
+def headings_at(chunk: ChunkText, start: int) -> tuple[str, ...]:
+    """Return the headings above a place in a chunk."""
+    return next((part.headings for part in chunk.parts if part.start <= start < part.end), chunk.headings)
 
 
 def _led(chunk: ChunkText) -> Iterator[tuple[str, tuple[str, int, int]]]:

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lexigraph.ingestion.extract import schema
+from lexigraph.ingestion.extract.blocks import headings_at
 from lexigraph.ingestion.extract.evidence import holds
 from lexigraph.ingestion.extract.grounding import Passage, is_name
 from lexigraph.ingestion.extract.names import clean_name, name_forms, title_name
+from lexigraph.ingestion.extract.topics import tells, topic_title
 from lexigraph.model.document import ChunkText
 from lexigraph.model.extraction import ExtractedEntity, ExtractedFact, ExtractedStatement, ExtractedTopic, Extraction
 from lexigraph.model.normalise import entity_key, text_key
@@ -83,7 +85,7 @@ class _Reader:
             title = self._text(topic.get("title"), schema.MAX_TITLE_CHARS)
             statements = self._statements_of(topic["statements"], where)
             if statements:
-                found.append(ExtractedTopic(title or self._fallback(), statements))
+                found.append(ExtractedTopic(title if tells(title) else self._title(statements), statements))
             elif topic["statements"]:
                 self._drop(where, "holds no statement that can be used")
         return tuple(found)
@@ -252,8 +254,9 @@ class _Reader:
         text = one_line(raw)
         return text if len(text) <= limit and _has_word(text) else ""
 
-    def _fallback(self) -> str:
-        return next((t for t in (*reversed(self.chunk.headings), self.chunk.title) if t.strip()), "")
+    def _title(self, statements: Sequence[ExtractedStatement]) -> str:
+        """The title of statements for which the model has none, or one that says nothing (``Introduction``)."""
+        return topic_title(self.chunk, headings_at(self.chunk, statements[0].start), statements)
 
     def _drop(self, where: str, why: str) -> None:
         self.dropped.append(f"{where} {why}")

@@ -74,8 +74,8 @@ def topic_title(chunk: ChunkText, headings: Sequence[str], said: Sequence[Extrac
     title = _one_line(chunk.title)
     path = [line for heading in headings if (line := _one_line(heading)) and line != title]
     # what is above a heading helps to read it, unless it says nothing itself
-    path = [*filter(_tells, path[:-1]), *path[-1:]][-_MAX_HEADINGS:]
-    if path and not any(map(_tells, path)) and title:
+    path = [*filter(tells, path[:-1]), *path[-1:]][-_MAX_HEADINGS:]
+    if path and not any(map(tells, path)) and title:
         path.insert(0, title)
     base = _SEPARATOR.join(path) or ("" if _FILE.fullmatch(title) else title)
     phrases = ", ".join(key_phrases(said, base)) if _needs_phrases(chunk, base, said) else ""
@@ -87,7 +87,7 @@ def _needs_phrases(chunk: ChunkText, base: str, said: Sequence[ExtractedStatemen
     return not base or (chunk.long and any(statement.kind == "prose" for statement in said))
 
 
-def _tells(heading: str) -> bool:
+def tells(heading: str) -> bool:
     """Tell whether a heading says what is below it: more than a number, and not what every document has."""
     words = [word for word in re.findall(r"\w+", heading.casefold()) if not _COUNTED.fullmatch(word)]
     return not all(word in _GENERIC or word in _STOP_WORDS for word in words)
