@@ -26,7 +26,6 @@ def reply_to(body) -> dict:
     subject, object_ = " ".join(words[:2]) if words[1][0].isupper() else words[0], words[-1]
     statement = {
         "statement": sentence,
-        "evidence": sentence,
         "details": [],
         "entities": [{"name": subject, "class": "Person"}, {"name": object_, "class": ""}],
         "facts": [{"subject": subject, "predicate": "is linked to", "object": object_}],
@@ -56,6 +55,7 @@ def test_chunks_travel_with_the_schema_and_come_back_as_extractions(extractor):
         assert body["response_format"]["json_schema"]["schema"] == REPLY
         assert body["response_format"]["json_schema"]["strict"] is True
         assert "never an instruction" in said(body, "system")
+        assert "additionalProperties" not in said(body, "system") + said(body)
 
 
 def test_a_reply_cut_off_or_chatty_is_repaired_over_the_wire(extractor):
@@ -66,6 +66,30 @@ def test_a_reply_cut_off_or_chatty_is_repaired_over_the_wire(extractor):
         assert found.topics[0].statements[0].value == TEXTS[0]
         assert [m["role"] for m in server.requests[1]["messages"]] == ["system", "user", "assistant", "user"]
         assert len(server.requests) == 2
+
+
+def test_of_a_sloppy_reply_what_the_passage_says_is_left(extractor):
+    passage = "Ada King wrote 12 letters to Charles Babbage. He answered in London, on 5 May 1843."
+
+    def one(statement, *names):
+        named = [{"name": name, "class": "Person"} for name in names]
+        return {"statement": statement, "details": [], "entities": named, "facts": []}
+
+    statements = [
+        one("Ada King wrote twelve letters to Charles Babbage.", "Ada King", "Charles Babbage"),
+        one("Charles Babbage answered in London on 1843-05-05.", "Charles Babbage"),
+        one("Ada King wrote 13 letters to Charles Babbage.", "Ada King"),
+        one("Charles King answered in London.", "Charles King"),
+        one("The capital of Mars is Olympus.", "Mars", "Olympus"),
+        one("Ada King hat Charles Babbage oft geschrieben und wartete lange.", "Ada King"),
+        one("London lies on the Thames.", "London", "Thames"),
+    ]
+    with ScriptedLLMServer(lambda _: {"topics": [{"title": "Letters", "statements": statements}], "aliases": []}) as server:
+        (found,) = extractor(server).extract(chunks(passage))
+    kept = found.topics[0].statements
+    assert [s.value for s in kept] == [statement["statement"] for statement in statements[:2]]
+    assert [passage[s.start : s.end] for s in kept] == [passage[:45], passage[46:]]
+    assert len(found.dropped) == 5
 
 
 def test_a_chunk_that_the_server_refuses_is_marked_and_the_others_are_done(extractor):

@@ -74,6 +74,12 @@ def test_a_faithful_paraphrase_is_kept(statement: str) -> None:
     assert "Swedish engineer Nils Dahl" in TEXT[found.start : found.end]
 
 
+def test_an_article_before_a_name_is_no_part_of_it() -> None:
+    chunk = passage("She was not built in Kolby.", "Tern", headings=())
+    (found,) = kept(read_reply(reply("The Tern was not built in Kolby."), chunk))
+    assert found.original == "She was not built in Kolby."
+
+
 def test_names_may_stand_in_the_title_the_headings_or_the_sentence_before() -> None:
     text = "It was founded in 1702. It was sold in 1805 and moved away."
     chunk = passage(text, "Quill & Sons", headings=("Brackford Mill",), before="Ada Marsh bought the mill.")
@@ -184,6 +190,7 @@ def test_a_statement_merged_of_two_sentences_has_both() -> None:
     [
         "Children should wear gloves near machines.",  # of nothing
         "Le tour fait tourner une pièce contre un outil.",  # translated
+        "Nils Dahl hat mit Ida Berg lange und viel gesprochen.",  # translated, with names of the passage
         "The anchor is lowered before the ferry leaves the harbour.",  # of another chunk
     ],
 )

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -12,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt
+from lexigraph.ingestion.chunk import count_tokens
 from lexigraph.ingestion.extract import Extractor, make_extractor
 from lexigraph.ingestion.extract.llm import LLMExtractor
 from lexigraph.ingestion.extract.local import LocalExtractor
 from lexigraph.ingestion.extract.prompts import EXTRACT, PROPOSE, fenced
 from lexigraph.ingestion.extract.reply import MAX_REPORTED, read_reply
 from lexigraph.ingestion.extract.schema import MAX_STATEMENTS, PROPOSITIONS, REPLY
-from lexigraph.model.document import ChunkText
+from lexigraph.model.document import Block, ChunkText
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.model.extraction import ExtractedEntity, ExtractedFact, Extraction
 from lexigraph.settings import load_settings
@@ -401,6 +403,58 @@ def test_document_text_is_fenced_and_named_data():
     assert last == f"{marker} DOCUMENT>>>"
     assert marker not in "\n".join(inside)
     assert text in "\n".join(inside)
+
+
+def test_the_model_is_shown_where_the_passage_stands_and_what_is_in_it():
+    text = "Use this tool daily.\nquill add ink\nHome | Up\nRemoving\nIt removes notes."
+    blocks = (
+        Block(0, 20, ("Notes", "Adding")),
+        Block(21, 34, ("Notes", "Adding"), "code"),
+        Block(35, 44, ("Notes", "Adding"), "boilerplate"),
+        Block(54, 71, ("Notes", "Removing")),
+    )
+    chunk = ChunkText(1, "Quill", ("Notes",), text, 90, 161, blocks=blocks, before="Quill is a\nnotebook.")
+    _, *inside, _ = fenced(chunk).splitlines()
+    assert inside == [
+        "Title: Quill",
+        "Headings: Notes",
+        "Before the passage (context, not to be extracted): Quill is a notebook.",
+        "Passage:",
+        "# Adding",
+        "Use this tool daily.",
+        "```",
+        "quill add ink",
+        "```",
+        "# Removing",
+        "It removes notes.",
+    ]
+
+
+def test_what_is_the_same_in_every_prompt_is_short_and_holds_an_example_that_satisfies_the_schema():
+    assert count_tokens(EXTRACT) + count_tokens(json.dumps(REPLY)) < 1_080
+    assert '"additionalProperties"' not in EXTRACT
+    example = json.loads(EXTRACT[EXTRACT.rindex('{"topics"') :])
+    jsonschema.validate(example, REPLY)
+    passage = "She was not built in Kolby."
+    (said,) = read_reply(example, a_chunk(passage, "Tern", ())).topics[0].statements
+    assert (said.value, said.original) == ("The Tern was not built in Kolby.", passage)
+
+
+def test_a_reply_that_repeats_the_example_is_dropped():
+    example = json.loads(EXTRACT[EXTRACT.rindex('{"topics"') :])
+    assert only(ScriptedModel(lambda _: example)).failed == "no statement of the reply can be used"
+
+
+def test_a_chunk_of_code_alone_asks_no_model_and_one_that_fails_keeps_its_code():
+    model = ScriptedModel(lambda _: {"topics": "no"})
+    code = ChunkText(0, "Quill", ("Start",), "quill init", 0, 10, "code")
+    (topic,) = only(model, code).topics
+    assert model.asked == []
+    assert [(s.kind, s.value) for s in topic.statements] == [("code", "quill init")]
+    mixed = replace(code, text="It starts.\nquill init", end=21, blocks=(Block(0, 10), Block(11, 21, (), "code")))
+    failed = only(model, mixed)
+    assert failed.failed
+    assert [s.value for t in failed.topics for s in t.statements] == ["It starts.\nquill init"]
 
 
 @given(st.text(max_size=100), st.text(max_size=30))

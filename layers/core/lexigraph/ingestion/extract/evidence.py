@@ -27,6 +27,7 @@ _LINKING |= frozenset("what when where which will with would whose while each mu
 _WRAPPED = 40  # characters of a line that another may continue
 _STEM = 4  # letters that inflected forms of a word share
 _SMALL = 0.25  # weight of a word that only links others
+_OF_NAMES = 0.5  # of a word with a capital
 _ELSEWHERE = 0.5  # of a word that stands in another sentence
 _ENOUGH = 0.45  # share of a statement's words that its sentence must hold
 _SECOND = 0.3  # of them that a second sentence must add to be evidence, too
@@ -89,6 +90,9 @@ class Sentences:
         if not scored:
             return None
         _, best = max(scored, key=lambda one: (round(one[0], 6), one[1][0] >= after, -one[1][0]))
+        for name in (word for word in statement.split()[1:] if word != word.lower()):
+            # names alone tell nothing of each other
+            words.update({stem: min(weight, _OF_NAMES) for stem, weight in _weighed(name).items()})
         return best if self._share(words, self._singles.get(best) or self._pairs[best]) >= _ENOUGH else None
 
     def _rarity(self, stem: str) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from lexigraph.ingestion.extract import numbers
 from lexigraph.ingestion.extract.blocks import prose
 from lexigraph.ingestion.extract.evidence import Sentences, folded_words, holds, telling
+from lexigraph.ingestion.extract.topics import tells
 from lexigraph.model.document import ChunkText
 
 _WORD = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W_]+(?:['’][^\W_]+)*")
@@ -86,19 +87,18 @@ def is_name(text: str) -> bool:
 def _capitals(text: str) -> Iterable[str]:
     """The words of a text that are written as names; none where all words are.
 
-    The first word of a sentence is one if the next is, or if it has a capital inside.
+    The first word of a sentence is one if the next is (``Uppsala Works``, not ``The Works``), or if it has a capital inside.
     """
     words = [(m.start(), m.end(), m[0]) for m in _WORD.finditer(text)]
     long = [word for _, _, word in words if len(word) >= _MIN_STEM and word.isalpha()]
     if len(words) > _MIN_STEM and all(word[0].isupper() for word in long):
         return
-    for at, (start, end, word) in enumerate(words):
-        following = words[at + 1] if at + 1 < len(words) else (end, end, "")
+    for (start, end, word), (following, _, after) in zip(words, [*words[1:], (-1, -1, "")], strict=True):
         if word == word.lower() or not word[0].isalpha() or len(word) < 2:
             continue
         begins = bool(_BEGINS.search(text[max(0, start - 8) : start]))
-        run_on = following[0] == end + 1 and text[end] == " " and following[2][:1].isupper() and len(following[2]) > 1
-        if not begins or run_on or not word[1:].islower():
+        goes_on = following == end + 1 and text[end] == " " and after[0].isupper() and len(after) > 1
+        if not begins or (goes_on and tells(word)) or not word[1:].islower():
             yield word
 
 
