@@ -359,7 +359,7 @@ def test_progress_tells_counts_rates_failures_and_the_step() -> None:
         state.see(event)
         steps.append(state.step)
 
-    assert steps[3:] == ["extraction 40/2,000", "embedding", "embedding 256/900", "writing", "reading"]
+    assert steps[3:] == ["extraction 40/2,000 chunks", "embedding", "embedding 256/900", "writing", "reading"]
     assert re.fullmatch(
         r"20 documents \((1\.9|2\.0)/s\), 2,000 chunks, 10,000 statements \((9|1,0)\d\d/s\), 1 failed, reading", state.line()
     )
