@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lexigraph.ingestion.chunk import chunk, count_tokens
-from lexigraph.ingestion.extract.blocks import prose
+from lexigraph.ingestion.extract.blocks import says
 from lexigraph.ingestion.extract.prompts import EXTRACT, PROPOSE, RELATE, fenced
 from lexigraph.ingestion.extract.schema import PROPOSITIONS, RELATIONS, REPLY
 from lexigraph.ingestion.load import FileItem, Rejected, load
@@ -113,7 +113,7 @@ def _read(items: Sequence[FileItem], settings: Settings) -> _Read:
         total.characters += len(found.text)
         total.chunks += len(cut)
         total.tokens += sum(count_tokens(c.indexed) for c in cut)
-        said = [c for c in cut if prose(c)]
+        said = [c for c in cut if says(c)]
         total.asked += len(said)
         total.said += sum(count_tokens(c.said) for c in said)
         total.shown += sum(count_tokens(fenced(c)) for c in said)

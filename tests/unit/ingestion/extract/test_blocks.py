@@ -1,7 +1,7 @@
 """Code and tables of a chunk: each one statement, quoted whole, with the sentence that leads to it."""
 
 from lexigraph.ingestion.chunk import chunk
-from lexigraph.ingestion.extract.blocks import prose, verbatim
+from lexigraph.ingestion.extract.blocks import prose, says, verbatim
 from lexigraph.ingestion.readers.markdown import read_markdown
 from lexigraph.model.document import Block, ChunkText, LoadedDocument
 from lexigraph.settings import load_settings
@@ -87,12 +87,12 @@ def test_what_is_left_is_what_an_extractor_reads():
     assert prose(ChunkText(0, "", (), "***", 0, 3)) == []
 
 
-def test_a_sentence_that_only_announces_a_block_says_nothing_by_itself():
-    chunk = whole(
-        "# Quill\n\nTo stop it, type:\n\n```\nquill stop\n```\n\nNotes stay. To see them, type:\n\n```\nquill list\n```\n"
-    )
-    assert [chunk.text[b.start : b.end] for b in prose(chunk)] == ["Notes stay. To see them, type:"]
-    assert [s.value for s in verbatim(chunk)] == ["To stop it, type:\nquill stop", "To see them, type:\nquill list"]
+def test_a_sentence_that_only_announces_a_block_says_nothing_more():
+    code = "```\nquill stop\n```"
+    announced, more = whole(f"# Quill\n\nTo stop it, type:\n\n{code}\n"), whole(f"Notes stay. To stop it, type:\n\n{code}\n")
+    assert (says(announced), says(more)) == (False, True)
+    assert [s.value for s in verbatim(announced)] == [s.value for s in verbatim(more)] == ["To stop it, type:\nquill stop"]
+    assert says(whole("# Quill\n\nThese are its colours:\n"))
 
 
 def test_of_what_stands_before_a_chunk_the_last_sentence_leads_to_its_block():

@@ -35,20 +35,16 @@ def verbatim(chunk: ChunkText) -> list[ExtractedStatement]:
 
 
 def prose(chunk: ChunkText) -> list[Block]:
-    """Return the parts of a chunk that say something.
+    """Return the parts of a chunk that say something: no code, no table, no boilerplate, no heading above nothing."""
+    kept = [part for part in chunk.parts if part.role not in KINDS and part.role not in _SILENT]
+    return [part for part in kept if any(c.isalnum() for c in chunk.text[part.start : part.end])]
 
-    No code, no table, no boilerplate, no heading above nothing, and no sentence that only announces code or a table, which
-    :func:`verbatim` has with it.
-    """
-    parts = chunk.parts
-    following = {part: after for part, after in pairwise(parts) if part.headings == after.headings}
-    kept = [part for part in parts if part.role not in KINDS and part.role not in _SILENT]
-    return [
-        part
-        for part in kept
-        if any(c.isalnum() for c in chunk.text[part.start : part.end])
-        and not (part in following and following[part].role in KINDS and _announces(chunk.text, part))
-    ]
+
+def says(chunk: ChunkText) -> bool:
+    """Tell whether a chunk says more than :func:`verbatim` has: the sentences that announce its code and tables."""
+    following = {part: after for part, after in pairwise(chunk.parts) if part.headings == after.headings}
+    shown = {part for part, after in following.items() if after.role in KINDS and _announces(chunk.text, part)}
+    return any(part not in shown for part in prose(chunk))
 
 
 def _announces(text: str, part: Block) -> bool:

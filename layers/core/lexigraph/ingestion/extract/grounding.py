@@ -93,7 +93,7 @@ def _capitals(text: str) -> Iterable[str]:
     long = [word for _, _, word in words if len(word) >= _MIN_STEM and word.isalpha()]
     if len(words) > _MIN_STEM and all(word[0].isupper() for word in long):
         return
-    for (start, end, word), (following, _, after) in zip(words, [*words[1:], (-1, -1, "")], strict=True):
+    for (start, end, word), (following, _, after) in zip(words, [*words[1:], (-1, -1, "")], strict=False):
         if word == word.lower() or not word[0].isalpha() or len(word) < 2:
             continue
         begins = bool(_BEGINS.search(text[max(0, start - 8) : start]))

@@ -7,7 +7,7 @@ from typing import Any
 
 from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt
 from lexigraph.ingestion.extract.asking import alive, asked, in_order
-from lexigraph.ingestion.extract.blocks import prose, with_verbatim
+from lexigraph.ingestion.extract.blocks import says, with_verbatim
 from lexigraph.ingestion.extract.prompts import EXTRACT, FINGERPRINT, PROPOSE, REPAIR, fenced
 from lexigraph.ingestion.extract.reply import UnusableReply, read_propositions, read_reply
 from lexigraph.ingestion.extract.schema import PROPOSITIONS, REPLY
@@ -51,7 +51,7 @@ class LLMExtractor:
     @staticmethod
     def asks(chunk: ChunkText) -> bool:
         """Tell whether the model has to be asked about a chunk: whether it says anything in sentences."""
-        return bool(prose(chunk))
+        return says(chunk)
 
     @staticmethod
     def read(reply: Any, chunk: ChunkText) -> Extraction:
