@@ -24,12 +24,12 @@ from lexigraph.ingestion.readers.epub import read_epub
 from lexigraph.ingestion.readers.html import read_html
 from lexigraph.ingestion.readers.log import read_log
 from lexigraph.ingestion.readers.markdown import read_markdown
-from lexigraph.ingestion.readers.office import read_xlsx
 from lexigraph.ingestion.readers.parsed import Parsed
 from lexigraph.ingestion.readers.pdf.read import read_pdf
 from lexigraph.ingestion.readers.plain.reader import read_text
 from lexigraph.ingestion.readers.records import parse_json, read_json, read_record, record_key
 from lexigraph.ingestion.readers.rst import read_rst
+from lexigraph.ingestion.readers.sheets import read_xlsx
 from lexigraph.ingestion.readers.slides import read_pptx
 from lexigraph.ingestion.readers.source import read_source
 from lexigraph.ingestion.readers.tables import read_csv

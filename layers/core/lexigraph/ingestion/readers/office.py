@@ -1,13 +1,11 @@
-"""Zip archives of XML, checked before any library opens them; Excel files."""
+"""Office files are zip archives of XML: checked before anything reads them, read part by part."""
 
 import io
+import posixpath
 import zipfile
-from datetime import date, datetime, time
-from itertools import chain
+from collections.abc import Iterator
 from typing import Any
 
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder
-from lexigraph.ingestion.readers.tables import add_rows
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
 
@@ -59,35 +57,54 @@ def _check_xml(beginning: bytes) -> None:
         raise InvalidInput("declares XML entities, which Office files never do: it may be an attack") from None
 
 
-# ---------------------------------------------------------------- xlsx
+class Parts:
+    """The parts of an archive and how they refer to each other."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._names = set(archive.namelist())
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._names
+
+    def root(self, path: str) -> Any | None:
+        """Return the root of an XML part; None when there is no such part."""
+        from lxml import etree
+
+        if path not in self._names:
+            return None
+        return etree.fromstring(self._archive.read(path), etree.XMLParser(resolve_entities=False, no_network=True))
+
+    def stream(self, path: str, name: str) -> Iterator[Any]:
+        """Yield the elements of a name, one at a time; each is gone when the next one is asked for."""
+        from lxml import etree
+
+        if path not in self._names:
+            return
+        with self._archive.open(path) as stream:
+            found = etree.iterparse(stream, events=("end",), tag=f"{{*}}{name}", resolve_entities=False, no_network=True)
+            for _, element in found:
+                yield element
+                element.clear()
+                while element.getprevious() is not None:
+                    del element.getparent()[0]
+
+    def related(self, path: str) -> dict[str, tuple[str, str]]:
+        """Return what a part refers to: the kind and path of each by its id."""
+        folder, name = posixpath.split(path)
+        root = self.root(f"{folder}/_rels/{name}.rels")
+        found = {}
+        for entry in root if root is not None else ():
+            target = posixpath.normpath(posixpath.join("/", folder, entry.get("Target", ""))).lstrip("/")
+            found[entry.get("Id", "")] = entry.get("Type", "").rpartition("/")[2], target
+        return found
+
+    def core(self) -> dict[str, str]:
+        """Return what the file says of itself: ``title`` and ``creator``, empty when it does not."""
+        root = self.root("docProps/core.xml")
+        return {name: "" if root is None else root.findtext(f"{{*}}{name}") or "" for name in ("title", "creator")}
 
 
-def read_xlsx(data: bytes, settings: Settings) -> Parsed:
-    """Read an Excel file: a heading a sheet, a block a row; formulas as the values last computed."""
-    from openpyxl import load_workbook
-
-    check_archive(data, settings)
-    book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-    try:
-        builder = TextBuilder(settings)
-        for sheet in book.worksheets:
-            sheet.reset_dimensions()  # files lie about them
-            rows = ([_cell(value) for value in row] for row in sheet.iter_rows(values_only=True))
-            if first := next(filter(any, rows), None):
-                builder.heading(1, sheet.title)
-                add_rows(builder, chain([first], rows))
-        return builder.parsed(book.properties.title or "", {"author": book.properties.creator})
-    finally:
-        book.close()
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    if isinstance(value, datetime):
-        return value.date().isoformat() if value.time() == time() else value.isoformat(" ", "seconds")
-    return value.isoformat() if isinstance(value, (date, time)) else str(value)
+def reference(entry: Any) -> str:
+    """Return the id of the relation that an element names, whichever of its two namespaces the file has."""
+    return next((str(value) for name, value in entry.attrib.items() if name.endswith("}id")), "")

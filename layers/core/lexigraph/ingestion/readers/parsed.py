@@ -47,6 +47,7 @@ class TextBuilder:
         self._length = 0
         self._blocks: list[Block] = []
         self._path: list[tuple[int, str]] = []
+        self._above: tuple[str, ...] = ()  # the path's texts, one tuple for all blocks of a section
         self._bare: Block | None = None
         self._role = ""
         self._page_break = False
@@ -59,14 +60,11 @@ class TextBuilder:
             return
         if not text:
             return
-        outer = len(self._path)
-        while self._path and self._path[-1][0] >= level:
-            self._path.pop()
-        if len(self._path) < outer:
-            self._keep_bare_heading()
+        self.end_sections(level - 1)
         start, end = self._append(text, "heading")
-        self._bare = Block(start, end, self._headings(), "heading")
+        self._bare = Block(start, end, self._above, "heading")
         self._path.append((level, text))
+        self._above = (*self._above, text)
 
     def add(self, text: str, role: str = "paragraph") -> None:
         """Add a block; blank text is passed over. Code keeps its white space, everything else its line breaks only.
@@ -78,7 +76,7 @@ class TextBuilder:
             return
         self._bare = None
         start, end = self._append(text, role)
-        self._blocks.append(Block(start, end, self._headings(), role))
+        self._blocks.append(Block(start, end, self._above, role))
 
     def page_break(self) -> None:
         """Put a form feed before the next block: page = form feeds before an offset, plus one."""
@@ -88,10 +86,12 @@ class TextBuilder:
 
     def end_sections(self, level: int) -> None:
         """End the sections below ``level``: what follows stands under the headings above only."""
-        if self._path and self._path[-1][0] > level:
-            self._keep_bare_heading()
+        if not self._path or self._path[-1][0] <= level:
+            return
+        self._keep_bare_heading()
         while self._path and self._path[-1][0] > level:
             self._path.pop()
+        self._above = tuple(text for _, text in self._path)
 
     def parsed(self, title: str = "", metadata: Mapping[str, Any] | None = None) -> Parsed:
         """Return the document. Raise ``InvalidInput`` when there is no text at all."""
@@ -107,9 +107,6 @@ class TextBuilder:
         """Return the text of the first heading, empty when there is none."""
         headings = (h for block in self._blocks for h in block.headings)
         return next(headings, "") or (self._path[0][1] if self._path else "")
-
-    def _headings(self) -> tuple[str, ...]:
-        return tuple(text for _, text in self._path)
 
     def _keep_bare_heading(self) -> None:
         if self._bare is not None:
