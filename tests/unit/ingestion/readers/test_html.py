@@ -173,6 +173,33 @@ def test_the_name_of_the_site_leaves_a_title_that_says_enough_without_it() -> No
         assert read(f"<title>{title}</title><h1>{heading}</h1><p>text</p>").title == expected
 
 
+def test_text_that_was_typed_for_a_fixed_width_is_read_as_such_below_the_heading_of_its_page() -> None:
+    typed = """\
+Fuel
+----
+Wood that was cut in winter and has dried for a whole summer burns
+longest. It is split before it is stacked.
+
+- Oak burns for nine hours and leaves hardly any ash, as the potters
+  of the north say.
+- Birch burns fast.
+
+Ash
+---
+It is kept for glazes.
+"""
+    under = ("Of kilns", "Fuel")
+    broken = typed.replace("\n", "<br>\n")
+    for page in (f"<h1>Of kilns</h1><div><p>{broken}</p></div>", f"<h1>Of kilns</h1><pre>{typed + typed * 4}</pre>"):
+        blocks = read(page).blocks
+        assert [(b.role, b.headings) for b in blocks[:4]] == [
+            ("paragraph", under),
+            ("list", under),
+            ("list", under),
+            ("paragraph", ("Of kilns", "Ash")),
+        ]
+
+
 def test_two_line_breaks_part_paragraphs_and_numbers_of_lines_are_no_code() -> None:
     page = read("<body>One.<br><br>Two.<table><tr><td><pre>1\n2</pre></td><td><pre>a = 1\nb = 2</pre></td></tr></table>")
     assert said(page) == [("paragraph", "One."), ("paragraph", "Two."), ("code", "a = 1\nb = 2")]

@@ -8,6 +8,7 @@ from typing import Any
 
 from lexigraph.ingestion.readers.furniture import furniture
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, one_line
+from lexigraph.ingestion.readers.plain.reader import add_plain
 from lexigraph.ingestion.readers.tables import add_rows
 from lexigraph.ingestion.readers.text import decode, encoding_note
 from lexigraph.model.document import BOILERPLATE
@@ -42,6 +43,7 @@ _FOOT = re.compile(r"(?:copyright\b|©|\(c\)\s).{0,120}|(?:table of )?contents:?
 _NUMBERING = re.compile(r"(?:\d+[.)])+\d*|[-*•▪]")
 _CALL = re.compile(r"[\w.:]+\([^()]*\)(?:\s*->.*)?")
 _SIGNATURE = frozenset({"sig", "sig-object", "def", "first-deffn", "deffn", "member-signature", "membersignature"})
+_TYPED_LINES, _TYPED_LETTERS, _MOST = 8, 1_000, 0.6
 _NUMBERS = re.compile(r"[\d\s]+")
 _TITLE_PARTS = re.compile(r"\s+[-–—|·•»:]+\s+")
 # headings that do not say of what
@@ -157,11 +159,14 @@ class _Walk:
         self._term = False
         self._lists: list[int | None] = []  # one an open list: the next number, None for bullets
         self._items: list[bool] = []  # one an open item or description: False below a signature
+        self._level = 0  # of the last heading
+        self._letters = 0
 
     def over(self, root: Any) -> None:
         from lxml import etree
 
         self._furniture = furniture(root)
+        self._letters = sum(map(len, root.itertext()))
         events = etree.iterwalk(root, events=("start", "end"))
         entered = []
         for event, tag in events:
@@ -196,6 +201,9 @@ class _Walk:
             return False
         if (level := _HEADINGS.get(name)) or name == "pre" or name == "table":
             return self._whole(tag, level or 0)
+        if name in ("p", "div") and _is_typed(tag):
+            self._add_typed(tag)
+            return False
         if name == "dt" and _is_signature(tag):
             self._bare_term()
             self._builder.add(_text(tag), "code")
@@ -215,10 +223,21 @@ class _Walk:
             return False
         self._bare_term()
         if level:
+            self._level = level
             self._builder.heading(level, _text(tag))
+        elif len(tag) == 0 and self._letters * _MOST < len(tag.text or "") > _TYPED_LETTERS:
+            self._add_typed(tag)
         elif not _NUMBERS.fullmatch(code := _code(tag)):  # numbers of the lines beside
             self._builder.add(code, "code")
         return False
+
+    def _add_typed(self, tag: Any) -> None:
+        """Add text that was typed for a fixed width, under the heading above it."""
+        self._bare_term()
+        self._builder.base = self._level
+        text = _code(tag)
+        add_plain(self._builder, text if tag.tag == "pre" else text.lstrip())
+        self._builder.base = 0
 
     def _add_table(self, rows: list[list[Any]]) -> None:
         headed = all(cell.tag == "th" for cell in rows[0])
@@ -288,6 +307,13 @@ class _Walk:
             self._marker, self._term = "", False
 
 
+def _is_typed(tag: Any) -> bool:
+    """Tell a text whose every line was typed as one: each ends in a line break and a new line of the source."""
+    breaks = [inner for inner in tag if inner.tag == "br"]
+    typed = sum((inner.tail or "").startswith("\n") for inner in breaks)
+    return typed >= _TYPED_LINES and typed > len(breaks) * _MOST and len(breaks) > len(tag) * _MOST
+
+
 def _is_permalink(tag: Any) -> bool:
     return tag.tag == "a" and "".join(tag.itertext()).strip() in _PERMALINKS
 
@@ -339,5 +365,5 @@ def _lines(tag: Any) -> str:
 def _code(tag: Any) -> str:
     """Return code with its white space."""
     for line_break in tag.iterdescendants("br"):
-        line_break.text = "\n"
+        line_break.text = "" if tag.tag != "pre" and (line_break.tail or "").startswith("\n") else "\n"
     return "".join(tag.itertext())

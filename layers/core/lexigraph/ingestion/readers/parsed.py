@@ -48,6 +48,7 @@ class TextBuilder:
         self._blocks: list[Block] = []
         self._path: list[tuple[int, str]] = []
         self._above: tuple[str, ...] = ()  # the path's texts, one tuple for all blocks of a section
+        self.base = 0  # levels above those that headings are given: of the part of a page that is another document
         self._bare: Block | None = None
         self._role = ""
         self._page_break = False
@@ -61,6 +62,7 @@ class TextBuilder:
         if not text:
             return
         self.end_sections(level - 1)
+        level += self.base
         start, end = self._append(text, "heading")
         self._bare = Block(start, end, self._above, "heading")
         self._path.append((level, text))
@@ -86,6 +88,7 @@ class TextBuilder:
 
     def end_sections(self, level: int) -> None:
         """End the sections below ``level``: what follows stands under the headings above only."""
+        level += self.base
         if not self._path or self._path[-1][0] <= level:
             return
         self._keep_bare_heading()
