@@ -173,6 +173,18 @@ def test_the_name_of_the_site_leaves_a_title_that_says_enough_without_it() -> No
         assert read(f"<title>{title}</title><h1>{heading}</h1><p>text</p>").title == expected
 
 
+def test_cells_over_several_rows_and_names_over_several_columns_are_in_each() -> None:
+    page = read(
+        "<table><tr><th rowspan=2>Kiln<th colspan=2>2026</tr><tr><th>spring<th>fall</tr>"
+        "<tr><td rowspan=2>North<td>9<td>8</tr><tr><td>7<td>6</tr><tr><td colspan=2>South<td>5</tr></table>"
+    )
+    assert [text for _, text in said(page)] == [
+        "Kiln: North; 2026 spring: 9; 2026 fall: 8",
+        "Kiln: North; 2026 spring: 7; 2026 fall: 6",
+        "Kiln: South; 2026 fall: 5",
+    ]
+
+
 def test_text_that_was_typed_for_a_fixed_width_is_read_as_such_below_the_heading_of_its_page() -> None:
     typed = """\
 Fuel

@@ -1,9 +1,10 @@
 """HTML by lxml: the main content without scripts; navigation and tables of contents apart from what the page says."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import unescape
 from html.entities import name2codepoint
+from itertools import chain, islice, takewhile, zip_longest
 from typing import Any
 
 from lexigraph.ingestion.readers.furniture import furniture
@@ -44,6 +45,7 @@ _NUMBERING = re.compile(r"(?:\d+[.)])+\d*|[-*•▪]")
 _CALL = re.compile(r"[\w.:]+\([^()]*\)(?:\s*->.*)?")
 _SIGNATURE = frozenset({"sig", "sig-object", "def", "first-deffn", "deffn", "member-signature", "membersignature"})
 _TYPED_LINES, _TYPED_LETTERS, _MOST = 8, 1_000, 0.6
+_MAX_SPAN = 64
 _NUMBERS = re.compile(r"[\d\s]+")
 _TITLE_PARTS = re.compile(r"\s+[-–—|·•»:]+\s+")
 # headings that do not say of what
@@ -240,11 +242,15 @@ class _Walk:
         self._builder.base = 0
 
     def _add_table(self, rows: list[list[Any]]) -> None:
-        headed = all(cell.tag == "th" for cell in rows[0])
-        cells = ([_text(cell) for cell in row] for row in rows)
-        if not headed and all(row[0].tag == "th" for row in rows):
+        heads = sum(1 for _ in takewhile(lambda row: all(cell.tag == "th" for cell in row), rows))
+        heads = heads if heads < len(rows) else 0
+        cells: Iterable[list[str]] = _grid(rows, heads)
+        if heads > 1:  # each name with what stands above it
+            above = zip_longest(*islice(cells, heads), fillvalue="")
+            cells = chain([[" ".join(dict.fromkeys(filter(None, names))) for names in above]], cells)
+        elif not heads and all(row[0].tag == "th" for row in rows):
             cells = ([f"{first}: {'; '.join(filter(None, rest))}"] for first, *rest in cells)
-        add_rows(self._builder, cells, "table", headed=headed)
+        add_rows(self._builder, cells, "table", headed=heads > 0)
 
     def _open_item(self, tag: Any) -> None:
         name = tag.tag
@@ -331,6 +337,34 @@ def _rows(table: Any) -> list[list[Any]]:
     rows = [[cell for cell in row if cell.tag in ("td", "th")] for row in table.iter("tr")]
     rows = [cells for cells in rows if cells]
     return rows if len(rows) > 1 and max(map(len, rows)) > 1 else []
+
+
+def _grid(rows: list[list[Any]], heads: int) -> Iterator[list[str]]:
+    """Yield the texts of cells in their columns: a cell over several rows is in each, a name over several columns, too."""
+    below: dict[int, tuple[int, str]] = {}  # rows that a cell goes on, and its text, by column
+    for number, row in enumerate(rows):
+        cells: list[str] = []
+        given = iter(row)
+        while True:
+            if carried := below.pop(len(cells), None):
+                if carried[0] > 1:
+                    below[len(cells)] = carried[0] - 1, carried[1]
+                cells.append(carried[1])
+            elif (cell := next(given, None)) is None:
+                break
+            else:
+                text, tall = _text(cell), _span(cell, "rowspan")
+                for part in range(_span(cell, "colspan")):
+                    said = text if not part or number < heads else ""
+                    if tall > 1:
+                        below[len(cells)] = tall - 1, said
+                    cells.append(said)
+        yield cells
+
+
+def _span(cell: Any, name: str) -> int:
+    value = str(cell.get(name) or "1")
+    return min(max(int(value), 1), _MAX_SPAN) if value.isdecimal() and len(value) < 6 else 1
 
 
 def _pieces(tag: Any, parting: str) -> Iterator[str]:
