@@ -73,7 +73,7 @@ def drawn_pdf(pages: Sequence[Sequence[Drawn]], title: str = "", outline: Sequen
     for drawn in pages:
         texts = ((x, y, font, size, _escaped(text)) for x, y, font, size, text in drawn)
         contents.append(
-            "\n".join(f"BT /F{font + 1} {size} Tf {x} {y} Td ({text}) Tj ET" for x, y, font, size, text in texts)
+            "\n".join(f"BT /F{font + 1} {size:.3f} Tf {x:.3f} {y:.3f} Td ({text}) Tj ET" for x, y, font, size, text in texts)
         )
     return _pdf(contents, title, outline=outline)
 

@@ -195,6 +195,21 @@ def test_a_name_of_a_file_is_no_title() -> None:
     assert read([page], title="On clay and kilns").title == "On clay and kilns"
 
 
+def test_text_of_no_size_and_far_from_any_page_does_no_harm() -> None:
+    page = [
+        (1e30, 700.0, PLAIN, 9.0, "lost"),
+        (60.0, -1e15, CODE, 9.0, "lost"),
+        (60.0, 600.0, PLAIN, 0.0, "small"),
+        (60.0, 500.0, CODE, 0.001, "tiny"),
+        (19_000.0, 500.0, CODE, 0.001, "far"),
+        *column(60, 700, "Clay is dug in spring and left to dry."),
+    ]
+    parsed = read([page, page])
+    assert "lost" not in parsed.text
+    assert parsed.text.count("Clay is dug in spring and left to dry.") == 2
+    assert len(parsed.text) < 2_000
+
+
 def test_a_hundred_pages_are_read_in_seconds() -> None:
     def lines(page: int) -> Iterator[str]:
         return (f"The kiln of page {page} was lit {line} times in the winter in which the lake froze." for line in range(45))

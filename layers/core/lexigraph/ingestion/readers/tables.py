@@ -79,6 +79,7 @@ def _is_header(row: Sequence[str]) -> bool:
 
 
 def statement(header: Sequence[str], row: Sequence[str]) -> str:
-    """Return a row as one line; empty cells are left out, cells without a header stand alone."""
+    """Return a row as one line; empty cells are left out, one without a header stands alone, or behind a ":"."""
     names = [*(name.rstrip(":") for name in header), *[""] * len(row)]
-    return "; ".join(f"{name}: {value}" if name else value for name, value in zip(names, row, strict=False) if value)
+    parts = (f"{name}: {value}" if name else value for name, value in zip(names, row, strict=False) if value)
+    return "; ".join(parts).replace(":; ", ": ")

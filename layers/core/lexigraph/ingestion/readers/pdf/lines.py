@@ -14,6 +14,7 @@ _SMALLER = 0.85
 _SPACE = 0.16
 _CELL = 0.9  # a gap that few justified lines have
 _MONO_WIDTH = 0.6
+MAX_SPACES = 100
 _MIDDLE = (0.2, 0.8)  # where a gutter may be
 _FEWEST = 4  # lines beside a gutter
 _CROSSING = 0.35  # lines across a gutter, of those beside it
@@ -161,7 +162,8 @@ def _cell(part: Sequence[Span], mono: bool) -> Cell:
     for last, span in pairwise(part):
         gap = span.x0 - last.x1
         if mono:
-            text += " " * max(round(gap / (span.size * _MONO_WIDTH)), int(gap > span.size * _SPACE))
+            spaces = max(round(gap / (span.size * _MONO_WIDTH)), int(gap > span.size * _SPACE))
+            text += " " * min(spaces, MAX_SPACES)
         elif gap > span.size * _SPACE:
             text += " "
         text += span.text

@@ -12,7 +12,7 @@ from lexigraph.ingestion.readers.hyphens import Hyphenation
 from lexigraph.ingestion.readers.parsed import MAX_HEADING_CHARS, Parsed, TextBuilder, clean, one_line
 from lexigraph.ingestion.readers.pdf.furniture import edges, is_contents, is_entry
 from lexigraph.ingestion.readers.pdf.headings import Headings, ends_sentence, outline, stands_above
-from lexigraph.ingestion.readers.pdf.lines import Line, common_gutter, lines
+from lexigraph.ingestion.readers.pdf.lines import MAX_SPACES, Line, common_gutter, lines
 from lexigraph.ingestion.readers.pdf.spans import Fonts, Span, spans
 from lexigraph.ingestion.readers.pdf.tables import table_end, table_rows
 from lexigraph.ingestion.readers.tables import add_rows
@@ -344,5 +344,6 @@ def _code(found: Sequence[Line]) -> str:
         width = (line.x1 - line.x0) / max(len(line.text), 1)
         if number and downs[number - 1] > step * _BLANK_LINE:
             rows.append("")
-        rows.append(" " * round((line.x0 - left) / width if width > 0 else 0) + line.text)
+        indent = round((line.x0 - left) / width) if width > 0 else 0
+        rows.append(" " * min(indent, MAX_SPACES) + line.text)
     return "\n".join(rows)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Matrix = tuple[float, float, float, float, float, float]
 _PLAIN: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 _TURNED: dict[int, Matrix] = {90: (0, -1, 1, 0, 0, 0), 180: (-1, 0, 0, -1, 0, 0), 270: (0, 1, -1, 0, 0, 0)}
+_FAR = 20_000.0  # points: the largest page has 14,400
+_LEAST_SIZE = 0.1
 _MAX_FORMS = 8  # forms within forms
 _SPACE = 0.16  # a gap of so many sizes of the font parts words
 _MONO = re.compile(
@@ -224,8 +226,10 @@ class _Pen:
         self._advance((width / 1000 * state.size + glyphs * state.char_space + spaces * state.word_space) * state.scale)
         after = _times(self.text, state.matrix)
         upright = abs(before[1]) <= abs(before[0]) and before[0] > 0
-        size = state.size * math.hypot(before[2], before[3])
+        size = max(abs(state.size) * math.hypot(before[2], before[3]), _LEAST_SIZE)
         y = before[5] + state.rise * before[3]
+        if not all(abs(number) < _FAR for number in (before[4], after[4], y, size)):
+            return  # on no page that anybody sees; not a number is not less either
         self.found.append(Span(before[4], after[4], y, size, text, state.face.bold, state.face.mono, upright))
 
 
