@@ -4,6 +4,7 @@ Model ids live here and nowhere else.
 """
 
 import json
+import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -83,7 +84,7 @@ class Settings(BaseSettings):
     extract_concurrency: int = Field(4, ge=1, le=64, description="chunks that a model is asked for at the same time")
     model_timeout: float = Field(60.0, gt=0, le=900, description="seconds until a model call is given up")
     model_attempts: int = Field(6, ge=1, le=20, description="tries of a throttled model call")
-    threads: int = Field(0, ge=0, le=64, description="threads of the local model; 0 is one a core")
+    threads: int = Field(0, ge=0, le=64, description="cores that local models use; 0 is all")
 
     # ingestion
     extractor: Literal["auto", "local", "llm"] = Field("auto", description="auto is llm when there is one, else local")
@@ -187,3 +188,11 @@ def load_settings(**overrides: object) -> Settings:
         raise InvalidInput(f"setting {name} (LEXIGRAPH_{name.upper()}): {first['msg']}{got}") from None
     except SettingsError as error:  # it names the field and where it was read, and repeats no value
         raise InvalidInput(f"settings: {error}: must be JSON") from None
+
+
+def cores(threads: int) -> int:
+    """Return how many cores the setting ``threads`` allows; 0 is all that this process may use."""
+    if threads:
+        return threads
+    # in a container less than the machine has
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

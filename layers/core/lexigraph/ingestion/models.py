@@ -1,6 +1,6 @@
 """Extraction and embedding through the cache: each distinct content is given to a model once."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -44,6 +44,11 @@ class CachedModels:
 
     def __init__(self, extractor: Extractor, embedder: Embedder, cache: Entries, *, fresh: bool = False) -> None:
         self.extractor, self.embedder, self._cache, self._fresh = extractor, embedder, cache, fresh
+        self._begun: dict[str, _Begun] = {}
+
+    def begin(self, tenant: Tenant, chunks: Sequence[ChunkText]) -> None:
+        """Let the extractor begin with chunks that :meth:`extract` will be asked for, if it works by itself."""
+        self._begin(self._open(chunks, self._known(tenant, chunks)))
 
     def extract(
         self,
@@ -53,20 +58,17 @@ class CachedModels:
         failed: Failed = lambda *_: None,
     ) -> tuple[list[Extraction], int]:
         """Return one extraction a chunk, and how many the extractor was asked for; ``failed`` hears at once of a bad one."""
-        keys = [extraction_use(self.extractor, chunk) for chunk in chunks]
-        kind = f"extraction:{self.extractor.name}"
-        cached = {} if self._fresh else self._cache.get_many(tenant, kind, [key for _, key in keys])
-        known = {key: Extraction.from_json(data.decode()) for key, data in cached.items()}
-        open_ = {key: chunk for (_, key), chunk in zip(keys, chunks, strict=True) if key not in known}
-        todo, done = list(open_.items()), 0
+        kind, known = f"extraction:{self.extractor.name}", self._known(tenant, chunks)
+        open_ = self._open(chunks, known)
+        self._begin(open_)
+        todo, done = list(open_), 0
         if todo:
             advance(0, len(todo))
         for at in range(0, len(todo), _EXTRACTIONS):
-            part = todo[at : at + _EXTRACTIONS]
             found: dict[str, bytes] = {}
             try:
-                for (key, _), extraction in zip(part, self.extractor.extract([c for _, c in part]), strict=True):
-                    known[key] = extraction
+                for key in todo[at : at + _EXTRACTIONS]:
+                    known[key] = extraction = self._begun.pop(key).take(key)
                     if extraction.failed:
                         failed(open_[key], extraction.failed)
                     else:
@@ -76,11 +78,41 @@ class CachedModels:
             finally:
                 # a model that gives up must not take with it what it has given
                 self._cache.put_many(tenant, kind, found)
-        return [known[key] for _, key in keys], len(todo)
+        return [known[extraction_use(self.extractor, chunk)[1]] for chunk in chunks], len(todo)
+
+    def _known(self, tenant: Tenant, chunks: Sequence[ChunkText]) -> dict[str, Extraction]:
+        if self._fresh:
+            return {}
+        keys = [extraction_use(self.extractor, chunk)[1] for chunk in chunks]
+        cached = self._cache.get_many(tenant, f"extraction:{self.extractor.name}", keys)
+        return {key: Extraction.from_json(data.decode()) for key, data in cached.items()}
+
+    def _open(self, chunks: Sequence[ChunkText], known: Mapping[str, Extraction]) -> dict[str, ChunkText]:
+        uses = {extraction_use(self.extractor, chunk)[1]: chunk for chunk in chunks}
+        return {key: chunk for key, chunk in uses.items() if key not in known}
+
+    def _begin(self, open_: Mapping[str, ChunkText]) -> None:
+        if new := {key: chunk for key, chunk in open_.items() if key not in self._begun}:
+            begun = _Begun(list(new), self.extractor.extract(list(new.values())))
+            self._begun.update(dict.fromkeys(new, begun))
 
     def embed(self, tenant: Tenant, texts: Sequence[str], advance: Advance = lambda *_: None) -> tuple[FloatArray, int]:
         """Return vectors of shape ``(len(texts), dimension)``, and how many texts the model was given."""
         return embed(self.embedder, self._cache, tenant, texts, fresh=self._fresh, advance=advance)
+
+
+class _Begun:
+    """Extractions under way, which come in the order of ``keys`` and are taken in any."""
+
+    def __init__(self, keys: Sequence[str], results: Iterator[Extraction]) -> None:
+        self._coming, self._found = zip(keys, results, strict=True), dict[str, Extraction]()
+
+    def take(self, key: str) -> Extraction:
+        """Return one extraction, once; wait for it."""
+        while key not in self._found:
+            came, extraction = next(self._coming)
+            self._found[came] = extraction
+        return self._found.pop(key)
 
 
 def embed(

@@ -11,6 +11,7 @@ from lexigraph.inference.protocols import Embedder, LanguageModel
 from lexigraph.ingestion import relations, versions
 from lexigraph.ingestion.events import IngestReport, Listener, recording, succeed
 from lexigraph.ingestion.extract import Extractor, make_extractor
+from lexigraph.ingestion.extract.workers import MOST, Workers
 from lexigraph.ingestion.load import FileItem
 from lexigraph.ingestion.models import CachedModels
 from lexigraph.ingestion.remove import remove_all
@@ -18,9 +19,11 @@ from lexigraph.ingestion.run import Run
 from lexigraph.ingestion.upkeep import repair
 from lexigraph.model.errors import InvalidInput, NotFound, code_of, in_general
 from lexigraph.model.tenant import Tenant
-from lexigraph.settings import Settings, load_settings
+from lexigraph.settings import Settings, cores, load_settings
 from lexigraph.storage.factory import open_stores
 from lexigraph.storage.protocols import DocumentRecord, JobRecord, Stores
+
+_AHEAD = 2  # groups of documents whose chunks are extracted while one is embedded and written
 
 
 class LexicalGraphIndex:
@@ -45,6 +48,8 @@ class LexicalGraphIndex:
         self.stores = stores or open_stores(self.settings)
         self._owns_stores = stores is None
         embedder = embedder or make_embedder(self.settings)
+        # what the caller made cannot be made again in another process
+        self._may_spread = extractor is None and self.settings.extraction == "local"
         if llm is None and (self.settings.extraction == "llm" or self.settings.relations):
             llm = make_llm(self.settings)
         self.llm = llm
@@ -90,12 +95,16 @@ class LexicalGraphIndex:
         report = IngestReport(job_id=job.id, incremental=incremental)
         tell = recording(self.stores.registry, owner, job.id, on_event)
         fresh = not incremental
-        models = CachedModels(self.models.extractor, self.models.embedder, self.stores.cache, fresh=fresh)
         again = fresh and refresh_relations
-        run = Run(self.stores, models, self.llm, self.settings, owner, namespace, report, tell, fresh=fresh, again=again)
         try:
-            with self.stores.registry.lease(owner, [] if given else [job_lease(job.id)]):
+            with (
+                self.stores.registry.lease(owner, [] if given else [job_lease(job.id)]),
+                Workers(self.models.extractor, self.settings, self._workers()) as extractor,
+            ):
                 self._close_dead_jobs(owner)
+                models = CachedModels(extractor, self.models.embedder, self.stores.cache, fresh=fresh)
+                of_run = self.stores, models, self.llm, self.settings, owner, namespace, report, tell
+                run = Run(*of_run, fresh=fresh, again=again, ahead=_AHEAD if self._workers() else 0)
                 run.take_in([p if isinstance(p, FileItem) else Path(p) for p in paths])
         except BaseException as error:
             report.elapsed_sec = round(time.perf_counter() - began, 3)
@@ -105,6 +114,11 @@ class LexicalGraphIndex:
         report.elapsed_sec = round(time.perf_counter() - began, 3)
         succeed(self.stores.registry, owner, job.id, report.to_dict(), tell)
         return report
+
+    def _workers(self) -> int:
+        """Half the cores: embedding takes the longer half of the work."""
+        allowed = cores(self.settings.threads) if self._may_spread else 1
+        return min(MOST, (allowed + 1) // 2) if allowed > 1 else 0
 
     def _refuse_other_embedding(self, tenant: Tenant) -> None:
         if self.stores.vectors.label != self.models.embedder.label:

@@ -1,6 +1,6 @@
 """One ingest: files are found, read and compared with what is known; what has changed is built, what they lost leaves."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
@@ -97,7 +97,8 @@ class Run:
     """Documents on their way in: those of a whole ingest in process, or those of one part of a file in the workflow.
 
     ``report`` grows with it; ``tell`` hears of its steps. ``fresh`` takes all chunks for new; ``again`` relates also those
-    that were related before.
+    that were related before. ``ahead`` groups of documents are read before those before them are written, for an extractor
+    that works by itself.
     """
 
     stores: Stores
@@ -111,6 +112,7 @@ class Run:
     _: KW_ONLY
     fresh: bool
     again: bool
+    ahead: int = 0
 
     def __post_init__(self) -> None:
         self._before: dict[str, int] = {}
@@ -131,7 +133,7 @@ class Run:
         items = list(self._files(paths))
         self.tell(Event("scan_input", {"files": len(items)}, 0, len(items)))
         waiting: list[Loaded] = []
-        for group in self._groups(self._documents(items)):
+        for group in self._ahead(self._groups(self._documents(items))):
             waiting += self._process(group)
         deadline = remove.deadline()
         while waiting:
@@ -172,6 +174,21 @@ class Run:
 
     def _groups(self, documents: Iterable[Loaded]) -> Iterator[list[Loaded]]:
         return in_groups(documents, self.settings.batch_documents, lambda one: len(one[0].text))
+
+    def _ahead(self, groups: Iterable[list[Loaded]]) -> Iterator[list[Loaded]]:
+        """Yield groups, some later than they come: workers extract their chunks while those before are embedded and written.
+
+        What is found before a group's documents are held is looked at again; only the models' work is not done twice.
+        """
+        waiting: deque[list[Loaded]] = deque()
+        for group in groups:
+            if self.ahead:
+                changed = self.changed(_without_repeats(group)[0], count=False)
+                self.models.begin(self.tenant, [c.chunk for one in changed for c in self.plan(one).new])
+            waiting.append(group)
+            if len(waiting) > self.ahead:
+                yield waiting.popleft()
+        yield from waiting
 
     def _known(self, item: FileItem) -> bool:
         if item.type in MANY_DOCUMENTS:

@@ -1,0 +1,109 @@
+"""Local extraction in processes of its own: spaCy holds the interpreter's lock, so that threads do not help it.
+
+Each worker is ``python -m lexigraph.ingestion.extract.worker``. It is told settings and chunks on its input, pickled, and
+ends when that does: with the process that started it, however that ends.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from lexigraph.ingestion.extract import Extractor
+from lexigraph.model.document import ChunkText
+from lexigraph.model.errors import LexigraphError, ModelUnavailable
+from lexigraph.model.extraction import Extraction
+from lexigraph.settings import Settings
+
+MOST = 4  # workers: each has a model of its own, some 250 MB
+_ENOUGH = 128  # chunks of a run, before which starting workers takes longer than they save
+_PART = 16  # chunks that a worker is told of at once
+
+
+class Workers:
+    """An extractor of the settings that works in ``number`` processes (0: none), and here while there is little to do.
+
+    Extractions and their order are those of ``alone``, whatever the number. Workers are started when a run has more than
+    some hundred chunks; leave the block to end them. ``extract`` raises ``ModelUnavailable`` when one dies.
+    """
+
+    def __init__(self, alone: Extractor, settings: Settings, number: int) -> None:
+        self.name = alone.name
+        self._alone, self._settings, self._number = alone, settings, number
+        self._asked = 0
+        self._threads: ThreadPoolExecutor | None = None  # one a worker, which it starts and asks
+        self._mine = threading.local()
+        self._running: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._threads is None:
+            return
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for process in [*self._running]:
+            process.kill()  # whoever still waits for its answer reads its end
+        self._threads.shutdown()
+        for process in self._running:
+            _close(process)
+
+    def extract(self, chunks: Sequence[ChunkText]) -> Iterator[Extraction]:
+        """Return one extraction a chunk, in order. Workers begin at once, whenever the results are taken."""
+        self._asked += len(chunks)
+        if self._threads is None and self._number and self._asked > _ENOUGH:
+            self._threads = ThreadPoolExecutor(self._number, thread_name_prefix="extract")
+        if self._threads is None:
+            return self._alone.extract(chunks)
+        parts = [chunks[at : at + _PART] for at in range(0, len(chunks), _PART)]
+        return _results([self._threads.submit(self._ask, part) for part in parts])
+
+    def _ask(self, chunks: Sequence[ChunkText]) -> list[Extraction]:
+        try:
+            process: subprocess.Popen[bytes] = getattr(self._mine, "process", None) or self._start()
+            pickle.dump(list(chunks), process.stdin)
+            process.stdin.flush()
+            answer = pickle.load(process.stdout)  # noqa: S301  # of a process that we started
+        except (EOFError, OSError, pickle.UnpicklingError) as error:
+            raise ModelUnavailable(
+                "a worker of the local extraction has died, perhaps for want of memory: run again, it continues; "
+                "LEXIGRAPH_THREADS=1 extracts without workers"
+            ) from error
+        if isinstance(answer, LexigraphError):
+            raise answer
+        return answer
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        # a worker uses one core, what it imports is found where we found it
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "lexigraph.ingestion.extract.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,  # out of reach of Ctrl-C, which the terminal sends to a whole group
+        )
+        self._running.append(process)
+        self._mine.process = process
+        pickle.dump(self._settings, process.stdin)
+        return process
+
+
+def _results(parts: list[Future[list[Extraction]]]) -> Iterator[Extraction]:
+    parts.reverse()
+    while parts:
+        yield from parts.pop().result()  # what was taken is not kept
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    for stream in (process.stdin, process.stdout):
+        if stream:
+            with suppress(OSError):  # it died with something unsaid
+                stream.close()
+    process.wait()
