@@ -70,8 +70,7 @@ def build(
     """Measure the build stage: extractions and embeddings are given, everything is written."""
     from lexigraph.evaluation.build import measure
 
-    if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidInput(f"--folder {folder} is {'not empty' if folder.is_dir() else 'a file'}: name a new folder")
+    _refuse_used(folder)
     invocation = current(context)
     show = overwriting(invocation.err)
     with kept_or_temporary(folder) as home:
@@ -81,6 +80,33 @@ def build(
     else:
         for name, value in figures.items():
             invocation.out.print(f"{name:<24}{value:>14,}")
+
+
+@app.command()
+def ingest(
+    context: typer.Context,
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.")],
+    documents: Annotated[int | None, typer.Option(min=1, help="Take in so many at most.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, max=64, help="Cores to use; default is LEXIGRAPH_THREADS.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where the database is built, and left; default is a temporary one.")
+    ] = None,
+    json_: JsonOption = False,
+) -> None:
+    """Measure an ingest of any files with the models of the settings, into a new embedded database."""
+    from lexigraph.cli.progress import telling
+    from lexigraph.evaluation.ingest import measure
+
+    _refuse_used(folder)
+    invocation = current(context)
+    with kept_or_temporary(folder) as home, telling(invocation.err) as listener:
+        settings = invocation.settings()
+        figures = measure(home, paths, settings, documents=documents, cores=workers, on_event=listener)
+    if json_:
+        print_json(asdict(figures))
+    else:
+        for name, value in figures.lines():
+            invocation.out.print(f"{name:<28}{value:>14,}")
 
 
 @app.command()
@@ -108,6 +134,11 @@ def reading(
         print_json(asdict(found))
     else:
         _show_reading(invocation.out, found)
+
+
+def _refuse_used(folder: Path | None) -> None:
+    if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InvalidInput(f"--folder {folder} is {'not empty' if folder.is_dir() else 'a file'}: name a new folder")
 
 
 def _show_reading(out: Console, found: "Reading") -> None:

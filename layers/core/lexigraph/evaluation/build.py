@@ -115,7 +115,12 @@ def open_folder(folder: Path) -> Stores:
 
 def peak_resident_mb() -> float:
     """Return the most memory, in MB, that this process has had resident."""
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2), 1)
+    return resident_mb(resource.RUSAGE_SELF)
+
+
+def resident_mb(who: int) -> float:
+    """Return the most memory, in MB, that this process, or the largest of its children, has had resident."""
+    return round(resource.getrusage(who).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2), 1)
 
 
 def size_of(folder: Path) -> int:

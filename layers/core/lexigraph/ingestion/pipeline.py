@@ -48,8 +48,6 @@ class LexicalGraphIndex:
         self.stores = stores or open_stores(self.settings)
         self._owns_stores = stores is None
         embedder = embedder or make_embedder(self.settings)
-        # what the caller made cannot be made again in another process
-        self._may_spread = extractor is None and self.settings.extraction == "local"
         if llm is None and (self.settings.extraction == "llm" or self.settings.relations):
             llm = make_llm(self.settings)
         self.llm = llm
@@ -116,9 +114,12 @@ class LexicalGraphIndex:
         return report
 
     def _workers(self) -> int:
-        """Half the cores: embedding takes the longer half of the work."""
-        allowed = cores(self.settings.threads) if self._may_spread else 1
-        return min(MOST, (allowed + 1) // 2) if allowed > 1 else 0
+        """Half the cores, for embedding takes the longer half of the work; none where it could not be made there again."""
+        allowed = cores(self.settings.threads)
+        if allowed < 2 or self.settings.extraction != "local":
+            return 0
+        same = make_extractor(self.settings).name == self.models.extractor.name
+        return min(MOST, (allowed + 1) // 2) if same else 0
 
     def _refuse_other_embedding(self, tenant: Tenant) -> None:
         if self.stores.vectors.label != self.models.embedder.label:
