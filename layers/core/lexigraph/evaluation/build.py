@@ -11,7 +11,7 @@ from pathlib import Path
 from lexigraph.evaluation.generated import DIMENSION, GeneratedCorpus, GeneratedDocument, WordVectors
 from lexigraph.inference.protocols import FloatArray
 from lexigraph.ingestion import versions
-from lexigraph.ingestion.build import chunk_graph, identify, yield_of
+from lexigraph.ingestion.build import identify, yield_of
 from lexigraph.ingestion.events import IngestReport
 from lexigraph.ingestion.models import CachedModels
 from lexigraph.model.document import ChunkText, LoadedDocument
@@ -132,9 +132,7 @@ def _plan(made: GeneratedDocument) -> versions.Plan:
     uri = f"file:///bench/{made.number}.md"
     source = Source(source_id(TENANT, "default", uri), uri, "default", made.title, {"number": made.number})
     document = LoadedDocument(uri, made.title, "\n\n".join(c.text for c in made.chunks), (), content_hash(uri))
-    known = [
-        chunk.yielding(TENANT, source.id, yield_of(found))
-        for chunk, found in zip(identify(TENANT, source.id, made.chunks, {}), made.extractions, strict=True)
-    ]
-    graphs = [chunk_graph(TENANT, source.id, chunk, found) for chunk, found in zip(known, made.extractions, strict=True)]
-    return versions.Plan(document, source, content_hash(source.id), _NoExtractor.name, None, known, known, graphs)
+    plan = versions.Plan(document, source, content_hash(source.id), _NoExtractor.name, None, [], [])
+    for chunk, found in zip(identify(TENANT, source.id, made.chunks, {}), made.extractions, strict=True):
+        plan.add(TENANT, chunk.yielding(TENANT, source.id, yield_of(found)), found)
+    return plan

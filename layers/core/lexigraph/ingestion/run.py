@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from lexigraph.inference.protocols import LanguageModel
 from lexigraph.ingestion import marks, relations, remove, versions
-from lexigraph.ingestion.build import identify
+from lexigraph.ingestion.build import IdentifiedChunk, identify
 from lexigraph.ingestion.chunk import chunk as split
 from lexigraph.ingestion.events import Event, Failure, IngestReport, Listener
 from lexigraph.ingestion.load import FileItem, Rejected, fingerprint, load, passed_over, scan
@@ -183,12 +183,16 @@ class Run:
         waiting: deque[list[Loaded]] = deque()
         for group in groups:
             if self.ahead:
-                changed = self.changed(_without_repeats(group)[0], count=False)
-                self.models.begin(self.tenant, [c.chunk for one in changed for c in self.plan(one).new])
+                plans = [self.plan(one) for one in self.changed(_without_repeats(group)[0], count=False)]
+                self._begin([c for p in plans for c in p.new[: versions.PART_CHUNKS]])
             waiting.append(group)
             if len(waiting) > self.ahead:
                 yield waiting.popleft()
         yield from waiting
+
+    def _begin(self, chunks: Sequence[IdentifiedChunk]) -> None:
+        if self.ahead:
+            self.models.begin(self.tenant, [c.chunk for c in chunks])
 
     def _known(self, item: FileItem) -> bool:
         if item.type in MANY_DOCUMENTS:
@@ -222,8 +226,11 @@ class Run:
     def _build(self, plans: list[versions.Plan], written: dict[str, Ids]) -> None:
         self._before = self._before or self.stores.graph.stats(self.tenant)
         new = sum(p.source.version == 1 for p in plans)
-        self.extract(plans, written)
-        self.write(plans)
+        for _ in versions.in_parts(plans):
+            self._begin([c for p in plans for c in (*p.new, *p.later[: versions.PART_CHUNKS])])
+            self.extract(plans, written)
+            self._put(plans)
+        self._relate(plans)
         versions.show(versions.written(plans), self.stores, self.tenant)
         self._settling.when_due()
         self.report.documents_new += new
@@ -282,12 +289,18 @@ class Run:
 
     def write(self, plans: Sequence[versions.Plan]) -> None:
         """Write the versions and relate their chunks. Readers see none of it yet."""
+        self._put(plans)
+        self._relate(plans)
+
+    def _put(self, plans: Sequence[versions.Plan]) -> None:
         versions.write(plans, self.stores, self.models, self.tenant, self.report, self.tell)
         self.tell(Event("build", {"documents": len(plans), "chunks": sum(len(p.new) for p in plans)}))
+        self.together.add(plans)
+
+    def _relate(self, plans: Sequence[versions.Plan]) -> None:
         relations.relate_plans(
             plans, self.stores, self.tenant, self._relations, self.settings, self.report, self.tell, again=self.again
         )
-        self.together.add(plans)
 
     def _mark(self, content: str) -> str:
         return marks.mark(content, self._made_with, self.models.embedder.label)

@@ -5,6 +5,7 @@ run, the next one continues from the graph, the registry and the cache. Whoever 
 (:mod:`lexigraph.ingestion.run`) and whoever runs it step by step (:mod:`lexigraph.ingestion.workflow.steps`) share these.
 """
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,13 +32,19 @@ from lexigraph.storage.protocols import (
     VectorRecord,
 )
 
+PART_CHUNKS = 1_000  # of a document that are extracted and written together: what they yield takes some 150 MB
 _VISIBLE_SECONDS = 120.0
+_WORD = re.compile(r"\S+")
 _PAGE = "\f"
 
 
 @dataclass(slots=True)
 class Plan:
-    """A document on its way to its next version: ``new`` are the chunks that the live version does not have."""
+    """A document on its way to its next version: ``new`` are the chunks that the live version does not have.
+
+    Of a document that goes in parts (:func:`in_parts`), ``later`` are the new chunks of the parts to come, which are not yet
+    among ``chunks``; ``new`` and ``graphs`` are those of one part.
+    """
 
     document: LoadedDocument
     source: Source
@@ -49,6 +56,18 @@ class Plan:
     graphs: list[ChunkGraph] = field(default_factory=list)
     failed_pairs: int = 0  # neighbouring chunks that could not be related
     kept: int = 0  # chunks whose new extraction failed, so that what they yielded before stays
+    later: list[IdentifiedChunk] = field(default_factory=list)
+    placed: int = 0  # chunks that were written, or stay
+    records: dict[IndexName, dict[str, None]] = field(default_factory=dict)  # ids of all records that are new
+
+    def add(self, tenant: Tenant, chunk: IdentifiedChunk, extraction: Extraction) -> None:
+        """Add a new chunk, now that it is known what it yields."""
+        graph = chunk_graph(tenant, self.source.id, chunk, extraction)
+        self.chunks.append(chunk)
+        self.new.append(chunk)
+        self.graphs.append(graph)
+        for index, rows in records(self.source.id, chunk, graph).items():
+            self.records.setdefault(index, {}).update(dict.fromkeys(row.id for row in rows))
 
     @property
     def placements(self) -> dict[str, Placement]:
@@ -97,6 +116,23 @@ def known_yields(record: DocumentRecord | None, extractor: str, label: str, *, f
     return {key: how for key, how in record.extractions.items() if how != FAILED}
 
 
+def in_parts(plans: Sequence[Plan]) -> Iterator[None]:
+    """Give the plans their new chunks in parts, each to be extracted and written before the next one is taken.
+
+    What a part yields is not kept for the next one: a document of any length then needs no more memory than a part.
+    """
+    for p in plans:
+        p.new, p.later = p.new[:PART_CHUNKS], p.new[PART_CHUNKS:]
+        apart = {c.key for c in p.later}
+        p.chunks = [c for c in p.chunks if c.key not in apart] if apart else p.chunks
+    yield
+    while any(p.later for p in plans):
+        for p in plans:
+            p.new, p.later, p.graphs = p.later[:PART_CHUNKS], p.later[PART_CHUNKS:], []
+            p.chunks = sorted([*p.chunks, *p.new], key=lambda c: c.chunk.seq)
+        yield
+
+
 def extract(plans: Sequence[Plan], models: CachedModels, tenant: Tenant, report: IngestReport, pace: Pace) -> None:
     """Extract the new chunks of all plans, and make the contributions to the graph out of them."""
     wanted = [(p, c) for p in plans for c in p.new]
@@ -141,7 +177,7 @@ def place(document: LoadedDocument, chunk: ChunkText) -> str:
 def _resolve(p: Plan, found: Mapping[str, Extraction], tenant: Tenant) -> None:
     """Give the new chunks their ids, now that their yield is known, and make their contributions."""
     before = p.record.extractions if p.record and p.record.extractor == p.extractor else {}
-    chunks, p.chunks, p.new, p.kept = p.chunks, [], [], 0
+    chunks, p.chunks, p.new = p.chunks, [], []
     for c in chunks:
         extraction = found.get(c.key)
         good = before.get(c.key, FAILED) != FAILED
@@ -151,10 +187,7 @@ def _resolve(p: Plan, found: Mapping[str, Extraction], tenant: Tenant) -> None:
             p.chunks.append(c.yielding(tenant, p.source.id, before[c.key]))
             p.kept += 1
         else:
-            made = c.yielding(tenant, p.source.id, yield_of(extraction))
-            p.chunks.append(made)
-            p.new.append(made)
-            p.graphs.append(chunk_graph(tenant, p.source.id, made, extraction))
+            p.add(tenant, c.yielding(tenant, p.source.id, yield_of(extraction)), extraction)
 
 
 def write(
@@ -185,8 +218,9 @@ def write(
     ids = [p.source.id for p in plans]
     stores.registry.save(tenant, [_record(p, "BUILDING") for p in plans])
     for p in plans:
-        stores.registry.fence(tenant, ids)
-        stores.documents.put(tenant, p.source.id, text_name(p.source.version), p.document.text.encode("utf-8"))
+        if not p.placed:
+            stores.registry.fence(tenant, ids)
+            stores.documents.put(tenant, p.source.id, text_name(p.source.version), p.document.text.encode("utf-8"))
     stores.registry.fence(tenant, ids)
     stores.graph.write(tenant, [SourceVersion(p.source, p.placements, tuple(p.graphs)) for p in plans])
     # owners are in the graph by now, so that whatever removes them finds what they own
@@ -201,8 +235,10 @@ def write(
     stores.vectors.upsert(tenant, unique)
     tell(Event("schema_index", {"name": stores.vectors.label, "dimension": stores.vectors.dimension}))
     report.chunks_new += sum(len(p.new) for p in plans)
-    report.chunks_skipped += sum(len(p.chunks) - len(p.new) for p in plans)
+    report.chunks_skipped += sum(len(p.chunks) - len(p.new) - p.placed for p in plans)
     report.statements_created += sum(len(g.statements) for p in plans for g in p.graphs)
+    for p in plans:
+        p.placed = len(p.chunks)
 
 
 def _embed(texts: Sequence[str], models: CachedModels, tenant: Tenant, tell: Listener) -> tuple[FloatArray, int]:
@@ -238,7 +274,7 @@ def _record(p: Plan, state: DocumentState) -> DocumentRecord:
         extractor=p.extractor if ready or not p.record else p.record.extractor,
         chunks=len(p.chunks),
         characters=len(p.document.text),
-        words=len(p.document.text.split()),
+        words=sum(1 for _ in _WORD.finditer(p.document.text)),
         failed_chunks=failed,
     )
 
@@ -249,12 +285,8 @@ def written(plans: Sequence[Plan]) -> list[Written]:
 
 
 def new_records(p: Plan) -> dict[IndexName, tuple[str, ...]]:
-    """Return the ids of the records that :func:`write` writes, known once the new chunks are extracted."""
-    found: dict[IndexName, dict[str, None]] = {}
-    for c, graph in zip(p.new, p.graphs, strict=True):
-        for index, rows in records(p.source.id, c, graph).items():
-            found.setdefault(index, {}).update(dict.fromkeys(row.id for row in rows))
-    return {index: tuple(ids) for index, ids in found.items()}
+    """Return the ids of the records that :func:`write` has written or writes next, known once they are extracted."""
+    return {index: tuple(ids) for index, ids in p.records.items()}
 
 
 def show(versions: Sequence[Written], stores: Stores, tenant: Tenant) -> None:
