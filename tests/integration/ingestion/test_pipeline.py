@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lexigraph.ingestion import versions
 from lexigraph.ingestion.events import Event
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.document import ChunkText
@@ -15,7 +16,7 @@ from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import EvidenceRequest
 from tests.files import prose, section
-from tests.laptop import content, laptop
+from tests.laptop import content, laptop, open_laptop, write_pages
 
 DEFAULT = Tenant("default")
 FILES = {
@@ -329,3 +330,25 @@ def test_synonyms_of_the_file_join_names(folder: Path, tmp_path: Path) -> None:
     synonyms.write_text("Granite\n")
     with pytest.raises(InvalidInput, match="line 1"):
         index.ingest([folder])
+
+
+def test_a_long_document_goes_in_parts_and_becomes_what_it_would_have_become_at_once(tmp_path, monkeypatch):
+    pages = [
+        f"## Pier {n}\n\nPier {n} was built by Tove Lund. Mira Holm paid for pier {n} in {1800 + n}." for n in range(30)
+    ]
+    page = write_pages(tmp_path / "long", {"Piers": "\n\n".join(pages)})
+    changed = [*pages[:3], *pages[4:11], "## Quay\n\nThe quay is of granite.", *pages[11:]]
+    made = []
+    for most in (1_000, 4):
+        monkeypatch.setattr(versions, "PART_CHUNKS", most)
+        stores = open_laptop(tmp_path / f"data-{most}")
+        index = laptop(tmp_path / f"data-{most}", stores, chunk_tokens=32, chunk_overlap=0)
+        found = []
+        for edition in (pages, changed):
+            write_pages(tmp_path / "long", {"Piers": "\n\n".join(edition)})
+            report = index.ingest([page])
+            found.append((report.chunks_new, report.chunks_skipped, report.statements_created, content(stores)))
+        assert found[0][0] > 10
+        assert found[1][1] > 5
+        made.append(found)
+    assert made[0] == made[1]
