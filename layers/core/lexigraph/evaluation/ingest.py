@@ -3,7 +3,6 @@
 import gzip
 import resource
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -72,7 +71,7 @@ class _Stages:
 
     def __init__(self, also: Listener) -> None:
         self._also, self._stage, self._since = also, "read", time.perf_counter()
-        self.seconds = Counter[str]()
+        self.seconds = dict.fromkeys(("", *STAGES), 0.0)
 
     def __call__(self, event: Event) -> None:
         if event.stage in _AFTER:
@@ -118,18 +117,23 @@ def measure(
         )
         peak = peak_resident_mb()
         tokens = sum(count_tokens(index.text(d, tenant=settings.tenant)) for d in index.documents(tenant=settings.tenant))
-    counts = report.documents_new, report.chunks_new, report.statements_created, tokens
     return IngestFigures(
-        *counts,
-        len(report.failures),
-        round(seconds, 2),
-        *(round(count / seconds, 2) for count in counts),
-        {stage: round(stages.seconds[stage], 2) for stage in STAGES},
-        round(processor, 2),
-        round(workers, 2),
-        peak,
-        resident_mb(resource.RUSAGE_CHILDREN),
-        round(size_of(folder / "data") / 1e6, 1),
+        documents=report.documents_new,
+        chunks=report.chunks_new,
+        statements=report.statements_created,
+        tokens=tokens,
+        failures=len(report.failures),
+        seconds=round(seconds, 2),
+        documents_per_second=round(report.documents_new / seconds, 2),
+        chunks_per_second=round(report.chunks_new / seconds, 2),
+        statements_per_second=round(report.statements_created / seconds, 2),
+        tokens_per_second=round(tokens / seconds, 2),
+        stages={stage: round(stages.seconds[stage], 2) for stage in STAGES},
+        processor_seconds=round(processor, 2),
+        workers_processor_seconds=round(workers, 2),
+        peak_mb=peak,
+        largest_worker_mb=resident_mb(resource.RUSAGE_CHILDREN),
+        disk_mb=round(size_of(folder / "data") / 1e6, 1),
     )
 
 

@@ -32,7 +32,7 @@ from lexigraph.storage.protocols import (
     VectorRecord,
 )
 
-PART_CHUNKS = 1_000  # of a document that are extracted and written together: what they yield takes some 150 MB
+PART_CHUNKS = 500  # of a document that are extracted and written together: what they yield takes some 100 MB
 _VISIBLE_SECONDS = 120.0
 _WORD = re.compile(r"\S+")
 _PAGE = "\f"

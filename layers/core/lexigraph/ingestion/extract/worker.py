@@ -9,6 +9,7 @@ import sys
 
 from lexigraph.ingestion.extract import make_extractor
 from lexigraph.model.errors import LexigraphError
+from lexigraph.model.extraction import Extraction
 
 
 def main() -> None:
@@ -19,6 +20,7 @@ def main() -> None:
         extractor = make_extractor(pickle.load(asked))  # noqa: S301  # of the process that started this one
         while True:
             chunks = pickle.load(asked)  # noqa: S301
+            answer: list[Extraction] | LexigraphError
             try:
                 answer = list(extractor.extract(chunks))
             except LexigraphError as error:

@@ -39,7 +39,7 @@ class Workers:
         self._asked = 0
         self._threads: ThreadPoolExecutor | None = None  # one a worker, which it starts and asks
         self._mine = threading.local()
-        self._running: list[subprocess.Popen[bytes]] = []
+        self._running: list[_Worker] = []
 
     def __enter__(self) -> Self:
         return self
@@ -48,11 +48,11 @@ class Workers:
         if self._threads is None:
             return
         self._threads.shutdown(wait=False, cancel_futures=True)
-        for process in [*self._running]:
-            process.kill()  # whoever still waits for its answer reads its end
+        for worker in [*self._running]:
+            worker.kill()  # whoever still waits for its answer reads its end
         self._threads.shutdown()
-        for process in self._running:
-            _close(process)
+        for worker in self._running:
+            worker.close()
 
     def extract(self, chunks: Sequence[ChunkText]) -> Iterator[Extraction]:
         """Return one extraction a chunk, in order. Workers begin at once, whenever the results are taken."""
@@ -66,10 +66,8 @@ class Workers:
 
     def _ask(self, chunks: Sequence[ChunkText]) -> list[Extraction]:
         try:
-            process: subprocess.Popen[bytes] = getattr(self._mine, "process", None) or self._start()
-            pickle.dump(list(chunks), process.stdin)
-            process.stdin.flush()
-            answer = pickle.load(process.stdout)  # noqa: S301  # of a process that we started
+            worker: _Worker = getattr(self._mine, "worker", None) or self._start()
+            answer = worker.ask(list(chunks))
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             raise ModelUnavailable(
                 "a worker of the local extraction has died, perhaps for want of memory: run again, it continues; "
@@ -79,31 +77,50 @@ class Workers:
             raise answer
         return answer
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        # a worker uses one core, what it imports is found where we found it
+    def _start(self) -> "_Worker":
+        worker = self._mine.worker = _Worker()
+        self._running.append(worker)
+        worker.tell(self._settings)
+        return worker
+
+
+class _Worker:
+    """One process, asked by one thread."""
+
+    def __init__(self) -> None:
+        # it uses one core, and finds what it imports where we found it
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
-        process = subprocess.Popen(
+        self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "lexigraph.ingestion.extract.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
             start_new_session=True,  # out of reach of Ctrl-C, which the terminal sends to a whole group
         )
-        self._running.append(process)
-        self._mine.process = process
-        pickle.dump(self._settings, process.stdin)
-        return process
+        if self._process.stdin is None or self._process.stdout is None:
+            raise OSError("a worker has no pipes")
+        self._asked, self._answers = self._process.stdin, self._process.stdout
+
+    def tell(self, what: object) -> None:
+        pickle.dump(what, self._asked)
+        self._asked.flush()
+
+    def ask(self, chunks: list[ChunkText]) -> list[Extraction] | LexigraphError:
+        self.tell(chunks)
+        answer: list[Extraction] | LexigraphError = pickle.load(self._answers)  # noqa: S301  # of our own process
+        return answer
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def close(self) -> None:
+        for stream in (self._asked, self._answers):
+            with suppress(OSError):  # it died with something unsaid
+                stream.close()
+        self._process.wait()
 
 
 def _results(parts: list[Future[list[Extraction]]]) -> Iterator[Extraction]:
     parts.reverse()
     while parts:
         yield from parts.pop().result()  # what was taken is not kept
-
-
-def _close(process: subprocess.Popen[bytes]) -> None:
-    for stream in (process.stdin, process.stdout):
-        if stream:
-            with suppress(OSError):  # it died with something unsaid
-                stream.close()
-    process.wait()
