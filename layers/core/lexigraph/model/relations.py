@@ -90,5 +90,11 @@ def count_together(group: Sequence[int], member: Sequence[int], least: int) -> i
             break
         # the smaller key first, as members are sorted
         pairs.append((members[:-apart][same] << 32) | members[apart:][same])
-    counts = np.unique(np.concatenate(pairs), return_counts=True)[1] if pairs else np.zeros(0, np.int64)
-    return int((counts >= least).sum())
+    every = np.concatenate(pairs) if pairs else np.zeros(0, np.int64)
+    pairs.clear()
+    every.sort()
+    new = np.ones(len(every), bool)
+    new[1:] = every[1:] != every[:-1]
+    # of a run of equal pairs that is long enough, the last of the first `least` equals its first
+    last = every[least - 1 :]
+    return int((new[: len(last)] & (every[: len(last)] == last)).sum())
