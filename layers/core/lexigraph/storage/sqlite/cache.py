@@ -71,7 +71,7 @@ class SqliteContentCache:
         """
         self._unowned_seconds = unowned_seconds
         self.path = embedded_path(connection, "cache.sqlite")
-        self._database = Database(self.path, SCHEMA, version=VERSION)
+        self._database = Database(self.path, SCHEMA, version=VERSION, mapped=False)
 
     def get_many(self, tenant: Tenant, kind: str, keys: Sequence[str]) -> dict[str, bytes]:
         with self._database.read() as c:

@@ -21,19 +21,21 @@ from lexigraph.storage.common.folders import SQLITE_REMEDIES, translated
 
 APPLICATION_ID = 0x4C455849  # "LEXI"
 _BUSY_SECONDS = 120.0
+_MAPPED_BYTES = 1024**3
 _PRAGMAS = f"""
 PRAGMA busy_timeout={_BUSY_SECONDS * 1000:.0f};
 PRAGMA synchronous=NORMAL;
 PRAGMA foreign_keys=OFF;
 PRAGMA temp_store=MEMORY;
 PRAGMA cache_size=-8192;
-PRAGMA mmap_size=1073741824;
 PRAGMA journal_size_limit=67108864;
 """
 
 
 class Database:
     """One SQLite file with a schema. A file put in its place is used from the next transaction on.
+
+    A ``mapped`` file is read through memory, which counts as that of the process: not for what is read once.
 
     ``version`` is the format this code writes, ``migrations[n]`` brings a file from format n to n+1. A newer file, or a
     file of another program, is refused and left as it is. Connections come and go between transactions, so nothing should
@@ -49,8 +51,9 @@ class Database:
         *,
         version: int = 1,
         migrations: Mapping[int, str | Callable[[sqlite3.Connection], None]] | None = None,
+        mapped: bool = True,
     ) -> None:
-        self.path = path
+        self.path, self._mapped = path, mapped
         self._schema, self._version, self._migrations = schema, version, migrations or {}
         self._reset()
         with _REGISTER:
@@ -102,7 +105,7 @@ class Database:
     def _borrowed(self, *, create: bool = False) -> Iterator["_Handle"]:
         handle: _Handle | None = getattr(self._local, "handle", None)
         if handle is None:
-            handle = self._local.handle = _Handle(self.path, self._closing)
+            handle = self._local.handle = _Handle(self.path, self._closing, self._mapped)
             with self._lock:
                 self._handles.add(handle)
         with handle.lock, translated(self.path):
@@ -145,9 +148,9 @@ class Database:
 class _Handle:
     """The connection of one thread to a file, opened when first used; ``lock`` is held while it is in use."""
 
-    def __init__(self, path: Path, closing: threading.Event) -> None:
+    def __init__(self, path: Path, closing: threading.Event, mapped: bool) -> None:
         self.path, self.lock = path, threading.RLock()
-        self._closing, self._turn = closing, -1
+        self._closing, self._mapped, self._turn = closing, mapped, -1
         self._file: tuple[int, int] | None = None
         self._connection: sqlite3.Connection | None = None
 
@@ -175,7 +178,7 @@ class _Handle:
                 )
             connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             try:
-                connection.executescript(_PRAGMAS)
+                connection.executescript(f"{_PRAGMAS}PRAGMA mmap_size={_MAPPED_BYTES if self._mapped else 0};")
             except BaseException:
                 connection.close()
                 raise
