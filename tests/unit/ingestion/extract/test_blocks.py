@@ -1,7 +1,7 @@
 """Code and tables of a chunk: each one statement, quoted whole, with the sentence that leads to it."""
 
 from lexigraph.ingestion.chunk import chunk
-from lexigraph.ingestion.extract.blocks import prose, says, verbatim
+from lexigraph.ingestion.extract.blocks import as_it_stands, prose, says, verbatim
 from lexigraph.ingestion.readers.markdown import read_markdown
 from lexigraph.model.document import Block, ChunkText, LoadedDocument
 from lexigraph.settings import load_settings
@@ -89,10 +89,22 @@ def test_what_is_left_is_what_an_extractor_reads():
 
 def test_a_sentence_that_only_announces_a_block_says_nothing_more():
     code = "```\nquill stop\n```"
-    announced, more = whole(f"# Quill\n\nTo stop it, type:\n\n{code}\n"), whole(f"Notes stay. To stop it, type:\n\n{code}\n")
-    assert (says(announced), says(more)) == (False, True)
-    assert [s.value for s in verbatim(announced)] == [s.value for s in verbatim(more)] == ["To stop it, type:\nquill stop"]
+    announced = whole(f"# Quill\n\nTo stop it, type:\n\n{code}\n")
+    little = whole(f"Notes stay. To stop it, type:\n\n{code}\n")
+    more = whole(f"{'Notes stay where they were. ' * 20}To stop it, type:\n\n{code}\n")
+    assert [says(c) for c in (announced, little, more)] == [False, False, True]
+    assert {s.value for c in (announced, little, more) for s in verbatim(c)} == {"To stop it, type:\nquill stop"}
     assert says(whole("# Quill\n\nThese are its colours:\n"))
+
+
+def test_a_line_or_two_around_code_stand_as_they_are():
+    extraction = as_it_stands(whole("# Quill\n\nNotes stay. They are\nnever lost.\n\n```\nquill stop\n```\n"))
+    (topic,) = extraction.topics
+    assert [(s.kind, s.value) for s in topic.statements] == [
+        ("prose", "Notes stay."),
+        ("prose", "They are never lost."),
+        ("code", "They are never lost.\nquill stop"),
+    ]
 
 
 def test_of_what_stands_before_a_chunk_the_last_sentence_leads_to_its_block():

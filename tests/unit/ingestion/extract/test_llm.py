@@ -451,8 +451,9 @@ def test_a_chunk_of_code_alone_asks_no_model_and_one_that_fails_keeps_its_code()
     (topic,) = only(model, code).topics
     assert model.asked == []
     assert [(s.kind, s.value) for s in topic.statements] == [("code", "quill init")]
-    mixed = replace(code, text="It starts.\nquill init", end=21, blocks=(Block(0, 10), Block(11, 21, (), "code")))
-    failed = only(model, mixed)
+    said = "Quill keeps notes in a file. " * 20 + "It starts."
+    blocks = (Block(0, len(said)), Block(len(said) + 1, len(said) + 11, (), "code"))
+    failed = only(model, replace(code, text=f"{said}\nquill init", end=blocks[1].end, blocks=blocks))
     assert failed.failed
     assert [s.value for t in failed.topics for s in t.statements] == ["It starts.\nquill init"]
 

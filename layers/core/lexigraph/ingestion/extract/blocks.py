@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
 
+from lexigraph.ingestion.chunk import count_tokens
 from lexigraph.ingestion.extract.evidence import sentences
 from lexigraph.ingestion.extract.topics import topic_title
 from lexigraph.model.document import BOILERPLATE, Block, ChunkText
@@ -13,6 +14,7 @@ from lexigraph.model.extraction import ExtractedStatement, ExtractedTopic, Extra
 KINDS = frozenset(["code", "table"])
 _SILENT = frozenset([BOILERPLATE, "heading"])
 _MAX_LEAD_CHARS = 300
+_FEW_TOKENS = 75  # said around code and tables: too little to ask a model about
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -41,10 +43,28 @@ def prose(chunk: ChunkText) -> list[Block]:
 
 
 def says(chunk: ChunkText) -> bool:
-    """Tell whether a chunk says more than :func:`verbatim` has: the sentences that announce its code and tables."""
+    """Tell whether a chunk says enough to ask a model: more than what announces its code and tables, and a line or two."""
+    spoken = _unannouncing(chunk)
+    shows = any(part.role in KINDS for part in chunk.parts)
+    return bool(spoken) and not (shows and sum(count_tokens(chunk.text[p.start : p.end]) for p in spoken) < _FEW_TOKENS)
+
+
+def as_it_stands(chunk: ChunkText) -> Extraction:
+    """Return what a chunk holds that no model is asked about: its few sentences as they are, its code and tables."""
+    topics = []
+    for headings, run in groupby(_unannouncing(chunk), key=lambda part: part.headings):
+        spans = [span for part in run for span in sentences(chunk.text, part.start, part.end)]
+        said = [ExtractedStatement(_SURROGATES.sub("\ufffd", " ".join(chunk.text[a:b].split())), a, b) for a, b in spans]
+        if said:
+            topics.append(ExtractedTopic(topic_title(chunk, headings, said), tuple(said)))
+    return with_verbatim(Extraction(tuple(topics)), chunk)
+
+
+def _unannouncing(chunk: ChunkText) -> list[Block]:
+    """What a chunk says beside the sentences that :func:`verbatim` has: those that announce its code and tables."""
     following = {part: after for part, after in pairwise(chunk.parts) if part.headings == after.headings}
     shown = {part for part, after in following.items() if after.role in KINDS and _announces(chunk.text, part)}
-    return any(part not in shown for part in prose(chunk))
+    return [part for part in prose(chunk) if part not in shown]
 
 
 def _announces(text: str, part: Block) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt
 from lexigraph.ingestion.extract.asking import alive, asked, in_order
-from lexigraph.ingestion.extract.blocks import says, with_verbatim
+from lexigraph.ingestion.extract.blocks import as_it_stands, says, with_verbatim
 from lexigraph.ingestion.extract.prompts import EXTRACT, FINGERPRINT, PROPOSE, REPAIR, fenced
 from lexigraph.ingestion.extract.reply import UnusableReply, read_propositions, read_reply
 from lexigraph.ingestion.extract.schema import PROPOSITIONS, REPLY
@@ -50,7 +50,7 @@ class LLMExtractor:
 
     @staticmethod
     def asks(chunk: ChunkText) -> bool:
-        """Tell whether the model has to be asked about a chunk: whether it says anything in sentences."""
+        """Tell whether the model has to be asked about a chunk: not about code with a line or two around it."""
         return says(chunk)
 
     @staticmethod
@@ -60,7 +60,7 @@ class LLMExtractor:
 
     def _one(self, chunk: ChunkText) -> Extraction:
         if not self.asks(chunk):
-            return with_verbatim(Extraction(), chunk)
+            return as_it_stands(chunk)
         reason = ""
         for _ in range(2):  # a model that answers others was away for a moment, or will not have this chunk
             try:
