@@ -47,7 +47,8 @@ _QUOTES = re.compile(r"[rRbBuUfF]{0,2}(\"\"\"|''')")
 _FRINGE = re.compile(r"^\s*(?:/\*+!?|\*+/|\*(?=\s|$)|//[/!]?|#+(?=\s|$)|--+(?=\s|$)|;+|<!--)\s?|\s*(?:\*+/|-->)\s*$")
 _TAGS = "param|returns?|throws|raises?|type|rtype|see|since|deprecated|brief|arg|var|yields?"
 _TAG = re.compile(rf"^[^\S\n]*[@:\\]({_TAGS})\b:?[^\S\n]*(.*)$", re.MULTILINE)
-_MARKUP = re.compile(r"</?[a-z]\w*(?:\s[^>]*)?/?>|\{@\w+\s+([^}]*)\}")
+_HTML = "p|b|i|em|strong|code|pre|tt|ul|ol|li|dl|dt|dd|a|br|h[1-6]|table|tr|td|th|para|summary|remarks|c|see"
+_MARKUP = re.compile(rf"</?(?:{_HTML})(?:\s[^>]*)?/?>|\{{@\w+\s+([^}}]*)\}}")
 _TYPE = re.compile(r"[A-Za-z_][\w:<>,&*\s]*")  # of what a function returns, on a line of its own
 _LONG = 40  # lines from which a definition is cut at those in it
 _MINIFIED = 2_000  # characters of a line that nobody wrote

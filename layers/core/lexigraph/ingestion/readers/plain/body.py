@@ -268,6 +268,7 @@ class Body:
 
 def _defined(term: str, said: str) -> str:
     """Return a term and what it means as one text."""
+    said = said.removeprefix(": ")
     if not term or not said:
         return term or said
     return f"{term}{'' if term[-1] in ':=' else ':'} {said}"

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 _TAB = 8
 # a line at least this long that is followed by another was broken by an editor, not by its author
@@ -30,6 +31,7 @@ _CERTAIN = re.compile(
     r"|^(?://|/\*|\*/|(?:---|\+\+\+|@@)\s)"
 )
 _DIGITS = re.compile(r"\d+")
+_KEPT = 1_024  # lines whose judgement is kept: each is asked about several times in a row
 _COLUMNS = re.compile(r"\S\s{3,}\S")
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
 
@@ -168,6 +170,7 @@ def ends_sentence(text: str) -> bool:
     return bool(_SENTENCE_END.search(text))
 
 
+@lru_cache(maxsize=_KEPT)
 def is_prose(text: str) -> bool:
     """Tell whether a line reads as language: four words or more, and hardly anything else."""
     tokens = text.split()
@@ -187,9 +190,14 @@ def are_records(lines: Sequence[Line]) -> bool:
 
 def is_marked(lines: Sequence[Line]) -> bool:
     """Tell whether most lines have the signs that code is made of."""
-    marked = sum(bool(_CODE.search(line.text)) for line in lines)
+    marked = sum(_is_marked(line.text) for line in lines)
     prose = sum(is_prose(line.text) and not _CERTAIN.search(line.text) for line in lines)
     return marked > prose and (marked * 2 >= len(lines) or bool(_CERTAIN.search(lines[0].text)))
+
+
+@lru_cache(maxsize=_KEPT)
+def _is_marked(text: str) -> bool:
+    return bool(_CODE.search(text))
 
 
 def is_code(lines: Sequence[Line], *, introduced: bool) -> bool:

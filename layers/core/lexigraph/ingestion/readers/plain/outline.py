@@ -8,6 +8,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from lexigraph.ingestion.readers.plain.lines import Run, bullet_end, ends_sentence, in_columns, is_prose, wrapped
 
@@ -124,10 +125,11 @@ class Outline:
         middle = all(line.indent >= far and abs(line.indent - (width - line.end)) <= width // 5 for line in run.lines)
         if not middle or len(run.lines) > (4 if first else 1) or run.text[-1] in ".,;:" or in_columns(run.text):
             return None
-        text = " ".join(line.text for line in run.lines if "://" not in line.text)
-        if not run.text[0].isupper() and run.text[0] not in "\"“‘'":
-            text = text if first else ""
-        return Heading(_TITLE if first else _CENTRE, text, len(run.lines), "title" if first else "centre") if text else None
+        lines = list(takewhile(lambda line: "://" not in line.text, run.lines))
+        text = " ".join(line.text for line in lines)
+        if not text or (not first and not (text[0].isupper() or text[0] in "\"“‘'")):
+            return None
+        return Heading(_TITLE if first else _CENTRE, text, len(lines), "title" if first else "centre")
 
     def _plain(self, number: int) -> Heading | None:
         """Return a short line that begins like a title and stands above a paragraph or a list."""
