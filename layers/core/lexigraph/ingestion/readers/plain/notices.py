@@ -16,6 +16,7 @@ _NOTICE = re.compile(
     r"|(?:obtain|received) a copy of the .*licen[cs]e",
     re.IGNORECASE | re.MULTILINE,
 )
+_SIGNATURE = re.compile(r"--\s.*<\S+@\S+>")
 _LEADER = re.compile(r"\S\s*(?:\.{4,}|(?:\.\s){3,}\.?|…{2,}|_{5,})\s*(?:\d+|[ivxlc]+)\s*$|\S\s{3,}\d+\s*$")
 _DOTS = re.compile(r"\.{4,}|(?:\.\s){3,}|…{2,}")
 _MOST = 100  # characters of a line that repeats a heading
@@ -26,6 +27,11 @@ _PLACE = re.compile(r"^[\d.]+\s+|[\s.…_]*\s[\divxlc]+\s*$")
 def is_notice(text: str) -> bool:
     """Tell whether a paragraph or comment is a notice of copyright or licence."""
     return bool(_NOTICE.search(text))
+
+
+def is_signature(text: str) -> bool:
+    """Tell whether a line signs an entry, as in changelogs: ``-- Ada Cook <ada@example.org>  Thu, 12 Mar 2026``."""
+    return bool(_SIGNATURE.match(text))
 
 
 def leading_notices(paragraphs: Sequence[str], length: int) -> int:

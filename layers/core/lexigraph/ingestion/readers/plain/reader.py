@@ -7,7 +7,7 @@ from lexigraph.ingestion.readers.hyphens import rejoin
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, clean
 from lexigraph.ingestion.readers.plain.body import Body
 from lexigraph.ingestion.readers.plain.lines import Run, bullet_end, runs_of, unwrap, width_of
-from lexigraph.ingestion.readers.plain.notices import entry, is_contents, leading_notices
+from lexigraph.ingestion.readers.plain.notices import entry, is_contents, is_signature, leading_notices
 from lexigraph.ingestion.readers.plain.outline import Heading, Outline, sole
 from lexigraph.ingestion.readers.plain.pages import manual_page, manual_title, without_breaks
 from lexigraph.ingestion.readers.text import decode, encoding_note
@@ -62,7 +62,8 @@ def _add(builder: TextBuilder, runs: Sequence[Run], *, titled: bool = False) -> 
             body.synopsis = heading.text == "SYNOPSIS"
             rest = Run(run.lines[heading.lines :])
         if rest.lines:
-            rest.furniture = run.furniture or is_contents([line.text for line in rest.lines], known)
+            own = is_contents([line.text for line in rest.lines], known) or is_signature(rest.text)
+            rest.furniture = run.furniture or own
             body.add(rest)
     body.close()
     return headings
