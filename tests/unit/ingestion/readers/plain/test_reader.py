@@ -297,3 +297,11 @@ def test_what_was_drawn_keeps_its_shape(tmp_path: Path) -> None:
         "The way of a boat:\n\nSea    ->    gate     ->   pier\nwind         keeper        rope\n      ->      bell     ->\n"
     )
     assert len(of_role(read(tmp_path, "a.txt", text), "code")) == 1
+
+
+def test_a_term_that_its_description_goes_on_with_makes_a_sentence(tmp_path: Path) -> None:
+    text = '1.1. "Boat"\n    means whatever floats.\n\n1.2. "Pier"\n    A place where boats lie.\n'
+    assert of_role(read(tmp_path, "a.txt", text), "list") == [
+        '1.1. "Boat" means whatever floats.',
+        '1.2. "Pier": A place where boats lie.',
+    ]

@@ -26,6 +26,7 @@ from lexigraph.model.document import BOILERPLATE
 _INLINE = re.compile(r"(\S.*?)\s{2,}(\S.*)")
 _RULE = re.compile(r"(\W)\1{2,}")
 _OPTION = re.compile(r"--?\w")
+_VERB = re.compile(r"(?:means?|is|are|refers?|denotes?|includes?|shall|has|have)\b")  # which makes a sentence with its term
 _APART = 2  # blanks between a word and what it means that no justified line has
 _MOST_TERMS = 4
 
@@ -271,4 +272,5 @@ def _defined(term: str, said: str) -> str:
     said = said.removeprefix(": ")
     if not term or not said:
         return term or said
-    return f"{term}{'' if term[-1] in ':=' else ':'} {said}"
+    goes_on = term[-1] in ":=" or _VERB.match(said)
+    return f"{term} {said}" if goes_on else f"{term}: {said}"
