@@ -24,11 +24,11 @@ _TERM = re.compile(r"(\S.*?)(?:::{1,3}|;;)(?:\s+(\S.*))?$")
 _ADMONITION = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION): (.+)$")
 _MACRO = re.compile(r"(?:ifdef|ifndef|ifeval|endif|include|toc|image|video|audio|menu|indexterm\d?)::?\S*\[.*\]$")
 _LINK = re.compile(r"(?:(?:link|xref|mailto):|(?=https?://|ftp://|irc://))([^\s\[\]]+)\[([^\]]*)\]")
-_CROSS = re.compile(r"<<([^,>]+)(?:,\s*([^>]+))?>>")
+_CROSS = re.compile(r"<<([^,<>]{1,200})(?:,\s*([^<>]{1,200}))?>>")
 _INLINE_MACRO = re.compile(
     r"\b(?:image|icon|kbd|btn|footnote|footnoteref|stem|latexmath|pass|anchor|menu|indexterm2?):(\S*?)\[([^\]]*)\]"
 )
-_SIGNS = re.compile(r"(?<![\w*`])([*_`+^~#]{1,2})(?=\S)(.+?)(?<=\S)\1(?!\w)")
+_SIGNS = re.compile(r"(?<![\w*`])([*_`+^~#]{1,2})(?=\S)(.{1,300}?)(?<=\S)\1(?!\w)")
 _REFERENCE = re.compile(r"\{([\w-]+)\}")
 _CELL = re.compile(r"(?<!\\)(?:(?:\d+(?:\.\d+)?[*+])?[<^>.]*[aehlmsvd]?)?\|")
 _VERBATIM = ("-", ".", "`")

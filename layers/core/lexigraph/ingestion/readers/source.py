@@ -50,6 +50,7 @@ _TAG = re.compile(rf"^[^\S\n]*[@:\\]({_TAGS})\b:?[^\S\n]*(.*)$", re.MULTILINE)
 _HTML = "p|b|i|em|strong|code|pre|tt|ul|ol|li|dl|dt|dd|a|br|h[1-6]|table|tr|td|th|para|summary|remarks|c|see"
 _MARKUP = re.compile(rf"</?(?:{_HTML})(?:\s[^>]*)?/?>|\{{@\w+\s+([^}}]*)\}}")
 _TYPE = re.compile(r"[A-Za-z_][\w:<>,&*\s]*")  # of what a function returns, on a line of its own
+_COMMENT = 1_000  # lines of a comment at most
 _LONG = 40  # lines from which a definition is cut at those in it
 _MINIFIED = 2_000  # characters of a line that nobody wrote
 _TOP = -2  # level of definitions: above whatever headings a comment has
@@ -125,12 +126,14 @@ def _units(lines: Sequence[str]) -> Iterator[_Unit]:
     outer = min((_indent(line) for line in lines if line and not _CLOSER.match(line.strip())), default=0)
     unit = _Unit()
     above: list[str] = []  # comments and decorators that may belong to the next definition
-    at = 0
+    at = endless = 0  # before ``endless`` no comment ends
     while at < len(lines):
         line = lines[at]
         bare = line.strip()
         begins = bool(bare) and _indent(line) == outer
-        end = _end_of_comment(lines, at, blank=False) if begins else at
+        end = _end_of_comment(lines, at, blank=False) if begins and at >= endless else at
+        if end == at and begins and at >= endless and _BLOCK_BEGIN.match(bare):
+            endless = at + _COMMENT
         if end > at:
             above += lines[at:end]
             at = end
@@ -204,7 +207,7 @@ def _closing(lines: Sequence[str], at: int) -> int:
     """Return the line where a comment between signs ends, -1 when it never does or code follows it there."""
     first = lines[at].strip()
     quotes = _QUOTES.match(first)
-    for number in range(at, len(lines)):
+    for number in range(at, min(len(lines), at + _COMMENT)):
         bare = lines[number].strip()
         if quotes:
             rest = bare[quotes.end() :] if number == at else bare

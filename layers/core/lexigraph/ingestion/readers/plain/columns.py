@@ -61,8 +61,8 @@ def aligned(lines: Sequence[Line], width: int = 0) -> Table | None:
 
     A line that begins in a later column goes on with the row above it.
     """
-    ruled = [n for n, line in enumerate(lines) if _FRAME.fullmatch(line.text)]
-    body = [line for n, line in enumerate(lines) if n not in ruled]
+    rules = [bool(_FRAME.fullmatch(line.text)) for line in lines]
+    body = [line for line, rule in zip(lines, rules, strict=True) if not rule]
     left = min((line.indent for line in body), default=0)
     rows = [line for line in body if line.indent - left < _GAP]
     if len(rows) < 2 or _justified(rows, width):
@@ -80,7 +80,7 @@ def aligned(lines: Sequence[Line], width: int = 0) -> Table | None:
             cells[-1] = [f"{a} {b}".strip() for a, b in zip(cells[-1], _split(line.raw, gaps), strict=True)]
     if sum(sum(map(bool, row)) > 1 for row in cells) < max(2, 0.8 * len(cells)):
         return None
-    return Table(cells, headed=bool(ruled) and ruled[0] in (1, 2), left=left)
+    return Table(cells, headed=any(rules[1:3]) and not rules[0], left=left)
 
 
 def _justified(rows: Sequence[Line], width: int) -> bool:

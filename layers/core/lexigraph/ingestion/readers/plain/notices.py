@@ -19,6 +19,7 @@ _NOTICE = re.compile(
 _SIGNATURE = re.compile(r"--\s.*<\S+@\S+>")
 _LEADER = re.compile(r"\S\s*(?:\.{4,}|(?:\.\s){3,}\.?|…{2,}|_{5,})\s*(?:\d+|[ivxlc]+)\s*$|\S\s{3,}\d+\s*$")
 _DOTS = re.compile(r"\.{4,}|(?:\.\s){3,}|…{2,}")
+_LONGEST = 200  # characters of a line of a table of contents
 _MOST = 100  # characters of a line that repeats a heading
 _SHARE = 0.3  # of a text: a notice that is more of it is what the text is about
 _PLACE = re.compile(r"^[\d.]+\s+|[\s.…_]*\s[\divxlc]+\s*$")
@@ -48,6 +49,8 @@ def is_contents(lines: Sequence[str], headings: Collection[str] = ()) -> bool:
 
     ``headings`` are as :func:`entry` gives them.
     """
+    if any(len(line) > _LONGEST for line in lines):
+        return False
     if any(_DOTS.search(line) for line in lines if ".." in line or ". ." in line or "…" in line):
         return sum(bool(_LEADER.search(line)) for line in lines) * 3 >= len(lines) * 2
     short = len(lines) > 2 and bool(headings) and all(len(line) <= _MOST for line in lines)
