@@ -308,6 +308,7 @@ def test_the_scalars_of_a_front_matter_are_metadata(tmp_path: Path, settings: Se
     metadata = read(put(tmp_path, "a.md", MARKDOWN), settings).metadata
     assert metadata == {
         "author": "Ann Lee",
+        "language": "en",
         "date": "2026-11-20",
         "draft": False,
         "weight": 3,
@@ -416,7 +417,13 @@ def test_pdf_gives_the_text_of_its_pages(tmp_path: Path, settings: Settings) -> 
     ]
     assert document.text[: document.text.index("Page two")].count("\f") == 1
     assert document.title == "Archive rules"
-    assert document.metadata == {"page_count": 2, "author": "Ann Lee", "file_name": "a.pdf", "file_type": "pdf"}
+    assert document.metadata == {
+        "page_count": 2,
+        "author": "Ann Lee",
+        "language": "en",
+        "file_name": "a.pdf",
+        "file_type": "pdf",
+    }
 
 
 def test_pdf_headings_are_not_the_first_words_of_the_paragraph_below(tmp_path: Path, settings: Settings) -> None:
@@ -474,7 +481,7 @@ def test_docx_gives_headings_lists_and_tables_in_order(tmp_path: Path, settings:
         ("paragraph", ("Store guide", "End"), "The end."),
     ]
     assert document.title == "Store guide"
-    assert document.metadata == {"author": "Ann Lee", "file_name": "a.docx", "file_type": "docx"}
+    assert document.metadata == {"author": "Ann Lee", "language": "en", "file_name": "a.docx", "file_type": "docx"}
 
 
 def test_docx_text_in_content_controls_links_and_insertions_is_kept(tmp_path: Path, settings: Settings) -> None:

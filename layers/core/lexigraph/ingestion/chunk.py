@@ -17,6 +17,7 @@ from hashlib import blake2b
 from itertools import accumulate, chain, pairwise, takewhile
 from typing import TYPE_CHECKING
 
+from lexigraph.ingestion.language import code_of
 from lexigraph.model.document import BOILERPLATE, Block, ChunkText, LoadedDocument
 from lexigraph.model.errors import InvalidInput, LexigraphError
 
@@ -214,7 +215,7 @@ def _made(
         tuple(replace(b, start=max(b.start, start) - start, end=min(b.end, end) - start) for b in held),
         _before(document, atoms, first, overlap),
         long,
-        str(document.metadata.get("language", "")),
+        code_of(document.metadata.get("language")),
     )
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import quote
 
 from lexigraph.ingestion.events import Skipped
+from lexigraph.ingestion.language import with_language
 from lexigraph.ingestion.readers.asciidoc import read_asciidoc
 from lexigraph.ingestion.readers.epub import read_epub
 from lexigraph.ingestion.readers.html import read_html
@@ -36,6 +37,7 @@ from lexigraph.ingestion.readers.tables import read_csv
 from lexigraph.ingestion.readers.word import read_docx
 from lexigraph.model.document import LoadedDocument
 from lexigraph.model.errors import InvalidInput
+from lexigraph.model.graph import Metadata
 from lexigraph.settings import Settings
 
 # the end of a file's name -> its type
@@ -322,7 +324,8 @@ def _whole(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reje
 
 
 def _document(item: FileItem, parsed: Parsed, uri: str, digest: str, title: str) -> LoadedDocument:
-    metadata = {**parsed.metadata, "file_name": Path(_shown(item.path)).name, "file_type": item.type}
+    metadata: Metadata = {**parsed.metadata, "file_name": Path(_shown(item.path)).name, "file_type": item.type}
+    metadata = with_language(metadata, parsed.text)
     return LoadedDocument(uri, parsed.title or title, parsed.text, parsed.blocks, digest, metadata)
 
 
