@@ -49,9 +49,10 @@ _FUNCTION_WORDS = {
         "under was we were what when where which while who whom whose why will with would you your"
     ),
     "de": (
-        "als am auch auf aus bei das dass dem den der des die diese dieser durch ein eine einem einen einer eines für "
-        "fuer hat haben ihr im ist mit nach nicht oder sich sie sind über ueber und vom von vor wann war warum was welche "
-        "welcher welches wer werden wie wird wo wurde wurden zu zum zur"
+        "alle als am auch auf aus bei beim bis dann das dass dem den der des die diese dieser doch dort durch ein eine "
+        "einem einen einer eines fuer für gegen haben hat hier ihr ihre ihren im in ins ist kann können mit nach nicht "
+        "noch nur oder ohne sein seine seit sich sie sind ueber und vom von vor wann war warum was welche welcher welches "
+        "wenn wer werden wie wir wird wo wurde wurden zu zum zur über"
     ),
     "fr": (
         "au aux avec ce ces cette comment dans de des du elle elles en est et était etait étaient il ils la le les leur "

@@ -24,6 +24,7 @@ from lexigraph.ingestion.extract.anaphora import (
 from lexigraph.ingestion.extract.blocks import KINDS, prose, verbatim
 from lexigraph.ingestion.extract.classes import sure_class, trusted
 from lexigraph.ingestion.extract.facts import AnchoredFact, FactReader
+from lexigraph.ingestion.extract.foreign import in_their_languages
 from lexigraph.ingestion.extract.mentions import find_names
 from lexigraph.ingestion.extract.rows import row_facts
 from lexigraph.ingestion.extract.segments import MAX_STATEMENT_CHARS, Segment, chat, pieces, segments
@@ -76,7 +77,7 @@ class LocalExtractor:
         """Yield one extraction a chunk, in order."""
         rest = iter(chunks)
         while batch := list(islice(rest, _BATCH)):
-            yield from self._batch(batch)
+            yield from in_their_languages(batch, self._batch)
 
     def _batch(self, chunks: Sequence[ChunkText]) -> list[Extraction]:
         cut = [_pieces(chunk) for chunk in chunks]
