@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from lexigraph.ingestion.extract import Extractor
 from lexigraph.ingestion.extract.aliases import stands_for
-from lexigraph.ingestion.extract.local import LocalExtractor
 from lexigraph.ingestion.extract.names import clean_name, title_name
 from lexigraph.ingestion.extract.rows import row_facts
 from lexigraph.ingestion.extract.segments import MAX_STATEMENT_CHARS, pieces, segments
@@ -17,12 +16,6 @@ from lexigraph.ingestion.extract.subjects import names_one_thing
 from lexigraph.model.document import ChunkText
 from lexigraph.model.extraction import ExtractedStatement, Extraction
 from lexigraph.model.normalise import entity_key
-
-
-@pytest.fixture(scope="session")
-def local() -> LocalExtractor:
-    """One model for all tests: loading it takes seconds."""
-    return LocalExtractor()
 
 
 @pytest.fixture
@@ -81,8 +74,7 @@ def test_sentences_become_statements_with_their_place_in_the_chunk(read):
     extraction = read(text, "Ada Lovelace")
     assert values(extraction) == [
         "Ada Lovelace wrote the first program.",
-        "Ada Lovelace knew Charles Babbage! Did he thank her?",
-        "Nobody knows.",
+        "Ada Lovelace knew Charles Babbage! Did he thank her? Nobody knows.",
     ]
     check(text, extraction)
 
@@ -137,10 +129,9 @@ def test_lines_wrapped_at_a_width_are_one_sentence_and_lines_broken_on_purpose_a
 def test_list_items_are_apart_and_keep_their_number_but_not_their_bullet(read):
     text = "Do this:\n1. Stop the loader. Wait for it.\n2. Promote the replica\n   with the lowest lag\n- Call Ines Calloway"
     assert values(read(text, role="list")) == [
-        "Do this:",
-        "1. Stop the loader. Wait for it.",
-        "2. Promote the replica with the lowest lag",
-        "Call Ines Calloway",
+        "Do this: 1. Stop the loader. Wait for it.",
+        "Do this: 2. Promote the replica with the lowest lag",
+        "Do this: Call Ines Calloway",
     ]
 
 
@@ -473,11 +464,12 @@ def test_what_only_looks_like_another_name_is_no_alias(read, text):
     assert read(text).aliases == ()
 
 
-def test_the_topic_is_the_innermost_heading_else_the_title_else_what_is_spoken_of_most(read):
+def test_the_topic_is_the_heading_else_the_title_else_what_is_spoken_of_most(read):
     text = "Gremlin walks. Gremlin counts for Ada King."
     assert [t.title for t in read(text, "Guide", ("Guide", "Query languages")).topics] == ["Query languages"]
     assert [t.title for t in read(text, "Guide").topics] == ["Guide"]
-    assert [t.title.split(", ")[0] for t in read("Ada King met John Ruskin. Ada King left.").topics] == ["Ada King"]
+    (topic,) = read("Ada King met John Ruskin. Ada King left.").topics
+    assert topic.title.startswith("Ada King")
 
 
 def test_a_short_line_above_a_text_is_its_topic(read):

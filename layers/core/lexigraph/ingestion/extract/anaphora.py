@@ -34,7 +34,8 @@ _LINK = re.compile(
     (?:at|by|of|from|with|after)\ (?:this|that)|
     (?:if|when)\ (?:so|not|this|that|it|they)|because\ of\ (?:this|that)|
     to\ (?:do|avoid|prevent|achieve|fix|solve)\ (?:so|this|that|it)|
-    the\ (?:former|latter|same|rest|above|first|second|third|other|others|latest)|in\ which\ case|which|whose|where|whereas|
+    the\ (?:former|latter|same|rest|above|first|second|third|other|others|latest|remaining|
+    resulting|returned|corresponding)|in\ which\ case|which|whose|where|whereas|
     see\ (?:also|above|below|the)|note,?\ however
     )\b)(?!\s+(?:of\s+the|far)\b)""",
     re.IGNORECASE | re.VERBOSE,
@@ -265,6 +266,9 @@ def mention(head: "Token") -> Mention | None:
             end = child.right_edge.i + 1
         elif child.dep_ == "conj" or (child.dep_ in ("relcl", "acl") and head.doc[child.left_edge.i - 1].text != ","):
             return None
+    while end < len(head.doc) and "(" in head.doc[end].text and not head.doc[end - 1].whitespace_:
+        end = next((t.i + 1 for t in head.doc[end : end + 3] if ")" in t.text), end)  # pipe()
+        break
     words = head.doc[start:end]
     text = " ".join(words.text.split())
     if len(words) > _MAX_MENTION_WORDS or any(t.tag_[:2] == "VB" and t.dep_ != "amod" for t in words[1:]):
@@ -308,7 +312,7 @@ def replaced(sentence: "Span", text: str, where: Pointer, meant: Mention) -> str
     last = sentence.doc[where.end - 1]
     end = last.idx + len(last) - base
     opens = not any(c.isalnum() for c in text[:start])
-    if opens and not meant.name:
+    if opens and not meant.name and not _IDENTIFIER.match(phrase):
         phrase = phrase[0].upper() + phrase[1:]
     elif not opens and not meant.name and phrase.split(" ", 1)[0] in ("The", "A", "An", "Each", "All"):
         phrase = phrase[0].lower() + phrase[1:]

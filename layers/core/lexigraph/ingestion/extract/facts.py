@@ -35,7 +35,11 @@ _CONDITIONAL = re.compile(
     re.IGNORECASE,
 )
 _SIGNS = re.compile(r"[=<>{}|\\;]")
-_SUPPOSED = re.compile(r"\W*(?:\(?\w{1,2}\)|\d+\.)?\W*(?:if|unless|suppose|assuming|in case|imagine|let)\b", re.IGNORECASE)
+_SUPPOSED = re.compile(
+    r"\W*(?:\(?\w{1,2}\)|\d+\.)?\W*"
+    r"(?:if|unless|suppose|assuming|in case|imagine|let|otherwise|in (?:this|that) case|then)\b",
+    re.IGNORECASE,
+)
 _ARTICLE = re.compile(r"^(?:either\s+)?(?:the|an?)\s+", re.IGNORECASE)
 _INVERTED = re.compile(r"\W*(?:should|had|were|did|do|does|is|are|was|can|could|will|would|may)\b", re.IGNORECASE)
 # an object of which nothing can be asked
@@ -44,6 +48,8 @@ _EMPTY = frozenset(
     what which who whom that this these those it them him her us you me one ones two three some any all none each both
     either neither such other others another following same way ways thing things lot case cases example anything something
     nothing everything anyone someone more less most much many few first second third latter former rest there here so
+    hope addition order turn general particular fact practice use respect course effect account place part advantage detail
+    parts kind kinds type types sort manner extent purpose purposes reason reasons way
     """.split()
 )
 _BEFORE_NOUN = frozenset(["amod", "compound", "nummod", "nmod", "quantmod", "poss", "advmod", "case", "punct", "npadvmod"])
@@ -155,8 +161,19 @@ class FactReader:
             return self._thing(clause.head) if clause is not None else Thing("", entity=False)
         if head.i in self._equal:
             return self._equal[head.i][0]
+        for other in _children(head, {"appos"}):
+            # the architect Hugo Dahl
+            if other.i in self.names and self.spans[other.i][0] == head.i + 1 and head.tag_ not in ("NNP", "NNPS"):
+                return Thing(self.names[other.i][0], entity=True)
         lefts = [t.text for t in head.lefts if t.dep_ != "punct"]
-        if lefts and lefts[0].casefold() in ("the", "this") and not _of(head) and all(w.islower() for w in lefts[1:]):
+        named = any(c.i in self.names for c in head.rights)  # the class AsyncHook
+        if (
+            lefts
+            and not named
+            and lefts[0].casefold() in ("the", "this")
+            and not _of(head)
+            and all(w.islower() for w in lefts[1:])
+        ):
             # the film; the old stone church
             name = self.refer("kind" if len(lefts) == 1 else "described kind", word)
             if name:
@@ -191,7 +208,8 @@ class FactReader:
                 if left.dep_ in _BEFORE_NOUN or left.text.casefold() in _QUANTITIES:
                     start = min(start, left.left_edge.i)
             number = head.doc[end : end + 1]
-            if len(number) and number[0].tag_ == "CD" and number[0].head == head:
+            numbered = len(number) and (number[0].tag_ == "CD" and number[0].head == head)
+            if numbered or (len(number) and number.text[0].isdigit() and head.text.islower() and number.text.isalnum()):
                 end += 1
             of = _of(head)
             if of is not None:
@@ -288,7 +306,7 @@ class FactReader:
                 if child.tag_ == "VB" and any(a.tag_ == "TO" for a in _children(verb, {"aux"})):
                     helper = "to"
                 self._clause(child, subjects, f"{before}{helper} ".lstrip() if helper else before, depth + 1)
-            elif child.dep_ in ("xcomp", "ccomp") and not _children(child, _SUBJECTS):
+            elif child.dep_ in ("xcomp", "ccomp") and not _children(child, _SUBJECTS) and not _children(verb, {"dobj"}):
                 self._clause(child, subjects, f"{phrase} ", depth + 1)
         for child in verb.children:
             free = child.dep_ == "advcl" and not _children(child, {*_SUBJECTS, "mark", "aux", "advmod"})
@@ -377,7 +395,7 @@ class FactReader:
         if head.i in self.names:
             start = self.spans[head.i][0]
             between = [t for t in head.doc[token.i + 1 : start] if t.dep_ not in ("case", "punct")]
-            if between and all(t.text.islower() for t in between):
+            if between and between[-1].tag_[:2] == "NN" and all(t.text.islower() for t in between):
                 relation = " ".join(t.text for t in between)
                 self._add(head, owner, relation, Thing(self.names[head.i][0], entity=True), POSSESSIVE)
         else:

@@ -47,6 +47,11 @@ VERSION = 2
 _BATCH = 64
 _MAX_PARSED_CHARS = 5_000
 _TOPIC_WORDS = 8
+_ITEMS = 10_000  # items of one block have numbers of their own
+_MAX_SIGNATURE_CHARS = 160
+_SIGNATURE = re.compile(
+    r"(?:(?:class|function|method|def|async|static|const|int|void|char|exception)\s+)*\*?[\w.:~]+\s*[(\[]|[\w.]+$"
+)
 _MEASURES = frozenset(["DATE", "TIME", "MONEY", "PERCENT", "QUANTITY"])
 # same length in, same length out: offsets in the parsed text are offsets in the chunk
 _MARKS = re.compile(r"\[(?:\d{1,3}|[a-z]|(?:nb|note|n) \d+|citation needed)\]")
@@ -114,12 +119,16 @@ def _load() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A segment of a chunk, its offsets in the chunk's text, in the block of number ``part``; ``shown``: then comes code."""
+    """A segment of a chunk, its offsets in the chunk's text, in the block of number ``part``.
+
+    ``shown`` tells that code or a table follows, ``signature`` is the line of code before it.
+    """
 
     segment: Segment
     block: Block
     part: int
     shown: bool
+    signature: str
 
 
 def _heads(chunk: ChunkText, found: Sequence[_Piece]) -> list[str]:
@@ -133,14 +142,24 @@ def _pieces(chunk: ChunkText) -> list[_Piece]:
     """The segments of what a chunk says; code and tables are not among them."""
     parts = [part for part in chunk.parts if part.role != BOILERPLATE]
     shown = {a: b.role in KINDS for a, b in pairwise(parts)}
+    above = {b: _signature(chunk.text[a.start : a.end]) for a, b in pairwise(parts) if a.role == "code"}
     found: list[_Piece] = []
     for _, run in groupby(enumerate(prose(chunk)), key=lambda numbered: numbered[1].headings):
         blocks = list(run)
         turns = _turns(chunk.text, [block for _, block in blocks])
         for number, block in blocks:
             cut = [t for t in turns if block.start <= t.start < block.end] or _cut(chunk.text, block)
-            found += [_Piece(s, block, number, shown.get(block, False) and s == cut[-1]) for s in cut]
+            for s in cut:
+                signature = above.get(block, "") if s == cut[0] else ""
+                part = number * _ITEMS + (len(found) % _ITEMS if block.role == "list" else 0)
+                found.append(_Piece(s, block, part, shown.get(block, False) and s == cut[-1], signature))
     return found
+
+
+def _signature(code: str) -> str:
+    """A single line of code that the text below it may describe; else nothing."""
+    line = _one_line(code)
+    return line if "\n" not in code.strip() and len(line) <= _MAX_SIGNATURE_CHARS and _SIGNATURE.match(line) else ""
 
 
 def _turns(text: str, blocks: Sequence[Block]) -> list[Segment]:
@@ -303,6 +322,7 @@ class _Chunk:
                     made.append(Sentence(a, b, _one_line(self._text[a:b]), piece.part, item=item, turn=whole))
         if made:
             made[-1].shown = piece.shown
+            made[0].signature = piece.signature
             if segment.term:
                 made[0].term = _one_line(self._text[segment.start : segment.term]).rstrip(" :")
         self._row = ""

@@ -1,5 +1,6 @@
 """Finds names in a parsed text: quoted titles, what the model recognises, and capitalised words that it misses."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -25,12 +26,13 @@ CLASSES = {
 }
 _QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»"}
 _MAX_QUOTED_TOKENS = 12
+_IDENTIFIER = re.compile(r"(?<![\w./%-])(?:[a-zA-Z_][\w.-]*\(\d?[a-z]{0,4}\)|_*[a-zA-Z]\w*_\w+(?:\(\))?)(?![\w/])")
 
 
 def find_names(doc: "Doc") -> list[Name]:
     """Return the names in a parsed text in order; a place inside a longer name is listed as well."""
     tokens = Tokens.of(doc)
-    quoted = list(_quoted(tokens))
+    quoted = [*_quoted(tokens), *_identifiers(doc)]
     inside = _covered(quoted)
     entities: list[Name] = []
     other: set[int] = set()
@@ -43,6 +45,14 @@ def find_names(doc: "Doc") -> list[Name]:
     found = quoted + _merged(tokens, entities, list(_runs(tokens, inside | other)))
     found = [with_number(tokens, name) for name in found]
     return sorted([*found, *compounds(tokens, found)], key=lambda n: (n.start, -n.end))
+
+
+def _identifiers(doc: "Doc") -> Iterator[Name]:
+    """Names of functions and the like, whatever their case: ``read(2)``, ``pipe()``, ``bisect_left``."""
+    for match in _IDENTIFIER.finditer(doc.text):
+        span = doc.char_span(*match.span(), alignment_mode="expand")
+        if span is not None and span.end - span.start < _MAX_QUOTED_TOKENS:
+            yield Name(span.start, span.end, match.group())
 
 
 def _covered(names: Iterable[Name]) -> set[int]:

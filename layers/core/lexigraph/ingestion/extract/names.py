@@ -15,6 +15,10 @@ _POSSESSIVE = re.compile(r"(?:['’]s|(?<=s)['’])$")
 _PREFIX = re.compile(r"(?:anti|ex|inter|mid|neo|non|post|pre|pro|trans)[-–](?=[A-Z])")
 _SPACE = re.compile(r"\s+")
 _NUMBER = re.compile(r"[\d\W_]+(?:st|nd|rd|th|s|bc|ad|bce|ce|am|pm|km|m|mm|cm|kg|mi|ft|gb|mb|kb|hp)?", re.IGNORECASE)
+# a place in the text, not a thing that it speaks of
+_PLACE = re.compile(
+    r"(?:chapter|section|table|figure|fig|page|step|appendix|example|listing|note)s?\.? (?:\d[\d.-]*|[a-z])", re.IGNORECASE
+)
 _ABBREVIATED = ("Inc", "Ltd", "Corp", "Co", "Jr", "Sr", "Bros")
 
 
@@ -32,7 +36,7 @@ def clean_name(raw: str) -> str:
     key = entity_key(text)
     if len(key) < 2 or len(text) > MAX_NAME_CHARS or len(key.split()) > MAX_NAME_WORDS:
         return ""
-    return "" if key in NO_NAMES or _NUMBER.fullmatch(key) else text
+    return "" if key in NO_NAMES or _NUMBER.fullmatch(key) or _PLACE.fullmatch(text) else text
 
 
 def _strip_edges(text: str) -> str:

@@ -19,9 +19,12 @@ _MAX_LEAD_CHARS = 240
 _MIN_FRAGMENT_WORDS = 3
 _MAX_GATHERED_WORDS = 12
 _LEADS = (":", "：")
+_GAP = 3  # characters between two sentences that follow each other
+_SIGNED = re.compile(r"\W*-- .*<\S+@\S+>")  # who wrote it, and when
 _EM = re.compile(r"\s+[-–—]+\s+|\s*:\s+")
 _NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[A-Z]\.)\s+(?=\S)")
 _SIGNS = re.compile(r"[{}();=<>|&$#\\\[\]*+@~^%`]|--|::|->|=>|\w[/_]\w")
+_REFERENCE = re.compile(r"(?<=\w)\(\d?\w{0,3}\)")  # of read(2) and pipe()
 _CODE_START = re.compile(
     r"\s*(?:\$ |# |>>> |\.\.\. |#include|//|/\*|\w+\(\)|[\w.]+\s*=\s|<\w+[ >/]|--?\w[\w-]*[= ]?<?\w*>?$)"
 )
@@ -41,7 +44,8 @@ class Sentence:
 
     ``named`` is it with its pronoun written out, empty where there is none or its meaning is not certain: then it
     ``hangs``. ``says`` tells that it has a subject and a verb; ``part`` is the block that it stands in, ``item`` whether
-    that is of a list, ``term`` what that item defines, ``shown`` whether code or a table follows.
+    that is of a list, ``term`` what that item defines, ``shown`` whether code or a table follows, ``signature``
+    the line of code above it that its first words speak of.
     """
 
     start: int
@@ -55,6 +59,7 @@ class Sentence:
     turn: bool = False
     term: str = ""
     shown: bool = False
+    signature: str = ""
     names: dict[str, ExtractedEntity] = field(default_factory=dict)
     facts: list[ExtractedFact] = field(default_factory=list)
 
@@ -62,6 +67,11 @@ class Sentence:
     def leads(self) -> bool:
         """Whether it announces what follows it."""
         return self.text.endswith(_LEADS)
+
+    @property
+    def announces(self) -> bool:
+        """Whether it says little without what follows it: it leads to that, or asks for it."""
+        return self.leads or self.text.endswith("?")
 
     @property
     def clear(self) -> str:
@@ -124,6 +134,7 @@ class _Section:
         self._title = title
         self._last = before
         self._spoken = -1  # the item that the last sentence stands in
+        self._term = ""  # with what it is a term of
         self._made: list[Standing] = []
 
     def read(self, sentences: Sequence[Sentence]) -> list[Standing]:
@@ -147,7 +158,7 @@ class _Section:
                 continue  # it stands before the code or table that it announces
             if s.turn:
                 self._made.append(Standing([s], s.text))
-            elif previous and previous.leads and not previous.shown and self._joined(s):
+            elif previous and previous.announces and not previous.shown and self._joined(s):
                 pass
             else:
                 self._one(s)
@@ -160,7 +171,9 @@ class _Section:
             self._made.append(Standing([s], s.named, s.text))
         elif s.text.startswith("(") and self._joined(s):
             pass
-        elif s.hangs or _continues(s):
+        elif _continues(s):
+            self._joined(s)  # else the end of a sentence that code stands in
+        elif s.hangs:
             self._hanging(s)
         elif not s.says:
             self._fragment(s)
@@ -174,7 +187,9 @@ class _Section:
     def _joined(self, s: Sentence) -> bool:
         """Join a sentence to the statement before it, if that ends where it begins and there is room."""
         last = self._made[-1] if self._made else None
-        if not last or last.kind != "prose" or s.start - last.end > 3 or len(last.sentences) >= _MAX_SENTENCES:
+        if not last or last.kind != "prose" or s.start - last.end > _GAP:
+            return False
+        if len(last.sentences) >= _MAX_SENTENCES and not s.text.startswith("("):
             return False
         if len(last.value) + len(s.text) >= MAX_STATEMENT_CHARS or (s.item and last.sentences[-1].part != s.part):
             return False
@@ -191,28 +206,34 @@ class _Section:
         value = f"{context} {s.text}" if context else self._under(s.text)
         self._made.append(Standing([s], value, s.text if value != s.text else ""))
 
-    def _under(self, text: str) -> str:
-        about = self._about
+    def _under(self, text: str, signature: str = "") -> str:
+        about = signature or self._term or self._about
         return f"{about}: {text}" if about and entity_key(about) not in entity_key(text) else text
 
     def _fragment(self, s: Sentence) -> None:
         """What has no verb or no subject: under its heading when it says something, else nothing."""
-        if len(s.text.split()) < _MIN_FRAGMENT_WORDS and not s.item:
+        last = self._made[-1] if self._made else None
+        if last and _brief(s) and last.sentences[-1].part == s.part and self._joined(s):
             return
-        value = self._under(s.text)
+        if (len(s.text.split()) < _MIN_FRAGMENT_WORDS and not s.item) or _SIGNED.match(s.text):
+            return
+        value = self._under(s.text, s.signature)
         self._made.append(Standing([s], value, s.text if value != s.text else ""))
 
     # ---- lists
 
     def _list(self, lead: Sentence | None, run: list[Sentence]) -> None:
         items = [list(item) for _, item in groupby(run, key=lambda s: s.part)]
+        if not lead and len(items) > 1 and len(items[0]) == 1 and run[0].leads and not run[0].term:
+            (lead, *run), (_, *items) = run, items
         if lead and self._gathered(lead, run, items):
             return
         carried = False
         plain: list[Sentence] = []
         for item in items:
             first = item[0]
-            if not lead and len(item) == 1 and not first.says and not first.term and _brief(first):
+            bare = len(item) == 1 and not first.says and not first.term and not looks_like_code(first)
+            if not lead and bare and _brief(first):
                 plain.append(first)
                 continue
             self._enumeration(plain)
@@ -250,14 +271,16 @@ class _Section:
         needs = bool(lead and not first.term and not first.named and (first.hangs or not first.says))
         if first.term:
             head = f"{first.term}: {first.text}" if first.text else first.term
-            value = f"{self._title}: {head}" if self._title and self._title not in head else head
-            self._made.append(Standing([first], value, head))
+            titled = self._title and self._title not in head
+            self._term = f"{self._title}: {first.term}" if titled else first.term
+            self._made.append(Standing([first], f"{self._title}: {head}" if titled else head, head))
         elif needs and lead and len(lead.clear) <= _MAX_LEAD_CHARS:
             self._made.append(Standing([first], f"{lead.clear} {first.text}", first.text))
         else:
             self._one(first)
         self._hear(first)
         self._prose(rest)
+        self._term = ""
         return needs
 
     def _enumeration(self, items: list[Sentence]) -> None:
@@ -286,5 +309,6 @@ def looks_like_code(s: Sentence) -> bool:
     """Tell whether a text is code rather than prose: no clause, and mostly signs and identifiers."""
     if s.says or s.term:
         return False
-    signs = sum(len(m.group()) for m in _SIGNS.finditer(s.text))
+    text = _REFERENCE.sub("", s.text)
+    signs = sum(len(m.group()) for m in _SIGNS.finditer(text))
     return signs >= 2 and (signs * 8 > len(s.text) or (bool(_CODE_START.match(s.text)) and signs * 16 > len(s.text)))

@@ -22,6 +22,7 @@ _AFTER_NOUN = re.compile(
     r",|\b(?:of|in|on|at|by|for|from|to|with|that|which|who|where|near|located|based|written|directed)\b"
 )
 _WORD = re.compile(r"\w+")
+_QUALIFIER = re.compile(r"\(([^()]*)\)")
 _HANDLE = re.compile(r"(?:[A-Z][a-z]+){2,4}")
 _JOINED_NAME = re.compile(r"([a-z])(?=[A-Z])")
 _FILE = re.compile(r"[\\/]|\.\w{2,5}$|_")
@@ -96,7 +97,7 @@ class Subjects:
 
     def _kinds_of(self, title: str, text: str) -> frozenset[str]:
         """The words for the kind of thing that the title names: ``film`` from ``(1926 film)`` or ``is a silent film``."""
-        found = {w for w in _words(title[len(self.title) :]) if w in KINDS}
+        found = {w for qualifier in _QUALIFIER.findall(title) for w in _words(qualifier) if w in KINDS}
         last = _words(self.title)[1:][-1:]
         found.update(w for w in last if w in KINDS)
         said = _COPULA.search(text, 0, 400)

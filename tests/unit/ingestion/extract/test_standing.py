@@ -1,0 +1,305 @@
+"""Statements that stand alone: what their pronouns mean, what they hang on, and what is no prose at all."""
+
+from collections.abc import Callable
+
+import pytest
+
+from lexigraph.ingestion.extract.names import clean_name, without_open_brackets
+from lexigraph.ingestion.extract.standing import label
+from lexigraph.model.document import Block, ChunkText
+from lexigraph.model.extraction import ExtractedStatement, Extraction
+
+Read = Callable[..., Extraction]
+
+
+@pytest.fixture
+def read(local) -> Read:
+    """Extract one chunk; ``parts`` are (role, headings, text) of its blocks."""
+
+    def extract(
+        *parts: tuple[str, tuple[str, ...], str] | str, title: str = "", before: str = "", **how: bool
+    ) -> Extraction:
+        text, blocks = "", []
+        for part in parts:
+            role, headings, said = ("paragraph", (), part) if isinstance(part, str) else part
+            text += "\n\n" if text else ""
+            blocks.append(Block(len(text), len(text) + len(said), headings, role))
+            text += said
+        chunk = ChunkText(0, title, blocks[0].headings, text, 0, len(text), "paragraph", tuple(blocks), before, **how)
+        extraction = next(local.extract([chunk]))
+        for s in statements(extraction):
+            assert 0 <= s.start < s.end <= len(text)
+        return extraction
+
+    return extract
+
+
+def statements(extraction: Extraction) -> list[ExtractedStatement]:
+    return [s for topic in extraction.topics for s in topic.statements]
+
+
+def values(extraction: Extraction) -> list[str]:
+    return [s.value for s in statements(extraction)]
+
+
+def facts(extraction: Extraction) -> set[tuple[str, str, str]]:
+    return {(f.subject, f.predicate, f.object) for s in statements(extraction) for f in s.facts}
+
+
+def names(extraction: Extraction) -> dict[str, str]:
+    return {e.name: e.class_ for s in statements(extraction) for e in s.entities}
+
+
+# ---------------------------------------------------------------- blocks of a packed chunk
+
+
+def test_each_section_of_a_packed_chunk_is_a_topic_and_each_block_is_read_its_own_way(read):
+    extraction = read(
+        ("boilerplate", ("Guide",), "Home | Up | Next"),
+        ("paragraph", ("Guide", "Install"), "The installer needs Python 3.11. Start it with this command:"),
+        ("code", ("Guide", "Install"), "$ pip install harbor\n$ harbor init"),
+        ("paragraph", ("Guide", "Remove"), "The uninstaller leaves the data where they are."),
+        ("heading", ("Guide",), "License"),
+        title="Guide",
+    )
+    assert [(t.title, [s.kind for s in t.statements]) for t in extraction.topics] == [
+        ("Install", ["prose", "code"]),
+        ("Remove", ["prose"]),
+    ]
+    assert values(extraction) == [
+        "The installer needs Python 3.11.",
+        "Start it with this command:\n$ pip install harbor\n$ harbor init",
+        "The uninstaller leaves the data where they are.",
+    ]
+    assert facts(extraction) == set()
+
+
+def test_a_chunk_of_a_long_section_is_one_topic(read):
+    parts = [("paragraph", ("Guide", h), f"The {h} service keeps logs.") for h in ("first", "second")]
+    assert len(read(*parts).topics) == 2
+    assert len(read(*parts, long=True).topics) == 1
+
+
+def test_rows_of_a_table_are_one_statement_with_a_fact_for_each_row(read):
+    extraction = read(
+        "The sites are these:",
+        ("table", (), "Site: Kestrel House; city: Antwerp"),
+        ("table", (), "Site: Merlin House; city: Ghent"),
+    )
+    (table,) = [s for s in statements(extraction) if s.kind == "table"]
+    assert table.value.startswith("The sites are these:\n")
+    assert facts(extraction) == {("Kestrel House", "city", "Antwerp"), ("Merlin House", "city", "Ghent")}
+
+
+def test_what_describes_a_signature_is_said_of_it(read):
+    extraction = read(("code", ("Numbers",), "harbor.randbits(k)"), ("paragraph", ("Numbers",), "Return k random bits."))
+    assert "harbor.randbits(k): Return k random bits." in values(extraction)
+
+
+# ---------------------------------------------------------------- pronouns
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("The scheduler runs jobs. It restarts failed ones.", "The scheduler restarts failed ones."),
+        ("Millers Bridge crosses the Lind. Its towers are old.", "Millers Bridge's towers are old."),
+        ("The drivers load slowly. They need root rights.", "The drivers need root rights."),
+        ("A drum turns slowly. It is made of steel.", "The drum is made of steel."),
+        ("Ada King lived in Rome. She wrote poems.", "Ada King wrote poems."),
+        ("lock_file() locks a file. This function never waits.", "The lock_file() function never waits."),
+    ],
+)
+def test_a_pronoun_is_written_out_where_its_meaning_is_certain(read, text, value):
+    said = statements(read(text))[1]
+    assert said.value == value
+    assert said.original == text.split(". ", 1)[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The server sends a token. It expires soon.",
+        "You can add a label. It is shown in red.",
+        "The cache is full. This slows every request down.",
+        "The cache is full. Such states are rare.",
+        "Two modes exist. Both are slow.",
+    ],
+)
+def test_a_sentence_whose_pronoun_may_mean_several_things_stays_with_the_one_before(read, text):
+    (said,) = statements(read(text))
+    assert said.value == text
+    assert (said.start, said.end) == (0, len(text))
+    assert said.original == ""
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It is possible to restart the job.",
+        "It takes an hour to drain the queue.",
+        "This manual describes the harbor service.",
+        "If the job fails, it is started again.",
+        "Those who need more memory can ask for it.",
+    ],
+)
+def test_what_explains_itself_is_left_alone(read, sentence):
+    said = statements(read(f"The queue is long. {sentence}"))[1]
+    assert (said.value, said.original) == (sentence, "")
+
+
+def test_the_sentence_before_the_chunk_tells_what_its_first_pronoun_means(read):
+    (said,) = statements(read("It restarts failed jobs.", before="The scheduler runs every night."))
+    assert (said.value, said.original) == ("The scheduler restarts failed jobs.", "It restarts failed jobs.")
+    (said,) = statements(read("This takes an hour.", before="The scheduler runs every night."))
+    assert (said.value, said.original) == ("The scheduler runs every night. This takes an hour.", "This takes an hour.")
+
+
+def test_a_pronoun_is_not_the_title_only_because_there_is_one(read):
+    extraction = read("You may copy it. It must keep its notice.", title="Harbor Public Licence")
+    assert not any("Harbor Public Licence must" in value for value in values(extraction))
+    assert facts(extraction) == set()
+
+
+# ---------------------------------------------------------------- what hangs on other sentences
+
+
+@pytest.mark.parametrize("link", ["However, it stops at night.", "Otherwise, the job fails.", "In this case, wait."])
+def test_a_sentence_that_begins_with_a_link_stays_with_the_one_before(read, link):
+    assert values(read(f"The crane lifts ten tons. {link}")) == [f"The crane lifts ten tons. {link}"]
+
+
+def test_a_chain_of_sentences_that_hang_on_each_other_ends(read):
+    text = "The crane lifts ten tons. " + " ".join(f"However, this is case number {i}." for i in range(9))
+    assert all(len(s.value) <= 600 and s.value.count("case number") <= 4 for s in statements(read(text)))
+
+
+def test_a_line_and_the_short_items_that_it_leads_to_are_one_statement(read):
+    extraction = read(
+        "The following colours are known:", ("list", (), "- red"), ("list", (), "- deep blue"), "The rest is gray."
+    )
+    assert values(extraction)[0] == "The following colours are known: red; deep blue"
+
+
+def test_items_too_long_for_one_statement_each_carry_the_line_that_leads_to_them(read):
+    items = [f"- Keeping the {kind} records of every ship that enters the port for at least ten years, on paper and " * 2 for
+             kind in ("sick", "dead", "lost")]  # fmt: skip
+    extraction = read("The clerk is charged with:", *[("list", (), item.strip()) for item in items])
+    assert len(values(extraction)) == 3
+    assert all(value.startswith("The clerk is charged with: Keeping the") for value in values(extraction))
+
+
+def test_an_option_says_what_it_is_an_option_of(read):
+    extraction = read(
+        ("list", ("OPTIONS",), "-a, --all\nList hidden files too. See dotfiles(5)."), title="lsx(1) - list directories"
+    )
+    (said,) = statements(extraction)
+    assert said.value == "lsx(1): -a, --all: List hidden files too. See dotfiles(5)."
+    assert said.original == "-a, --all: List hidden files too. See dotfiles(5)."
+
+
+def test_what_has_no_subject_stands_under_its_heading(read):
+    extraction = read(("paragraph", ("API", "2.3 port.close()"), "Closes the port and frees its memory."), title="API")
+    assert values(extraction) == ["port.close(): Closes the port and frees its memory."]
+
+
+def test_a_question_stays_with_its_answer(read):
+    text = "Why does the crane stop? The wind is too strong."
+    assert values(read(text)) == [text]
+
+
+def test_code_among_prose_is_code_and_a_reference_to_a_page_is_not(read):
+    kinds = {
+        s.value: s.kind for s in statements(read("x = load(path); y = x[0] + 1;\n\nThe port is open. See port(7) first."))
+    }
+    assert kinds["x = load(path); y = x[0] + 1;"] == "code"
+    assert set(kinds.values()) == {"code", "prose"}
+
+
+def test_sentences_of_other_scripts_are_left_as_they_are(read):
+    assert values(read("Порт закрыт. Он большой.")) == ["Порт закрыт.", "Он большой."]
+
+
+@pytest.mark.parametrize(
+    ("title", "headings", "about"),
+    [
+        ("pipe(7) - overview of pipes", ("DESCRIPTION",), "pipe(7)"),
+        ("pipe(7) - overview of pipes", ("DESCRIPTION", "Portability notes"), "Portability notes"),
+        ("Handbook", ("Handbook", "3.1 Cranes"), "Cranes"),
+        ("Handbook", ("Cranes", "Examples"), "Cranes"),
+        ("", (), ""),
+    ],
+)
+def test_a_section_is_called_by_its_heading_or_by_what_tells_more(title, headings, about):
+    assert label(title, headings) == about
+
+
+# ---------------------------------------------------------------- facts and names
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("The architect Hugo Dahl built a bridge in Malmö.", ("Hugo Dahl", "built a bridge in", "Malmö")),
+        ("Norra was designed by the architect Hugo Dahl.", ("Norra", "was designed by", "Hugo Dahl")),
+        ("Acme Corp does not create files.", ("Acme Corp", "does not create", "files")),
+        ("Acme Corp provides no reports.", ("Acme Corp", "provides", "no reports")),
+        ("Acme Corp may print warnings.", ("Acme Corp", "may print", "warnings")),
+        ("Acme Corp no longer maintains the list.", ("Acme Corp", "no longer maintains", "list")),
+        ("Acme Corp finds races or leaks.", ("Acme Corp", "finds", "races or leaks")),
+        ("lock_file(2) returns a descriptor.", ("lock_file(2)", "returns", "descriptor")),
+        ("Acme Corp is any work that uses the Library.", ("Acme Corp", "is", "any work that uses the Library")),
+    ],
+)
+def test_a_fact_says_what_its_sentence_says(read, text, fact):
+    assert fact in facts(read(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If Acme Corp buys Norra, Acme Corp closes the plant.",
+        "Should Acme Corp buy Norra, Acme Corp closes the plant.",
+        "Acme Corp closes the plant unless Norra is sold.",
+        "You may give Norra to others.",
+        "Use Acme Corp to build Norra.",
+        "Acme Corp is one of the following.",
+        "Acme Corp requires Eva Lund to print a report.",
+        "To ensure Acme Corp keeps Norra, ask the clerk.",
+        "ACME SHALL NOT BE LIABLE TO NORRA FOR ANY DAMAGES.",
+        "Nobody knows it. It buys Norra.",
+    ],
+)
+def test_what_is_not_stated_is_no_fact(read, text):
+    assert facts(read(text, title="Harbor Notes")) == set()
+
+
+@pytest.mark.parametrize(
+    ("raw", "name"),
+    [
+        ("systemd.kill(5", "systemd.kill"),
+        ("systemd.kill(5)", "systemd.kill(5)"),
+        ("PRE(sys_door", "PRE"),
+        ("patent claim(s", "patent claim"),
+        ("arbitrary) name", "name"),
+        ("_GNU_SOURCE", "_GNU_SOURCE"),
+        ("close()", "close()"),
+        ("Chapter 3", ""),
+    ],
+)
+def test_names_have_no_stray_brackets(raw, name):
+    assert clean_name(raw) == name
+    assert without_open_brackets(name) == name
+
+
+def test_functions_and_pages_of_manuals_are_names_whatever_their_case(read):
+    assert {"read(2)", "lock_file()", "port_number"} <= names(
+        read("The call read(2) waits for lock_file() and sets port_number.")
+    ).keys()
+
+
+def test_a_class_is_given_only_where_the_form_of_the_name_supports_it(read):
+    prose = names(read("Marie Curie left Warsaw for the University of Paris. Orbit is a tool."))
+    assert (prose["Marie Curie"], prose["Warsaw"], prose["University of Paris"]) == ("Person", "Location", "Organization")
+    technical = names(read("Node.js calls ffi_call() in lib/x.c, and POSIX lets License and Heimdall use --all."))
+    assert set(technical.values()) <= {""}
