@@ -63,7 +63,7 @@ def test_each_section_of_a_packed_chunk_is_a_topic_and_each_block_is_read_its_ow
         title="Guide",
     )
     assert [(t.title, [s.kind for s in t.statements]) for t in extraction.topics] == [
-        ("Install", ["prose", "code"]),
+        ("Guide > Install", ["prose", "code"]),
         ("Remove", ["prose"]),
     ]
     assert values(extraction) == [

@@ -36,7 +36,8 @@ _LINK = re.compile(
     to\ (?:do|avoid|prevent|achieve|fix|solve)\ (?:so|this|that|it)|
     the\ (?:former|latter|same|rest|above|first|second|third|other|others|latest|remaining|
     resulting|returned|corresponding)|in\ which\ case|which|whose|where|whereas|
-    see\ (?:also|above|below|the)|note,?\ however
+    see\ (?:also|above|below|the)|note,?\ however|typical\ \w+|examples?\ (?:are|is|include|of\ this)|
+    in\ the\ (?:example|above|previous|following\ example)
     )\b)(?!\s+(?:of\s+the|far)\b)""",
     re.IGNORECASE | re.VERBOSE,
 )

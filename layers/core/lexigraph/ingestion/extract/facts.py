@@ -34,7 +34,7 @@ _CONDITIONAL = re.compile(
     r"\b(?:if|unless|whether|until|provided|assuming|when|whenever|once|otherwise|suppose|in case|where|such that)\b",
     re.IGNORECASE,
 )
-_SIGNS = re.compile(r"[=<>{}|\\;]")
+_SIGNS = re.compile(r"[=<>{}|\\;]|^\d{1,2}$")
 _SUPPOSED = re.compile(
     r"\W*(?:\(?\w{1,2}\)|\d+\.)?\W*"
     r"(?:if|unless|suppose|assuming|in case|imagine|let|otherwise|in (?:this|that) case|then)\b",
@@ -53,6 +53,7 @@ _EMPTY = frozenset(
     """.split()
 )
 _BEFORE_NOUN = frozenset(["amod", "compound", "nummod", "nmod", "quantmod", "poss", "advmod", "case", "punct", "npadvmod"])
+_SOME = frozenset(["this", "that", "these", "those", "each", "every", "any", "no", "some", "such"])
 _QUANTITIES = frozenset(["no", "all", "every", "each", "some", "any", "both", "either", "neither", "another"])
 # verbs after which a clause says what is wished or supposed
 _SUPPOSING = frozenset(
@@ -146,6 +147,8 @@ class FactReader:
         return [self._thing(t) for t in _with_conjuncts(head)]
 
     def _thing(self, head: "Token") -> Thing:
+        if head.i in self.names and head.text.isupper() and any(t.text.casefold() in _SOME for t in head.lefts):
+            return Thing("", entity=False)  # this API, each CPU
         if head.i in self.names:
             return Thing(self._with_modifier(head) or self.names[head.i][0], entity=True)
         word = head.text.casefold()
@@ -244,8 +247,13 @@ class FactReader:
         doc = verb.doc
         if any(0 <= i < len(doc) and doc[i].text in ("-", "/") for i in (verb.i - 1, verb.i + 1)):
             return False  # the built-in modules
-        if participle and any(t.tag_[:2] == "NN" for t in doc[verb.head.i + 1 : verb.i]):
-            return False  # it may belong to the nearer noun
+        if verb.dep_ in ("relcl", "acl"):
+            between = doc[verb.head.i + 1 : verb.i]
+            # URLs written in capitals: some of them; and a clause may belong to a nearer noun
+            if (verb.head.i in self.names and "," not in between.text) or (
+                participle and any(t.tag_[:2] == "NN" for t in between)
+            ):
+                return False
         if verb.dep_ == "ccomp" and verb.head.text.casefold() in _SUPPOSING:
             return False
         return not (self._conditional and _under_condition(verb))
@@ -298,7 +306,8 @@ class FactReader:
         if subjects:
             self._objects(verb, subjects, phrase)
         for child in verb.rights:
-            if child.dep_ == "conj" and child.tag_[:2] == "VB" and not _children(child, _SUBJECTS):
+            joined = child.dep_ == "conj" and child.tag_[:2] == "VB" and (child.tag_ != "VBG" or verb.tag_ == "VBG")
+            if joined and not _children(child, _SUBJECTS):
                 passive = child.tag_ == "VBN" and not _children(child, {"aux", "auxpass"})
                 helper = next((a.text.lower() for a in _children(verb, {"auxpass"})), "") if passive else ""
                 if _children(verb, {"neg"}):
@@ -334,6 +343,8 @@ class FactReader:
 
     def _object(self, token: "Token") -> Thing:
         """An object is itself, not the subject that it is said to equal; of ``X or Y`` neither is said, but both."""
+        if token.dep_ == "attr" and token.i in self.names and _of(token) is not None:
+            return Thing("", entity=False)  # the id of something, not the id
         if _alternative(token):
             words = token.doc[token.left_edge.i : token.right_edge.i + 1]
             text = " ".join(words.text.split())

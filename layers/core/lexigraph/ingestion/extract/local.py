@@ -322,7 +322,8 @@ class _Chunk:
                     made.append(Sentence(a, b, _one_line(self._text[a:b]), piece.part, item=item, turn=whole))
         if made:
             made[-1].shown = piece.shown
-            made[0].signature = piece.signature
+            for sentence in made:
+                sentence.signature = piece.signature
             if segment.term:
                 made[0].term = _one_line(self._text[segment.start : segment.term]).rstrip(" :")
         self._row = ""

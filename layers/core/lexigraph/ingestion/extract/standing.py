@@ -178,7 +178,9 @@ class _Section:
         elif not s.says:
             self._fragment(s)
         else:
-            self._made.append(Standing([s], s.text))
+            described = self._term or s.signature.partition("(")[0]
+            value = self._under(s.text, described) if described else s.text
+            self._made.append(Standing([s], value, s.text if value != s.text else ""))
 
     def _hear(self, s: Sentence) -> None:
         if s.says:
