@@ -216,6 +216,11 @@ def test_code_among_prose_is_code_and_a_reference_to_a_page_is_not(read):
     assert set(kinds.values()) == {"code", "prose"}
 
 
+def test_what_stands_before_a_colon_speaks_only_when_it_may_be_a_name(read):
+    assert names(read("Ann: I saw Rome.\nBob: I saw Paris.\nAnn: Well done."))["Ann"] == "Person"
+    assert "Person" not in names(read("IN_OPEN: A file was opened.\nBIT STRING: Bits follow.\nQ2: What now?")).values()
+
+
 def test_sentences_of_other_scripts_are_left_as_they_are(read):
     assert values(read("Порт закрыт. Он большой.")) == ["Порт закрыт.", "Он большой."]
 
@@ -299,7 +304,7 @@ def test_functions_and_pages_of_manuals_are_names_whatever_their_case(read):
 
 
 def test_a_class_is_given_only_where_the_form_of_the_name_supports_it(read):
-    prose = names(read("Marie Curie left Warsaw for the University of Paris. Orbit is a tool."))
+    prose = names(read("Marie Curie was born in Warsaw and joined the University of Paris. Orbit is a tool."))
     assert (prose["Marie Curie"], prose["Warsaw"], prose["University of Paris"]) == ("Person", "Location", "Organization")
     technical = names(read("Node.js calls ffi_call() in lib/x.c, and POSIX lets License and Heimdall use --all."))
     assert set(technical.values()) <= {""}

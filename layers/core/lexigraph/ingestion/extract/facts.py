@@ -34,13 +34,14 @@ _CONDITIONAL = re.compile(
     r"\b(?:if|unless|whether|until|provided|assuming|when|whenever|once|otherwise|suppose|in case|where|such that)\b",
     re.IGNORECASE,
 )
-_SIGNS = re.compile(r"[=<>{}|\\;]|^\d{1,2}$")
+_SIGNS = re.compile(r"[=<>{}|\\;]|://|^\d{1,2}$")
 _SUPPOSED = re.compile(
     r"\W*(?:\(?\w{1,2}\)|\d+\.)?\W*"
     r"(?:if|unless|suppose|assuming|in case|imagine|let|otherwise|in (?:this|that) case|then)\b",
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"^(?:either\s+)?(?:the|an?)\s+", re.IGNORECASE)
+_NOT = re.compile(r"\b(?:not|never|no longer|cannot)\b")
 _INVERTED = re.compile(r"\W*(?:should|had|were|did|do|does|is|are|was|can|could|will|would|may)\b", re.IGNORECASE)
 # an object of which nothing can be asked
 _EMPTY = frozenset(
@@ -330,6 +331,8 @@ class FactReader:
             predicate = f"{owned}{phrase}"
             for token in direct:
                 thing = self._object(token)
+                if _NOT.search(phrase):
+                    thing = _whole(token, verb, thing)
                 weight = COPULA if token.dep_ == "attr" else DIRECT
                 self._add(token, subject, predicate, thing, weight)
                 if not thing.entity:
@@ -441,6 +444,17 @@ def _completed(head: "Token", end: int) -> int:
     if until - head.left_edge.i <= MAX_OBJECT_WORDS:
         return until
     return 0 if following and following[0].dep_ != "prep" else end
+
+
+def _whole(token: "Token", verb: "Token", thing: Thing) -> Thing:
+    """The object of a negated verb with what follows it, which is what is denied: ``files in the cache``; else none."""
+    end = token.right_edge.i + 1
+    after = [c for c in verb.rights if c.left_edge.i >= end and c.dep_ in ("prep", "advmod", "xcomp", "npadvmod")]
+    if not after:
+        return thing
+    text = " ".join(token.doc[token.i : after[0].right_edge.i + 1].text.split())
+    fits = not thing.entity and after[0].left_edge.i == end and len(text.split()) < MAX_OBJECT_WORDS
+    return Thing(thing.text + text[len(token.text) :] if fits else "", entity=False)
 
 
 def _empty(text: str) -> bool:

@@ -324,6 +324,9 @@ class _Chunk:
             made[-1].shown = piece.shown
             for sentence in made:
                 sentence.signature = piece.signature
+            for sentence in made:
+                # a piece of a sentence that was too long says nothing by itself
+                sentence.says = whole or any(sentence.start <= start for start, end in bounds if sentence.end <= end)
             if segment.term:
                 made[0].term = _one_line(self._text[segment.start : segment.term]).rstrip(" :")
         self._row = ""

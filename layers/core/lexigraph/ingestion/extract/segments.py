@@ -16,10 +16,12 @@ _HEADING_CHARS = 80
 _HEADING_WORDS = 9
 _TERM_CHARS = 100
 _TERM_WORDS = 6
+_INLINE_WORDS = 3
 _WRAPPED_CHARS = 50
 
 _LINE = re.compile(r"[^\n]+")
 _ITEM = re.compile(r"\s*(?:[-*+•‣◦▪–]|\(?(?:\d{1,3})[.)]|\(?[a-zA-Z]\))\s+")
+_INLINE_TERM = re.compile(r"([^\s:][^:\n]{0,60}):\s+(?=\S)")
 _OPTION = re.compile(r"\s*[-+/]{1,2}\w[\w-]*")
 _SPEAKER = re.compile(r"\s*(?:\[[^\]\n]{1,40}\]\s*)?([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3}):[ \t]+(?=\S)")
 _NO_SPEAKERS = listed(
@@ -108,7 +110,10 @@ def _item(text: str, begin: int, body: int, stop: int) -> Segment:
 
 
 def _term_end(text: str, start: int, stop: int) -> int:
-    """Return where the first line of an item ends, when it is what the item defines: ``-a, --all``; else 0."""
+    """Return where ends what an item defines, on a line of its own or before a colon: ``-a, --all``; else 0."""
+    inline = _INLINE_TERM.match(text, start, stop)
+    if inline and len(inline.group(1).split()) <= _INLINE_WORDS:
+        return inline.end(1) + 1
     first, _, rest = text[start:stop].partition("\n")
     following = rest.split(maxsplit=1)
     if not following or len(first) > _TERM_CHARS or first.rstrip().endswith((".", ",", ";", "?", "!")):
@@ -122,10 +127,15 @@ def _chat(text: str, lines: list[tuple[int, int]]) -> list[Segment]:
     turns = 0
     for start, end in lines:
         match = _SPEAKER.match(text, start, end)
-        speaker = match.group(1) if match and match.group(1).casefold() not in _NO_SPEAKERS else ""
+        speaker = match.group(1) if match and _may_speak(match.group(1)) else ""
         turns += bool(speaker)
         found.append(Segment(start, match.end() if match and speaker else start, end, whole=True, speaker=speaker))
     return found if turns >= 2 and turns * 2 >= len(lines) else []
+
+
+def _may_speak(name: str) -> bool:
+    """Tell whether a name before a colon may be somebody's: not ``Note``, ``Q2`` or ``BIT STRING``."""
+    return name.casefold() not in _NO_SPEAKERS and "_" not in name and any(c.islower() for c in name)
 
 
 def _prose(text: str, lines: list[tuple[int, int]]) -> Iterator[Segment]:

@@ -22,7 +22,7 @@ _LEADS = (":", "：")
 _GAP = 3  # characters between two sentences that follow each other
 _SIGNED = re.compile(r"\W*-- .*<\S+@\S+>")  # who wrote it, and when
 _EM = re.compile(r"\s+[-–—]+\s+|\s*:\s+")
-_NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[A-Z]\.)\s+(?=\S)")
+_NUMBERING = re.compile(r"^(?:\d{1,2}(?:\.\d{1,3})*\.?|[A-Z]\.)\s+(?=\S)")
 _SIGNS = re.compile(r"[{}();=<>|&$#\\\[\]*+@~^%`]|--|::|->|=>|\w[/_]\w")
 _REFERENCE = re.compile(r"(?<=\w)\(\d?\w{0,3}\)")  # of read(2) and pipe()
 _CODE_START = re.compile(

@@ -22,7 +22,7 @@ NO_NAMES = MONTHS_AND_DAYS | listed(
     figure fig note notes example see also however there here then now today yesterday tomorrow first second third one
     two three four five six seven eight nine ten north south east west northern southern eastern western hey hi hello
     thanks thank please sure yeah yep lol wow great awesome good lead new old big fm mw kw mhz khz ghz hz kg km cm mm tv
-    cd dvd lp ep zip erp hd url uri id rr ipa mph part volume version appendix
+    hereinafter hereafter cd dvd lp ep zip erp hd url uri id rr ipa mph part volume version appendix
     """
 )
 
