@@ -321,13 +321,43 @@ def as_markdown(written: list[list[str]]) -> str:
     return "\n\n".join(parts)
 
 
-@pytest.mark.parametrize("render", [as_text, as_wrapped_text, as_markdown])
+def as_html(written: list[list[str]]) -> str:
+    parts = ["<title>Field notes</title><ul class='nav'><li><a href='/'>Up</a><li><a href='next'>Next</a></ul>"]
+    for number, sentences in enumerate(written):
+        parts += [f"<h2>Part {number // 4}</h2>"] * (number % 4 == 0)
+        items = "".join(f"<li>{s}</li>" for s in sentences)
+        parts.append(f"<ul>{items}</ul>" if number % 6 == 5 else f"<p>{' '.join(sentences)}</p>")
+    return "\n".join(parts)
+
+
+def as_manual(written: list[list[str]]) -> str:
+    """A manual page as `man` prints it: sections in capitals, terms with their descriptions."""
+    import textwrap
+
+    lines = [
+        "NOTES(7)                    Field manual                    NOTES(7)",
+        "",
+        "NAME",
+        "       notes - field notes",
+    ]
+    for number, sentences in enumerate(written):
+        lines += ["", f"PART {'ABCDEFGHIJKLMNOPQRST'[number // 5]}"] if number % 5 == 0 else [""]
+        term = [f"       --option-{number}"] if number % 4 == 1 else []
+        indent = " " * (14 if term else 7)
+        lines += [*term, textwrap.fill(" ".join(sentences), 78, initial_indent=indent, subsequent_indent=indent)]
+    return "\n".join(lines)
+
+
+ENDINGS = {as_markdown: "md", as_html: "html"}
+
+
+@pytest.mark.parametrize("render", [as_text, as_wrapped_text, as_markdown, as_html, as_manual])
 def test_a_sentence_added_to_a_hundred_paragraphs_makes_at_most_three_new_chunks(
     tmp_path: Path, render: Callable[[list[list[str]]], str]
 ) -> None:
     rng = random.Random(20_261_121)
     written = files.paragraphs(rng, 100, longest=12)
-    name = "notes.md" if render is as_markdown else "notes.txt"
+    name = f"notes.{ENDINGS.get(render, 'txt')}"
     before = loaded(tmp_path, name, render(written))
     assert len(before) >= 50
     for turn, number in enumerate(rng.sample(range(100), 21)):  # at the start, in the middle and at the end of a paragraph

@@ -12,22 +12,18 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate, chain, pairwise, takewhile
-from typing import TYPE_CHECKING
 
 from lexigraph.ingestion.language import code_of
 from lexigraph.model.document import BOILERPLATE, Block, ChunkText, LoadedDocument
-from lexigraph.model.errors import InvalidInput, LexigraphError
-
-if TYPE_CHECKING:
-    from llama_index.core.node_parser import SentenceSplitter
+from lexigraph.model.errors import InvalidInput
 
 # 8 letters of a word, or a sign, are a token: within 1 % of MiniLM's word pieces over English prose, 7 % on one passage
 _TOKEN = re.compile(r"[^\W\u3040-\u9fff\uac00-\ud7af]{1,8}|\S")
-_CLAUSE = r"[^,.;:]+[,.;:]*|[,.;:]+"  # keeps every character, unlike LlamaIndex's own
-_WINDOW = re.compile(r".{1,4000}(?:\s|$)|.{1,4000}", re.DOTALL)
+_CLAUSE = re.compile(r"[^,.;:]+[,.;:]*|[,.;:]+")
+_LONG_WORD = re.compile(r"\s*\S{1,24}\s*|\s+")
+_FRAGMENTS = 8  # parts of a sentence too long for a chunk, as many as fit into one at least
 # where a sentence may end, and what keeps it from ending there
 _STOP = re.compile(r"[.!?…]+[\"'”’»)\]]*(?:\[\d+\])*\s+|[。！？]+[”’」』）]*\s*|\n+")
 _BLANK_LINE = re.compile(r"\n\s*\n")
@@ -261,29 +257,20 @@ def _ends(text: str, stop: re.Match[str]) -> bool:
 
 
 def _fragments(sentence: str, limit: int) -> Iterator[str]:
-    """Split a sentence that is too long at its clauses, else between words, else anywhere."""
-    for window in _WINDOW.findall(sentence):
-        if len(window.split()) > 1:
-            yield from _splitter(limit).split_text(window)
-        else:  # which the splitter would take letter by letter
-            yield from (window[i : i + limit] for i in range(0, len(window), limit))
+    """Split a sentence that is too long at its clauses, a long clause between words, a long word anywhere.
 
-
-@lru_cache(maxsize=8)
-def _splitter(limit: int) -> "SentenceSplitter":
-    """Return LlamaIndex's splitter, with tokens counted here.
-
-    It is given the sentences: its own tokenizer knows no abbreviation (``Dr.`` ends a sentence), and NLTK refuses to read
-    the data of that tokenizer where the installer made hard links, as uv does.
+    The parts are much smaller than a chunk, so that what is cut between them follows their content, too.
     """
-    try:
-        from llama_index.core.node_parser import SentenceSplitter
-    except ModuleNotFoundError:
-        raise LexigraphError('splitting long sentences needs LlamaIndex: pip install "lexigraph[llama-index]"') from None
-    return SentenceSplitter(
-        chunk_size=limit,
-        chunk_overlap=0,
-        tokenizer=_TOKEN.findall,
-        chunking_tokenizer_fn=lambda text: list(_sentences(text)),
-        secondary_chunking_regex=_CLAUSE,
-    )
+    most = max(1, limit // _FRAGMENTS)
+    for clause in _CLAUSE.findall(sentence):
+        if count_tokens(clause) <= most:
+            yield clause
+            continue
+        held, room = "", most
+        for word in _LONG_WORD.findall(clause):
+            tokens = count_tokens(word)
+            if held and tokens > room:
+                yield held
+                held, room = "", most
+            held, room = held + word, room - tokens
+        yield held
