@@ -162,7 +162,10 @@ class FactReader:
             return Thing(name or head.text, entity=bool(name), said=False)
         if head.tag_ in ("WDT", "WP", "WP$") and word in _RELATIVE:
             clause = next((a for a in head.ancestors if a.dep_ == "relcl"), None)
-            return self._thing(clause.head) if clause is not None else Thing("", entity=False)
+            if clause is None or clause.head == head:
+                return Thing("", entity=False)
+            what = self._thing(clause.head)
+            return what if what.entity else Thing(self._phrase(clause.head, whole=False), entity=False)
         if head.i in self._equal:
             return self._equal[head.i][0]
         for other in _children(head, {"appos"}):
@@ -202,7 +205,7 @@ class FactReader:
                 for token in _with_conjuncts(attribute):
                     self._equal[token.i] = subjects
 
-    def _phrase(self, head: "Token") -> str:
+    def _phrase(self, head: "Token", *, whole: bool = True) -> str:
         """The words of a noun phrase without its article, clauses and most of what follows the noun."""
         if head.i in self.spans:
             start, end = self.spans[head.i]
@@ -220,7 +223,7 @@ class FactReader:
                 inner = next(iter(_children(of, {"pobj"})), None)
                 if inner is not None:
                     end = max(end, self.spans.get(inner.i, (0, inner.i + 1))[1])
-        if head.i not in self.spans and end - start < _SHORT_WORDS:
+        if whole and head.i not in self.spans and end - start < _SHORT_WORDS:
             end = _completed(head, end)
         words = head.doc[start:end] if end else ()
         text = " ".join(words.text.split()).strip(" ,;:'\"`") if words and words[-1].tag_ not in ("IN", "TO", "CC") else ""

@@ -12,6 +12,7 @@ _PERSONAL = listed("he she him his her hers himself herself")
 _THING = listed("it its itself")
 _MANY = listed("they them their theirs themselves")
 _FIRST = listed("i me my mine myself")
+_SECOND = listed("you your yours yourself")
 _MEMBERS = listed("band team group duo trio company club family tribe people party agency association")
 _NOT_BEFORE_END = LINKS | {"the", "a", "an", "and", "in", "on", "at", "to", "with", "from"}
 PRONOUNS = _PERSONAL | _THING | _MANY | _FIRST
@@ -175,8 +176,11 @@ class Subjects:
         word = word.casefold()
         if word in _FIRST:
             return self.speaker
+        if word in _SECOND:
+            others = [s for s in self._speakers if s != self.speaker]
+            return others[0] if self.speaker and len(others) == 1 else ""
         if word not in PRONOUNS:
-            return ""  # you, we: whoever reads, whoever wrote
+            return ""  # we: whoever wrote
         if word in _PERSONAL:
             return self.person or (self.title if self._may_be_person() else "")
         return next((name for name in (self.focus, self.title) if name and self._fits(word, name)), "")
