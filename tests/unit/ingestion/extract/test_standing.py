@@ -233,6 +233,15 @@ def test_what_stands_before_a_colon_speaks_only_when_it_may_be_a_name(read):
     assert "Person" not in names(read("IN_OPEN: A file was opened.\nBIT STRING: Bits follow.\nQ2: What now?")).values()
 
 
+def test_a_list_within_a_talk_is_said_by_nobody_else(read):
+    extraction = read("Ann: I like Rome.", ("list", (), "- Forum Romanum"), "Bob: Me too.\nAnn: When do you go?")
+    assert values(extraction) == ["Ann: I like Rome.", "- Forum Romanum", "Bob: Me too.", "Ann: When do you go?"]
+
+
+def test_you_is_the_other_one_in_a_talk_of_two(read):
+    assert ("Bob", "know", "Rome") in facts(read("Ann: You know Rome.\nBob: I do.\nAnn: Well."))
+
+
 def test_sentences_of_other_scripts_are_left_as_they_are(read):
     assert values(read("Порт закрыт. Он большой.")) == ["Порт закрыт.", "Он большой."]
 

@@ -53,6 +53,7 @@ _MAX_SIGNATURE_CHARS = 160
 _SIGNATURE = re.compile(
     r"(?:(?:class|function|method|def|async|static|const|int|void|char|exception)\s+)*\*?[\w.:~]+\s*[(\[]|[\w.]+$"
 )
+_TALK = frozenset(["paragraph", "list"])  # somebody may say a list
 _MEASURES = frozenset(["DATE", "TIME", "MONEY", "PERCENT", "QUANTITY"])
 # same length in, same length out: offsets in the parsed text are offsets in the chunk
 _MARKS = re.compile(r"\[(?:\d{1,3}|[a-z]|(?:nb|note|n) \d+|citation needed)\]")
@@ -168,7 +169,7 @@ def _signature(code: str) -> str:
 def _turns(text: str, blocks: Sequence[Block]) -> list[Segment]:
     """The turns of a conversation that goes over several blocks."""
     start, end = blocks[0].start, blocks[-1].end
-    return [_shifted(s, start) for s in chat(text[start:end])] if all(b.role == "paragraph" for b in blocks) else []
+    return [_shifted(s, start) for s in chat(text[start:end])] if _TALK.issuperset(b.role for b in blocks) else []
 
 
 def _cut(text: str, block: Block) -> list[Segment]:
