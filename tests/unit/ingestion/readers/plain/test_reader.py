@@ -260,6 +260,15 @@ def test_a_wrapped_line_that_begins_like_an_item_is_none(tmp_path: Path, mark: s
     assert [role for role, _, _ in parts(read(tmp_path, "a.txt", text))] == ["paragraph"]
 
 
+def test_turns_of_a_talk_keep_their_lines(tmp_path: Path) -> None:
+    text = (
+        "Ann: Did you see that the harbour is closed until the end of next week?\n"
+        "Bob: I did, and my boat has been waiting outside since yesterday evening.\n"
+        "Ann: Then we had better call the harbour master before he goes home today.\n"
+    )
+    assert read(tmp_path, "a.txt", text).text == text.strip()
+
+
 def test_terms_with_what_they_mean_in_a_second_column_are_items(tmp_path: Path) -> None:
     text = "These attributes are known:\n\n\tTYPE\t\tkind of boat\n\tUUID\t\tits number\n\tLABEL\t\tits name\n"
     assert of_role(read(tmp_path, "a.txt", text), "list") == ["TYPE: kind of boat", "UUID: its number", "LABEL: its name"]

@@ -9,6 +9,7 @@ from functools import lru_cache
 _TAB = 8
 # a line at least this long that is followed by another was broken by an editor, not by its author
 _WRAPPED = 40
+_TURN = re.compile(r"[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3}: \S")  # of a talk
 _SHARE = 0.6  # of the width of the text, from which a line is taken for long
 _LONGEST = 120  # columns at which text is wrapped at most
 _PARAGRAPH = 1_000  # characters from which a line is a paragraph for sure
@@ -138,8 +139,11 @@ def unwrap(lines: Sequence[Line], width: int = 0) -> str:
         return lines[0].text
     parts: list[str] = []
     long = min(_WRAPPED, _SHARE * width) if width else _WRAPPED
+    turns = sum(bool(_TURN.match(line.text)) for line in lines)
     for line, below in zip(lines, [*lines[1:], lines[-1]], strict=True):
         full = len(line.text) >= long or wrapped(line, below, width)
+        # what somebody else says is no end of a line that was wrapped
+        full = full and not (turns > 1 and turns * 2 >= len(lines) and _TURN.match(below.text))
         parts += (line.text, " " if full else "\n")
     return "".join(parts[:-1])
 
