@@ -563,7 +563,7 @@ def test_the_factory_follows_the_settings():
 
 
 def test_no_part_of_a_document_is_logged(caplog):
-    caplog.set_level("DEBUG")
+    caplog.set_level("DEBUG", "lexigraph")
     only(ScriptedModel(lambda _: MalformedReply("no JSON", json.dumps(TEXT))))
     assert caplog.records
     assert "Lisenbee" not in caplog.text

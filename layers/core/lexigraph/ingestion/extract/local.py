@@ -46,7 +46,7 @@ VERSION = 2
 
 _BATCH = 64
 _MAX_PARSED_CHARS = 5_000
-_TOPIC_WORDS = 8
+_TOPIC_STATEMENTS = 20
 _ITEMS = 10_000  # items of one block have numbers of their own
 _ONE_TOKEN = re.compile(r"_+[a-zA-Z]\w*(?:\(\))?|[a-zA-Z][\w.-]*\(\d?[a-z]{0,4}\)")  # what the tokenizer would take apart
 _MAX_SIGNATURE_CHARS = 160
@@ -268,8 +268,12 @@ class _Chunk:
         if self._chunk.long and found:
             found = [(self._chunk.headings, sorted((s for _, made in found for s in made), key=lambda s: s.start))]
         for path, made in sorted(found, key=lambda section: section[1][0].start):
-            title = topic_title(self._chunk, path, made) or " ".join(made[0].value.split()[:_TOPIC_WORDS])
-            yield ExtractedTopic(_one_line(title), tuple(made))
+            # a list of many short lines is no one topic, however short it is
+            many = len(made) > 2 * _TOPIC_STATEMENTS
+            size = _TOPIC_STATEMENTS if many else len(made)
+            for part in (made[at : at + size] for at in range(0, len(made), size)):
+                title = topic_title(self._chunk, path, part, phrases=many) or part[0].value
+                yield ExtractedTopic(_one_line(title), tuple(part))
 
     def _other_names(self) -> list[tuple[str, str]]:
         return find_aliases(self._text, self._spans, self._subjects.title)

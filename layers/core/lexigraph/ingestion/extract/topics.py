@@ -65,11 +65,14 @@ _STOP_WORDS = listed(
 )
 
 
-def topic_title(chunk: ChunkText, headings: Sequence[str], said: Sequence[ExtractedStatement]) -> str:
+def topic_title(
+    chunk: ChunkText, headings: Sequence[str], said: Sequence[ExtractedStatement], *, phrases: bool = False
+) -> str:
     """Return the title of the topic of what a chunk says under some headings; empty when nothing tells.
 
     It is their path, with the document's title in front where they alone say nothing (``SYNOPSIS``). In a section too long
-    for one topic, and where there are neither headings nor a title that names something, key phrases say what it is about.
+    for one topic, where there are neither headings nor a title that names something, and when asked for, key ``phrases`` say
+    what it is about.
     """
     title = _one_line(chunk.title)
     path = [line for heading in headings if (line := _one_line(heading)) and line != title]
@@ -78,13 +81,9 @@ def topic_title(chunk: ChunkText, headings: Sequence[str], said: Sequence[Extrac
     if path and not any(map(tells, path)) and title:
         path.insert(0, title)
     base = _SEPARATOR.join(path) or ("" if _FILE.fullmatch(title) else title)
-    phrases = ", ".join(key_phrases(said, base)) if _needs_phrases(chunk, base, said) else ""
-    return ": ".join(part for part in (base[:_MAX_TITLE_CHARS], phrases) if part) or title
-
-
-def _needs_phrases(chunk: ChunkText, base: str, said: Sequence[ExtractedStatement]) -> bool:
-    """Tell whether headings and title are not enough; words of code would add nothing to them."""
-    return not base or (chunk.long and any(statement.kind == "prose" for statement in said))
+    needed = phrases or not base or (chunk.long and any(statement.kind == "prose" for statement in said))
+    named = ", ".join(key_phrases(said, base)) if needed else ""
+    return ": ".join(part for part in (base[:_MAX_TITLE_CHARS], named) if part) or title
 
 
 def tells(heading: str) -> bool:
