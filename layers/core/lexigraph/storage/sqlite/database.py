@@ -195,8 +195,9 @@ class _Handle:
         connection = self.connect()
         if self._turn < 0:
             self._turn = os.open(f"{self.path}-turn", os.O_RDONLY | os.O_CREAT, 0o666)
-            # in kB; readers, of whom a server has dozens, share what is mapped
-            connection.execute("PRAGMA cache_size=-65536")
+            # in kB; readers, of whom a server has dozens, share what is mapped. More is no faster: what a writer misses
+            # here it finds in the system's cache, and an ingest writes to four databases
+            connection.execute("PRAGMA cache_size=-16384")
         give_up = time.monotonic() + _BUSY_SECONDS
         while not lock_now(self._turn):
             if time.monotonic() > give_up or self._closing.is_set():
