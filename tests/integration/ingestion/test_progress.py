@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from lexigraph.cli import progress
-from lexigraph.ingestion import events, pace
+from lexigraph.ingestion import events, pace, versions
 from lexigraph.ingestion.events import Event
 from lexigraph.ingestion.extract.llm import LLMExtractor
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
@@ -128,6 +128,36 @@ def test_the_page_of_a_failed_chunk_is_told() -> None:
     text = "Page one.\n\fPage two.\n\fPage three."
     document = LoadedDocument("file:///scan.pdf", "", text, (Block(0, len(text)),), "f")
     assert place(document, ChunkText(0, "", (), "Page two.", 11, 20)) == "characters 11 to 20, page 2"
+
+
+def test_a_long_document_tells_how_many_of_its_chunks_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (versions, progress):
+        monkeypatch.setattr(module, "PART_CHUNKS", 2)
+    (tmp_path / "long.md").write_text("\n\n".join(f"{text * 2}\n" for text in PARTS.values()))
+    state, shown = progress.Progression(), list[str]()
+
+    def listen(event: Event) -> None:
+        state.see(event)
+        shown.append(state.line())
+
+    stores, settings = open_laptop(tmp_path / "data"), Settings(data=tmp_path / "data", threads=1)
+    index = LexicalGraphIndex(stores, embedder=WordEmbedder(), settings=settings)
+    report = index.ingest([tmp_path / "long.md"], on_event=listen)
+    assert report.chunks_new > 4
+    told = list(dict.fromkeys(m.groups() for line in shown if (m := re.search(r"(\d+) of (\d+) chunks written", line))))
+    assert told[0] == ("0", str(report.chunks_new))
+    assert told[1] == ("2", str(report.chunks_new))
+    assert told[-1] == (str(report.chunks_new), str(report.chunks_new))
+    assert (state.chunks, state.statements) == (report.chunks_new, report.statements_created)
+
+
+@pytest.mark.usefixtures("server")  # its clock
+def test_lines_come_also_while_nothing_happens() -> None:
+    console = Console(record=True, width=200, force_terminal=False)
+    with progress.telling(console) as listener:
+        listener(Event("scan_input", {"files": 1}, 0, 1))
+        time.sleep(1.2)
+    assert len([line for line in console.export_text().splitlines() if "0/1 files" in line and "reading" in line]) >= 2
 
 
 def test_lines_show_done_and_all_failures_rate_and_the_rest(server: ScriptedLLMServer, folder: Path, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from rich.text import Text
 
 from lexigraph.cli.output import one_line
 from lexigraph.ingestion.events import Event, Listener
+from lexigraph.ingestion.pace import repeating
+from lexigraph.ingestion.versions import PART_CHUNKS
 
 _LINE_SECONDS = 4.0  # events come every second, so that a line comes every five at least
 
@@ -28,6 +30,8 @@ class Progression:
     statements: int = 0
     failed: int = 0
     step: str = "loading models"
+    planned: int = 0  # chunks of the documents at work, and how many of them are written
+    written: int = 0
     began: float = field(default_factory=time.monotonic)
 
     def see(self, event: Event) -> None:
@@ -37,6 +41,12 @@ class Progression:
                 self.files_total, self.step = event.total, "reading"
             case "hash_computed":
                 self.files, self.step = event.current, "reading"
+            case "existing_scan":
+                self.planned, self.written = event.detail.get("chunks", 0), 0
+            case "build":
+                self.written += event.detail["chunks"]
+                self.chunks += event.detail["chunks"]
+                self.statements += event.detail["statements"]
             case "entity_extraction":
                 self.step = _extraction(event)
             case "embedding":
@@ -52,6 +62,11 @@ class Progression:
             case "warning":
                 self.failed += not event.detail.get("chunk")
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether what is at work is so long that it is written in parts, and for some time no document is finished."""
+        return self.planned > PART_CHUNKS
+
     def line(self) -> str:
         """Return counts, rates and the step on one line."""
         seconds = max(time.monotonic() - self.began, 0.001)
@@ -62,6 +77,8 @@ class Progression:
         ]
         if self.failed:
             parts.append(f"{self.failed:,} failed")
+        if self.in_parts:
+            parts.append(f"{self.written:,} of {self.planned:,} chunks written ({self.written / self.planned:.0%})")
         return ", ".join([*parts, self.step])
 
 
@@ -88,7 +105,9 @@ def telling(console: Console, *, progress: bool = True) -> Iterator[Listener]:
         with _Bar(console) as bar:
             yield bar.see
     else:
-        yield _lines_to(console)
+        lines = _Lines(console)
+        with repeating(lines.when_due):  # a long file takes its time between two events, too
+            yield lines.see
 
 
 def overwriting(console: Console) -> Callable[[str], None]:
@@ -105,18 +124,25 @@ def _failures_to(console: Console) -> Listener:
     return tell
 
 
-def _lines_to(console: Console, clock: Callable[[], float] = time.monotonic) -> Listener:
-    state, failures, shown = Progression(), _failures_to(console), clock()
+class _Lines:
+    """A line every few seconds, whether something has happened or not."""
 
-    def tell(event: Event) -> None:
-        nonlocal shown
-        state.see(event)
-        failures(event)
-        if clock() - shown >= _LINE_SECONDS:
-            shown = clock()
-            console.print(f"{state.files:,}/{state.files_total:,} files, {state.line()}", soft_wrap=True)
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console, self._clock, self._shown = console, clock, clock()
+        self._state, self._failures = Progression(), _failures_to(console)
 
-    return tell
+    def see(self, event: Event) -> None:
+        """Take an event into account, and show a line when it is time."""
+        self._state.see(event)
+        self._failures(event)
+        self.when_due()
+
+    def when_due(self) -> None:
+        """Show a line if the last one is some seconds old."""
+        if self._clock() - self._shown >= _LINE_SECONDS:
+            self._shown = self._clock()
+            state = self._state
+            self._console.print(f"{state.files:,}/{state.files_total:,} files, {state.line()}", soft_wrap=True)
 
 
 class _Bar(Progress):
@@ -135,9 +161,13 @@ class _Bar(Progress):
         state.see(event)
         self._failures(event)
         # one file of many documents says nothing about how far it is
-        total = state.files_total if state.files_total > 1 else None
-        counted = f"{state.files:,}/{state.files_total:,} files" if total else "ingesting"
-        self.update(self._bar, completed=state.files, total=total, description=counted)
+        if state.files_total > 1:
+            counted = f"{state.files:,}/{state.files_total:,} files"
+            self.update(self._bar, completed=state.files, total=state.files_total, description=counted)
+        elif state.in_parts:
+            self.update(self._bar, completed=state.written, total=state.planned, description="ingesting")
+        else:
+            self.update(self._bar, total=None, description="ingesting")
 
     def get_renderables(self) -> Iterator[RenderableType]:
         """Yield the bar and the line below it."""

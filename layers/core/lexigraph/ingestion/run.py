@@ -218,8 +218,10 @@ class Run:
             # between the look above and the lease another process may have done the work
             held = self.changed([one for one in group if one[1].id in mine], count=False)
             self.resume_removals(held)
-            self.tell(Event("existing_scan", {"documents": total, "changed": len(held)}))
-            if plans := [self.plan(one) for one in held]:
+            plans = [self.plan(one) for one in held]
+            chunks = sum(len(p.new) for p in plans)
+            self.tell(Event("existing_scan", {"documents": total, "changed": len(held), "chunks": chunks}))
+            if plans:
                 self._build(plans, written)
         return [one for one in group if one[1].id not in mine]
 
@@ -294,7 +296,11 @@ class Run:
 
     def _put(self, plans: Sequence[versions.Plan]) -> None:
         versions.write(plans, self.stores, self.models, self.tenant, self.report, self.tell)
-        self.tell(Event("build", {"documents": len(plans), "chunks": sum(len(p.new) for p in plans)}))
+        built = {
+            "chunks": sum(len(p.new) for p in plans),
+            "statements": sum(len(g.statements) for p in plans for g in p.graphs),
+        }
+        self.tell(Event("build", {"documents": len(plans), **built}))
         self.together.add(plans)
 
     def _relate(self, plans: Sequence[versions.Plan]) -> None:
