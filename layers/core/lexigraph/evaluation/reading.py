@@ -133,9 +133,16 @@ def _samples(
     statements, facts, topics = list[Sample](), list[Sample](), dict[tuple[str, str], Sample]()
     for document, of, topic in read:
         name = Path(document.uri).name
-        topics.setdefault((name, topic.title), Sample(name, topic.title, of.text))
+        topics.setdefault((name, topic.title), Sample(name, topic.title, _stretch(topic, of)))
         for s in topic.statements:
             statements += [Sample(name, s.value, of.text)] if s.kind == "prose" else []
             facts += [Sample(name, f"{f.subject} | {f.predicate} | {f.object}", s.original or s.value) for f in s.facts]
     found = {"statements": statements, "facts": facts, "topics": list(topics.values())}
     return {kind: rng.sample(every, min(most, len(every))) for kind, every in found.items()}
+
+
+def _stretch(topic: ExtractedTopic, of: ChunkText) -> str:
+    """What a topic was read from: a chunk may hold several sections, and they are topics of their own."""
+    if not topic.statements:
+        return of.text
+    return of.text[min(s.start for s in topic.statements) : max(s.end for s in topic.statements)]

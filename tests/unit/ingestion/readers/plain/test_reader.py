@@ -203,6 +203,65 @@ def test_a_licence_is_text_under_its_name(tmp_path: Path) -> None:
     assert of_role(document, "boilerplate") == []
 
 
+TERMS = """\
+                     THE HARBOUR PUBLIC LICENCE
+                      Version 1, 3 March 2026
+
+                             Preamble
+
+  This licence lets everybody use the harbour who keeps to what is
+written below. It was made for small boats, and fits large ones.
+
+                     THE HARBOUR PUBLIC LICENCE
+  TERMS AND CONDITIONS FOR ENTERING, MOORING, LEAVING AND COMING BACK
+
+  1. A boat may enter when its skipper has asked for a place, and nobody
+has refused it within an hour.
+"""
+
+
+def test_a_centred_heading_of_several_lines_in_capitals_ends_the_section_before(tmp_path: Path) -> None:
+    document = read(tmp_path, "COPYING", TERMS)
+    clauses = "TERMS AND CONDITIONS FOR ENTERING, MOORING, LEAVING AND COMING BACK"
+    assert [path[1:] for path in outline(document)] == [("Preamble",), (f"THE HARBOUR PUBLIC LICENCE {clauses}",)]
+
+
+CLAUSES = """Licence of the Pier
+
+   1. Grant of the Right to Moor. Everybody who keeps to what is written
+      here may moor for a night.
+
+      A night ends at ten.
+
+   2. Waste. No boat leaves any behind.
+
+   3. Handing Over Keys, Ropes and Other Things That Belong to the Pier.
+
+      What belongs to the pier is given back before the boat leaves.
+
+Appendix: How to moor.
+
+The rope goes around the bollard twice.
+"""
+
+
+def test_titles_at_the_heads_of_numbered_paragraphs_are_headings(tmp_path: Path) -> None:
+    document = read(tmp_path, "LICENCE", CLAUSES)
+    assert [(path[-1], text) for _, path, text in parts(document)] == [
+        (
+            "1. Grant of the Right to Moor.",
+            "Everybody who keeps to what is written here may moor for a night.",
+        ),
+        ("1. Grant of the Right to Moor.", "A night ends at ten."),
+        ("2. Waste.", "No boat leaves any behind."),
+        (
+            "3. Handing Over Keys, Ropes and Other Things That Belong to the Pier.",
+            "What belongs to the pier is given back before the boat leaves.",
+        ),
+        ("Appendix: How to moor.", "The rope goes around the bollard twice."),
+    ]
+
+
 NEWS = """\
 harbour (2.1-1) unstable; urgency=medium
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from lexigraph.ingestion.readers.plain.lines import Run, bullet_end, ends_sentence, in_columns, is_prose, wrapped
+from lexigraph.ingestion.readers.plain.lines import Line, Run, bullet_end, ends_sentence, in_columns, is_prose, wrapped
 
 _RULE = re.compile(r"([=\-~^\"'`*+#_])\1{2,}")
 _MARKED = re.compile(r"(={2,6}|#{1,6})\s+(\S.*?)\s*(?:\1)?")
@@ -19,15 +19,24 @@ _LABELLED = re.compile(
     r"(?:section|article|chapter|part|appendix|annex|exhibit|schedule)\s+(?:\d+|[ivxlc]+|[a-z])\b(?:\s*[-–—:.]+\s*\S.*)?",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(r"\S@\S|://|^\d+[/.-]\d+[/.-]\d|[={}\\|]|\s{3}")
+_APPENDED = re.compile(r"(?:APPENDIX|ANNEX|ADDENDUM|Appendix|Annex|Addendum): \S.*")
+# a title at the head of its paragraph: "2. Waiver. To the greatest extent ..."
+_RUN_IN = re.compile(
+    r"((?:\d{1,3})\.\s+(?:[A-Z][\w’'-]*,?(?:\s+(?:(?:of|and|or|the|to|for|in|on|from|with|by|a|an)\s+)*(?=[A-Z]))?){1,9}\.)"
+    r"\s+([A-Z\"“].*)"
+)
+_CAPITAL = re.compile(r"[A-Z0-9]|(?:of|and|or|the|to|for|in|on|from|with|by|an?)\b")
+_ADDRESS = re.compile(r"^Copyright\b|\S@\S|://|^\d+[/.-]\d+[/.-]\d|[={}\\|]|\s{3}")
 _MOST = 80  # characters of a heading
 _WORDS = 10
+_MIDDLE_LINES = 3  # of a centred heading, the longest of them in capitals
 _CENTRED = 8  # columns by which a centred line is further right than the text
 # levels by style; numbered lines and those further left count on from theirs
 _TITLE, _UNDERLINED, _CENTRE, _OUTER, _PLAIN = 0, {"=": 2, "#": 2, "*": 2, "-": 3}, 5, 7, 12
 _OTHER_RULE = 4
 _MARKS = 1
 _EVERY, _SHORT = 100, 30  # lines among which one of this length has another below it, where the text begins
+_FEW = 2  # titles at the heads of paragraphs, from which they are no chance
 _VOTE = 0.6  # share of lines numbered alike that read as headings, from which those are
 _DEEP_VOTE = 0.3  # the same for numbers of several parts, which few lists have
 
@@ -78,6 +87,8 @@ class Outline:
                 return None
         if _LABELLED.fullmatch(run.text) and not ends_sentence(run.text):
             return Heading(_OUTER, run.text, 1, "label")
+        if _APPENDED.fullmatch(run.text) and len(run.text.split()) <= _WORDS:
+            return Heading(_OUTER - 1, run.text, 1, "capitals")
         return self._outer(run, above=follows.indent) or self._capitals(run) or self._centred(run) or self._plain(number)
 
     # ------------------------------------------------------------ numbered
@@ -89,10 +100,8 @@ class Outline:
         for number, run in enumerate(self._runs):
             if style := _style(run):
                 counts[style] += 1
-                found = _NUMBERED.fullmatch(run.text)
                 follows = self._runs[number + 1] if number + 1 < len(self._runs) else None
-                title = found and len(run.lines) == 1 and len(run.text) <= _MOST and _reads_as_title(found[3])
-                heads[style] += bool(title and follows and _style(follows) != style)
+                heads[style] += bool(_is_numbered_title(run) and follows and _style(follows) != style)
         self._styled = frozenset(style for style, count in counts.items() if count > 1)
         deep = {style for style in counts if "." in style}
         return frozenset(
@@ -121,9 +130,11 @@ class Outline:
     def _centred(self, run: Run, *, first: bool = False) -> Heading | None:
         """Return a line in the middle; at the head of a document several."""
         width = max(self._width, 60)
-        far = self.margin + _CENTRED
+        capitals = all(line.text.isupper() for line in run.lines)
+        far = self.margin + (1 if capitals else _CENTRED)
         middle = all(line.indent >= far and abs(line.indent - (width - line.end)) <= width // 5 for line in run.lines)
-        if not middle or len(run.lines) > (4 if first else 1) or run.text[-1] in ".,;:" or in_columns(run.text):
+        most = 4 if first else _MIDDLE_LINES if capitals else 1
+        if not middle or len(run.lines) > most or run.text[-1] in ".,;:" or in_columns(run.text):
             return None
         lines = list(takewhile(lambda line: "://" not in line.text, run.lines))
         text = " ".join(line.text for line in lines)
@@ -144,6 +155,23 @@ class Outline:
         prose = is_prose(below.text) and (len(below.lines) > 1 or len(below.text) > _MOST)
         stands = below.indent >= run.indent and (prose or bullet_end(below.text) > 0)
         return Heading(_PLAIN, text, 1, "plain") if stands else None
+
+
+def parted(runs: Sequence[Run]) -> list[Run]:
+    """Part numbered titles from the paragraphs that they begin, where most numbered paragraphs have one."""
+    found = {number: title for number, run in enumerate(runs) if (title := _RUN_IN.fullmatch(run.text))}
+    styles = Counter(_style(runs[number]) for number in found)
+    alike = Counter(_style(run) for number, run in enumerate(runs) if number in found or not _is_numbered_title(run))
+    parts: list[Run] = []
+    for number, run in enumerate(runs):
+        style = _style(run)
+        if number not in found or styles[style] < _FEW or styles[style] < _VOTE * alike[style]:
+            parts.append(run)
+            continue
+        indent = run.lines[1].indent if len(run.lines) > 1 else run.indent
+        parts.append(Run([Line(run.indent, found[number][1])], run.gap))
+        parts.append(Run([Line(indent, found[number][2]), *run.lines[1:]]))
+    return parts
 
 
 def margin_of(runs: Sequence[Run]) -> int:
@@ -199,9 +227,14 @@ def _style(run: Run) -> str:
     return f"{run.indent}{'.' * found[1].count('.')}{'' if found[1][0].isdigit() else 'A'}{'' if found[2] else '-'}"
 
 
+def _is_numbered_title(run: Run) -> bool:
+    found = _NUMBERED.fullmatch(run.text)
+    return bool(found and len(run.lines) == 1 and len(run.text) <= _MOST and _reads_as_title(found[3]))
+
+
 def _reads_as_title(text: str) -> bool:
     words = text.split()
-    stop = text[-1] in ",;:!" or (text[-1] == "." and len(words) > 6)
+    stop = text[-1] in ",;:!" or (text[-1] == "." and len(words) > 6 and not all(map(_CAPITAL.match, words)))
     return not (text[0].islower() or stop or len(words) > _WORDS + 2 or _ADDRESS.search(text))
 
 

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from lexigraph.ingestion.readers.hyphens import rejoin
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, clean
 from lexigraph.ingestion.readers.plain.body import Body
 from lexigraph.ingestion.readers.plain.lines import Run, bullet_end, runs_of, unwrap, width_of
 from lexigraph.ingestion.readers.plain.notices import entry, is_contents, is_signature, leading_notices
-from lexigraph.ingestion.readers.plain.outline import Heading, Outline, sole
+from lexigraph.ingestion.readers.plain.outline import Heading, Outline, parted, sole
 from lexigraph.ingestion.readers.plain.pages import manual_page, manual_title, without_breaks
 from lexigraph.ingestion.readers.text import decode, encoding_note
 from lexigraph.settings import Settings
@@ -26,7 +27,7 @@ def read_text(data: bytes, settings: Settings) -> Parsed:
     text, encoding = decode(data)
     check_length(len(text), settings.max_text_chars)
     text, furniture = without_breaks(rejoin(text.replace("\r\n", "\n").replace("\r", "\n")))
-    runs = list(runs_of(clean(text)))
+    runs = parted(list(runs_of(clean(text))))
     for run in runs:
         run.furniture = bool(furniture) and all(line.text in furniture for line in run.lines)
     manual = manual_page(runs)
@@ -51,8 +52,10 @@ def _add(builder: TextBuilder, runs: Sequence[Run], *, titled: bool = False) -> 
     width = width_of(runs)
     outline = Outline(runs, width)
     headings = outline.headings
-    if titled and (first := _first(runs)) is not None and first not in headings and _is_title(runs, first):
-        headings[first] = Heading(0, runs[first].text, 1, "plain")
+    if titled and (first := _first(runs)) is not None and _is_title(runs, first):
+        found = headings.setdefault(first, Heading(0, runs[first].text, 1, "plain"))
+        if all(h.style != found.style for number, h in headings.items() if number != first):
+            headings[first] = replace(found, level=0)  # it is above all others
     known = {entry(heading.text) for heading in headings.values()}
     body = Body(builder, outline.margin, width)
     for number, run in enumerate(runs):
