@@ -67,9 +67,9 @@ def test_samples_follow_from_the_seed_and_come_with_their_passages(folder: Path)
 
 def test_the_passage_of_a_topic_is_the_stretch_of_its_own_statements(folder: Path) -> None:
     passages = {sample.read: sample.passage for sample in read(folder).samples["topics"]}
-    assert passages["Harbour"].startswith("The harbour of Ostmark")
-    assert passages["Lindholm"].startswith("Lindholm is an island")
-    assert "Lindholm is an island" not in passages["Harbour"]
+    assert passages["Ferry guide > Harbour"].startswith("The harbour of Ostmark")
+    assert passages["Ferry guide > Lindholm"].startswith("Lindholm is an island")
+    assert "Lindholm is an island" not in passages["Ferry guide > Harbour"]
 
 
 def test_nothing_to_read_is_refused_with_the_reason(tmp_path: Path) -> None:

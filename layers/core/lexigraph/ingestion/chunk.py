@@ -35,7 +35,7 @@ _ABBREVIATED = """
 _ABBREVIATIONS = frozenset(_ABBREVIATED.split())
 _SECTIONS, _DEPTH = 3, 6  # strength between sections of a common chapter of this depth; a shallower one adds to it
 _SMALL = 100  # tokens below which what stands in a section goes together with what its neighbours hold
-_TOPIC_CHUNKS = 2  # a section in more chunks is more than one topic
+_TOPIC_CHUNKS = 2  # a section in more chunks, or sections of equal headings, are more than one topic
 
 
 def count_tokens(text: str) -> int:
@@ -57,7 +57,7 @@ def chunk(document: LoadedDocument, *, max_tokens: int = 256, overlap: int = 25)
     texts = [text[atom.start : atom.end] for atom in atoms]
     sizes = ([atom.tokens for atom in atoms], [atom.above for atom in atoms], [atom.apart for atom in atoms])
     cuts = content_cuts(texts, *sizes, max_tokens)
-    sections = [{atom.section for atom in atoms[first:last]} for first, last in pairwise(cuts)]
+    sections = [{document.blocks[atom.block].headings for atom in atoms[first:last]} for first, last in pairwise(cuts)]
     held_by = Counter(section for held in sections for section in held)
     return [
         _made(document, seq, atoms, *held, overlap, any(held_by[section] > _TOPIC_CHUNKS for section in sections[seq]))

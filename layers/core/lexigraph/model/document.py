@@ -40,8 +40,9 @@ class ChunkText:
     """A chunk before it has an id: ``text == document.text[start:end]``.
 
     ``blocks`` are the blocks that it holds or has a part of, their offsets in its ``text``; none stands for one block of
-    its ``role``. ``before`` is the sentence before it in its section. ``long`` tells that the section has more statements
-    than one topic should: the chunk is a topic of its own. ``language`` is an ISO 639-1 code, empty when it is not known.
+    its ``role``. ``before`` is the sentence before it in its section. ``long`` tells that what stands under its
+    headings is more than one topic: those of this chunk are told from others by what they speak of. ``language`` is an
+    ISO 639-1 code, empty when it is not known.
     """
 
     seq: int

@@ -263,7 +263,7 @@ def test_an_alias_that_the_passage_does_not_give_is_dropped(pair):
 def test_a_topic_whose_title_says_nothing_is_named_by_its_section(title):
     reply = saying()
     reply["topics"][0]["title"] = title
-    assert read_reply(reply, a_chunk()).topics[0].title == "Life"
+    assert read_reply(reply, a_chunk()).topics[0].title == "Hod Lisenbee > Life"
     assert read_reply(reply, a_chunk(headings=("Notes",))).topics[0].title == "Hod Lisenbee > Notes"
 
 

@@ -478,7 +478,7 @@ def test_a_short_line_above_a_text_is_its_topic(read):
         "Review\nIt is reviewed in October."
     )
     extraction = read(text, "Cost Notes")
-    assert [(t.title, len(t.statements)) for t in extraction.topics] == [("Cobalt Budget", 1), ("Review", 1)]
+    assert [(t.title, len(t.statements)) for t in extraction.topics] == [("Cobalt Budget", 1), ("Cost Notes > Review", 1)]
 
 
 # ---------------------------------------------------------------- the extractor as a whole

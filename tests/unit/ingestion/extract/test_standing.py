@@ -64,7 +64,7 @@ def test_each_section_of_a_packed_chunk_is_a_topic_and_each_block_is_read_its_ow
     )
     assert [(t.title, [s.kind for s in t.statements]) for t in extraction.topics] == [
         ("Guide > Install", ["prose", "code"]),
-        ("Remove", ["prose"]),
+        ("Guide > Remove", ["prose"]),
     ]
     assert values(extraction) == [
         "The installer needs Python 3.11.",
@@ -74,10 +74,23 @@ def test_each_section_of_a_packed_chunk_is_a_topic_and_each_block_is_read_its_ow
     assert facts(extraction) == set()
 
 
-def test_a_chunk_of_a_long_section_is_one_topic(read):
+def test_in_a_long_section_short_lines_that_look_like_headings_begin_no_topic(read):
+    text = "Cobalt Budget\nThe budget pays for computing, by day and by night.\n\nReview\nIt is reviewed in October."
+    part = ("paragraph", ("Guide", "Services"), text)
+    assert len(read(part).topics) == 2
+    assert len(read(part, long=True).topics) == 1
+
+
+def test_sections_that_share_a_chunk_stay_apart_though_one_of_them_is_long(read):
     parts = [("paragraph", ("Guide", h), f"The {h} service keeps logs.") for h in ("first", "second")]
-    assert len(read(*parts).topics) == 2
-    assert len(read(*parts, long=True).topics) == 1
+    assert len(read(*parts, long=True).topics) == 2
+
+
+def test_a_list_of_many_entries_is_parted_into_topics_of_twenty_at_most(read):
+    lines = [("list", ("Guide", "Modules of the steam engine"), f"part_{n}: module") for n in range(45)]
+    found = read(*lines).topics
+    assert max(len(topic.statements) for topic in found) <= 20
+    assert found[0].title == "Guide > Modules of the steam engine: part_0 to part_14"
 
 
 def test_rows_of_a_table_are_one_statement_with_a_fact_for_each_row(read):

@@ -31,14 +31,17 @@ def title_of(
         (("Tickets and fares",), "Tickets and fares"),
         (("Harbour guide", "Tickets and fares"), "Tickets and fares"),
         (("Ferries", "Tickets and fares"), "Ferries > Tickets and fares"),
-        (("Ferries", "Examples"), "Ferries > Examples"),
+        (("Ferries", "Examples"), "Harbour guide > Ferries > Examples"),
+        (("Ferries to Lindholm", "Examples"), "Ferries to Lindholm > Examples"),
+        (("State",), "Harbour guide > State"),
+        (("Class: Ferry",), "Harbour guide > Class: Ferry"),
         (("DESCRIPTION", "Tickets and fares"), "Tickets and fares"),
         (("SYNOPSIS",), "Harbour guide > SYNOPSIS"),
         (("3",), "Harbour guide > 3"),
         (("2.1 Introduction",), "Harbour guide > 2.1 Introduction"),
         (("Chapter IV",), "Harbour guide > Chapter IV"),
         (("Notes", "See also"), "Harbour guide > See also"),
-        (("7. Fares",), "7. Fares"),
+        (("7. Fares",), "Harbour guide > 7. Fares"),
         ((), "Harbour guide"),
     ],
 )
@@ -49,11 +52,49 @@ def test_a_topic_is_named_by_its_headings_and_by_the_title_where_these_say_nothi
 
 
 def test_a_part_of_a_long_section_is_named_by_what_it_speaks_of_too() -> None:
-    assert title_of(("Timetable",), said(*FERRY), long=True).startswith("Timetable: Lindholm ferry, ticket, ")
+    named = title_of(("Winter timetable",), said(*FERRY), long=True)
+    assert named.startswith("Winter timetable: Lindholm ferry, ticket, ")
 
 
-def test_words_of_code_are_no_key_phrases() -> None:
-    assert title_of(("Timetable",), said("ferry --to lindholm", kind="code"), long=True) == "Timetable"
+@pytest.mark.parametrize("heading", ["harbour (2.1-1) unstable; urgency=low", "v2.1.0 (2026-03-04)"])
+def test_a_release_is_named_by_its_version_and_by_what_is_said_of_it(heading: str) -> None:
+    named = title_of((heading,), said(*FERRY), title="News")
+    assert named.startswith(f"News > {heading.partition(' unstable')[0]}: Lindholm ferry")
+
+
+def test_a_part_of_a_long_table_is_named_by_its_first_and_last_row() -> None:
+    rows = "Name: Ada; Boat: Tern\nName: Bo; Boat: Gull\nName: Cleo; Boat: Auk"
+    assert title_of(("Boats of Ostmark",), said(rows, kind="table"), long=True) == "Boats of Ostmark: Ada, Tern to Cleo, Auk"
+
+
+def test_a_part_of_a_long_list_is_named_by_its_first_and_last_entry() -> None:
+    terms = said("anchor: iron", "bollard: wood", "crane: steel")
+    assert title_of(("Gear on the pier",), terms, long=True) == "Gear on the pier: anchor to crane"
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("#include <pier.h>\n/* Moor the boat at its place. */\nmoor(boat);", "Moor the boat at its place."),
+        ("$ ferry --to lindholm {\n}", "$ ferry --to lindholm"),
+        ("2026-03-04 10:11:12 boat moored\n2026-03-04 10:11:13 boat left", "10:11:12 boat moored"),
+    ],
+)
+def test_a_part_of_a_long_listing_is_named_by_its_first_comment_or_line(code: str, name: str) -> None:
+    named = title_of(("Log of boats", "2026-03-04"), said(code, kind="code"), long=True)
+    assert named == f"Log of boats > 2026-03-04: {name}"
+
+
+def test_words_of_code_among_prose_are_no_key_phrases() -> None:
+    trace = "by 0x4102BB4E: Pier::moor(Boat *, Rope *) (pier.cpp:149)"
+    named = title_of(("Winter timetable",), said(*FERRY, trace, trace, trace), long=True)
+    assert named.startswith("Winter timetable: Lindholm ferry, ticket, ")
+
+
+def test_verbs_are_no_key_phrases_and_adjectives_end_none() -> None:
+    text = said("The guards inspect wooden cargo.", "They inspect wooden cargo and wooden.", "Guards inspect.")
+    no_nouns = {"inspect": False, "wooden": True, "they": False}
+    assert key_phrases(text, no_nouns=no_nouns) == ["wooden cargo", "guards"]
 
 
 @pytest.mark.parametrize("title", ["", "scan_0042", "notes.txt", "2026-11-23"])

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice, pairwise
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from lexigraph.ingestion.extract.aliases import find_aliases
@@ -54,6 +55,7 @@ _SIGNATURE = re.compile(
     r"(?:(?:class|function|method|def|async|static|const|int|void|char|exception)\s+)*\*?[\w.:~]+\s*[(\[]|[\w.]+$"
 )
 _TALK = frozenset(["paragraph", "list"])  # somebody may say a list
+_NOUNS = frozenset(["NN", "FW"])  # as tags begin
 _MEASURES = frozenset(["DATE", "TIME", "MONEY", "PERCENT", "QUANTITY"])
 # same length in, same length out: offsets in the parsed text are offsets in the chunk
 _MARKS = re.compile(r"\[(?:\d{1,3}|[a-z]|(?:nb|note|n) \d+|citation needed)\]")
@@ -264,16 +266,28 @@ class _Chunk:
             sections.setdefault(path, []).extend(self._made(s) for s in made)
 
     def _topics(self, sections: dict[tuple[str, ...], list[ExtractedStatement]]) -> Iterator[ExtractedTopic]:
-        found = [(path, sorted(made, key=lambda s: s.start)) for path, made in sections.items()]
-        if self._chunk.long and found:
-            found = [(self._chunk.headings, sorted((s for _, made in found for s in made), key=lambda s: s.start))]
-        for path, made in sorted(found, key=lambda section: section[1][0].start):
+        found: dict[tuple[str, ...], list[ExtractedStatement]] = {}
+        known = {part.headings for part in self._chunk.parts}
+        for path, said in sections.items():
+            # in a long section the short lines that look like headings part nothing
+            found.setdefault(path[:-1] if self._chunk.long and path not in known else path, []).extend(said)
+        no_nouns = self._no_nouns()
+        for path, said in sorted(found.items(), key=lambda section: min(s.start for s in section[1])):
+            made = sorted(said, key=lambda s: s.start)
             # a list of many short lines is no one topic, however short it is
-            many = len(made) > 2 * _TOPIC_STATEMENTS
-            size = _TOPIC_STATEMENTS if many else len(made)
+            parts = ceil(len(made) / _TOPIC_STATEMENTS)
+            many, size = parts > 1, ceil(len(made) / parts)
             for part in (made[at : at + size] for at in range(0, len(made), size)):
-                title = topic_title(self._chunk, path, part, phrases=many) or part[0].value
+                title = topic_title(self._chunk, path, part, phrases=many, no_nouns=no_nouns) or part[0].value
                 yield ExtractedTopic(_one_line(title), tuple(part))
+
+    def _no_nouns(self) -> dict[str, bool]:
+        """The words that are nowhere in the chunk a noun; true for adjectives, which may stand before one."""
+        tags: dict[str, set[str]] = {}
+        for _, doc, _ in self._parsed:
+            for token in doc:
+                tags.setdefault(token.lower_, set()).add(token.tag_[:2])
+        return {word: "JJ" in seen for word, seen in tags.items() if seen.isdisjoint(_NOUNS)}
 
     def _other_names(self) -> list[tuple[str, str]]:
         return find_aliases(self._text, self._spans, self._subjects.title)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from lexigraph.ingestion.extract.words import listed
@@ -19,6 +19,20 @@ _NAMED, _OPENING, _ONCE, _VERBAL = 1.4, 1.2, 0.4, 0.4
 _BEGINS_AS_VERB, _ENDS_AS_VERB = re.compile(r"\w{2,}(?:ed|ly)"), re.compile(r"\w{2,}(?:ed|ing|ly)")
 _WORD = re.compile(r"[^\W_](?:[\w+#'’./@-]*[\w+#])?|[^\s\w]")
 _COUNTED = re.compile(r"[\W\d_]+|[ivxlc]+|\w|v?\d\w*")
+# what heads the entry of a release: "harbour (2.1-1) unstable; urgency=low", "v2.1.0 (2026-03-04)"
+_CHANGELOG = re.compile(r"(\S+ \([^()\s]+\)) [\w -]+; *urgency=.*")
+_RELEASE = re.compile(
+    r"\S+ \([^()\s]*\d[^()\s]*\)|\W*(?:version |release |v)?\d+\.\d[\w.+~-]*\W*[\d/. -]*\W*", re.IGNORECASE
+)
+_SIGNS = re.compile(r"[{}()<>=;|&$*\\\[\]]|::|\b0x[0-9a-f]+", re.IGNORECASE)  # of code and stack traces among prose
+_WORDS_PER_SIGN = 4
+_NO_WORD = re.compile(r"(?:0x)?[0-9a-f]*\d[0-9a-f]*|.*[/@].*", re.IGNORECASE)
+_ROW = re.compile(r"[^:;]{1,80}: [^;]+; [^:;]{1,80}: ")  # of a table: "Name: Ada; Born: 1815"
+_COMMENT = re.compile(r"(?://|/\*+|#(?!\w)|--\s)\s*((?:\w[\w'-]*[ ,.]*){3,}.*?)\s*(?:\*/)?$")
+_CELL = re.compile(r"(?:^|; )[^:;]{1,80}: ([^;]+)")
+_WORDS_OF_ENTRY = 6  # fewer than these, on an average, do the entries of a list have
+_MAX_ENTRY_CHARS = 40
+_TELLING = 2  # words that a path of headings has to be about, to say it without the title
 _FILE = re.compile(r"\S*[_\\/]\S*|\S+\.\w{1,5}|[\W\d]+")
 _SEPARATOR = " > "
 
@@ -26,16 +40,16 @@ _SEPARATOR = " > "
 _GENERIC = listed(
     """
     abstract acknowledgements acknowledgments aliases also annex appendix arguments attributes author authors
-    availability background bibliography bug bugs caveats changelog changes chapter colophon commands compatibility
+    availability background bibliography bug bugs caveats changelog changes chapter class colophon commands compatibility
     conclusion conclusions configuration contents copyright credits defaults definitions dependencies description
-    details diagnostics discussion environment errors example examples exceptions exit faq features figure files
-    footnotes format functions general getting glossary help history implementation index information install
-    installation introduction issues keywords legal license limitations links methods misc miscellaneous motivation name
-    note notes notice objective operands options other output overview page parameters part portability preface
-    prerequisites properties purpose questions rationale readme reference references remarks reporting requirements
-    resources results returns scope section security setup signals slide standards started status step summary support
-    synopsis syntax table terms tips todo troubleshooting types usage value values variables version versions warning
-    warnings
+    details diagnostics discussion environment errors example examples exceptions exit faq features field fields figure
+    files footnotes format functions general getting global globals glossary help history implementation index information
+    install installation introduction issues keywords kinds legal license limitations links method methods misc
+    miscellaneous motivation name note notes notice objective operands options other output outputs overview page parameter
+    parameters part portability preface prerequisites program properties purpose questions rationale readme reference
+    references remarks reporting requirements resources results returns scope section security setup signals slide source
+    sources standards started status step summary support supported synopsis syntax table terms tips todo troubleshooting
+    types usage value values variables version versions warning warnings
     """
 )
 _STOP_WORDS = listed(
@@ -66,40 +80,60 @@ _STOP_WORDS = listed(
 
 
 def topic_title(
-    chunk: ChunkText, headings: Sequence[str], said: Sequence[ExtractedStatement], *, phrases: bool = False
+    chunk: ChunkText,
+    headings: Sequence[str],
+    said: Sequence[ExtractedStatement],
+    *,
+    phrases: bool = False,
+    no_nouns: Mapping[str, bool] | None = None,
 ) -> str:
     """Return the title of the topic of what a chunk says under some headings; empty when nothing tells.
 
-    It is their path, with the document's title in front where they alone say nothing (``SYNOPSIS``). In a section too long
-    for one topic, where there are neither headings nor a title that names something, and when asked for, key ``phrases`` say
-    what it is about.
+    It is their path, with the document's title in front where they alone say little (``SYNOPSIS``, ``State``). In a section
+    too long for one topic, where there are neither headings nor a title that names something, below the number of a release
+    and when asked for, key ``phrases`` say what it is about. ``no_nouns`` are as :func:`key_phrases` takes them.
     """
     title = _one_line(chunk.title)
-    path = [line for heading in headings if (line := _one_line(heading)) and line != title]
+    path = [_CHANGELOG.sub(r"\1", line) for heading in headings if (line := _one_line(heading)) and line != title]
+    release = bool(path and _RELEASE.fullmatch(path[-1]))
     # what is above a heading helps to read it, unless it says nothing itself
     path = [*filter(tells, path[:-1]), *path[-1:]][-_MAX_HEADINGS:]
-    if path and not any(map(tells, path)) and title:
+    if path and title and len({word for heading in path for word in _telling(heading)}) < _TELLING:
         path.insert(0, title)
     base = _SEPARATOR.join(path) or ("" if _FILE.fullmatch(title) else title)
-    needed = phrases or not base or (chunk.long and any(statement.kind == "prose" for statement in said))
-    named = ", ".join(key_phrases(said, base)) if needed else ""
+    named = ""
+    if phrases or release or not base or chunk.long:
+        named = _entries(said, path[-1] if path else "")
+        named = named or ", ".join(key_phrases(said, f"{title} {base}", no_nouns=no_nouns))
     return ": ".join(part for part in (base[:_MAX_TITLE_CHARS], named) if part) or title
 
 
 def tells(heading: str) -> bool:
     """Tell whether a heading says what is below it: more than a number, and not what every document has."""
-    words = [word for word in re.findall(r"\w+", heading.casefold()) if not _COUNTED.fullmatch(word)]
-    return not all(word in _GENERIC or word in _STOP_WORDS for word in words)
+    return any(True for _ in _telling(heading))
 
 
-def key_phrases(said: Sequence[ExtractedStatement], known: str = "", most: int = _PHRASES) -> list[str]:
+def _telling(heading: str) -> Iterator[str]:
+    for word in re.findall(r"\w+", heading.casefold()):
+        if not (_COUNTED.fullmatch(word) or word in _GENERIC or word in _STOP_WORDS):
+            yield word
+
+
+def key_phrases(
+    said: Sequence[ExtractedStatement],
+    known: str = "",
+    most: int = _PHRASES,
+    no_nouns: Mapping[str, bool] | None = None,
+) -> list[str]:
     """Return the phrases of one to four words that statements speak of most, without those that ``known`` has.
 
     A phrase counts as often as it is said; more with more words, as a name, and in the first statement; less when it is said
-    once only, and when it looks like a verb.
+    once only, and when it looks like a verb. ``no_nouns`` are words that are none; true for those that may stand before one,
+    adjectives. Code counts only where nothing else is said.
     """
-    prose = [s for s in said if s.kind == "prose"] or said
-    forms = [[tuple(gram) for run in _runs(s.value) for gram in _grams(run)] for s in prose]
+    no_nouns = no_nouns or {}
+    prose = [s for s in said if s.kind == "prose" and not _is_code(s.value)] or said
+    forms = [[gram for run in _runs(s.value, no_nouns) for gram in _grams(run) if _names(gram, no_nouns)] for s in prose]
     counts = Counter(_key(form) for of_one in forms for form in of_one)
     shown = {_key(form): " ".join(form) for of_one in reversed(forms) for form in reversed(of_one)}
     names = {_key(_WORD.findall(entity.name)) for s in said for entity in s.entities}
@@ -110,7 +144,7 @@ def key_phrases(said: Sequence[ExtractedStatement], known: str = "", most: int =
         factors = (
             (_NAMED, key in names),
             (_OPENING, key in opening),
-            (_ONCE, counts[key] == 1 and len(key) > 1),
+            (_ONCE, counts[key] == 1),
             (_VERBAL, verbal),
         )
         return counts[key] * _WEIGHTS[len(key)] * prod(factor for factor, holds in factors if holds)
@@ -126,11 +160,53 @@ def key_phrases(said: Sequence[ExtractedStatement], known: str = "", most: int =
     return chosen
 
 
-def _runs(text: str) -> Iterator[list[str]]:
-    """The stretches of content words between function words, numbers and punctuation."""
+def _entries(said: Sequence[ExtractedStatement], heading: str) -> str:
+    """Return what names code, rows and short entries: the first of them, and the last; empty for prose."""
+    lines = [line.removeprefix(heading) for s in said for line in _lines(s.original or s.value)]
+    texts = [s.original or s.value for s in said if s.kind == "prose"]
+    if rows := [line for line in lines if _ROW.match(line)]:
+        lines = rows
+    elif not texts:
+        return _code_name(lines)
+    elif sum(len(text.split()) for text in texts) >= _WORDS_OF_ENTRY * len(texts):
+        return ""
+    ends = lines[:1] + lines[-1:]
+    whole = rows or all(len(line.partition(": ")[0]) <= _MAX_ENTRY_CHARS for line in ends)
+    return " to ".join(dict.fromkeys(map(_entry, ends))) if whole else ""
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if any(map(str.isalpha, line))]
+
+
+def _entry(line: str) -> str:
+    """Return the term of an entry, or the cells of a row."""
+    return _cut(", ".join(_CELL.findall(line)) if _ROW.match(line) else line.partition(": ")[0])
+
+
+def _code_name(lines: Sequence[str]) -> str:
+    """Return what code says of itself: its first comment, else its first line."""
+    comments = (found[1] for line in lines if (found := _COMMENT.match(line)))
+    return _cut(next(comments, lines[0] if lines else "").strip())
+
+
+def _cut(text: str) -> str:
+    if len(text) > _MAX_ENTRY_CHARS:
+        text = text[: _MAX_ENTRY_CHARS + 1].rpartition(" ")[0] or text[:_MAX_ENTRY_CHARS]
+    return text.strip(" ,;:{(")
+
+
+def _is_code(text: str) -> bool:
+    return len(_SIGNS.findall(text)) * _WORDS_PER_SIGN > len(text.split())
+
+
+def _runs(text: str, no_nouns: Mapping[str, bool]) -> Iterator[list[str]]:
+    """The stretches of content words between function words, verbs, numbers and punctuation."""
     run: list[str] = []
     for word in _WORD.findall(text):
-        if len(word) > 1 and any(c.isalpha() for c in word) and word.casefold() not in _STOP_WORDS:
+        lower = word.casefold()
+        said = len(word) > 1 and any(c.isalpha() for c in word) and lower not in _STOP_WORDS
+        if said and no_nouns.get(lower, True) and not _NO_WORD.fullmatch(word):
             run.append(word)
         elif run:
             yield run
@@ -139,9 +215,14 @@ def _runs(text: str) -> Iterator[list[str]]:
         yield run
 
 
-def _grams(words: Sequence[str]) -> Iterator[Sequence[str]]:
+def _grams(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
     for size in range(1, _MAX_PHRASE_WORDS + 1):
-        yield from (words[at : at + size] for at in range(len(words) - size + 1))
+        yield from (tuple(words[at : at + size]) for at in range(len(words) - size + 1))
+
+
+def _names(words: Sequence[str], no_nouns: Mapping[str, bool]) -> bool:
+    """Tell whether a phrase ends with what may be a noun."""
+    return words[-1].casefold() not in no_nouns
 
 
 def _key(words: Sequence[str]) -> tuple[str, ...]:
