@@ -102,6 +102,14 @@ def test_an_introduction_stays_with_what_it_introduces() -> None:
     assert texts(made) == [words(150), f"{intro}\n\n{words(80)}", words(180)]
 
 
+def test_what_goes_on_with_an_item_stays_with_it() -> None:
+    items = [("list", (), f"--{name}: {words(60)}") for name in ("cargo", "depth", "east")]
+    further = ("list", (), words(40, "more"))
+    made = chunk(document(*items[:2], further, items[2]), max_tokens=128)
+    assert [t.count("--") for t in texts(made)] == [1, 1, 1]
+    assert "More more" in texts(made)[1]
+
+
 def test_boilerplate_is_in_no_chunk_or_marked_within_one() -> None:
     foot = ("boilerplate", (), "Page 3 of 9")
     (made,) = chunk(document(("boilerplate", (), "Home > Up"), "First half", foot, "of a sentence.", foot))
@@ -153,6 +161,12 @@ def test_a_section_in_more_than_two_chunks_is_long() -> None:
     made = chunk(document(("paragraph", ("A",), two), ("paragraph", ("B",), three)))
     assert [c.long for c in made if c.headings == ("A",)] == [False, False]
     assert {c.long for c in made if c.headings == ("B",)} == {True}
+
+
+def test_sections_of_equal_headings_in_more_than_two_chunks_are_long() -> None:
+    notes, other = ("paragraph", ("Notes",), words(150)), ("paragraph", ("B",), words(150))
+    made = chunk(document(notes, other, notes, other, notes))
+    assert [c.long for c in made] == [True, False, True, False, True]
 
 
 def test_a_chunk_has_the_language_of_its_document() -> None:

@@ -33,6 +33,8 @@ _ABBREVIATED = """
     approx ca inc ltd co corp jan feb mar apr jun jul aug sep sept oct nov dec etc dept est ave blvd mt ft ch sec
 """
 _ABBREVIATIONS = frozenset(_ABBREVIATED.split())
+# how items begin: a sign, a number, a term
+_ITEM = re.compile(r"[-*+•‣◦▪·○●–]\s|\(?\w{1,4}[.)]\s|[^\n:.]{1,100}: ")
 _SECTIONS, _DEPTH = 3, 6  # strength between sections of a common chapter of this depth; a shallower one adds to it
 _SMALL = 100  # tokens below which what stands in a section goes together with what its neighbours hold
 _TOPIC_CHUNKS = 2  # a section in more chunks, or sections of equal headings, are more than one topic
@@ -108,7 +110,8 @@ def _apart(text: str, a: Block | None, b: Block) -> int:
         return _SECTIONS
     if a.headings != b.headings:
         return _SECTIONS + max(0, _DEPTH - _shared(a, b))
-    if text[a.end - 1] == ":":
+    goes_on = a.role == b.role == "list" and not _ITEM.match(text, b.start, b.end)  # with the item above
+    if goes_on or text[a.end - 1] == ":":
         return 0
     return 1 if a.role == b.role != "paragraph" else 2
 

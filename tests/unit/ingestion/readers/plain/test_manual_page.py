@@ -51,6 +51,9 @@ OPTIONS
        -x     Stop at once, and
               leave the lid closed.
 
+       --lid  Open the lid  at
+              once.
+
 EXIT STATUS
        Code   Meaning
        ─────────────────────────────
@@ -117,6 +120,7 @@ def test_a_term_and_its_description_are_one_item_and_further_paragraphs_follow_a
         "The default is ten minutes.",
         "-V: Print the version.",
         "-x: Stop at once, and leave the lid closed.",
+        "--lid: Open the lid at once.",
     ]
 
 
@@ -132,6 +136,33 @@ def test_columns_under_a_header_are_rows(page: LoadedDocument) -> None:
     assert of_role(page, "table") == [
         "Code: 0; Meaning: The water boiled.",
         "Code: 1; Meaning: There was no water at all.",
+    ]
+
+
+SEVERAL_USES = """\
+CUP(1)                        Kitchen Commands Manual                        CUP(1)
+
+SYNOPSIS
+   Filling
+       cup -f [-l LID] [FILE...]
+
+       cup -t tea with milk [FILE...]
+
+   Emptying
+       cup {--pour|--spill}
+
+DESCRIPTION
+       cup holds what is poured into it.  It is emptied by the mouth of whoever
+       lifts it.
+"""
+
+
+def test_calls_under_headings_of_the_synopsis_are_code(tmp_path: Path) -> None:
+    document = read(tmp_path, "cup.1.txt", SEVERAL_USES)
+    assert [(role, path) for role, path, _ in parts(document) if path] == [
+        ("code", ("SYNOPSIS", "Filling")),
+        ("code", ("SYNOPSIS", "Emptying")),
+        ("paragraph", ("DESCRIPTION",)),
     ]
 
 

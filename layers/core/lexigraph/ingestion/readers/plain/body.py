@@ -26,6 +26,8 @@ from lexigraph.model.document import BOILERPLATE
 _INLINE = re.compile(r"(\S.*?)\s{2,}(\S.*)")
 _RULE = re.compile(r"(\W)\1{2,}")
 _OPTION = re.compile(r"--?\w")
+_USAGE = re.compile(r"(?:^|\s)[\[{<-]+\w")
+_OPTIONS_FIRST = re.compile(r"((?:--?\w\S*,? )*--?\w\S*) ([^-\s].*)")  # the text of an option begins right behind it
 _VERB = re.compile(r"(?:means?|is|are|refers?|denotes?|includes?|shall|has|have)\b")  # which makes a sentence with its term
 _APART = 2  # blanks between a word and what it means that no justified line has
 _MOST_TERMS = 4
@@ -93,7 +95,8 @@ class Body:
 
     def _is_code(self, lines: Sequence[Line]) -> bool:
         if self.synopsis:
-            return not (is_prose(lines[0].text) and ends_sentence(lines[-1].text)) and columns.drawn(lines) is None
+            said = is_prose(lines[0].text) and ends_sentence(lines[-1].text) and not _USAGE.search(lines[0].text)
+            return not said and columns.drawn(lines) is None
         if lines[0].indent <= self._context():
             code = self._colon and is_marked(lines) and not bullet_end(lines[0].text)
             return code or (len(lines) > 2 and self._is_drawing(lines))
@@ -230,6 +233,9 @@ class Body:
     def _inline(self, lines: Sequence[Line]) -> tuple[list[Line], list[Line]] | None:
         """Part a term from a description that begins on its line: ``-f     Follow links``."""
         found = _INLINE.fullmatch(lines[0].text)
+        begins = _OPTIONS_FIRST.fullmatch(lines[0].text)
+        if begins and len(lines) > 1 and lines[0].indent + begins.start(2) == lines[1].indent:
+            found = begins
         if not found:
             return None
         column = lines[0].indent + found.start(2)

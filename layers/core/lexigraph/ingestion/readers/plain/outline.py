@@ -91,6 +91,11 @@ class Outline:
             return Heading(_OUTER - 1, run.text, 1, "capitals")
         return self._outer(run, above=follows.indent) or self._capitals(run) or self._centred(run) or self._plain(number)
 
+    def below(self, rest: Run) -> Heading | None:
+        """Return the heading that follows right below another one, as that of a subsection does in manual pages."""
+        inner = len(rest.lines) > 1 and rest.indent > 0
+        return self._outer(rest, above=rest.lines[1].indent) if inner else None
+
     # ------------------------------------------------------------ numbered
 
     def _numbered_styles(self) -> frozenset[str]:

@@ -58,12 +58,17 @@ def _add(builder: TextBuilder, runs: Sequence[Run], *, titled: bool = False) -> 
             headings[first] = replace(found, level=0)  # it is above all others
     known = {entry(heading.text) for heading in headings.values()}
     body = Body(builder, outline.margin, width)
+    synopsis = 0  # the level of that heading, while what is below it lasts
     for number, run in enumerate(runs):
         rest = run
-        if heading := headings.get(number):
+        heading = headings.get(number)
+        while heading:
             body.heading(heading.level, heading.text)
-            body.synopsis = heading.text == "SYNOPSIS"
-            rest = Run(run.lines[heading.lines :])
+            if heading.text == "SYNOPSIS" or heading.level <= synopsis:
+                synopsis = heading.level if heading.text == "SYNOPSIS" else 0
+            body.synopsis = synopsis > 0
+            rest = Run(rest.lines[heading.lines :])
+            heading = outline.below(rest)
         if rest.lines:
             own = is_contents([line.text for line in rest.lines], known) or is_signature(rest.text)
             rest.furniture = run.furniture or own
