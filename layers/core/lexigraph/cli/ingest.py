@@ -42,8 +42,8 @@ def ingest(
     """Take in files and folders: new and changed documents are built, unchanged ones cost nothing.
 
     Types: txt, md, rst, adoc, html, pdf, docx, pptx, epub, xlsx, csv, json, jsonl, jsonl.gz (one document a line: id,
-    title, text), log, source code. What cannot be read is reported in one line and the rest goes on; files of other types
-    are counted at the end. An interrupted run is continued by the next one.
+    title, text), log, man, source code. What cannot be read is reported in one line and the rest goes on; files of other
+    types are counted at the end. An interrupted run is continued by the next one.
     """
     invocation = current(context)
     settings = invocation.settings(extractor=extractor, llm=llm, synonyms=synonyms)

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import stat
 import warnings
 import zlib
@@ -24,6 +25,7 @@ from lexigraph.ingestion.readers.asciidoc import read_asciidoc
 from lexigraph.ingestion.readers.epub import read_epub
 from lexigraph.ingestion.readers.html import read_html
 from lexigraph.ingestion.readers.log import read_log
+from lexigraph.ingestion.readers.manual import read_manual
 from lexigraph.ingestion.readers.markdown import read_markdown
 from lexigraph.ingestion.readers.parsed import Parsed
 from lexigraph.ingestion.readers.pdf.read import read_pdf
@@ -45,6 +47,7 @@ FILE_TYPES = {
     ".txt": "txt",
     ".text": "txt",
     ".log": "log",
+    ".man": "man",
     ".md": "md",
     ".markdown": "md",
     ".html": "html",
@@ -95,6 +98,7 @@ _READERS: dict[str, Callable[[bytes, Settings], Parsed]] = {
     "csv": read_csv,
     "source": read_source,
     "log": read_log,
+    "man": read_manual,
 }
 # what to do with files that are not read; of all others the type is unknown
 _REMEDIES = {
@@ -108,6 +112,7 @@ _REMEDIES = {
     **dict.fromkeys((".tex", ".ps", ".djvu"), "make a .pdf of it"),
 }
 _UNKNOWN = "unknown type"
+_SECTION = re.compile(r"\.[1-8](?:ssl|pm|perl|x|posix|p)?")
 _NAMED = frozenset({"source", "log"})  # types whose files are called by their whole names
 _HOPELESS = 20  # bad lines at the head of a jsonl file after which it is none
 _HASH_BYTES = 32
@@ -192,6 +197,10 @@ def known_type(name: str) -> str:
     lower = name.lower()
     if lower.endswith(".jsonl.gz"):
         return FILE_TYPES[".jsonl.gz"]
+    if _SECTION.fullmatch(Path(lower).suffix):
+        # pages of the manual are called by their section, logs by their age, libraries by their version
+        stem = Path(lower).stem
+        return "log" if stem.endswith(".log") else "" if ".so" in stem else "man"
     return FILE_TYPES.get(Path(lower).suffix, "") or FILE_NAMES.get(lower, "")
 
 

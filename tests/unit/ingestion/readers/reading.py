@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lexigraph.ingestion.load import FileItem, load, scan
+from lexigraph.ingestion.load import FileItem, Rejected, load, scan
 from lexigraph.model.document import LoadedDocument
 from lexigraph.settings import load_settings
 
@@ -18,6 +18,17 @@ def read(folder: Path, name: str, content: str) -> LoadedDocument:
     (document,) = load(item, load_settings())
     assert isinstance(document, LoadedDocument), document
     return document
+
+
+def refused(folder: Path, name: str, content: str) -> str:
+    """Write a file that cannot be read, and return why."""
+    path = folder / name
+    path.write_text(content, encoding="utf-8")
+    (item,) = scan([path])
+    assert isinstance(item, FileItem), item
+    (rejected,) = load(item, load_settings())
+    assert isinstance(rejected, Rejected), rejected
+    return rejected.reason
 
 
 def parts(document: LoadedDocument) -> list[Part]:
