@@ -65,6 +65,12 @@ def test_samples_follow_from_the_seed_and_come_with_their_passages(folder: Path)
         assert sample.read in " ".join(sample.passage.split())
 
 
+def test_what_a_topic_says_twice_counts_once_for_its_length(tmp_path: Path) -> None:
+    (tmp_path / "refrain.md").write_text("# Song of the pier\n\n" + "The ferry leaves at six.\n\n" * 60)
+    found = read(tmp_path)
+    assert (found.longest_topic[2], found.large_topics) == (1, 0)
+
+
 def test_the_passage_of_a_topic_is_the_stretch_of_its_own_statements(folder: Path) -> None:
     passages = {sample.read: sample.passage for sample in read(folder).samples["topics"]}
     assert passages["Ferry guide > Harbour"].startswith("The harbour of Ostmark")

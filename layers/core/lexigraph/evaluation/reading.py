@@ -1,7 +1,7 @@
 """How documents are read: sizes of chunks and topics, kinds of statements, and samples of them to judge by eye. No store."""
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,9 +82,10 @@ def measure(
     whole = Counter(d.uri for d, _ in flat)
     parts = [size for (d, _), size in zip(flat, sizes, strict=True) if whole[d.uri] > 1 or size >= SMALL]
     read = [(d, c, topic) for (d, c), extraction in zip(flat, found, strict=True) for topic in extraction.topics]
-    per_topic = Counter[tuple[str, str]]()
+    in_topic = defaultdict[tuple[str, str], set[str]](set)  # what a topic says twice is one statement of it
     for d, _, topic in read:
-        per_topic[Path(d.uri).name, topic.title] += len(topic.statements)
+        in_topic[Path(d.uri).name, topic.title].update(s.value for s in topic.statements)
+    per_topic = Counter({topic: len(said) for topic, said in in_topic.items()})
     statements = [s for _, _, topic in read for s in topic.statements]
     kinds = Counter(s.kind for s in statements)
     names = {entity.name for s in statements for entity in s.entities}
