@@ -26,9 +26,9 @@ _RELEASE = re.compile(
 )
 _SIGNS = re.compile(r"[{}()<>=;|&$*\\\[\]]|::|\b0x[0-9a-f]+", re.IGNORECASE)  # of code and stack traces among prose
 _WORDS_PER_SIGN = 4
-_NO_WORD = re.compile(r"(?:0x)?[0-9a-f]*\d[0-9a-f]*|.*[/@].*", re.IGNORECASE)
+_NO_WORD = re.compile(r"(?=\D*\d)(?:0x)?[0-9a-f]+|[^/@]*[/@].*", re.IGNORECASE)
 _ROW = re.compile(r"[^:;]{1,80}: [^;]+; [^:;]{1,80}: ")  # of a table: "Name: Ada; Born: 1815"
-_COMMENT = re.compile(r"(?://|/\*+|#(?!\w)|--\s)\s*((?:\w[\w'-]*[ ,.]*){3,}.*?)\s*(?:\*/)?$")
+_COMMENT = re.compile(r"(?://|/\*+|#(?!\w)|--\s)\s*((?:\w[\w'-]*[ ,.]+){2,}\w.*)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _CELL = re.compile(r"(?:^|; )[^:;]{1,80}: ([^;]+)")
 _WORDS_OF_ENTRY = 6  # fewer than these, on an average, do the entries of a list have
@@ -187,7 +187,7 @@ def _entry(line: str) -> str:
 
 def _code_name(lines: Sequence[str]) -> str:
     """Return what code says of itself: its first comment, else its first line."""
-    comments = (_SENTENCE_END.split(found[1])[0] for line in lines if (found := _COMMENT.match(line)))
+    comments = (_SENTENCE_END.split(found[1].removesuffix("*/"))[0] for line in lines if (found := _COMMENT.match(line)))
     return _cut(next(comments, lines[0] if lines else "").strip())
 
 

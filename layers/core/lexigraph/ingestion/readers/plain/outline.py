@@ -22,7 +22,7 @@ _LABELLED = re.compile(
 _APPENDED = re.compile(r"(?:APPENDIX|ANNEX|ADDENDUM|Appendix|Annex|Addendum): \S.*")
 # a title at the head of its paragraph: "2. Waiver. To the greatest extent ..."
 _RUN_IN = re.compile(
-    r"((?:\d{1,3})\.\s+(?:[A-Z][\w’'-]*,?(?:\s+(?:(?:of|and|or|the|to|for|in|on|from|with|by|a|an)\s+)*(?=[A-Z]))?){1,9}\.)"
+    r"(\d{1,3}\.\s+[A-Z][\w’'-]*(?:,?\s+(?:(?:of|and|or|the|to|for|in|on|from|with|by|an?)\s+){0,3}[A-Z][\w’'-]*){0,9}\.)"
     r"\s+([A-Z\"“].*)"
 )
 _CAPITAL = re.compile(r"[A-Z0-9]|(?:of|and|or|the|to|for|in|on|from|with|by|an?)\b")
