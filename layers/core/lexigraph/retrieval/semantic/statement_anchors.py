@@ -17,7 +17,7 @@ from lexigraph.storage.protocols import Hit, SearchRequest
 
 _NAMES_PER_KEYWORD = 5
 _PARTIAL = 0.5  # an entity that shares only some words with a keyword
-_FURTHER = tuple(0.3**at for at in range(12))  # what the best statement of a chunk counts, the second best, ...
+_FURTHER = tuple(0.2**at for at in range(12))  # what the best statement of a chunk counts, the second best, ...
 _K1, _B = 1.2, 0.75  # of BM25
 
 
