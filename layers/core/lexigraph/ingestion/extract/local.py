@@ -32,6 +32,7 @@ from lexigraph.ingestion.extract.segments import MAX_STATEMENT_CHARS, Segment, c
 from lexigraph.ingestion.extract.sentences import mark_boundaries
 from lexigraph.ingestion.extract.standing import Sentence, Standing, stand
 from lexigraph.ingestion.extract.subjects import Subjects, spoken_name
+from lexigraph.ingestion.extract.things import Things
 from lexigraph.ingestion.extract.tokens import Name
 from lexigraph.ingestion.extract.topics import topic_title
 from lexigraph.model.document import BOILERPLATE, Block, ChunkText
@@ -413,7 +414,10 @@ class _Chunk:
             ]
             holder = _holding(made, segment.body + span.start_char)
             facts = self._read(span, holder, by_token, spans, people)
+            term = self._text[segment.start : segment.term].casefold() if segment.term else ""
             for anchored in facts:
+                if term and anchored.fact.subject.casefold() not in term:
+                    continue  # it is so in the case that the item describes
                 holder = _holding(made, segment.body + doc[anchored.at].idx)
                 if holder:
                     holder.facts.append(anchored.fact)
@@ -436,8 +440,8 @@ class _Chunk:
         meant = self._meaning(points) if points else None
         told = dict.fromkeys(range(points.start, points.end), meant.text) if points and meant and meant.name else {}
         unsure = bool(points and not meant and points.word in PERSON)
-        reader = FactReader(by_token, spans, subjects.refer if not unsure else _nothing, told)
-        subject = reader.subject_of(span)
+        things = Things(by_token, spans, subjects.refer if not unsure else _nothing, told)
+        subject = things.subject_of(span)
         subjects.heard(subject.text if subject else "", people)
         head = main_subject(span)
         about = mention(head) if head is not None else None
@@ -455,7 +459,7 @@ class _Chunk:
             if points and meant:
                 self._name(holder, span, points, meant)
         states = holder is not None and (holder.says or holder.turn) and not _SHOUTED.fullmatch(text)
-        return reader.read(span) if states else []
+        return FactReader(things, span).read() if states else []
 
     def _name(self, holder: Sentence, span: "Span", points: Pointer, meant: Mention) -> None:
         """Write out what a sentence points to."""
