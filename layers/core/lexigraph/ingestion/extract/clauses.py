@@ -28,7 +28,7 @@ _SUPPOSED = re.compile(
 )
 _INVERTED = re.compile(r"\W*(?:should|had|were|did|do|does|is|are|was|can|could|will|would|may)\b", re.IGNORECASE)
 _GOES_ON = re.compile(r"(?:;|[;,]\s*(?:and|or))$")  # an item of an enumeration that is one sentence
-_LEAD = 8  # words before a colon that limit what follows: ``BIT STRING: the value is ...``
+_LEAD = 12  # words before a colon that limit what follows: ``BIT STRING: the value is ...``
 _ATTENTION = listed("note warning tip important caution example")  # these do not
 _REASONS = listed("because since although though while whereas as and but so")
 _HARMLESS = listed(
@@ -65,7 +65,7 @@ def speaks(sentence: "Span", spans: Spans) -> bool:
         return False
     opening = sentence[:_LEAD]
     colon = next((at for at, t in enumerate(opening) if t.text == ":" and t.i not in spans), 0)
-    return not colon or opening[0].text.casefold() in _ATTENTION or any(t.tag_ in _FINITE for t in opening[:colon])
+    return not colon or opening[0].text.casefold() in _ATTENTION or any(t.dep_ in SUBJECTS for t in opening[:colon])
 
 
 def conditional(text: str) -> bool:
@@ -78,6 +78,11 @@ def finite(verb: "Token") -> bool:
     return any(v.tag_ in _FINITE for v in [verb, *children(verb, {"aux", "auxpass"})])
 
 
+def impersonal(verb: "Token") -> bool:
+    """Tell whether a verb has no subject but ``there``."""
+    return any(c.dep_ == "expl" or c.tag_ == "EX" for c in verb.children)
+
+
 def past(verb: "Token") -> bool:
     """Tell whether a verb tells what happened."""
     return any(v.tag_ == "VBD" for v in [verb, *children(verb, {"aux", "auxpass"})])
@@ -85,7 +90,7 @@ def past(verb: "Token") -> bool:
 
 def stated(verb: "Token", spans: Spans) -> bool:
     """Tell whether the clause of a verb is said of itself: not wished, asked for, reported or limited to some case."""
-    if any(c.dep_ == "expl" or c.tag_ == "EX" for c in verb.children) or not finite(verb):
+    if impersonal(verb) or not finite(verb):
         return False
     marks = {c.text.casefold() for c in verb.children if c.dep_ == "mark"}
     if not marks <= _REASONS or (marks and verb.dep_ == "ROOT"):

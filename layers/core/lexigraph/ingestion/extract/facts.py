@@ -14,6 +14,7 @@ from lexigraph.ingestion.extract.clauses import (
     conditional,
     finite,
     follows_at_once,
+    impersonal,
     joined,
     past,
     predicate,
@@ -160,14 +161,20 @@ class FactReader:
         said = f"{before}{predicate(verb)}"
         self._objects(verb, subjects, said)
         for other in joint:
-            if not children(other, SUBJECTS) and same_form(verb, other) and not children(verb, {"neg"}):
+            if (
+                not children(other, SUBJECTS)
+                and not impersonal(other)
+                and same_form(verb, other)
+                and not children(verb, {"neg"})
+            ):
                 passive = other.tag_ == "VBN" and not children(other, {"aux", "auxpass"})
                 helpers = [a.text.lower() for a in verb.lefts if a.dep_ in ("aux", "auxpass")] if passive else []
                 helpers = helpers or [a.text.lower() for a in verb.lefts if other.tag_ == "VB" and a.dep_ == "aux"]
                 alone = bool(children(other, {"aux", "auxpass"}))
                 self._clause(other, subjects, before if alone else f"{before}{' '.join([*helpers, ''])}", depth + 1)
         for child in verb.rights:
-            goes_on = child.dep_ == "xcomp" and (child.tag_ == "VB" or verb.text.casefold() not in _HAVING)
+            to = child.tag_ != "VB" or any(t.tag_ == "TO" for t in child.lefts)  # not: welcomes pull requests
+            goes_on = child.dep_ == "xcomp" and to and (child.tag_ == "VB" or verb.text.casefold() not in _HAVING)
             if goes_on and not children(child, {*SUBJECTS}) and not children(verb, _OBJECTS):
                 self._clause(child, subjects, f"{said} ", depth + 1)
             free = child.dep_ == "advcl" and not children(child, {*SUBJECTS, "mark", "aux", "advmod"})

@@ -100,14 +100,23 @@ def reach(head: "Token", sentence: "Span", spans: Spans) -> int:
     while at < sentence.end:
         token = doc[at]
         if _breaks(token, head, own, spans):
-            # show X as closed: no clause
-            return at if token.dep_ != "mark" or finite(token.head) or token.text.casefold() != "as" else 0
+            return 0 if _restricts(token, own) else at
         if token.text == ":":
             return 0 if at + 1 >= sentence.end else at
         if not _belongs(token, head, own):
             return 0
         at += 1
     return at
+
+
+def _restricts(token: "Token", own: set[int]) -> bool:
+    """Tell whether what follows a break still says which one is meant: ``, but which is not ...``, ``(6 km) south of``."""
+    if token.text == "(":
+        after = next((t.i + 1 for t in token.doc[token.i :] if t.text == ")"), len(token.doc))
+        return after in own and not (token.doc[after].is_punct or token.doc[after].dep_ in ("cc", "conj", "relcl"))
+    if token.text == "," and token.i + 2 < len(token.doc):
+        return token.nbor().text == "but" and token.nbor(2).tag_ in ("WDT", "WP", "RB", "IN")
+    return token.dep_ == "mark" and token.text.casefold() == "as" and not finite(token.head)
 
 
 def _breaks(token: "Token", head: "Token", own: set[int], spans: Spans) -> bool:
