@@ -176,3 +176,8 @@ def test_an_apposition_has_an_article_and_stands_right_behind_its_name(facts):
         "The Norra Canal, a waterway of the old harbor, was closed in 1950."
     )
     assert not any(p == "is" for _, p, _ in facts("The ropes are in sheds A4, B7 and C9."))
+
+
+def test_a_list_that_is_spoken_of_under_a_condition_holds_no_apposition(facts):
+    text = "You may copy it, provided that this Norra Licence, the harbor notices, and the list of ropes are kept."
+    assert facts(text) == set()

@@ -173,8 +173,10 @@ class FactReader:
                 alone = bool(children(other, {"aux", "auxpass"}))
                 self._clause(other, subjects, before if alone else f"{before}{' '.join([*helpers, ''])}", depth + 1)
         for child in verb.rights:
-            to = child.tag_ != "VB" or any(t.tag_ == "TO" for t in child.lefts)  # not: welcomes pull requests
-            goes_on = child.dep_ == "xcomp" and to and (child.tag_ == "VB" or verb.text.casefold() not in _HAVING)
+            # works to do, begins doing; but not: welcomes pull requests, will have decoding failures
+            to = child.tag_ == "VB" and any(t.tag_ == "TO" for t in child.lefts)
+            doing = child.tag_ in ("VBG", "VBN") and verb.text.casefold() not in _HAVING
+            goes_on = child.dep_ == "xcomp" and (to or doing)
             if goes_on and not children(child, {*SUBJECTS}) and not children(verb, _OBJECTS):
                 self._clause(child, subjects, f"{said} ", depth + 1)
             free = child.dep_ == "advcl" and not children(child, {*SUBJECTS, "mark", "aux", "advmod"})
@@ -290,8 +292,12 @@ class FactReader:
             return
         name, class_ = names[head.i]
         other = names.get(token.i)
-        article = token.doc[start].text.casefold() in ("a", "an", "the", "one")
-        if other is None and mark in (",", "–", "—") and article:
+        article = token.doc[start].text.casefold()
+        # the licence, the notices and the list: no apposition
+        single = article in ("a", "an", "one") or (article == "the" and joined(token) == [token])
+        if self._supposed and under_condition(token):
+            return
+        if other is None and mark in (",", "–", "—") and single:
             thing = Thing(name, entity=True)
             self.things.equal.setdefault(token.i, thing)
             self._add(token, thing, "is", Thing(phrase(token, self.sentence, spans), entity=False), APPOSITION)
@@ -326,6 +332,7 @@ class FactReader:
         said = " ".join(said.split())
         if (
             subject.text == object_.text
+            or subject.text.startswith(("These ", "Those ", "Such "))
             or signs(subject.text)
             or _NUMBERED.match(subject.text)
             or len(said.split()) > MAX_PREDICATE_WORDS
