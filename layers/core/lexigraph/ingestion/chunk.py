@@ -25,6 +25,7 @@ _CLAUSE = re.compile(r"[^,.;:]+[,.;:]*|[,.;:]+")
 _LONG_WORD = re.compile(r"\s*\S{1,24}\s*|\s+")
 _FRAGMENTS = 8  # parts of a sentence too long for a chunk, as many as fit into one at least
 # where a sentence may end, and what keeps it from ending there
+_MARK = re.compile(r"\s*(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[ivx]{1,5}|[a-z])[.)])\s")
 _STOP = re.compile(r"[.!?…]+[\"'”’»)\]]*(?:\[\d+\])*\s+|[。！？]+[”’」』）]*\s*|\n+")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _OPENING = "\"'“‘«([¿¡"
@@ -219,14 +220,42 @@ def _made(
 
 
 def _before(document: LoadedDocument, atoms: Sequence[_Atom], first: int, room: int) -> str:
-    """Return the last sentences before an atom in its section: as many as fit in ``room`` tokens, but at least one."""
+    """Return the last sentences before an atom in its section: as many as fit in ``room`` tokens, but at least one.
+
+    Before an item of a list stands the line that leads to the list, on a line of its own.
+    """
     begin, section = first, atoms[first].section
     while room > 0 and begin and atoms[begin - 1].section == section and _is_prose(document, atoms[begin - 1]):
         if begin < first and atoms[begin - 1].tokens > room:
             break
         begin -= 1
         room -= atoms[begin].tokens
-    return document.text[atoms[begin].start : atoms[first - 1].end] if begin < first else ""
+    last = document.text[atoms[begin].start : atoms[first - 1].end] if begin < first else ""
+    lead = _lead(document, atoms[first], atoms[begin].block)
+    return f"{lead}\n{last}" if lead else last
+
+
+def _lead(document: LoadedDocument, atom: _Atom, before: int) -> str:
+    """Return the line above block ``before`` that leads to the list that an atom is in; nothing where there is none."""
+    item = document.blocks[atom.block]
+    if item.role != "list":
+        return ""
+    mark = _mark(document.text, item)
+    for block in reversed(document.blocks[:before]):
+        text = document.text[block.start : block.end].rstrip()
+        if block.headings != item.headings or block.role not in ("paragraph", "list"):
+            return ""
+        if text.endswith(":") and (not mark or _mark(document.text, block) != mark):  # else an item beside it
+            return " ".join(list(_sentences(text))[-1].split())
+        if block.role == "paragraph":
+            return ""
+    return ""
+
+
+def _mark(text: str, block: Block) -> str:
+    """Return how an item is marked: ``1`` for ``12.``, ``a`` for ``b)``, its bullet; nothing for other blocks."""
+    found = _MARK.match(text, block.start, block.end) if block.role == "list" else None
+    return re.sub(r"\d+", "1", re.sub(r"[a-z]+", "a", found[0].strip())) if found else ""
 
 
 def _is_prose(document: LoadedDocument, atom: _Atom) -> bool:

@@ -63,6 +63,19 @@ def test_the_rows_of_a_table_are_one_statement():
     assert whole(GUIDE).text[table.start : table.end] == "\n".join(table.value.splitlines()[1:])
 
 
+def test_a_sentence_that_announces_nothing_leads_to_no_code():
+    says = "The lock is released. It wakes one waiter."
+    code = ChunkText(0, "", (), f"{says}\n\nquill.stop()", 0, 54, blocks=(Block(0, 42), Block(44, 56, (), "code")))
+    assert verbatim(code)[0].value == "quill.stop()"
+
+
+def test_code_keeps_the_end_of_the_sentence_that_it_stands_in():
+    code = whole("Stop it with:\n\n```\nquill stop FILE\n```\n\nwhere FILE holds the notes. Notes stay.\n")
+    (said,) = verbatim(code)
+    assert said.value == "Stop it with:\nquill stop FILE\n\nwhere FILE holds the notes."
+    assert code.text[said.start : said.end] == said.original
+
+
 def test_a_sentence_of_another_section_leads_to_nothing():
     assert verbatim(whole(GUIDE))[2].value == "quill stop"
 
@@ -103,7 +116,7 @@ def test_a_line_or_two_around_code_stand_as_they_are():
     assert [(s.kind, s.value) for s in topic.statements] == [
         ("prose", "Notes stay."),
         ("prose", "They are never lost."),
-        ("code", "They are never lost.\nquill stop"),
+        ("code", "quill stop"),
     ]
 
 

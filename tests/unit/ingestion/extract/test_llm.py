@@ -455,7 +455,7 @@ def test_a_chunk_of_code_alone_asks_no_model_and_one_that_fails_keeps_its_code()
     blocks = (Block(0, len(said)), Block(len(said) + 1, len(said) + 11, (), "code"))
     failed = only(model, replace(code, text=f"{said}\nquill init", end=blocks[1].end, blocks=blocks))
     assert failed.failed
-    assert [s.value for t in failed.topics for s in t.statements] == ["It starts.\nquill init"]
+    assert [s.value for t in failed.topics for s in t.statements] == ["quill init"]
 
 
 @given(st.text(max_size=100), st.text(max_size=30))

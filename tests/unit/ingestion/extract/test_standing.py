@@ -29,6 +29,7 @@ def read(local) -> Read:
         extraction = next(local.extract([chunk]))
         for s in statements(extraction):
             assert 0 <= s.start < s.end <= len(text)
+            assert s.kind != "prose" or " ".join(text[s.start : s.end].split()) == (s.original or s.value)
         return extraction
 
     return extract
@@ -208,7 +209,13 @@ def test_an_option_says_what_it_is_an_option_of(read):
     )
     (said,) = statements(extraction)
     assert said.value == "lsx(1): -a, --all: List hidden files too. See dotfiles(5)."
-    assert said.original == "-a, --all: List hidden files too. See dotfiles(5)."
+    assert said.original == "-a, --all List hidden files too. See dotfiles(5)."
+
+
+def test_what_is_quoted_is_the_text_at_its_place_with_the_term_that_it_explains(read):
+    (said,) = statements(read(("list", ("Berths",), "SIZE: The number of berths."), title="Harbor"))
+    assert (said.value, said.original) == ("Berths: SIZE: The number of berths.", "SIZE: The number of berths.")
+    assert (said.start, said.end) == (0, len("SIZE: The number of berths."))
 
 
 def test_what_goes_on_about_an_option_is_said_of_it(read):
@@ -220,6 +227,109 @@ def test_what_goes_on_about_an_option_is_said_of_it(read):
     assert values(extraction) == [
         "lsx(1): --mode: Set the access mode of the port.",
         "lsx(1): --mode: The default mode is open.",
+    ]
+
+
+def test_an_item_is_one_statement_with_the_line_that_leads_to_it(read):
+    extraction = read(
+        "The watch must do two things:",
+        ("list", (), "1. It writes the log. The log is kept for ten years."),
+        (
+            "list",
+            (),
+            "2. It lights the lamps of the pier when the sun has set, in summer and in winter. Lamps are oiled on Mondays.",
+        ),
+    )
+    assert [value.partition(" (")[0] for value in values(extraction)] == [
+        "The watch must do two things: 1. It writes the log. The log is kept for ten years.",
+        "The watch must do two things: 2. It lights the lamps of the pier when the sun has set, in summer and in winter. "
+        "Lamps are oiled on Mondays.",
+    ]
+
+
+def test_items_of_a_list_in_a_list_take_the_line_above_them_and_the_next_item_does_not(read):
+    extraction = read(
+        ("list", (), "1. The keeper may lend the boat, provided that one of these is paid:"),
+        ("list", (), "a) the fee of a day, set every spring"),
+        ("list", (), "b) the fee of a week, set every autumn"),
+        ("list", (), "2. The keeper may refuse."),
+    )
+    lead = "The keeper may lend the boat, provided that one of these is paid:"
+    assert values(extraction) == [
+        f"{lead} a) the fee of a day, set every spring; b) the fee of a week, set every autumn",
+        "2. The keeper may refuse.",
+    ]
+
+
+def test_a_chunk_that_begins_in_a_list_takes_the_line_that_leads_to_the_list(read):
+    items = [("list", (), f"{name}: {kind}") for name, kind in (("pier", "stone"), ("crane", "iron"))]
+    assert values(read(*items, before="The things in the port are:\nquay: stone")) == [
+        "The things in the port are: pier: stone; crane: iron"
+    ]
+
+
+def test_a_line_that_announces_what_is_not_there_is_no_statement(read):
+    assert values(read("The port has a crane. Its parts are as follows:")) == ["The port has a crane."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The clerk reads the request. The request is then filed.",
+        "Set the number of berths. The default is 12.",
+        "Two ways exist. The first way is slow.",
+        "Reviews take time. After all, ships wait.",
+        "Lamps may fail. Oil them to prevent such faults.",
+    ],
+)
+def test_a_sentence_that_speaks_of_what_was_just_named_stays_with_that(read, text):
+    assert values(read(text)) == [text]
+
+
+def test_devices_that_the_sentence_before_does_not_name_are_in_the_one_before_that(read):
+    text = "Render nodes belong to a group now. Rules still apply. If you use those devices, join it."
+    assert values(read(text)) == [text]
+
+
+def test_one_who_is_they_is_not_the_title(read):
+    extraction = read("All ships pay. Whenever a pilot boards a ship they may find faults.", title="Ships")
+    assert values(extraction)[-1] == "Whenever a pilot boards a ship they may find faults."
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        ("paragraph", ("Port", "SEE ALSO"), "crane(1), pier(5), the manual of the port"),
+        ("paragraph", (), "Harbor Frequently Asked Questions"),
+        ("list", (), "[3] https://example.org/notes/3"),
+        ("list", (), "harbor 252: HARBOR-START@.SERVICE(8)"),
+        ("paragraph", (), "Ann Holm <ann@example.org> Bo Lind <bo@example.org>"),
+        ("list", (), "3.1. Overview, 3.1.1. Structure, 3.1.2. Simple Example"),
+    ],
+)
+def test_furniture_is_no_statement(read, part):
+    assert values(read(part)) == []
+
+
+def test_an_answer_carries_the_question_that_is_its_heading(read):
+    extraction = read(("paragraph", ("Why does the crane stop?",), "Because of the wind. It must not fall."))
+    assert values(extraction)[0].startswith("Why does the crane stop? Because of the wind.")
+
+
+def test_what_describes_a_signature_stays_together_under_its_name(read):
+    extraction = read(
+        ("code", ("Port",), "class harbor.Crane"),
+        ("paragraph", ("Port",), "A machine that lifts loads. See harbor.Pier for its place."),
+        ("code", ("Port",), "harbor.lift(load, level=-1)"),
+        ("paragraph", ("Port",), "Lifts a load. level is an integer from 0 to 9. The default value is -1."),
+        ("paragraph", ("Port",), "New in version 3.6."),
+    )
+    assert values(extraction) == [
+        "class harbor.Crane",
+        "harbor.Crane: A machine that lifts loads. See harbor.Pier for its place.",
+        "harbor.lift(load, level=-1)",
+        "harbor.lift(load, level=-1): Lifts a load. level is an integer from 0 to 9. The default value is -1.",
+        "harbor.lift: New in version 3.6.",
     ]
 
 

@@ -35,14 +35,17 @@ _LINK = re.compile(
     (?:if|when)\ (?:so|not|this|that|it|they)|because\ of\ (?:this|that)|
     to\ (?:do|avoid|prevent|achieve|fix|solve)\ (?:so|this|that|it)|
     the\ (?:former|latter|same|rest|above|first|second|third|other|others|latest|remaining|
-    resulting|returned|corresponding)|in\ which\ case|which|whose|where|whereas|
-    see\ (?:also|above|below|the)|note,?\ however|typical\ \w+|examples?\ (?:are|is|include|of\ this)|
+    resulting|returned|corresponding)|in\ which\ case|which|whose|where|whereas|after\ all|that\ said|previously|
+    (?:on\ |an?)?other|(?:please\ )?see|for\ (?:more\ )?(?:details|information)|
+    note(?:\ that|:|,?\ however)|(?:warning|caution):|typical\ \w+|examples?\ (?:are|is|include|of\ this)|
     in\ the\ (?:example|above|previous|following\ example)
     )\b)(?!\s+(?:of\s+the|far)\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _NO_LINK = re.compile(
-    r"\W*(?:in (?:particular|turn)|also|the (?:first|second|third|other|latest) \w+|here (?:is|are))\b", re.IGNORECASE
+    r"\W*(?:in (?:particular|turn)|also|here (?:is|are)|"
+    r"the (?:first|second|third|other|latest) (?:\w+ ){1,2}(?:of|to|in))\b",
+    re.IGNORECASE,
 )
 # what a clause is said to be by an "it" that stands for nothing
 _JUDGED = (
@@ -76,12 +79,20 @@ _STAND_INS = listed(
     """
     function method command option options call module class tool utility script argument parameter value property attribute
     callback operator statement variable field macro structure flag switch routine program feature event signal constant
-    keyword setting default result output input string number size field object instance type format api interface test
+    keyword setting result output input string number size field object instance type format api interface test
     procedure process system directory name list key code code
+    """
+)
+# what is always that of something: "the default" is that of the option just described
+_OF_SOMETHING = listed(
+    """
+    default defaults implementation difference differences reason problem issue solution effect idea purpose goal rest
+    advantage disadvantage drawback aim restriction exception exceptions translation assertion consequence
     """
 )
 _DETERMINERS = frozenset(["DT", "PDT", "WDT", "PRP$"])
 _SUBJECTS = frozenset(["nsubj", "nsubjpass"])
+_ONE_OR_MANY = frozenset(["conj", "nsubj", "nsubjpass"])
 _ANY_SUBJECT = frozenset(["nsubj", "nsubjpass", "expl", "csubj", "csubjpass"])
 _NOUNS = frozenset(["NN", "NNS", "NNP", "NNPS"])
 _ONE = frozenset(["NN", "NNP"])
@@ -128,16 +139,28 @@ class Discourse:
     topic: str = ""
     subject: Mention | None = None
     others: list[Mention] = field(default_factory=list)
+    nouns: frozenset[str] = frozenset()
 
     def forget(self) -> None:
         """Begin another section."""
-        self.subject, self.others = None, []
+        self.subject, self.others, self.nouns = None, [], frozenset()
 
     def hear(self, sentence: "Span", subject: Mention | None) -> None:
         """Take note of a sentence and of what its subject means."""
         self.subject = subject
+        self.nouns = frozenset(t.text.casefold().removesuffix("s") for t in sentence if t.tag_ in _NOUNS)
         heads = [t for t in sentence if t.dep_ in ("dobj", "pobj", "nsubj", "nsubjpass") and t.tag_ in _NOUNS]
         self.others = [m for t in heads for m in [mention(t)] if m and (not subject or m.noun != subject.noun)]
+
+    def goes_on(self, sentence: "Span") -> bool:
+        """Tell whether a sentence begins with ``the pipe`` after one that spoke of a pipe: which one was said there."""
+        the, noun = sentence[0], sentence[1] if len(sentence) > 1 else sentence[0]
+        if the.text != "The" or noun.tag_ not in ("NN", "NNS") or noun.dep_ not in _SUBJECTS:
+            return False
+        if any(t.dep_ in ("prep", "relcl", "acl", "appos", "conj") for t in noun.rights):
+            return False
+        word = noun.text.casefold()
+        return word in _OF_SOMETHING or word.removesuffix("s") in self.nouns
 
     def meaning(self, pointer: Pointer) -> Mention | None:
         """Return what a pointer means, None when that is not certain."""
@@ -183,6 +206,9 @@ def pointer(sentence: "Span", text: str) -> Pointer | None:
             found = _demonstrative(token, sentence, word)
             if found:
                 return found
+        elif word == "such" and token.i - sentence.start > 1:
+            if (found := _such(token, sentence)) is not None:
+                return found
         elif word in ("such", "both", "neither", "another", "some", "others", "none", "each", "most", "many", "one"):
             if _bare_quantity(token, sentence, word):
                 return Pointer(token.i, token.i + 1, word)
@@ -207,7 +233,8 @@ def _told_inside(token: "Token", sentence: "Span", word: str) -> bool:
     tags = _ONE if word in THING else {"NNS", "NNPS"} if word in MANY else _NOUNS
     earlier = [t for t in sentence.doc[sentence.start : token.i] if t.tag_ in tags]
     if word in MANY:
-        earlier += [t for t in sentence.doc[sentence.start : token.i] if t.dep_ == "conj" and t.tag_ in _NOUNS]
+        # a contributor may find that they ...: one is many
+        earlier += [t for t in sentence.doc[sentence.start : token.i] if t.dep_ in _ONE_OR_MANY and t.tag_ in _NOUNS]
         earlier += [
             t for t in sentence.doc[sentence.start : token.i] if t.text.casefold() in ("everyone", "anyone", "someone")
         ]
@@ -236,6 +263,17 @@ def _demonstrative(token: "Token", sentence: "Span", word: str) -> Pointer | Non
         return None
     told = any(t.dep_ in _SUBJECTS and t.head.i < token.i for t in sentence.doc[sentence.start : token.i])
     return None if told else Pointer(token.i, token.i + 1, word)
+
+
+def _such(token: "Token", sentence: "Span") -> Pointer | None:
+    """``such problems`` late in a sentence, when it did not tell of problems before."""
+    head = token.head
+    if token.dep_ not in ("amod", "det", "predet") or head.i <= token.i or head.tag_ not in _NOUNS:
+        return None
+    if sentence.doc[token.i + 1].text.casefold() in ("a", "an", "as", "that") or _completed("those", token, head):
+        return None
+    told = any(t.tag_ in ("NNS", "NNP", "NNPS") for t in sentence.doc[sentence.start : token.i])
+    return None if told else Pointer(token.i, head.i + 1, "such", head.text)
 
 
 def _completed(word: str, token: "Token", head: "Token") -> bool:

@@ -15,6 +15,17 @@ KINDS = frozenset(["code", "table"])
 _SILENT = frozenset([BOILERPLATE, "heading"])
 _MAX_LEAD_CHARS = 300
 _FEW_TOKENS = 75  # said around code and tables: too little to ask a model about
+_ANNOUNCES = re.compile(
+    r"(?i)[\w:,]$|\b(?:following|follows|below|like this|looks? like|for (?:example|instance)|e\.g\.|"
+    r"here (?:is|are)|examples?|this is)\b"
+)
+# how a sentence goes on after the code that stands in it, "where FILE is the name of ...", and what speaks of that code
+_TAIL = re.compile(
+    r"(?:where|which|whose|and|or|but|will|would|with|to|then|gives?|prints?|produces?|displays?|shows?|is|are|in|on|instead|"
+    r"into|as|for|from|that|if|when|because|so|followed|Here,|The output|"
+    r"This (?:will )?(?:prints?|outputs?|produces?|generates?|displays?|shows?|creates?|runs?|yields?|gives?|matche?s?)|"
+    r"(?:(?:In|As in) )?[Tt](?:his|he (?:above|preceding|previous)) (?:example|code|command|output|snippet|program))\b"
+)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -67,6 +78,17 @@ def _unannouncing(chunk: ChunkText) -> list[Block]:
     return [part for part in prose(chunk) if part not in shown]
 
 
+def announces(sentence: str) -> bool:
+    """Tell whether a sentence announces the code or the table below it."""
+    return len(sentence) <= _MAX_LEAD_CHARS and bool(_ANNOUNCES.search(sentence.rstrip()))
+
+
+def tail(text: str, part: Block) -> int:
+    """Return where in a part of a text the sentence ends that began before the code above it; its start if there is none."""
+    spans = sentences(text, part.start, part.end) if _TAIL.match(text, part.start) else []
+    return spans[0][1] if spans else part.start
+
+
 def _announces(text: str, part: Block) -> bool:
     bare = text[part.start : part.end].rstrip()
     return bare.endswith(":") and len(bare) <= _MAX_LEAD_CHARS and len(sentences(text, part.start, part.end)) == 1
@@ -93,13 +115,19 @@ def headings_at(chunk: ChunkText, start: int) -> tuple[str, ...]:
 
 
 def _led(chunk: ChunkText) -> Iterator[tuple[str, tuple[str, int, int]]]:
-    """Yield the stretches of code and tables, each with the sentence before it in its section."""
+    """Yield the stretches of code and tables, each with the sentence that announces it; code with how that goes on below."""
     lead, headings = _last_sentence(chunk.before), chunk.parts[0].headings
-    for part in _stretches(chunk.parts):
+    parts = list(_stretches(chunk.parts))
+    for part, after in zip(parts, [*parts[1:], None], strict=True):
         if part.headings != headings:
             lead, headings = "", part.headings
         if part.role in KINDS:
-            yield _short(lead), (part.role, part.start, part.end)
+            goes_on = part.role == "code" and after and after.role == "paragraph" and after.headings == headings
+            yield (
+                _short(lead, part.role),
+                (part.role, part.start, tail(chunk.text, after) if goes_on and after else part.end),
+            )
+            lead = lead if part.role == "code" else ""
         elif part.role not in _SILENT:
             lead = _last_sentence(chunk.text[part.start : part.end])
 
@@ -116,6 +144,7 @@ def _last_sentence(text: str) -> str:
     return text[slice(*spans[-1])] if spans else ""
 
 
-def _short(lead: str) -> str:
+def _short(lead: str, role: str) -> str:
+    """A lead on one line: what stands above a table always is one, what stands above code when it announces that."""
     line = " ".join(lead.split())
-    return line if len(line) <= _MAX_LEAD_CHARS else ""
+    return line if announces(line) or (role == "table" and len(line) <= _MAX_LEAD_CHARS) else ""

@@ -22,13 +22,13 @@ from lexigraph.ingestion.extract.anaphora import (
     replaced,
     says_something,
 )
-from lexigraph.ingestion.extract.blocks import KINDS, prose, verbatim
+from lexigraph.ingestion.extract.blocks import KINDS, prose, tail, verbatim
 from lexigraph.ingestion.extract.classes import sure_class, trusted
 from lexigraph.ingestion.extract.facts import AnchoredFact, FactReader
 from lexigraph.ingestion.extract.foreign import in_their_languages
 from lexigraph.ingestion.extract.mentions import find_names
 from lexigraph.ingestion.extract.rows import row_facts
-from lexigraph.ingestion.extract.segments import MAX_STATEMENT_CHARS, Segment, chat, pieces, segments
+from lexigraph.ingestion.extract.segments import MAX_SENTENCE_CHARS, MAX_STATEMENT_CHARS, Segment, chat, pieces, segments
 from lexigraph.ingestion.extract.sentences import mark_boundaries
 from lexigraph.ingestion.extract.standing import Sentence, Standing, stand
 from lexigraph.ingestion.extract.subjects import Subjects, spoken_name
@@ -52,9 +52,8 @@ _TOPIC_STATEMENTS = 20
 _ITEMS = 10_000  # items of one block have numbers of their own
 _ONE_TOKEN = re.compile(r"_+[a-zA-Z]\w*(?:\(\))?|[a-zA-Z][\w.-]*\(\d?[a-z]{0,4}\)")  # what the tokenizer would take apart
 _MAX_SIGNATURE_CHARS = 160
-_SIGNATURE = re.compile(
-    r"(?:(?:class|function|method|def|async|static|const|int|void|char|exception)\s+)*\*?[\w.:~]+\s*[(\[]|[\w.]+$"
-)
+_KEYWORDS = re.compile(r"^(?:(?:class|function|method|def|async|static|const|int|void|char|exception)\s+)+")
+_SIGNATURE = re.compile(rf"(?:{_KEYWORDS.pattern})?\*?(?:[\w.:~]+\s*[(\[]|[\w.]+$)")
 _TALK = frozenset(["paragraph", "list"])  # somebody may say a list
 _NOUNS = frozenset(["NN", "FW"])  # as tags begin
 _MEASURES = frozenset(["DATE", "TIME", "MONEY", "PERCENT", "QUANTITY"])
@@ -128,7 +127,8 @@ def _load() -> Any:
 class _Piece:
     """A segment of a chunk, its offsets in the chunk's text, in the block of number ``part``.
 
-    ``shown`` tells that code or a table follows, ``signature`` is the line of code before it.
+    ``shown`` tells that code or a table follows, ``signature`` is the line of code before it, ``owner`` the last such line
+    of its section, ``tail`` tells that it begins with the end of a sentence that code stands in.
     """
 
     segment: Segment
@@ -136,6 +136,8 @@ class _Piece:
     part: int
     shown: bool
     signature: str
+    owner: str
+    tail: bool
 
 
 def _heads(chunk: ChunkText, found: Sequence[_Piece]) -> list[str]:
@@ -149,24 +151,32 @@ def _pieces(chunk: ChunkText) -> list[_Piece]:
     """The segments of what a chunk says; code and tables are not among them."""
     parts = [part for part in chunk.parts if part.role != BOILERPLATE]
     shown = {a: b.role in KINDS for a, b in pairwise(parts)}
-    above = {b: _signature(chunk.text[a.start : a.end]) for a, b in pairwise(parts) if a.role == "code"}
+    code = {b: a for a, b in pairwise(parts) if a.role == "code" and a.headings == b.headings}
     found: list[_Piece] = []
     for _, run in groupby(enumerate(prose(chunk)), key=lambda numbered: numbered[1].headings):
         blocks = list(run)
         turns = _turns(chunk.text, [block for _, block in blocks])
+        owner = ""
         for number, block in blocks:
+            above = code.get(block)
+            signature = _signature(chunk.text[above.start : above.end]) if above else ""
+            owner = signature or owner
             cut = [t for t in turns if block.start <= t.start < block.end] or _cut(chunk.text, block)
             for s in cut:
-                signature = above.get(block, "") if s == cut[0] else ""
+                first, last = s == cut[0], s == cut[-1]
                 part = number * _ITEMS + (len(found) % _ITEMS if block.role == "list" else 0)
-                found.append(_Piece(s, block, part, shown.get(block, False) and s == cut[-1], signature))
+                follows = last and shown.get(block, False)
+                ends = first and above is not None and tail(chunk.text, block) > block.start
+                found.append(_Piece(s, block, part, follows, signature if first else "", owner, ends))
     return found
 
 
 def _signature(code: str) -> str:
-    """A single line of code that the text below it may describe; else nothing."""
+    """What a single line of code names that the text below it may describe; else nothing."""
     line = _one_line(code)
-    return line if "\n" not in code.strip() and len(line) <= _MAX_SIGNATURE_CHARS and _SIGNATURE.match(line) else ""
+    if "\n" in code.strip() or len(line) > _MAX_SIGNATURE_CHARS or not _SIGNATURE.match(line):
+        return ""
+    return _KEYWORDS.sub("", line)
 
 
 def _turns(text: str, blocks: Sequence[Block]) -> list[Segment]:
@@ -262,7 +272,7 @@ class _Chunk:
     ) -> None:
         """Put the statements that the sentences of a section make among the others."""
         self._discourse.forget()
-        made = stand(found, _one_line(self._chunk.title), [_one_line(h) for h in path], _one_line(before))
+        made = stand(found, _one_line(self._chunk.title), [_one_line(h) for h in path], before)
         if made:
             sections.setdefault(path, []).extend(self._made(s) for s in made)
 
@@ -303,6 +313,7 @@ class _Chunk:
             entity = self._sure(entity)
             if key not in names or (entity.class_ and not names[key].class_):
                 names[key] = ExtractedEntity(names[key].name if key in names else entity.name, entity.class_)
+        said = _one_line(self._text[made.start : made.end])
         facts = tuple(fact for s in made.sentences for fact in s.facts) if made.kind == "prose" else ()
         return ExtractedStatement(
             made.value,
@@ -311,7 +322,7 @@ class _Chunk:
             entities=tuple(names.values()) if made.kind == "prose" else (),
             facts=facts,
             kind=made.kind,
-            original=made.original if made.original != made.value else "",
+            original=said if said != made.value else "",
         )
 
     def _sure(self, entity: ExtractedEntity) -> ExtractedEntity:
@@ -339,21 +350,18 @@ class _Chunk:
         bounds = [(segment.start, segment.end)] if whole else self._bounds(segment, doc)
         made = []
         for start, end in bounds:
-            for a, b in pieces(self._text, start, end):
+            for a, b in pieces(self._text, start, end, MAX_SENTENCE_CHARS):
                 if any(c.isalnum() for c in self._text[a:b]):
                     item = piece.block.role == "list"
                     made.append(Sentence(a, b, _one_line(self._text[a:b]), piece.part, item=item, turn=whole))
         if made:
-            made[-1].shown = piece.shown
+            made[-1].shown, made[0].tail = piece.shown, piece.tail
             for sentence in made:
-                sentence.signature = piece.signature
-            for sentence in made:
+                sentence.signature, sentence.owner, sentence.mark = piece.signature, piece.owner, segment.mark
                 # a piece of a sentence that was too long says nothing by itself
                 sentence.says = whole or any(sentence.start <= start for start, end in bounds if sentence.end <= end)
-            marked = bool(self._text[piece.block.start : segment.start].strip())
-            for sentence in made:
-                sentence.marked = marked
             if segment.term:
+                made[0].term_start = segment.start
                 made[0].term = _one_line(self._text[segment.start : segment.term]).rstrip(" :")
         self._row = ""
         if made and piece.block.role == "row":
@@ -449,13 +457,15 @@ class _Chunk:
             about = meant
         elif subject:
             about = Mention(subject.text, "", bool(about and about.many), True, subjects.class_of(subject.text) == "Person")
+        goes_on = not stands and not points and self._discourse.goes_on(span)
         self._discourse.hear(span, about)
         if holder:
             english = _foreign(text) is None
             holder.says = not english or says_something(span)
-            holder.hangs = english and (hangs(text) or (bool(points) and not meant))
+            holder.hangs = english and (hangs(text) or (bool(points) and not meant) or goes_on)
             if stands:
                 holder.add(stands, subjects.class_of(stands))
+            holder.noun = points.noun.casefold() if points and not meant else ""
             if points and meant:
                 self._name(holder, span, points, meant)
         states = holder is not None and (holder.says or holder.turn) and not _SHOUTED.fullmatch(text)

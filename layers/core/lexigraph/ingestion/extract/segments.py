@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from lexigraph.ingestion.extract.words import listed
 
 MAX_STATEMENT_CHARS = 600
+MAX_SENTENCE_CHARS = 1_000  # of one that is a statement by itself
 _MIN_PIECE_CHARS = 120
 _WRAP_CHARS = 140
 _HEADING_CHARS = 80
@@ -20,8 +21,8 @@ _INLINE_WORDS = 3
 _WRAPPED_CHARS = 50
 
 _LINE = re.compile(r"[^\n]+")
-_ITEM = re.compile(r"\s*(?:[-*+•‣◦▪–]|\(?(?:\d{1,3})[.)]|\(?[a-zA-Z]\))\s+")
-_INLINE_TERM = re.compile(r"([^\s:][^:\n]{0,60}):\s+(?=\S)")
+_ITEM = re.compile(r"\s*(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[ivx]{1,5})[.)]|\(?[a-zA-Z]\))\s+")
+_INLINE_TERM = re.compile(r"(?!(?:Notes?|Warning|Caution|Important|Tip|Hint|Examples?|TODO):)([^\s:][^:\n]{0,60}):\s+(?=\S)")
 _OPTION = re.compile(r"\s*[-+/]{1,2}\w[\w-]*")
 _SPEAKER = re.compile(r"\s*(?:\[[^\]\n]{1,40}\]\s*)?([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3}):[ \t]+(?=\S)")
 _NO_SPEAKERS = listed(
@@ -40,7 +41,7 @@ class Segment:
 
     ``body`` is where the parsed part begins, after a list marker or a speaker's name; ``speaker`` is that name.
     ``heading`` marks a short line without a full stop above a text: the topic of what follows, and no statement. ``term``
-    is where that ends which a definition item defines, 0 where there is none.
+    is where that ends which a definition item defines, 0 where there is none; ``mark`` is the bullet or number of an item.
     """
 
     start: int
@@ -50,6 +51,7 @@ class Segment:
     speaker: str = ""
     heading: bool = False
     term: int = 0
+    mark: str = ""
 
 
 def chat(text: str) -> list[Segment]:
@@ -89,24 +91,26 @@ def _items(text: str, lines: list[tuple[int, int]]) -> Iterator[Segment]:
     marks = [_ITEM.match(text, start, end) for start, end in lines]
     marked = any(marks)
     begin = body = stop = -1
+    bullet = ""
     for (start, end), mark in zip(lines, marks, strict=True):
         if begin >= 0 and marked and not mark:
             stop = end
             continue
         if begin >= 0:
-            yield _item(text, begin, body, stop)
+            yield _item(text, begin, body, stop, bullet)
         begin, body, stop = _after_marker(text, start, end), mark.end() if mark else start, end
+        bullet = mark.group().strip() if mark else ""
         if not marked and _term_end(text, start, lines[-1][1]):
             stop = lines[-1][1]
             break
     if begin >= 0:
-        yield _item(text, begin, body, stop)
+        yield _item(text, begin, body, stop, bullet)
 
 
-def _item(text: str, begin: int, body: int, stop: int) -> Segment:
+def _item(text: str, begin: int, body: int, stop: int, bullet: str) -> Segment:
     """An item; one that defines something is parsed from its second line on."""
     term = _term_end(text, body, stop)
-    return Segment(begin, term or body, stop, term=term)
+    return Segment(begin, term or body, stop, term=term, mark=bullet)
 
 
 def _term_end(text: str, start: int, stop: int) -> int:

@@ -9,20 +9,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from lexigraph.ingestion.extract.blocks import announces
+from lexigraph.ingestion.extract.lists import Levels, kind_of
 from lexigraph.ingestion.extract.segments import MAX_STATEMENT_CHARS
 from lexigraph.ingestion.extract.words import listed
 from lexigraph.model.extraction import ExtractedEntity, ExtractedFact
 from lexigraph.model.normalise import entity_key
 
 _MAX_SENTENCES = 3
-_MAX_LEAD_CHARS = 240
+_MAX_LEAD_CHARS = 300
+_MAX_TERM_LEAD_CHARS = 160
+_MIN_LEAD_WORDS = 6
 _MIN_FRAGMENT_WORDS = 3
 _MAX_GATHERED_WORDS = 12
+_FEW_WORDS = 4  # of an item beside others that are longer
 _LEADS = (":", "：")
 _GAP = 3  # characters between two sentences that follow each other
-_SIGNED = re.compile(r"\W*-- .*<\S+@\S+>")  # who wrote it, and when
+_ABOVE = 12  # and between a line and the item below it, with its bullet
+_CLAUSE = re.compile(r"[,;] ")
+_ELSEWHERE = re.compile(r"(?i)see[ -]also|references|further reading|related (?:links|topics|pages)|external links")
+_PAGES = re.compile(r"(?i)see also|references")
+_NUMBERED = re.compile(r"(?<!\S)\d+(?:\.\d+)+\.? (?=[A-Z])")  # a line of a table of contents
+_FOOT = re.compile(r"[A-Z0-9_.@:+-]+\(\d\w*\)|\W*-- .*<\S+@\S+>.*|(?:\[\w+\]\s*)?https?://\S+")
+_LINKED = re.compile(r"https?://\S+|\S+@\S+|(?i:copyright).*")
+_SAID = re.compile(r"\b[^\W\dA-Z_]{3,}|\w\.$")  # more than a title
+_BELOW = re.compile(r"\b(?:following|below)\b")
+_LABELLED = re.compile(r"\w[\w -]{0,30}: ")
 _EM = re.compile(r"\s+[-–—]+\s+|\s*:\s+")
-_NUMBERING = re.compile(r"^(?:\d{1,2}(?:\.\d{1,3})*\.?|[A-Z]\.)\s+(?=\S)")
+_NUMBERING = re.compile(r"^(?:\(?\d{1,2}(?:\.\d{1,3})*[.)]?|[A-Z]\.|\(?[a-z]\))\s+(?=\S)")
 _SIGNS = re.compile(r"[{}();=<>|&$#\\\[\]*+@~^%`]|--|::|->|=>|\w[/_]\w")
 _REFERENCE = re.compile(r"(?<=\w)\(\d?\w{0,3}\)")  # of read(2) and pipe()
 _CODE_START = re.compile(
@@ -43,9 +57,10 @@ class Sentence:
     """A sentence, or a piece of one, ``text[start:end]`` of the chunk; ``text`` is it on one line.
 
     ``named`` is it with its pronoun written out, empty where there is none or its meaning is not certain: then it
-    ``hangs``. ``says`` tells that it has a subject and a verb; ``part`` is the block that it stands in, ``item`` whether
-    that is of a list, ``term`` what that item defines, ``shown`` whether code or a table follows, ``signature``
-    the line of code above it that its first words speak of, ``marked`` that its item has a bullet.
+    ``hangs``, on what it calls ``noun`` if that is told. ``says`` tells that it has a subject and a verb; ``part`` is the
+    block that it stands in, ``item`` whether that is of a list, ``mark`` the bullet or number, ``term`` what that item
+    defines, from ``term_start`` on. ``shown`` tells that code or a table follows, ``tail`` that it ends a sentence that code
+    stands in; ``signature`` is the line of code above it that it describes, ``owner`` the last one before it.
     """
 
     start: int
@@ -54,13 +69,17 @@ class Sentence:
     part: int
     named: str = ""
     hangs: bool = False
+    noun: str = ""
     says: bool = True
     item: bool = False
     turn: bool = False
+    mark: str = ""
     term: str = ""
+    term_start: int = -1
     shown: bool = False
+    tail: bool = False
     signature: str = ""
-    marked: bool = False
+    owner: str = ""
     names: dict[str, ExtractedEntity] = field(default_factory=dict)
     facts: list[ExtractedFact] = field(default_factory=list)
 
@@ -73,6 +92,11 @@ class Sentence:
     def announces(self) -> bool:
         """Whether it says little without what follows it: it leads to that, or asks for it."""
         return self.leads or self.text.endswith("?")
+
+    @property
+    def defined(self) -> str:
+        """Its text after what it defines."""
+        return f"{self.term}: {self.text}" if self.term and self.text else self.term or self.text
 
     @property
     def clear(self) -> str:
@@ -88,17 +112,21 @@ class Sentence:
 
 @dataclass(slots=True)
 class Standing:
-    """A statement in the making: the sentences that it is made of, and its ``value`` where that is not their text."""
+    """A statement in the making: the sentences that it is made of, in a row, and its ``value``.
+
+    ``borrowed`` sentences of other statements stand in front of it.
+    """
 
     sentences: list[Sentence]
     value: str
-    original: str = ""
     kind: str = "prose"
+    borrowed: int = 0
 
     @property
     def start(self) -> int:
         """Where its evidence begins in the chunk."""
-        return self.sentences[0].start
+        first = self.sentences[0]
+        return first.start if first.term_start < 0 else first.term_start
 
     @property
     def end(self) -> int:
@@ -124,42 +152,51 @@ def short(title: str) -> str:
 def stand(sentences: Sequence[Sentence], title: str, headings: Sequence[str], before: str = "") -> list[Standing]:
     """Return the statements of the sentences of one section in reading order.
 
-    ``before`` is the sentence before the first of them.
+    ``before`` are the last sentences before the first of them; where that is in a list, the first line leads to it.
     """
-    return _Section(label(title, headings), short(title), before).read(sentences)
+    if headings and _ELSEWHERE.fullmatch(headings[-1].strip()):
+        return []
+    return _Section(label(title, headings), before).read(sentences)
 
 
 class _Section:
-    def __init__(self, about: str, title: str, before: str) -> None:
+    def __init__(self, about: str, before: str) -> None:
         self._about = about
-        self._title = title
-        self._last = before
+        lines = [" ".join(line.split()) for line in before.split("\n")]
+        self._lead_before = next((line for line in (lines[0], lines[-1]) if line.endswith(_LEADS)), "")
+        self._last = " ".join(lines if lines[0] != self._lead_before else lines[1:]).strip()
+        self._last_before = bool(before)
+        self._before = ""  # what the last sentence itself hangs on
         self._spoken = -1  # the item that the last sentence stands in
         self._term = ""  # with what it is a term of
+        self._lines: dict[str, Sentence] = {}
         self._made: list[Standing] = []
 
     def read(self, sentences: Sequence[Sentence]) -> list[Standing]:
         runs = [(item, list(run)) for item, run in groupby(sentences, key=lambda s: s.item)]
-        lead = Sentence(0, 0, self._last, -1) if self._last.endswith(_LEADS) else None
+        lead: Sentence | None = None
         for at, (item, run) in enumerate(runs):
             if item:
-                self._list(lead, run)
+                self._list(lead, run, self._lead_before if not at else "")
                 self._term = ""
             else:
-                follows = at + 1 < len(runs)
-                lead = run.pop() if follows and run[-1].leads else None
+                below = runs[at + 1][1][0] if at + 1 < len(runs) else None
+                lead = run.pop() if below and (_leads_on(run[-1]) or _introduces(run[-1], below)) else None
                 self._prose(run)
-        return self._made
+        made = sorted(self._made, key=lambda made: made.start)
+        if made and not self._last_before and self._about.endswith("?") and made[0].kind == "prose":
+            made[0].value = _under(made[0].value, self._about)  # an answer
+        return made
 
     # ---- prose
 
-    def _prose(self, run: list[Sentence]) -> None:
+    def _prose(self, run: Sequence[Sentence]) -> None:
         for at, s in enumerate(run):
             previous = run[at - 1] if at else None
-            if s.leads and s.shown:
-                continue  # it stands before the code or table that it announces
             if s.turn:
                 self._made.append(Standing([s], s.text))
+            elif s.tail or (s.shown and announces(s.text)) or (s.leads and at == len(run) - 1):
+                continue  # of the code or table beside it; or what it announces is not here
             elif previous and previous.announces and not previous.shown and self._joined(s):
                 pass
             else:
@@ -167,137 +204,197 @@ class _Section:
             self._hear(s)
 
     def _one(self, s: Sentence) -> None:
+        described = self._term or s.signature.partition("(")[0]
+        if says_nothing(s):
+            return
         if looks_like_code(s):
             self._made.append(Standing([s], s.text, kind="code"))
-        elif s.named:
-            self._made.append(Standing([s], s.named, s.text))
-        elif s.text.startswith("(") and self._joined(s):
+        elif (s.text.startswith("(") or described or s.item) and self._joined(s):
             pass
         elif _continues(s):
             self._joined(s)  # else the end of a sentence that code stands in
-        elif s.hangs:
+        elif s.hangs and not s.named:
             self._hanging(s)
         elif not s.says:
             self._fragment(s)
+        elif described and entity_key(described) not in entity_key(s.clear):
+            self._made.append(Standing([s], _under(s.clear, described)))
+        elif _LABELLED.match(s.clear):
+            self._made.append(Standing([s], _under(s.clear, self._owner(s))))
         else:
-            described = self._term or s.signature.partition("(")[0]
-            value = self._under(s.text, described) if described else s.text
-            self._made.append(Standing([s], value, s.text if value != s.text else ""))
+            self._made.append(Standing([s], s.clear))
 
     def _hear(self, s: Sentence) -> None:
         if s.says:
-            self._last, self._spoken = s.clear, s.part if s.item else -1
+            self._before, self._last = (self._last if s.hangs and not s.named else ""), s.clear
+            self._spoken = s.part if s.item else -1
 
     def _joined(self, s: Sentence) -> bool:
         """Join a sentence to the statement before it, if that ends where it begins and there is room."""
         last = self._made[-1] if self._made else None
-        if not last or last.kind != "prose" or s.start - last.end > _GAP:
+        if not last or last.kind != "prose" or not 0 <= s.start - last.end <= _GAP:
             return False
-        if len(last.sentences) >= _MAX_SENTENCES and not s.text.startswith("("):
+        if len(last.sentences) + last.borrowed >= _MAX_SENTENCES and not s.text.startswith("("):
             return False
         if len(last.value) + len(s.text) >= MAX_STATEMENT_CHARS or (s.item and last.sentences[-1].part != s.part):
             return False
-        last.value += f" {s.text}"
-        last.original += f" {s.text}" if last.original else ""
+        told = not s.noun or s.noun.removesuffix("s") in last.value.casefold()
+        last.value += f" {s.text}" if s.start > last.end else s.text
         last.sentences.append(s)
+        if not told:
+            self._join_last_two()
         return True
+
+    def _join_last_two(self) -> None:
+        """What a sentence speaks of was not told in the one before it: it may be in the one before that."""
+        if len(self._made) < 2:
+            return
+        first, last = self._made[-2:]
+        one, *_ = first.sentences
+        near = (
+            last.start - first.end <= _GAP and first.kind == "prose" and not (one.turn or one.item or last.sentences[0].item)
+        )
+        if near and len(first.sentences) == 1 and len(first.value) + len(last.value) < MAX_STATEMENT_CHARS:
+            first.value = " ".join([first.value, *(s.clear for s in last.sentences)])
+            first.sentences += last.sentences
+            self._made.pop()
 
     def _hanging(self, s: Sentence) -> None:
         if self._joined(s):
             return
-        near = self._spoken in (s.part, -1) or not s.item
-        context = self._last if near and len(self._last) + len(s.text) < MAX_STATEMENT_CHARS else ""
-        value = f"{context} {s.text}" if context else self._under(s.text)
-        self._made.append(Standing([s], value, s.text if value != s.text else ""))
+        near = self._spoken == (s.part if s.item else -1)
+        contexts = [c for c in ([self._before, self._last], [self._last]) if near and all(c)]
+        fit = [c for c in contexts if sum(map(len, c)) + len(s.text) < MAX_STATEMENT_CHARS]
+        value = " ".join([*fit[0], s.text]) if fit else _under(s.text, self._owner(s))
+        self._made.append(Standing([s], value, borrowed=len(fit[0]) if fit else 0))
 
-    def _under(self, text: str, signature: str = "") -> str:
-        about = signature or self._term or self._about
-        return f"{about}: {text}" if about and entity_key(about) not in entity_key(text) else text
+    def _owner(self, s: Sentence) -> str:
+        return self._term or (s.signature or s.owner).partition("(")[0] or self._about
 
     def _fragment(self, s: Sentence) -> None:
         """What has no verb or no subject: under its heading when it says something, else nothing."""
         last = self._made[-1] if self._made else None
         if last and _brief(s) and last.sentences[-1].part == s.part and self._joined(s):
             return
-        if (len(s.text.split()) < _MIN_FRAGMENT_WORDS and not s.item) or _SIGNED.match(s.text):
-            return
-        value = self._under(s.text, s.signature)
-        self._made.append(Standing([s], value, s.text if value != s.text else ""))
+        if len(s.text.split()) >= _MIN_FRAGMENT_WORDS or s.item:
+            self._made.append(Standing([s], _under(s.text, self._term or s.signature or self._owner(s))))
 
     # ---- lists
 
-    def _list(self, lead: Sentence | None, run: list[Sentence]) -> None:
-        items = [list(item) for _, item in groupby(run, key=lambda s: s.part)]
-        if not lead and len(items) > 1 and len(items[0]) == 1 and run[0].leads and not run[0].term:
-            (lead, *run), (_, *items) = run, items
-        if lead and self._gathered(lead, run, items):
-            return
-        carried = False
-        plain: list[Sentence] = []
-        for item in items:
-            first = item[0]
-            bare = len(item) == 1 and not first.says and not first.term and not looks_like_code(first)
-            if not lead and bare and _brief(first) and not self._term:
-                plain.append(first)
-                continue
-            self._enumeration(plain)
-            plain = []
-            carried |= self._item(lead, item)
-        self._enumeration(plain)
-        if lead and lead.part >= 0 and not carried and lead.says and len(lead.text.split()) > _MAX_GATHERED_WORDS:
-            self._made.append(Standing([lead], lead.clear, lead.text if lead.named else ""))
-            self._made.sort(key=lambda made: made.start)
+    def _list(self, announcing: Sentence | None, run: list[Sentence], before: str) -> None:
+        """The items with the lines that lead to them; a line that leads to a list in the list is no item."""
+        items = list[list[Sentence]]()
+        for _, part in groupby(run, key=lambda s: s.part):
+            item = list(part)
+            if items and not (item[0].mark or item[0].term) and items[0][0].mark:
+                for s in item:  # a paragraph of the item above
+                    s.part = items[-1][0].part
+                items[-1] += item
+            else:
+                items.append(item)
+        levels = Levels(self._lead(announcing, ""), "") if announcing else Levels(before, kind_of(run[0]))
+        lead, led = "", list[list[Sentence]]()
+        for at, item in enumerate(items):
+            found = levels.lead_to(item[0])
+            announces_more = _leads_on(item[-1]) and at + 1 < len(items)
+            if found != lead or announces_more:
+                self._items(lead, led)
+                lead, led = found, []
+            if announces_more:
+                announcing = item.pop()
+                self._items(lead, [item] if item else [])
+                levels.announce(self._lead(announcing, lead))
+            else:
+                led.append(item)
+        self._items(lead, led)
 
-    def _gathered(self, lead: Sentence, run: list[Sentence], items: list[list[Sentence]]) -> bool:
-        """A line and the short items that it leads to are one statement, when there is room."""
-        size = len(lead.clear) + sum(len(s.text) + 2 for s in run)
-        if lead.part < 0 or size > MAX_STATEMENT_CHARS or any(len(item) > 1 or item[0].term for item in items):
-            return False
-        if any(s.says and not _brief(s) for s in run):
-            return False
-        listed_ = " ".join(f"{s.text.rstrip(' ;,.')};" for s in run)[:-1]
-        whole = Standing([lead, *run], f"{lead.clear} {listed_}", f"{lead.text} {listed_}" if lead.named else "")
-        if (lead.hangs or not lead.says) and not lead.named:
-            self._hanging_list(whole)
-        else:
-            self._made.append(whole)
-        return True
+    def _lead(self, s: Sentence, outer: str) -> str:
+        """What a line that leads to items says, with what it needs itself."""
+        text = _NUMBERING.sub("", s.defined if s.term else s.clear)
+        context = outer if len(s.text.split()) < _MIN_LEAD_WORDS else self._last if s.hangs and not s.named else ""
+        if context and len(context) + len(text) < _MAX_LEAD_CHARS:
+            text = f"{context} {text}"
+        elif s.term or not s.says:
+            text = _under(text, self._about)
+        if len(text) > _MAX_LEAD_CHARS:
+            text = _CLAUSE.split(text[-_MAX_LEAD_CHARS:], maxsplit=1)[-1]
+        self._lines[text] = s
+        self._hear(s)
+        return text
 
-    def _hanging_list(self, whole: Standing) -> None:
-        context = self._last if len(self._last) + len(whole.value) < MAX_STATEMENT_CHARS else ""
-        whole.original = whole.value
-        whole.value = f"{context} {whole.value}" if context and whole.sentences[0].hangs else self._under(whole.value)
-        self._made.append(whole)
+    def _items(self, lead: str, items: list[list[Sentence]]) -> None:
+        """Short items together, with the line that leads to them; the others one by one."""
+        all_short = all(_short(item, lead) for item in items)
+        few = _MAX_GATHERED_WORDS if all_short else _FEW_WORDS
+        for short, run in groupby(items, key=lambda item: _short(item, lead) and len(item[0].text.split()) <= few):
+            if short and (lead or not self._term):
+                self._gathered(lead, [item[0] for item in run])
+            else:
+                for item in run:
+                    self._item(lead, item)
 
-    def _item(self, lead: Sentence | None, item: list[Sentence]) -> bool:
-        """The sentences of an item; tell whether the first one needed the line that leads to it."""
+    def _line(self, lead: str, first: Sentence) -> list[Sentence]:
+        """The line itself, where it stands right above an item."""
+        line = self._lines.get(lead)
+        return [line] if line and 0 <= first.start - line.end <= _ABOVE + len(first.term) else []
+
+    def _gathered(self, lead: str, items: list[Sentence]) -> None:
+        """Items of a few words are one statement together, as many as there is room for."""
+        while items:
+            room, take = MAX_STATEMENT_CHARS - len(lead or self._about) - 2, 0
+            while take < len(items) and (room := room - len(items[take].defined) - 2) >= 0:
+                take += 1
+            taken, items = items[: max(1, take)], items[max(1, take) :]
+            text = "; ".join(s.defined.rstrip(" ;,.") for s in taken)
+            if lead:
+                self._made.append(Standing([*self._line(lead, taken[0]), *taken], f"{lead} {text}"))
+            elif len(taken) > 1 or len(text.split()) >= _MIN_FRAGMENT_WORDS:
+                self._made.append(Standing(taken, _under(text, self._about)))
+
+    def _item(self, lead: str, item: list[Sentence]) -> None:
+        """An item is one statement as far as there is room, and takes the line that leads to it."""
         first, *rest = item
-        if first.marked or first.term:
+        if first.mark or first.term:
             self._term = ""  # else the item before goes on
-        needs = bool(lead and not first.term and not first.named and (first.hangs or not first.says))
+        if says_nothing(first) or _lists_contents(item) or (first.leads and not rest):
+            return
         if first.term:
-            head = f"{first.term}: {first.text}" if first.text else first.term
-            titled = self._title and self._title not in head
-            self._term = f"{self._title}: {first.term}" if titled else first.term
-            self._made.append(Standing([first], f"{self._title}: {head}" if titled else head, head))
-        elif needs and lead and len(lead.clear) <= _MAX_LEAD_CHARS:
-            self._made.append(Standing([first], f"{lead.clear} {first.text}", first.text))
+            self._term = _under(first.term, self._about)
+            led = 0 < len(lead) <= _MAX_TERM_LEAD_CHARS
+            value = f"{lead} {first.defined}" if led else _under(first.defined, self._about)
+            self._made.append(Standing([*self._line(lead if led else "", first), first], value))
+        elif lead and not looks_like_code(first):
+            self._made.append(Standing([*self._line(lead, first), first], f"{lead} {first.text}"))
         else:
             self._one(first)
         self._hear(first)
         self._prose(rest)
-        return needs
 
-    def _enumeration(self, items: list[Sentence]) -> None:
-        """Items of a word or two, without a line before them, are one statement together."""
-        while items:
-            room, take = MAX_STATEMENT_CHARS - len(self._about) - 2, 0
-            while take < len(items) and (room := room - len(items[take].text) - 2) >= 0:
-                take += 1
-            taken, items = items[: max(1, take)], items[max(1, take) :]
-            text = "; ".join(s.text.rstrip(" ;,.") for s in taken)
-            if len(taken) > 1 or len(text.split()) >= _MIN_FRAGMENT_WORDS:
-                self._made.append(Standing(taken, self._under(text), text))
+
+def _leads_on(s: Sentence) -> bool:
+    return s.leads and not s.turn and not s.shown
+
+
+def _introduces(s: Sentence, item: Sentence) -> bool:
+    """Tell whether a sentence speaks of the items below it that are no sentences themselves."""
+    return bool(_BELOW.search(s.text)) and not (s.turn or s.shown or item.says or item.term)
+
+
+def _under(text: str, about: str) -> str:
+    """A text with what it is about in front, unless it begins with that."""
+    if not about or entity_key(text).startswith(entity_key(about)) or text.startswith(about):
+        return text
+    return f"{about} {text}" if about.endswith("?") else f"{about.rstrip(' :.')}: {text}"
+
+
+def _short(item: list[Sentence], lead: str) -> bool:
+    """Tell whether an item says too little to be a statement of its own."""
+    first = item[0]
+    if len(item) > 1 or first.leads or looks_like_code(first) or says_nothing(first):
+        return False
+    if first.term:
+        return bool(lead) and not first.says and not first.term.startswith("-") and _brief(first)
+    return _brief(first) and not first.says
 
 
 def _brief(s: Sentence) -> bool:
@@ -307,7 +404,22 @@ def _brief(s: Sentence) -> bool:
 def _continues(s: Sentence) -> bool:
     """Tell whether a text goes on in the middle of a sentence: it begins in lower case, and not with an identifier."""
     first = s.text.split(maxsplit=1)[0]
-    return first.isalpha() and first.islower() and not s.says and not s.item
+    return first.isalpha() and first.islower() and not s.says and not s.item and not _LABELLED.match(s.text)
+
+
+def says_nothing(s: Sentence) -> bool:
+    """Tell whether a text is furniture: a name, a link, a page's foot, a list of other pages."""
+    return (
+        bool(_PAGES.fullmatch(s.term))
+        or bool(_FOOT.fullmatch(s.text))
+        or not (s.item or _SAID.search(_LINKED.sub("", s.text)))
+    )
+
+
+def _lists_contents(item: list[Sentence]) -> bool:
+    """Tell whether an item is lines of a table of contents, with the numbers of its sections."""
+    text = " ".join(s.defined for s in item)
+    return len(_NUMBERED.findall(text)) > 1 and bool(_NUMBERING.match(text))
 
 
 def looks_like_code(s: Sentence) -> bool:

@@ -1,0 +1,81 @@
+"""Which line leads to which items of a list; a nested list has a line of its own. Pure text, no model."""
+
+import re
+from dataclasses import dataclass
+from typing import Protocol
+
+_ROMAN = re.compile(r"[ivx]+")
+_WORDS = ((re.compile(r"[^\W\d]+"), "a"), (re.compile(r"\d+"), "1"), (re.compile(r"(?:[a1][_.-]?)+"), "a"))
+
+
+class Marked(Protocol):
+    """What is known of the first sentence of an item: its bullet or number, what it defines, whether it needs its lead."""
+
+    mark: str
+    term: str
+    says: bool
+    hangs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A list within a list: the line that leads to it and how its items are marked, ``""`` where that is open.
+
+    A ``loose`` one is marked as the list that it stands in: nothing but its items' need of the line tells where it ends.
+    """
+
+    lead: str
+    kind: str = ""
+    loose: bool = False
+
+
+class Levels:
+    """The lists that are open at an item, the innermost last."""
+
+    def __init__(self, lead: str, kind: str = "") -> None:
+        self._open = [Level(lead, kind)]
+        self._announced = ""
+        self._last = ""
+
+    def announce(self, lead: str) -> None:
+        """Take note of an item that ends with a line that leads to the items below it."""
+        self._announced = lead
+
+    def lead_to(self, item: Marked) -> str:
+        """Return the line that leads to an item, empty where there is none."""
+        kind = kind_of(item)
+        if not kind and not self._announced:  # it goes on with the item above, or nothing is marked here
+            return "" if self._last or len(self._open) > 1 else self._open[0].lead
+        if self._announced and not self._last and item.mark:
+            self._open, self._announced = [Level(self._announced)], ""
+        elif self._announced:
+            self._open.append(Level(self._announced, kind, loose=kind == self._last or not item.mark))
+            self._announced = ""
+        else:
+            while len(self._open) > 1 and not _holds(self._open[-1], kind, item):
+                self._open.pop()
+        self._last = kind
+        innermost = self._open[-1]
+        return innermost.lead if innermost.kind in ("", kind) else ""
+
+
+def _holds(level: Level, kind: str, item: Marked) -> bool:
+    return level.kind == kind and not (level.loose and item.says and not item.hangs)
+
+
+def kind_of(item: Marked) -> str:
+    """Return how an item is marked, the same for ``a)`` and ``b)``, for ``0x01`` and ``0x10``."""
+    if item.mark:
+        return _shape(item.mark)
+    return f"term {_shape(item.term)}" if item.term else ""
+
+
+def _shape(mark: str) -> str:
+    if mark[:1] in "-+" and len(mark) > 1:
+        return "-option"
+    bare = mark.strip("().")
+    if _ROMAN.fullmatch(bare):
+        return mark.replace(bare, "i")
+    for pattern, sign in _WORDS:
+        mark = pattern.sub(sign, mark)
+    return mark
