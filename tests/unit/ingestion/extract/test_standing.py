@@ -68,9 +68,9 @@ def test_each_section_of_a_packed_chunk_is_a_topic_and_each_block_is_read_its_ow
         ("Guide > Remove", ["prose"]),
     ]
     assert values(extraction) == [
-        "The installer needs Python 3.11.",
+        "Install: The installer needs Python 3.11.",
         "Start it with this command:\n$ pip install harbor\n$ harbor init",
-        "The uninstaller leaves the data where they are.",
+        "Remove: The uninstaller leaves the data where they are.",
     ]
     assert facts(extraction) == set()
 

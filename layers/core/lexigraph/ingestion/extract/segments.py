@@ -23,6 +23,7 @@ _WRAPPED_CHARS = 50
 _LINE = re.compile(r"[^\n]+")
 _ITEM = re.compile(r"\s*(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[ivx]{1,5})[.)]|\(?[a-zA-Z]\))\s+")
 _INLINE_TERM = re.compile(r"(?!(?:Notes?|Warning|Caution|Important|Tip|Hint|Examples?|TODO):)([^\s:][^:\n]{0,60}):\s+(?=\S)")
+_BRACKETED = re.compile(r"\([^()]*\)")
 _OPTION = re.compile(r"\s*[-+/]{1,2}\w[\w-]*")
 _SPEAKER = re.compile(r"\s*(?:\[[^\]\n]{1,40}\]\s*)?([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3}):[ \t]+(?=\S)")
 _NO_SPEAKERS = listed(
@@ -116,7 +117,7 @@ def _item(text: str, begin: int, body: int, stop: int, bullet: str) -> Segment:
 def _term_end(text: str, start: int, stop: int) -> int:
     """Return where ends what an item defines, on a line of its own or before a colon: ``-a, --all``; else 0."""
     inline = _INLINE_TERM.match(text, start, stop)
-    if inline and len(inline.group(1).split()) <= _INLINE_WORDS:
+    if inline and len(_BRACKETED.sub("", inline.group(1)).split()) <= _INLINE_WORDS:
         return inline.end(1) + 1
     first, _, rest = text[start:stop].partition("\n")
     following = rest.split(maxsplit=1)

@@ -16,14 +16,16 @@ from lexigraph.ingestion.extract.words import listed
 from lexigraph.model.extraction import ExtractedEntity, ExtractedFact
 from lexigraph.model.normalise import entity_key
 
-_MAX_SENTENCES = 3
+_MAX_SENTENCES = 4
 _MAX_LEAD_CHARS = 300
-_MAX_TERM_LEAD_CHARS = 160
+_MAX_TERM_LEAD_CHARS = 240
 _MIN_LEAD_WORDS = 6
 _MIN_FRAGMENT_WORDS = 3
 _MAX_GATHERED_WORDS = 12
+_MAX_TITLE_WORDS = 8
 _FEW_WORDS = 4  # of an item beside others that are longer
 _LEADS = (":", "：")
+_OPEN = re.compile(r"\b(?:at|by|with|using|from|to|is|are|and|or|of|in|see)$")  # something must follow
 _GAP = 3  # characters between two sentences that follow each other
 _ABOVE = 12  # and between a line and the item below it, with its bullet
 _CLAUSE = re.compile(r"[,;] ")
@@ -32,8 +34,10 @@ _PAGES = re.compile(r"(?i)see also|references")
 _NUMBERED = re.compile(r"(?<!\S)\d+(?:\.\d+)+\.? (?=[A-Z])")  # a line of a table of contents
 _FOOT = re.compile(r"[A-Z0-9_.@:+-]+\(\d\w*\)|\W*-- .*<\S+@\S+>.*|(?:\[\w+\]\s*)?https?://\S+")
 _LINKED = re.compile(r"https?://\S+|\S+@\S+|(?i:copyright).*")
-_SAID = re.compile(r"\b[^\W\dA-Z_]{3,}|\w\.$")  # more than a title
+_WORDS = re.compile(r"\b[^\W\dA-Z_]{3,}")  # more than a title has
 _BELOW = re.compile(r"\b(?:following|below)\b")
+_ENDED = re.compile(r"[^\w\s]$")
+_DEFINITE = re.compile(r"(?:The|Each|Any|Every|Such) ")
 _LABELLED = re.compile(r"\w[\w -]{0,30}: ")
 _EM = re.compile(r"\s+[-–—]+\s+|\s*:\s+")
 _NUMBERING = re.compile(r"^(?:\(?\d{1,2}(?:\.\d{1,3})*[.)]?|[A-Z]\.|\(?[a-z]\))\s+(?=\S)")
@@ -48,6 +52,7 @@ _GENERIC = listed(
     arguments details see-also summary background general remarks caveats bugs history author authors copyright files
     environment diagnostics standards conforming errors values value properties methods attributes events members fields
     commands functions types configuration installation basics features other miscellaneous
+    compatibility outputs output implementation standards availability reporting-bugs limitations current-limitations
     """
 )
 
@@ -86,7 +91,7 @@ class Sentence:
     @property
     def leads(self) -> bool:
         """Whether it announces what follows it."""
-        return self.text.endswith(_LEADS)
+        return self.text.endswith(_LEADS) or (not self.item and bool(_OPEN.search(self.text)))
 
     @property
     def announces(self) -> bool:
@@ -156,12 +161,14 @@ def stand(sentences: Sequence[Sentence], title: str, headings: Sequence[str], be
     """
     if headings and _ELSEWHERE.fullmatch(headings[-1].strip()):
         return []
-    return _Section(label(title, headings), before).read(sentences)
+    about = label(title, headings)
+    return _Section(about, before, scoped=about != short(title)).read(sentences)
 
 
 class _Section:
-    def __init__(self, about: str, before: str) -> None:
+    def __init__(self, about: str, before: str, scoped: bool) -> None:
         self._about = about
+        self._scoped = scoped  # by a heading of its own
         lines = [" ".join(line.split()) for line in before.split("\n")]
         self._lead_before = next((line for line in (lines[0], lines[-1]) if line.endswith(_LEADS)), "")
         self._last = " ".join(lines if lines[0] != self._lead_before else lines[1:]).strip()
@@ -205,7 +212,7 @@ class _Section:
 
     def _one(self, s: Sentence) -> None:
         described = self._term or s.signature.partition("(")[0]
-        if says_nothing(s):
+        if _is_furniture(s) or _names_only(s):
             return
         if looks_like_code(s):
             self._made.append(Standing([s], s.text, kind="code"))
@@ -219,7 +226,7 @@ class _Section:
             self._fragment(s)
         elif described and entity_key(described) not in entity_key(s.clear):
             self._made.append(Standing([s], _under(s.clear, described)))
-        elif _LABELLED.match(s.clear):
+        elif _LABELLED.match(s.clear) or (self._scoped and _DEFINITE.match(s.clear)):
             self._made.append(Standing([s], _under(s.clear, self._owner(s))))
         else:
             self._made.append(Standing([s], s.clear))
@@ -233,6 +240,9 @@ class _Section:
         """Join a sentence to the statement before it, if that ends where it begins and there is room."""
         last = self._made[-1] if self._made else None
         if not last or last.kind != "prose" or not 0 <= s.start - last.end <= _GAP:
+            return False
+        above = last.sentences[-1]
+        if (above.item and not s.item) or not (above.says or above.item or _ENDED.search(above.text)):
             return False
         if len(last.sentences) + last.borrowed >= _MAX_SENTENCES and not s.text.startswith("("):
             return False
@@ -262,7 +272,8 @@ class _Section:
     def _hanging(self, s: Sentence) -> None:
         if self._joined(s):
             return
-        near = self._spoken == (s.part if s.item else -1)
+        near = self._spoken == (s.part if s.item and (s.mark or self._spoken >= 0) else -1)
+        near = near and not self._last.endswith(_LEADS)
         contexts = [c for c in ([self._before, self._last], [self._last]) if near and all(c)]
         fit = [c for c in contexts if sum(map(len, c)) + len(s.text) < MAX_STATEMENT_CHARS]
         value = " ".join([*fit[0], s.text]) if fit else _under(s.text, self._owner(s))
@@ -276,7 +287,7 @@ class _Section:
         last = self._made[-1] if self._made else None
         if last and _brief(s) and last.sentences[-1].part == s.part and self._joined(s):
             return
-        if len(s.text.split()) >= _MIN_FRAGMENT_WORDS or s.item:
+        if len(s.text.split()) >= _MIN_FRAGMENT_WORDS:
             self._made.append(Standing([s], _under(s.text, self._term or s.signature or self._owner(s))))
 
     # ---- lists
@@ -356,7 +367,7 @@ class _Section:
         first, *rest = item
         if first.mark or first.term:
             self._term = ""  # else the item before goes on
-        if says_nothing(first) or _lists_contents(item) or (first.leads and not rest):
+        if _is_furniture(first) or _lists_contents(item) or (first.leads and not rest):
             return
         if first.term:
             self._term = _under(first.term, self._about)
@@ -390,7 +401,7 @@ def _under(text: str, about: str) -> str:
 def _short(item: list[Sentence], lead: str) -> bool:
     """Tell whether an item says too little to be a statement of its own."""
     first = item[0]
-    if len(item) > 1 or first.leads or looks_like_code(first) or says_nothing(first):
+    if len(item) > 1 or first.leads or looks_like_code(first) or _is_furniture(first):
         return False
     if first.term:
         return bool(lead) and not first.says and not first.term.startswith("-") and _brief(first)
@@ -407,13 +418,18 @@ def _continues(s: Sentence) -> bool:
     return first.isalpha() and first.islower() and not s.says and not s.item and not _LABELLED.match(s.text)
 
 
-def says_nothing(s: Sentence) -> bool:
-    """Tell whether a text is furniture: a name, a link, a page's foot, a list of other pages."""
-    return (
-        bool(_PAGES.fullmatch(s.term))
-        or bool(_FOOT.fullmatch(s.text))
-        or not (s.item or _SAID.search(_LINKED.sub("", s.text)))
-    )
+def _is_furniture(s: Sentence) -> bool:
+    """Tell whether a text is a link, a page's foot, who signed, or a list of other pages."""
+    return bool(_PAGES.fullmatch(s.term) or _FOOT.fullmatch(s.text))
+
+
+def _names_only(s: Sentence) -> bool:
+    """Tell whether a text is a title, with its number or without, or a line of names and links."""
+    text = _LINKED.sub("", s.text)
+    bare = _NUMBERING.sub("", text)
+    if _WORDS.search(bare) or (s.item and text == bare):
+        return False
+    return len(bare.split()) <= _MAX_TITLE_WORDS if text != bare else not _ENDED.search(text)
 
 
 def _lists_contents(item: list[Sentence]) -> bool:
