@@ -147,6 +147,20 @@ def test_a_chunk_is_told_the_sentence_before_it_in_its_section() -> None:
         assert before.text.endswith(after.before)
 
 
+def test_a_chunk_that_begins_in_a_list_is_told_the_line_that_leads_to_it_first() -> None:
+    items = [("list", ("A",), f"({n}) {words(20)}") for n in range(30)]
+    nested = [("list", ("A",), "(31) Of these one:"), *[("list", ("A",), f"{n}. {words(20)}") for n in range(30)]]
+    _, *rest = chunk(document(("paragraph", ("A",), "The steps are:"), *items, *nested))
+    leads = {after.text[0]: after.before.partition("\n")[0] for after in rest}
+    assert leads["("] == "The steps are:"
+    assert {lead for mark, lead in leads.items() if mark != "("} == {"(31) Of these one:"}
+
+
+def test_a_signature_stays_with_the_first_sentence_of_its_description() -> None:
+    parts = [part for n in range(40) for part in (("code", (), f"lift_{n}(load)"), f"Lifts load {n}. {words(20)}")]
+    assert all(c.text.startswith("lift_") for c in chunk(document(*parts)))
+
+
 def test_no_overlap_tells_nothing_of_what_is_before() -> None:
     assert {c.before for c in chunk(document(long_paragraph(900)), overlap=0)} == {""}
 

@@ -106,13 +106,14 @@ def _atoms(text: str, blocks: Sequence[Block], limit: int) -> list[_Atom]:
 
 
 def _apart(text: str, a: Block | None, b: Block) -> int:
-    """Tell how strongly two blocks in a row are parted; an introduction not at all from what it introduces."""
+    """Tell how strongly two blocks in a row are parted; an introduction or signature not at all from what it leads to."""
     if a is None:
         return _SECTIONS
     if a.headings != b.headings:
         return _SECTIONS + max(0, _DEPTH - _shared(a, b))
     goes_on = a.role == b.role == "list" and not _ITEM.match(text, b.start, b.end)  # with the item above
-    if goes_on or text[a.end - 1] == ":":
+    signature = a.role == "code" and b.role == "paragraph" and "\n" not in text[a.start : a.end].strip()
+    if goes_on or signature or text[a.end - 1] == ":":
         return 0
     return 1 if a.role == b.role != "paragraph" else 2
 
@@ -230,8 +231,9 @@ def _before(document: LoadedDocument, atoms: Sequence[_Atom], first: int, room: 
             break
         begin -= 1
         room -= atoms[begin].tokens
-    last = document.text[atoms[begin].start : atoms[first - 1].end] if begin < first else ""
-    lead = _lead(document, atoms[first], atoms[begin].block)
+    if begin == first:
+        return ""
+    last, lead = document.text[atoms[begin].start : atoms[first - 1].end], _lead(document, atoms[first], atoms[begin].block)
     return f"{lead}\n{last}" if lead else last
 
 

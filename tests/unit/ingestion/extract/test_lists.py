@@ -43,6 +43,14 @@ def test_a_list_marked_as_the_one_around_it_ends_at_an_item_that_needs_no_line()
     assert [levels.lead_to(Item("-", says=says)) for says in (False, False, True)] == ["inner:", "inner:", ""]
 
 
+def test_of_two_lists_marked_as_the_one_around_them_each_has_its_own_line():
+    levels = Levels("two forms:")
+    assert levels.lead_to(Item("-", says=False), leads=True) == "two forms:"
+    levels.announce("by name:")
+    assert levels.lead_to(Item("-", says=False)) == "by name:"
+    assert levels.lead_to(Item("-", says=False), leads=True) == "two forms:"
+
+
 def test_a_line_from_before_the_chunk_leads_only_to_items_marked_as_the_first_one():
     levels = Levels("before:", kind_of(Item("b)")))
     assert [levels.lead_to(Item(mark)) for mark in ("b)", "c)", "4.")] == ["before:", "before:", ""]

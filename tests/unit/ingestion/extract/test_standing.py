@@ -311,6 +311,24 @@ def test_furniture_is_no_statement(read, part):
     assert values(read(part)) == []
 
 
+@pytest.mark.parametrize(
+    ("item", "value"),
+    [
+        ("Delay= The time to wait. The default is 5.", "harbor.conf(5): Delay=: The time to wait. The default is 5."),
+        ("Open=, Shut= The hours of the port.", "harbor.conf(5): Open=, Shut=: The hours of the port."),
+        ("LISTEN The port takes ships.", "harbor.conf(5): LISTEN: The port takes ships."),
+        ("SIZE (since 2.1): The number of berths.", "harbor.conf(5): SIZE (since 2.1): The number of berths."),
+    ],
+)
+def test_a_term_is_known_by_how_it_is_written(read, item, value):
+    assert values(read(("list", ("OPTIONS",), item), title="harbor.conf(5) - settings of the port")) == [value]
+
+
+def test_a_sentence_about_the_thing_of_its_section_says_which_section(read):
+    part = ("paragraph", ("Guide", "Winch"), "The drum turns slowly. Ropes are new.")
+    assert values(read(part, title="Guide")) == ["Winch: The drum turns slowly.", "Ropes are new."]
+
+
 def test_an_answer_carries_the_question_that_is_its_heading(read):
     extraction = read(("paragraph", ("Why does the crane stop?",), "Because of the wind. It must not fall."))
     assert values(extraction)[0].startswith("Why does the crane stop? Because of the wind.")

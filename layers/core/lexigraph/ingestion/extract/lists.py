@@ -32,17 +32,17 @@ class Level:
 class Levels:
     """The lists that are open at an item, the innermost last."""
 
-    def __init__(self, lead: str, kind: str = "") -> None:
+    def __init__(self, lead: str, kind: str = "", *, within: bool = False) -> None:
         self._open = [Level(lead, kind)]
         self._announced = ""
-        self._last = ""
+        self._last = "an item before" if within else ""  # how the last item was marked
 
     def announce(self, lead: str) -> None:
         """Take note of an item that ends with a line that leads to the items below it."""
         self._announced = lead
 
-    def lead_to(self, item: Marked) -> str:
-        """Return the line that leads to an item, empty where there is none."""
+    def lead_to(self, item: Marked, *, leads: bool = False) -> str:
+        """Return the line that leads to an item, empty where there is none; one that ``leads`` has a list of its own."""
         kind = kind_of(item)
         if not kind and not self._announced:  # it goes on with the item above, or nothing is marked here
             return "" if self._last or len(self._open) > 1 else self._open[0].lead
@@ -52,15 +52,15 @@ class Levels:
             self._open.append(Level(self._announced, kind, loose=kind == self._last or not item.mark))
             self._announced = ""
         else:
-            while len(self._open) > 1 and not _holds(self._open[-1], kind, item):
+            while len(self._open) > 1 and not _holds(self._open[-1], kind, item, leads):
                 self._open.pop()
         self._last = kind
         innermost = self._open[-1]
         return innermost.lead if innermost.kind in ("", kind) else ""
 
 
-def _holds(level: Level, kind: str, item: Marked) -> bool:
-    return level.kind == kind and not (level.loose and item.says and not item.hangs)
+def _holds(level: Level, kind: str, item: Marked, leads: bool) -> bool:
+    return level.kind == kind and not (level.loose and (leads or (item.says and not item.hangs)))
 
 
 def kind_of(item: Marked) -> str:

@@ -23,6 +23,8 @@ _WRAPPED_CHARS = 50
 _LINE = re.compile(r"[^\n]+")
 _ITEM = re.compile(r"\s*(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[ivx]{1,5})[.)]|\(?[a-zA-Z]\))\s+")
 _INLINE_TERM = re.compile(r"(?!(?:Notes?|Warning|Caution|Important|Tip|Hint|Examples?|TODO):)([^\s:][^:\n]{0,60}):\s+(?=\S)")
+# Delay= The time to wait; LISTEN The socket is open
+_BARE_TERM = re.compile(r"((?:[\w.@-]+=,\s+)*[\w.@-]+=|[a-z][a-z0-9_.-]*[a-z0-9_]|[A-Z][A-Z0-9_]+)\s+(?=[A-Z][a-z]*\s)")
 _BRACKETED = re.compile(r"\([^()]*\)")
 _OPTION = re.compile(r"\s*[-+/]{1,2}\w[\w-]*")
 _SPEAKER = re.compile(r"\s*(?:\[[^\]\n]{1,40}\]\s*)?([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3}):[ \t]+(?=\S)")
@@ -110,7 +112,8 @@ def _items(text: str, lines: list[tuple[int, int]]) -> Iterator[Segment]:
 
 def _item(text: str, begin: int, body: int, stop: int, bullet: str) -> Segment:
     """An item; one that defines something is parsed from its second line on."""
-    term = _term_end(text, body, stop)
+    bare = None if bullet else _BARE_TERM.match(text, body, stop)
+    term = bare.end(1) if bare else _term_end(text, body, stop)
     return Segment(begin, term or body, stop, term=term, mark=bullet)
 
 

@@ -36,6 +36,7 @@ _FOOT = re.compile(r"[A-Z0-9_.@:+-]+\(\d\w*\)|\W*-- .*<\S+@\S+>.*|(?:\[\w+\]\s*)
 _LINKED = re.compile(r"https?://\S+|\S+@\S+|(?i:copyright).*")
 _WORDS = re.compile(r"\b[^\W\dA-Z_]{3,}")  # more than a title has
 _BELOW = re.compile(r"\b(?:following|below)\b")
+_POINTS = re.compile(r"\b[Tt](?:his|hese|hose)\b")
 _ENDED = re.compile(r"[^\w\s]$")
 _DEFINITE = re.compile(r"(?:The|Each|Any|Every|Such) ")
 _LABELLED = re.compile(r"\w[\w -]{0,30}: ")
@@ -171,6 +172,8 @@ class _Section:
         self._scoped = scoped  # by a heading of its own
         lines = [" ".join(line.split()) for line in before.split("\n")]
         self._lead_before = next((line for line in (lines[0], lines[-1]) if line.endswith(_LEADS)), "")
+        if _POINTS.search(self._lead_before):
+            self._lead_before = _under(self._lead_before, about)
         self._last = " ".join(lines if lines[0] != self._lead_before else lines[1:]).strip()
         self._last_before = bool(before)
         self._before = ""  # what the last sentence itself hangs on
@@ -303,11 +306,13 @@ class _Section:
                 items[-1] += item
             else:
                 items.append(item)
-        levels = Levels(self._lead(announcing, ""), "") if announcing else Levels(before, kind_of(run[0]))
+        levels = (
+            Levels(self._lead(announcing, ""), "") if announcing else Levels(before, kind_of(run[0]), within=bool(before))
+        )
         lead, led = "", list[list[Sentence]]()
         for at, item in enumerate(items):
-            found = levels.lead_to(item[0])
             announces_more = _leads_on(item[-1]) and at + 1 < len(items)
+            found = levels.lead_to(item[0], leads=announces_more)
             if found != lead or announces_more:
                 self._items(lead, led)
                 lead, led = found, []
@@ -322,10 +327,11 @@ class _Section:
     def _lead(self, s: Sentence, outer: str) -> str:
         """What a line that leads to items says, with what it needs itself."""
         text = _NUMBERING.sub("", s.defined if s.term else s.clear)
-        context = outer if len(s.text.split()) < _MIN_LEAD_WORDS else self._last if s.hangs and not s.named else ""
+        last = "" if s.named or not s.hangs or self._last.endswith(_LEADS) else self._last
+        context = outer if len(s.text.split()) < _MIN_LEAD_WORDS else last
         if context and len(context) + len(text) < _MAX_LEAD_CHARS:
             text = f"{context} {text}"
-        elif s.term or not s.says:
+        elif s.term or s.hangs or not s.says:
             text = _under(text, self._about)
         if len(text) > _MAX_LEAD_CHARS:
             text = _CLAUSE.split(text[-_MAX_LEAD_CHARS:], maxsplit=1)[-1]
@@ -426,6 +432,8 @@ def _is_furniture(s: Sentence) -> bool:
 def _names_only(s: Sentence) -> bool:
     """Tell whether a text is a title, with its number or without, or a line of names and links."""
     text = _LINKED.sub("", s.text)
+    if text != s.text and not s.says and text.rstrip().endswith(_LEADS):
+        return True
     bare = _NUMBERING.sub("", text)
     if _WORDS.search(bare) or (s.item and text == bare):
         return False
