@@ -154,6 +154,8 @@ def test_a_chunk_that_begins_in_a_list_is_told_the_line_that_leads_to_it_first()
     leads = {after.text[0]: after.before.partition("\n")[0] for after in rest}
     assert leads["("] == "The steps are:"
     assert {lead for mark, lead in leads.items() if mark != "("} == {"(31) Of these one:"}
+    _, *rest = chunk(document(("paragraph", ("A",), "The steps are:"), *nested, *items))
+    assert {c.before.partition("\n")[0] for c in rest if c.text.startswith("(")} == {"The steps are:"}
 
 
 def test_a_signature_stays_with_the_first_sentence_of_its_description() -> None:

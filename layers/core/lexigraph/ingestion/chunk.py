@@ -242,22 +242,24 @@ def _lead(document: LoadedDocument, atom: _Atom, before: int) -> str:
     item = document.blocks[atom.block]
     if item.role != "list":
         return ""
-    mark = _mark(document.text, item)
+    mark, inner = _mark(document.text, item), False  # inner: of a list in an item beside it
     for block in reversed(document.blocks[:before]):
         text = document.text[block.start : block.end].rstrip()
         if block.headings != item.headings or block.role not in ("paragraph", "list"):
             return ""
-        if text.endswith(":") and (not mark or _mark(document.text, block) != mark):  # else an item beside it
+        found = _mark(document.text, block)
+        if text.endswith(":") and (block.role == "paragraph" or not (inner or (mark and found == mark))):
             return " ".join(list(_sentences(text))[-1].split())
         if block.role == "paragraph":
             return ""
+        inner = found != mark if found else inner
     return ""
 
 
 def _mark(text: str, block: Block) -> str:
     """Return how an item is marked: ``1`` for ``12.``, ``a`` for ``b)``, its bullet, ``a (1)`` for ``Size (5):``."""
     found = _MARK.match(text, block.start, block.end) if block.role == "list" else None
-    return re.sub(r"\d+", "1", re.sub(r"[a-z]+", "a", found[0].strip().lower())) if found else ""
+    return re.sub(r"\d+", "1", re.sub(r"[a-z_]+", "a", found[0].strip().lower())) if found else ""
 
 
 def _is_prose(document: LoadedDocument, atom: _Atom) -> bool:

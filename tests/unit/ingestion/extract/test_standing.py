@@ -279,6 +279,7 @@ def test_a_line_that_announces_what_is_not_there_is_no_statement(read):
         "Set the number of berths. The default is 12.",
         "Two ways exist. The first way is slow.",
         "Reviews take time. After all, ships wait.",
+        "The level says how fast the drum turns. Valid values are slow and fast.",
         "Lamps may fail. Oil them to prevent such faults.",
     ],
 )

@@ -37,6 +37,7 @@ _LINK = re.compile(
     the\ (?:former|latter|same|rest|above|first|second|third|other|others|latest|remaining|
     resulting|returned|corresponding)|in\ which\ case|which|whose|where|whereas|after\ all|that\ said|previously|
     (?:on\ |an?)?other|(?:please\ )?see|for\ (?:more\ )?(?:details|information)|
+    (?:valid|possible|allowed|the)\ values?|a\ value\ of|if\ (?:omitted|unspecified|set|given|enabled|specified)|
     note(?:\ that|:|,?\ however)|(?:warning|caution):|typical\ \w+|examples?\ (?:are|is|include|of\ this)|
     in\ the\ (?:example|above|previous|following\ example)
     )\b)(?!\s+(?:of\s+the|far)\b)""",

@@ -36,6 +36,7 @@ _FOOT = re.compile(r"[A-Z0-9_.@:+-]+\(\d\w*\)|\W*-- .*<\S+@\S+>.*|(?:\[\w+\]\s*)
 _LINKED = re.compile(r"https?://\S+|\S+@\S+|(?i:copyright).*")
 _WORDS = re.compile(r"\b[^\W\dA-Z_]{3,}")  # more than a title has
 _BELOW = re.compile(r"\b(?:following|below)\b")
+_BULLET = re.compile(r"^(?:[-*+•‣◦▪–]|\(?\w{1,3}[.)])\s+")
 _POINTS = re.compile(r"\b[Tt](?:his|hese|hose)\b")
 _ENDED = re.compile(r"[^\w\s]$")
 _DEFINITE = re.compile(r"(?:The|Each|Any|Every|Such) ")
@@ -172,10 +173,13 @@ class _Section:
         self._scoped = scoped  # by a heading of its own
         lines = [" ".join(line.split()) for line in before.split("\n")]
         self._lead_before = next((line for line in (lines[0], lines[-1]) if line.endswith(_LEADS)), "")
+        led = self._lead_before
+        self._lead_before = _BULLET.sub("", self._lead_before)
         if _POINTS.search(self._lead_before):
             self._lead_before = _under(self._lead_before, about)
-        self._last = " ".join(lines if lines[0] != self._lead_before else lines[1:]).strip()
+        self._last = " ".join(lines if lines[0] != led else lines[1:]).strip()
         self._last_before = bool(before)
+        self._depth = 0  # how many sentences in a row hang on the one before them
         self._before = ""  # what the last sentence itself hangs on
         self._spoken = -1  # the item that the last sentence stands in
         self._term = ""  # with what it is a term of
@@ -236,7 +240,9 @@ class _Section:
 
     def _hear(self, s: Sentence) -> None:
         if s.says:
-            self._before, self._last = (self._last if s.hangs and not s.named else ""), s.clear
+            hanging = s.hangs and not s.named
+            self._before, self._last = (self._last if hanging else ""), s.clear
+            self._depth = self._depth + 1 if hanging else 0
             self._spoken = s.part if s.item else -1
 
     def _joined(self, s: Sentence) -> bool:
@@ -275,11 +281,13 @@ class _Section:
     def _hanging(self, s: Sentence) -> None:
         if self._joined(s):
             return
-        near = self._spoken == (s.part if s.item and (s.mark or self._spoken >= 0) else -1)
+        near = self._spoken == (s.part if s.item and (s.mark or self._term or self._spoken >= 0) else -1)
         near = near and not self._last.endswith(_LEADS)
-        contexts = [c for c in ([self._before, self._last], [self._last]) if near and all(c)]
+        contexts = [c for c in ([self._before, self._last], [self._last]) if near and all(c) and s.text not in c]
         fit = [c for c in contexts if sum(map(len, c)) + len(s.text) < MAX_STATEMENT_CHARS]
-        value = " ".join([*fit[0], s.text]) if fit else _under(s.text, self._owner(s))
+        value = " ".join([*(fit[0] if fit else []), s.text])
+        if not fit or self._depth >= len(fit[0]):
+            value = _under(value, self._owner(s))
         self._made.append(Standing([s], value, borrowed=len(fit[0]) if fit else 0))
 
     def _owner(self, s: Sentence) -> str:
