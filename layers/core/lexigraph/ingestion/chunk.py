@@ -25,7 +25,6 @@ _CLAUSE = re.compile(r"[^,.;:]+[,.;:]*|[,.;:]+")
 _LONG_WORD = re.compile(r"\s*\S{1,24}\s*|\s+")
 _FRAGMENTS = 8  # parts of a sentence too long for a chunk, as many as fit into one at least
 # where a sentence may end, and what keeps it from ending there
-_MARK = re.compile(r"\s*(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[ivx]{1,5}|[a-z])[.)]|[^\s:][^\n:]{0,40}:)\s")
 _STOP = re.compile(r"[.!?…]+[\"'”’»)\]]*(?:\[\d+\])*\s+|[。！？]+[”’」』）]*\s*|\n+")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _OPENING = "\"'“‘«([¿¡"
@@ -258,7 +257,7 @@ def _lead(document: LoadedDocument, atom: _Atom, before: int) -> str:
 
 def _mark(text: str, block: Block) -> str:
     """Return how an item is marked: ``1`` for ``12.``, ``a`` for ``b)``, its bullet, ``a (1)`` for ``Size (5):``."""
-    found = _MARK.match(text, block.start, block.end) if block.role == "list" else None
+    found = _ITEM.match(text, block.start, block.end) if block.role == "list" else None
     return re.sub(r"\d+", "1", re.sub(r"[a-z_]+", "a", found[0].strip().lower())) if found else ""
 
 
