@@ -27,7 +27,8 @@ _GATE = re.compile(
 _LINK = re.compile(
     r"""\W*(?:(?:
     and|but|or|nor|yet|so|then|thus|therefore|hence|however|otherwise|instead(?!\ of)|consequently|accordingly|
-    nevertheless|nonetheless|conversely|similarly|likewise|alternatively|rather(?!\ than)|still|else|besides|afterwards?|
+    nevertheless|nonetheless|conversely|unfortunately|fortunately|additionally|in\ addition(?!\ to)|
+    secondly|thirdly|similarly|likewise|alternatively|rather(?!\ than)|still|else|besides|afterwards?|
     thereafter|meanwhile|again|also|here|too|same|worse|better|either\ way|even\ so|until\ then|that\ is|e\.g\.|i\.e\.|
     for\ (?:example|instance|this|that|these)|in\ (?:this|that|such|these|those|either|both|other|contrast|turn)|
     on\ the\ (?:other|contrary)|as\ (?:a\ (?:result|consequence)|such|with|above)|
