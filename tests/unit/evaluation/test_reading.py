@@ -14,7 +14,7 @@ GUIDE = """# Ferry guide
 
 ## Harbour
 
-The harbour of Ostmark opens at six. Boats leave for Lindholm every hour. The ticket office takes coins only.
+The harbour of Ostmark opens at six. Boats leave for Lindholm every hour. Tickets are paid in coins only.
 
 ```sh
 ferry --to lindholm
@@ -22,7 +22,7 @@ ferry --to lindholm
 
 ## Lindholm
 
-Lindholm is an island. The village of Dahl stands on Lindholm. The ticket office takes coins only.
+Lindholm is an island. The village of Dahl stands on Lindholm. Tickets are paid in coins only.
 """
 
 
@@ -66,7 +66,7 @@ def test_samples_follow_from_the_seed_and_come_with_their_passages(folder: Path)
 
 
 def test_what_a_topic_says_twice_counts_once_for_its_length(tmp_path: Path) -> None:
-    (tmp_path / "refrain.md").write_text("# Song of the pier\n\n" + "The ferry leaves at six.\n\n" * 60)
+    (tmp_path / "refrain.md").write_text("# Song of the pier\n\n" + "Ferries leave at six.\n\n" * 60)
     found = read(tmp_path)
     assert (found.longest_topic[2], found.large_topics) == (1, 0)
 

@@ -68,7 +68,7 @@ def test_each_section_of_a_packed_chunk_is_a_topic_and_each_block_is_read_its_ow
         ("Guide > Remove", ["prose"]),
     ]
     assert values(extraction) == [
-        "Install: The installer needs Python 3.11.",
+        "The installer needs Python 3.11.",
         "Start it with this command:\n$ pip install harbor\n$ harbor init",
         "Remove: The uninstaller leaves the data where they are.",
     ]

@@ -233,10 +233,14 @@ class _Section:
             self._fragment(s)
         elif described and entity_key(described) not in entity_key(s.clear):
             self._made.append(Standing([s], _under(s.clear, described)))
-        elif _LABELLED.match(s.clear) or (self._scoped and _DEFINITE.match(s.clear)):
+        elif _LABELLED.match(s.clear) or self._needs_heading(s):
             self._made.append(Standing([s], _under(s.clear, self._owner(s))))
         else:
             self._made.append(Standing([s], s.clear))
+
+    def _needs_heading(self, s: Sentence) -> bool:
+        """Tell whether a sentence speaks of *the* thing of its section without naming that."""
+        return self._scoped and bool(_DEFINITE.match(s.clear)) and entity_key(self._about) not in entity_key(s.clear)
 
     def _hear(self, s: Sentence) -> None:
         if s.says:
