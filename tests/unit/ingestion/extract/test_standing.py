@@ -326,8 +326,43 @@ def test_a_term_is_known_by_how_it_is_written(read, item, value):
 
 
 def test_a_sentence_about_the_thing_of_its_section_says_which_section(read):
-    part = ("paragraph", ("Guide", "Winch"), "The drum turns slowly. Ropes are new.")
-    assert values(read(part, title="Guide")) == ["Winch: The drum turns slowly.", "Ropes are new."]
+    part = ("paragraph", ("Guide", "Winch"), "The drum turns slowly. Hugo Dahl built the winch. Oil it once a year.")
+    assert values(read(part, title="Guide")) == [
+        "Winch: The drum turns slowly.",
+        "Hugo Dahl built the winch. Oil it once a year.",
+    ]
+
+
+def test_a_sentence_that_names_nothing_goes_with_the_one_before_or_takes_its_heading(read):
+    parts = [
+        ("paragraph", ("Guide", "harbor.lift()"), "Doing so without a load is allowed."),
+        ("paragraph", ("Guide", "Tides"), "Hugo Dahl sends a table every month. Old copies are thrown away."),
+    ]
+    assert values(read(*parts, title="Guide")) == [
+        "harbor.lift(): Doing so without a load is allowed.",
+        "Hugo Dahl sends a table every month. Old copies are thrown away.",
+    ]
+
+
+def test_without_a_heading_a_sentence_stays_as_it_is(read):
+    assert values(read("The crane stood in Kelm. Ropes were cheap.")) == ["The crane stood in Kelm.", "Ropes were cheap."]
+
+
+def test_the_sentences_of_a_paragraph_stay_with_the_word_that_it_explains(read):
+    part = ("paragraph", ("Guide", "lift"), "load: number of crates. Initially holds the size of the deck.")
+    assert values(read(part, title="Guide")) == ["lift: load: number of crates. Initially holds the size of the deck."]
+
+
+def test_clauses_numbered_within_a_section_are_items_of_their_own(read):
+    clauses = ('1.5. "Berth" means', "(a) a place at the quay; or", "(b) a buoy.", '1.6. "Crane" means a machine that lifts.')
+    found = values(read(*(("list", ("1. Definitions",), clause) for clause in clauses)))
+    assert found[-1].endswith('"Crane" means a machine that lifts.') and "buoy" not in found[-1]
+
+
+def test_a_question_whose_answer_is_not_here_and_an_announcement_of_what_follows_are_no_statements(read):
+    part = ("paragraph", ("Notes",), "The harbour of Kelm is old. The terms of use follow.")
+    assert values(read(part)) == ["The harbour of Kelm is old."]
+    assert not values(read(("list", ("Notes",), "- How do I stop the crane?")))
 
 
 def test_an_answer_carries_the_question_that_is_its_heading(read):

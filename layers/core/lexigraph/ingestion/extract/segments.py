@@ -21,7 +21,7 @@ _INLINE_WORDS = 3
 _WRAPPED_CHARS = 50
 
 _LINE = re.compile(r"[^\n]+")
-_ITEM = re.compile(r"\s*(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[ivx]{1,5})[.)]|\(?[a-zA-Z]\))\s+")
+_ITEM = re.compile(r"\s*(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}(?:\.\d{1,3})*|[ivx]{1,5})[.)]|\(?[a-zA-Z]\))\s+")
 _INLINE_TERM = re.compile(r"(?!(?:Notes?|Warning|Caution|Important|Tip|Hint|Examples?|TODO):)([^\s:][^:\n]{0,60}):\s+(?=\S)")
 # Delay= The time to wait; LISTEN The socket is open
 _BARE_TERM = re.compile(r"((?:[\w.@-]+=,\s+)*[\w.@-]+=|[a-z][a-z0-9_.-]*[a-z0-9_]|[A-Z][A-Z0-9_]+)\s+(?=[A-Z][a-z]*\s)")

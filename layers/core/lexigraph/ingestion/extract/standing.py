@@ -25,7 +25,7 @@ _MAX_GATHERED_WORDS = 12
 _MAX_TITLE_WORDS = 8
 _FEW_WORDS = 4  # of an item beside others that are longer
 _LEADS = (":", "：")
-_OPEN = re.compile(r"\b(?:at|by|with|using|from|to|is|are|and|or|of|in|see)$")  # something must follow
+_OPEN = re.compile(r"\b(?:at|by|with|using|from|to|is|are|and|or|of|in|see|follows?\.?)$")  # something must follow
 _GAP = 3  # characters between two sentences that follow each other
 _ABOVE = 12  # and between a line and the item below it, with its bullet
 _CLAUSE = re.compile(r"[,;] ")
@@ -40,7 +40,9 @@ _BULLET = re.compile(r"^(?:[-*+•‣◦▪–]|\(?\w{1,3}[.)])\s+")
 _POINTS = re.compile(r"\b[Tt](?:his|hese|hose)\b")
 _ENDED = re.compile(r"[^\w\s]$")
 _DEFINITE = re.compile(r"(?:The|Each|Any|Every|Such) ")
-_LABELLED = re.compile(r"\w[\w -]{0,30}: ")
+_LABELLED = re.compile(r"(\w[\w -]{0,30}): ")
+_CONTENT = re.compile(r"[^\W\d_]{4,}")
+_ALIKE = 5  # letters that words of one stem share
 _EM = re.compile(r"\s+[-–—]+\s+|\s*:\s+")
 _NUMBERING = re.compile(r"^(?:\(?\d{1,2}(?:\.\d{1,3})*[.)]?|[A-Z]\.|\(?[a-z]\))\s+(?=\S)")
 _SIGNS = re.compile(r"[{}();=<>|&$#\\\[\]*+@~^%`]|--|::|->|=>|\w[/_]\w")
@@ -164,13 +166,15 @@ def stand(sentences: Sequence[Sentence], title: str, headings: Sequence[str], be
     if headings and _ELSEWHERE.fullmatch(headings[-1].strip()):
         return []
     about = label(title, headings)
-    return _Section(about, before, scoped=about != short(title)).read(sentences)
+    return _Section(about, title, before).read(sentences)
 
 
 class _Section:
-    def __init__(self, about: str, before: str, scoped: bool) -> None:
+    def __init__(self, about: str, title: str, before: str) -> None:
         self._about = about
-        self._scoped = scoped  # by a heading of its own
+        self._scoped = about != short(title)  # by a heading of its own
+        self._told = {word[:_ALIKE] for word in _CONTENT.findall(f"{about} {title}".casefold())}
+        self._labelled = (-1, "")
         lines = [" ".join(line.split()) for line in before.split("\n")]
         self._lead_before = next((line for line in (lines[0], lines[-1]) if line.endswith(_LEADS)), "")
         led = self._lead_before
@@ -209,7 +213,7 @@ class _Section:
             previous = run[at - 1] if at else None
             if s.turn:
                 self._made.append(Standing([s], s.text))
-            elif s.tail or (s.shown and announces(s.text)) or (s.leads and at == len(run) - 1):
+            elif s.tail or (s.shown and announces(s.text)) or (s.announces and at == len(run) - 1):
                 continue  # of the code or table beside it; or what it announces is not here
             elif previous and previous.announces and not previous.shown and self._joined(s):
                 pass
@@ -218,7 +222,7 @@ class _Section:
             self._hear(s)
 
     def _one(self, s: Sentence) -> None:
-        described = self._term or s.signature.partition("(")[0]
+        described = self._term or s.signature.partition("(")[0] or self._label(s)
         if _is_furniture(s) or _names_only(s):
             return
         if looks_like_code(s):
@@ -233,14 +237,30 @@ class _Section:
             self._fragment(s)
         elif described and entity_key(described) not in entity_key(s.clear):
             self._made.append(Standing([s], _under(s.clear, described)))
+        elif self._scoped and self._alone(s) and self._joined(s):
+            pass
         elif _LABELLED.match(s.clear) or self._needs_heading(s):
             self._made.append(Standing([s], _under(s.clear, self._owner(s))))
         else:
             self._made.append(Standing([s], s.clear))
 
+    def _label(self, s: Sentence) -> str:
+        """What stands with a colon at the head of the paragraph that a sentence goes on with."""
+        if s.part != self._labelled[0]:
+            found = _LABELLED.match(s.text)
+            self._labelled = (s.part, found[1] if found else "")
+            return ""
+        return self._labelled[1]
+
+    def _alone(self, s: Sentence) -> bool:
+        """Tell whether nothing in a sentence says what it is about: no name, no word of its heading or the title."""
+        return not s.names and not any(w[:_ALIKE] in self._told for w in _CONTENT.findall(s.clear.casefold()))
+
     def _needs_heading(self, s: Sentence) -> bool:
-        """Tell whether a sentence speaks of *the* thing of its section without naming that."""
-        return self._scoped and bool(_DEFINITE.match(s.clear)) and entity_key(self._about) not in entity_key(s.clear)
+        """Tell whether a sentence speaks of the thing of its section without naming that."""
+        if not self._scoped or entity_key(self._about) in entity_key(s.clear):
+            return False
+        return bool(_DEFINITE.match(s.clear)) or self._alone(s)
 
     def _hear(self, s: Sentence) -> None:
         if s.says:
@@ -343,7 +363,7 @@ class _Section:
         context = outer if len(s.text.split()) < _MIN_LEAD_WORDS else last
         if context and len(context) + len(text) < _MAX_LEAD_CHARS:
             text = f"{context} {text}"
-        elif s.term or s.hangs or not s.says:
+        elif s.term or s.hangs or not s.says or self._needs_heading(s):
             text = _under(text, self._about)
         if len(text) > _MAX_LEAD_CHARS:
             text = _CLAUSE.split(text[-_MAX_LEAD_CHARS:], maxsplit=1)[-1]
@@ -385,7 +405,7 @@ class _Section:
         first, *rest = item
         if first.mark or first.term:
             self._term = ""  # else the item before goes on
-        if _is_furniture(first) or _lists_contents(item) or (first.leads and not rest):
+        if _is_furniture(first) or _lists_contents(item) or (first.announces and not rest):
             return
         if first.term:
             self._term = _under(first.term, self._about)
