@@ -344,6 +344,20 @@ def test_a_sentence_that_names_nothing_goes_with_the_one_before_or_takes_its_hea
     ]
 
 
+def test_a_sentence_on_that_thing_keeps_the_sentence_that_names_it(read):
+    part = ("paragraph", ("Guide", "Mooring"), "Hugo Dahl drew the berths. Boats of Kelm are moored to these berths.")
+    (value,) = values(read(part, title="Guide"))
+    assert value.endswith("Hugo Dahl drew the berths. Boats of Kelm are moored to these berths.")
+
+
+def test_a_section_of_nothing_but_an_announcement_is_a_statement(read):
+    assert values(read("Goldfinch may refer to:", title="Goldfinch")) == ["Goldfinch may refer to:"]
+
+
+def test_a_type_alone_is_no_statement(read):
+    assert values(read(("list", ("Settings", "port"), "Type: {number}"))) == []
+
+
 def test_without_a_heading_a_sentence_stays_as_it_is(read):
     assert values(read("The crane stood in Kelm. Ropes were cheap.")) == ["The crane stood in Kelm.", "Ropes were cheap."]
 

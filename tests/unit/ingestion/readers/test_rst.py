@@ -216,3 +216,8 @@ def test_nothing_but_directives_is_still_a_document(tmp_path: Path) -> None:
 def test_lists_nested_without_end_are_read(tmp_path: Path) -> None:
     text = "".join(f"{'  ' * depth}* level {depth}\n\n" for depth in range(200))
     assert "level 199" in read(tmp_path, "deep.rst", text).text
+
+
+def test_a_role_that_numbers_a_document_names_it(tmp_path: Path) -> None:
+    document = read(tmp_path, "rules.rst", "Versions are ordered by :pep:`440`, addresses by :rfc:`4291`.\n")
+    assert document.text.strip() == "Versions are ordered by PEP 440, addresses by RFC 4291."

@@ -42,6 +42,15 @@ _ENDED = re.compile(r"[^\w\s]$")
 _DEFINITE = re.compile(r"(?:The|Each|Any|Every|Such) ")
 _LABELLED = re.compile(r"(\w[\w -]{0,30}): ")
 _CONTENT = re.compile(r"[^\W\d_]{4,}")
+_THAT_THING = re.compile(r"\b(?:these|those|such|this|(?<!so )(?:in|of|to|by|for|with|from|through|on) that) ([a-z]{4,})\b")
+_HERE = listed(
+    """
+    license licence document section chapter manual page file guide book article program software library package release
+    version project system time point case cases year month week means that which with when there also from more than
+    things much many reason purpose include includes included including
+    """
+)
+_TYPE_ONLY = re.compile(r"(?:\w+:\s*)?\{[^{}]*\}\W*|\([^()]*\)\W*")
 _ALIKE = 5  # letters that words of one stem share
 _EM = re.compile(r"\s+[-–—]+\s+|\s*:\s+")
 _NUMBERING = re.compile(r"^(?:\(?\d{1,2}(?:\.\d{1,3})*[.)]?|[A-Z]\.|\(?[a-z]\))\s+(?=\S)")
@@ -175,6 +184,7 @@ class _Section:
         self._scoped = about != short(title)  # by a heading of its own
         self._told = {word[:_ALIKE] for word in _CONTENT.findall(f"{about} {title}".casefold())}
         self._labelled = (-1, "")
+        self._only = False  # whether the section has but one sentence
         lines = [" ".join(line.split()) for line in before.split("\n")]
         self._lead_before = next((line for line in (lines[0], lines[-1]) if line.endswith(_LEADS)), "")
         led = self._lead_before
@@ -191,6 +201,7 @@ class _Section:
         self._made: list[Standing] = []
 
     def read(self, sentences: Sequence[Sentence]) -> list[Standing]:
+        self._only = len(sentences) == 1
         runs = [(item, list(run)) for item, run in groupby(sentences, key=lambda s: s.item)]
         lead: Sentence | None = None
         for at, (item, run) in enumerate(runs):
@@ -213,7 +224,7 @@ class _Section:
             previous = run[at - 1] if at else None
             if s.turn:
                 self._made.append(Standing([s], s.text))
-            elif s.tail or (s.shown and announces(s.text)) or (s.announces and at == len(run) - 1):
+            elif s.tail or (s.shown and announces(s.text)) or (s.announces and at == len(run) - 1 and not self._only):
                 continue  # of the code or table beside it; or what it announces is not here
             elif previous and previous.announces and not previous.shown and self._joined(s):
                 pass
@@ -254,7 +265,11 @@ class _Section:
 
     def _alone(self, s: Sentence) -> bool:
         """Tell whether nothing in a sentence says what it is about: no name, no word of its heading or the title."""
-        return not s.names and not any(w[:_ALIKE] in self._told for w in _CONTENT.findall(s.clear.casefold()))
+        return not (s.names or self._tells(s.clear)) or _points_back(s.clear)
+
+    def _tells(self, text: str) -> bool:
+        """Tell whether a text has a word of its heading or the title."""
+        return any(word[:_ALIKE] in self._told for word in _CONTENT.findall(text.casefold()))
 
     def _needs_heading(self, s: Sentence) -> bool:
         """Tell whether a sentence speaks of the thing of its section without naming that."""
@@ -363,7 +378,7 @@ class _Section:
         context = outer if len(s.text.split()) < _MIN_LEAD_WORDS else last
         if context and len(context) + len(text) < _MAX_LEAD_CHARS:
             text = f"{context} {text}"
-        elif s.term or s.hangs or not s.says or self._needs_heading(s):
+        elif s.term or s.hangs or not s.says or (self._scoped and not self._tells(text)):
             text = _under(text, self._about)
         if len(text) > _MAX_LEAD_CHARS:
             text = _CLAUSE.split(text[-_MAX_LEAD_CHARS:], maxsplit=1)[-1]
@@ -456,9 +471,18 @@ def _continues(s: Sentence) -> bool:
     return first.isalpha() and first.islower() and not s.says and not s.item and not _LABELLED.match(s.text)
 
 
+def _points_back(text: str) -> bool:
+    """Tell whether a text speaks of *this* or *that* thing which it did not name before."""
+    for found in _THAT_THING.finditer(text):
+        if found[1].casefold() not in _HERE and found[1][:_ALIKE].casefold() not in text[: found.start()].casefold():
+            return True
+    return False
+
+
 def _is_furniture(s: Sentence) -> bool:
     """Tell whether a text is a link, a page's foot, who signed, or a list of other pages."""
-    return bool(_PAGES.fullmatch(s.term) or _FOOT.fullmatch(s.text))
+    nothing = not s.says and _TYPE_ONLY.fullmatch(s.text)
+    return bool(nothing or _PAGES.fullmatch(s.term) or _FOOT.fullmatch(s.text))
 
 
 def _names_only(s: Sentence) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lexigraph.ingestion.readers.html import add_html
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, clean
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, clean, numbered
 from lexigraph.ingestion.readers.tables import statement
 from lexigraph.ingestion.readers.text import decode, encoding_note
 from lexigraph.model.document import BOILERPLATE
@@ -36,7 +36,7 @@ _VERSIONS = {
     "deprecated": "Deprecated since version",
 }
 _TARGET = re.compile(r"(?<=\S)\s+<[^<>]*>$")
-_ROLE = re.compile(r"\{[\w:+-]+\}$")
+_ROLE = re.compile(r"\{([\w:+-]+)\}$")
 _JUMPS = 3  # links into the page, of which a list is a table of contents
 
 
@@ -238,7 +238,7 @@ def _inline(token: "Token") -> str:
         match child.type:
             case "code_inline" if parts and (role := _ROLE.search(parts[-1])):
                 parts[-1] = parts[-1][: role.start()]
-                parts.append(_TARGET.sub("", child.content))
+                parts.append(numbered(role[1], _TARGET.sub("", child.content)))
             case "text" | "code_inline" | "text_special":
                 parts.append(child.content)
             case "image":

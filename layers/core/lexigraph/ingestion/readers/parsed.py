@@ -157,6 +157,11 @@ def one_line(text: str) -> str:
     return " ".join(clean(text).split())
 
 
+def numbered(role: str, text: str) -> str:
+    """Return what a role of Sphinx or MyST stands for: ``PEP 508`` where the role is ``pep`` and the text ``508``."""
+    return f"{role.upper()} {text}" if role in ("pep", "rfc", "cve", "cwe") else text
+
+
 def _code(text: str) -> str:
     return "\n".join(line.rstrip() for line in clean(text).split("\n")).strip("\n")
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, clean, one_line
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, clean, numbered, one_line
 from lexigraph.ingestion.readers.plain.columns import drawn
 from lexigraph.ingestion.readers.plain.lines import line_of
 from lexigraph.ingestion.readers.plain.notices import is_notice
@@ -25,7 +25,7 @@ _FIELD = re.compile(r":((?:[^:\\`]|\\.)+):(?:\s+(.*))?$")
 _ITEM = re.compile(r"(?:[-*+•]|(?:\d{1,3}|[a-zA-Z]|[ivxlc]{1,5}|#)[.)]|\((?:\d{1,3}|[a-zA-Z]|#)\))(?:\s+|$)")
 _OPTION = re.compile(r"((?:--?\w[\w-]*|/\w)(?:[ =]<?[\w.-]+>?)?(?:, (?:--?\w[\w-]*)(?:[ =]<?[\w.-]+>?)?)*)\s{2,}(\S.*)")
 _SIMPLE = re.compile(r"=+(?:\s+=+)+\s*$")
-_ROLE = re.compile(r":[\w:.+-]+:`([^`]+)`|`([^`]+)`:[\w:.+-]+:")
+_ROLE = re.compile(r":(?P<role>[\w:.+-]+):`(?P<of>[^`]+)`|`(?P<before>[^`]+)`:[\w:.+-]+:")
 _LINK = re.compile(r"`([^`<]*?)\s*(?:<[^`>]*>)?`__?(?!\w)")
 _TARGET = re.compile(r"^([~!]?)(.*?)(?:\s*<[^>]*>)?$", re.DOTALL)
 _LITERAL = re.compile(r"``(.+?)``", re.DOTALL)
@@ -335,13 +335,18 @@ class _Reader:
 
     def _inline(self, text: str) -> str:
         """Return text without the signs of its markup; roles and links are what readers see of them."""
-        text = _ROLE.sub(lambda found: f"``{_TARGET.sub(_shown, found[1] or found[2])}``", text)
+        text = _ROLE.sub(_of_role, text)
         text = re.sub(r"\|([^|\s][^|]*)\|_{0,2}", lambda found: self._substitutions.get(found[1], found[1]), text)
         parts = _LITERAL.split(text)
         for number in range(0, len(parts), 2):
             part = _LINK.sub(lambda found: found[1] or found[0].strip("`_<>"), parts[number])
             parts[number] = _INLINE.sub(lambda found: found[1] or found[2] or "", part)
         return one_line("".join(parts))
+
+
+def _of_role(found: re.Match[str]) -> str:
+    said = _TARGET.sub(_shown, found["of"] or found["before"])
+    return f"``{numbered(found['role'] or '', said)}``"
 
 
 def _shown(target: re.Match[str]) -> str:

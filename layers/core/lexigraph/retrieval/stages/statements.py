@@ -66,6 +66,8 @@ def rank_statements(
     _rerank(fits.values(), queries, reranker, trace)
     lifted = []
     for chunk in ranked:
+        if not fits[chunk.id]:
+            continue  # a link led to a chunk that says nothing: a page of navigation
         bonus = weights.rerank * max(f.rerank for f in fits[chunk.id])
         lifted.append(chunk._replace(score=chunk.score + bonus, parts={**chunk.parts, "rerank": bonus}))
     lifted.sort(key=lambda r: (-round(r.score, 6), r.id))

@@ -166,6 +166,32 @@ def test_calls_under_headings_of_the_synopsis_are_code(tmp_path: Path) -> None:
     ]
 
 
+def test_a_comment_of_several_lines_goes_on_with_its_code(tmp_path: Path) -> None:
+    page = """\
+TAP(3)
+
+NAME
+       tap - open and close a tap
+
+EXAMPLES
+       The program below opens a tap:
+
+           int main(void)
+           {
+               int tap = 0;
+
+               /*
+                * Open the tap. A value of twenty is half open, so that
+                * others can drink.
+                */
+
+               tap = open_tap(20);
+           }
+"""
+    examples = [role for role, path, _ in parts(read(tmp_path, "tap.3.txt", page)) if "EXAMPLES" in path]
+    assert examples == ["paragraph", "code"]
+
+
 def test_a_page_whose_name_line_says_nothing_is_called_by_its_head(tmp_path: Path) -> None:
     head = "TAP(8)" + 20 * " " + "Kitchen" + 20 * " " + "TAP(8)"
     document = read(tmp_path, "x.txt", f"{head}\n\nDESCRIPTION\n       It drips now and then, mostly at night.\n")

@@ -193,7 +193,9 @@ def are_records(lines: Sequence[Line]) -> bool:
 
 
 def is_marked(lines: Sequence[Line]) -> bool:
-    """Tell whether most lines have the signs that code is made of."""
+    """Tell whether most lines have the signs that code is made of, or all are one comment."""
+    if lines[0].text.startswith("/*") and all(line.text.startswith("*") for line in lines[1:]):
+        return True
     marked = sum(_is_marked(line.text) for line in lines)
     prose = sum(is_prose(line.text) and not _CERTAIN.search(line.text) for line in lines)
     return marked > prose and (marked * 2 >= len(lines) or bool(_CERTAIN.search(lines[0].text)))
