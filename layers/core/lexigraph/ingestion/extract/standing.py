@@ -17,6 +17,8 @@ from lexigraph.model.extraction import ExtractedEntity, ExtractedFact
 from lexigraph.model.normalise import entity_key
 
 _MAX_SENTENCES = 4
+_MAX_HANGING = 6
+_MAX_JOINED_CHARS = 900  # of sentences that need each other; what is embedded is not much longer
 _MAX_LEAD_CHARS = 300
 _MAX_TERM_LEAD_CHARS = 240
 _MIN_LEAD_WORDS = 6
@@ -37,6 +39,7 @@ _LINKED = re.compile(r"https?://\S+|\S+@\S+|(?i:copyright).*")
 _WORDS = re.compile(r"\b[^\W\dA-Z_]{3,}")  # more than a title has
 _BELOW = re.compile(r"\b(?:following|below)\b")
 _BULLET = re.compile(r"^(?:[-*+•‣◦▪–]|\(?\w{1,3}[.)])\s+")
+_PRONOUN = re.compile(r"(?:It|They|He|She|This|That|These|Those|Such|Its|Their)\b")
 _POINTS = re.compile(r"\b[Tt](?:his|hese|hose)\b")
 _ENDED = re.compile(r"[^\w\s]$")
 _DEFINITE = re.compile(r"(?:The|Each|Any|Every|Such) ")
@@ -191,10 +194,9 @@ class _Section:
         self._lead_before = _BULLET.sub("", self._lead_before)
         if _POINTS.search(self._lead_before):
             self._lead_before = _under(self._lead_before, about)
-        self._last = " ".join(lines if lines[0] != led else lines[1:]).strip()
+        last = " ".join(lines if lines[0] != led else lines[1:]).strip()
+        self._chain = [last] if last else []  # the last sentence, with those before it on which it hangs
         self._last_before = bool(before)
-        self._depth = 0  # how many sentences in a row hang on the one before them
-        self._before = ""  # what the last sentence itself hangs on
         self._spoken = -1  # the item that the last sentence stands in
         self._term = ""  # with what it is a term of
         self._lines: dict[str, Sentence] = {}
@@ -279,9 +281,7 @@ class _Section:
 
     def _hear(self, s: Sentence) -> None:
         if s.says:
-            hanging = s.hangs and not s.named
-            self._before, self._last = (self._last if hanging else ""), s.clear
-            self._depth = self._depth + 1 if hanging else 0
+            self._chain = [*(self._chain if s.hangs and not s.named else ()), s.clear]
             self._spoken = s.part if s.item else -1
 
     def _joined(self, s: Sentence) -> bool:
@@ -292,9 +292,12 @@ class _Section:
         above = last.sentences[-1]
         if (above.item and not s.item) or not (above.says or above.item or _ENDED.search(above.text)):
             return False
-        if len(last.sentences) + last.borrowed >= _MAX_SENTENCES and not s.text.startswith("("):
+        most = _MAX_HANGING if s.hangs else _MAX_SENTENCES
+        if len(last.sentences) + last.borrowed >= most and not s.text.startswith("("):
             return False
-        if len(last.value) + len(s.text) >= MAX_STATEMENT_CHARS or (s.item and last.sentences[-1].part != s.part):
+        if len(last.value) + len(s.text) >= (_MAX_JOINED_CHARS if s.hangs else MAX_STATEMENT_CHARS) or (
+            s.item and last.sentences[-1].part != s.part
+        ):
             return False
         told = not s.noun or s.noun.removesuffix("s") in last.value.casefold()
         last.value += f" {s.text}" if s.start > last.end else s.text
@@ -321,13 +324,11 @@ class _Section:
         if self._joined(s):
             return
         near = self._spoken == (s.part if s.item and (s.mark or self._term or self._spoken >= 0) else -1)
-        near = near and not self._last.endswith(_LEADS)
-        contexts = [c for c in ([self._before, self._last], [self._last]) if near and all(c) and s.text not in c]
-        fit = [c for c in contexts if sum(map(len, c)) + len(s.text) < MAX_STATEMENT_CHARS]
-        value = " ".join([*(fit[0] if fit else []), s.text])
-        if not fit or self._depth >= len(fit[0]):
-            value = _under(value, self._owner(s))
-        self._made.append(Standing([s], value, borrowed=len(fit[0]) if fit else 0))
+        near = near and bool(self._chain) and not self._chain[-1].endswith(_LEADS) and s.text not in self._chain
+        told = [c for c in (self._chain, self._chain[-1:]) if near and not _PRONOUN.match(c[0]) and len(c) < _MAX_HANGING]
+        fit = next((c for c in told if sum(map(len, c)) + len(s.text) < _MAX_JOINED_CHARS), [])
+        value = " ".join([*fit, s.text])
+        self._made.append(Standing([s], value if fit else _under(value, self._owner(s)), borrowed=len(fit)))
 
     def _owner(self, s: Sentence) -> str:
         return self._term or (s.signature or s.owner).partition("(")[0] or self._about
@@ -374,7 +375,8 @@ class _Section:
     def _lead(self, s: Sentence, outer: str) -> str:
         """What a line that leads to items says, with what it needs itself."""
         text = _NUMBERING.sub("", s.defined if s.term else s.clear)
-        last = "" if s.named or not s.hangs or self._last.endswith(_LEADS) else self._last
+        hangs = (s.hangs and not s.named) or _points_back(text)
+        last = self._chain[-1] if hangs and self._chain and not self._chain[-1].endswith(_LEADS) else ""
         context = outer if len(s.text.split()) < _MIN_LEAD_WORDS else last
         if context and len(context) + len(text) < _MAX_LEAD_CHARS:
             text = f"{context} {text}"
@@ -388,6 +390,13 @@ class _Section:
 
     def _items(self, lead: str, items: list[list[Sentence]]) -> None:
         """Short items together, with the line that leads to them; the others one by one."""
+        if lead and len(items) > 1 and all(len(item) == 1 and not item[0].leads for item in items):
+            told = sum(len(item[0].defined) + 2 for item in items)
+            if len(lead) + told <= MAX_STATEMENT_CHARS and not any(
+                item[0].term or looks_like_code(item[0]) for item in items
+            ):
+                self._gathered(lead, [item[0] for item in items])
+                return
         all_short = all(_short(item, lead) for item in items)
         few = _MAX_GATHERED_WORDS if all_short else _FEW_WORDS
         for short, run in groupby(items, key=lambda item: _short(item, lead) and len(item[0].text.split()) <= few):
