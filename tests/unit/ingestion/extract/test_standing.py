@@ -336,11 +336,14 @@ def test_a_sentence_about_the_thing_of_its_section_says_which_section(read):
 def test_a_sentence_that_names_nothing_goes_with_the_one_before_or_takes_its_heading(read):
     parts = [
         ("paragraph", ("Guide", "harbor.lift()"), "Doing so without a load is allowed."),
-        ("paragraph", ("Guide", "Tides"), "Hugo Dahl sends a table every month. Old copies are thrown away."),
+        ("paragraph", ("Guide", "Tides"), "Hugo Dahl sends a table every month. The old copy is thrown away."),
+        ("paragraph", ("Guide", "Fees"), "Hugo Dahl collects them. Old bills are paid at the gate."),
     ]
     assert values(read(*parts, title="Guide")) == [
         "harbor.lift(): Doing so without a load is allowed.",
-        "Hugo Dahl sends a table every month. Old copies are thrown away.",
+        "Hugo Dahl sends a table every month. The old copy is thrown away.",
+        "Hugo Dahl collects them.",
+        "Fees: Old bills are paid at the gate.",
     ]
 
 

@@ -250,7 +250,7 @@ class _Section:
             self._fragment(s)
         elif described and entity_key(described) not in entity_key(s.clear):
             self._made.append(Standing([s], _under(s.clear, described)))
-        elif self._scoped and self._alone(s) and self._joined(s):
+        elif self._scoped and self._leans(s) and self._joined(s):
             pass
         elif _LABELLED.match(s.clear) or self._needs_heading(s):
             self._made.append(Standing([s], _under(s.clear, self._owner(s))))
@@ -267,7 +267,11 @@ class _Section:
 
     def _alone(self, s: Sentence) -> bool:
         """Tell whether nothing in a sentence says what it is about: no name, no word of its heading or the title."""
-        return not (s.names or self._tells(s.clear)) or _points_back(s.clear)
+        return not (s.names or self._tells(s.clear))
+
+    def _leans(self, s: Sentence) -> bool:
+        """Tell whether a sentence speaks of *the* thing, or *that* thing, that only the one before it tells."""
+        return _points_back(s.clear) or (bool(_DEFINITE.match(s.clear)) and self._alone(s))
 
     def _tells(self, text: str) -> bool:
         """Tell whether a text has a word of its heading or the title."""
@@ -512,7 +516,9 @@ def _lists_contents(item: list[Sentence]) -> bool:
 
 
 def looks_like_code(s: Sentence) -> bool:
-    """Tell whether a text is code rather than prose: no clause, and mostly signs and identifiers."""
+    """Tell whether a text is code rather than prose: a comment, or no clause and mostly signs and identifiers."""
+    if s.text.startswith("# "):
+        return True
     if s.says or s.term:
         return False
     text = _REFERENCE.sub("", s.text)
