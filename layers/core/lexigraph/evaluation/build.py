@@ -1,7 +1,5 @@
 """How fast the build stage writes: everything but models, on a made-up corpus with realistic skew of degrees."""
 
-import resource
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from lexigraph.evaluation.generated import DIMENSION, GeneratedCorpus, GeneratedDocument, WordVectors
+from lexigraph.evaluation.memory import peak_resident_mb
 from lexigraph.inference.protocols import FloatArray
 from lexigraph.ingestion import versions
 from lexigraph.ingestion.build import identify, yield_of
@@ -111,16 +110,6 @@ def open_folder(folder: Path) -> Stores:
         RegistryFactory.for_registry(connection),
         NoCache(),
     )
-
-
-def peak_resident_mb() -> float:
-    """Return the most memory, in MB, that this process has had resident."""
-    return resident_mb(resource.RUSAGE_SELF)
-
-
-def resident_mb(who: int) -> float:
-    """Return the most memory, in MB, that this process, or the largest of its children, has had resident."""
-    return round(resource.getrusage(who).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2), 1)
 
 
 def size_of(folder: Path) -> int:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from lexigraph.evaluation.build import peak_resident_mb, resident_mb, size_of
+from lexigraph.evaluation.build import size_of
+from lexigraph.evaluation.memory import largest_child_mb, peak_resident_mb
 from lexigraph.ingestion.chunk import count_tokens
 from lexigraph.ingestion.events import Event, Listener
 from lexigraph.ingestion.load import FileItem, Rejected, scan
@@ -36,7 +37,8 @@ class IngestFigures:
 
     ``stages`` are seconds of wall time by :data:`STAGES`, as the main process spends them: cutting ahead counts as reading,
     and `extract` is what it waits for workers. ``processor_seconds`` and ``peak_mb`` are those of this process,
-    ``workers_processor_seconds`` those of all workers and ``largest_worker_mb`` the most memory that one of them had.
+    ``workers_processor_seconds`` those of all workers and ``largest_worker_mb`` the most memory that one of them had,
+    on Linux no less than what this process had when it started them.
     """
 
     documents: int
@@ -132,7 +134,7 @@ def measure(
         processor_seconds=round(processor, 2),
         workers_processor_seconds=round(workers, 2),
         peak_mb=peak,
-        largest_worker_mb=resident_mb(resource.RUSAGE_CHILDREN),
+        largest_worker_mb=largest_child_mb(),
         disk_mb=round(size_of(folder / "data") / 1e6, 1),
     )
 

@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from lexigraph.evaluation.build import TENANT, BuildFigures, measure, open_folder, peak_resident_mb, size_of
+from lexigraph.evaluation.build import TENANT, BuildFigures, measure, open_folder, size_of
 from lexigraph.evaluation.generated import GeneratedCorpus, WordVectors
+from lexigraph.evaluation.memory import forget_peak, peak_resident_mb
 from lexigraph.evaluation.sizes import GRAPH, part_sizes, parts_for, read_by
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.model.question import Question
@@ -198,7 +199,7 @@ def _measured(
 ) -> RetrieverFigures:
     graph, vectors = _Clocked(stores.graph), _Clocked(stores.vectors)
     retriever = make_retriever(label.split()[0], graph, vectors, embedder=embedder, **args)
-    _forget_peak()
+    forget_peak()
     for _, text in warming:
         retriever.retrieve(TENANT, Question.of(text))
     took: dict[str, list[Took]] = defaultdict(list)
@@ -221,7 +222,7 @@ def _measured(
         for step, milliseconds in found.timings.items():
             steps[step].append(milliseconds)
         calls = {"graph": max(calls["graph"], graph.calls), "vector": max(calls["vector"], vectors.calls)}
-    peak_mb = _peak_mb()
+    peak_mb = peak_resident_mb()
     return RetrieverFigures(
         retriever=label,
         p50_ms=_median([t.wall for t in took["whole"]]),
@@ -292,17 +293,3 @@ def _ask_by_words(store: VectorStore, calls: Iterable[Sequence[SearchRequest]]) 
 
 def _median(values: Sequence[float]) -> float:
     return round(statistics.median(values), 1)
-
-
-def _forget_peak() -> None:
-    """Start measuring the peak anew, where the system can."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5", "ascii")
-
-
-def _peak_mb() -> float:
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/status").read_text("ascii").splitlines():
-            if line.startswith("VmHWM:"):
-                return round(int(line.split()[1]) / 1024, 1)
-    return peak_resident_mb()

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 READ = """
-import json, resource, sys, time
+import json, sys, time
 from pathlib import Path
+from lexigraph.evaluation.memory import peak_resident_mb
 from lexigraph.ingestion.load import load, scan
 from lexigraph.settings import load_settings
 (item,) = scan([Path(sys.argv[1])])
 (document,) = load(item, load_settings())
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1 << 20 if sys.platform == "darwin" else 1 << 10)
-print(json.dumps({"blocks": len(document.blocks), "megabytes": peak, "seconds": time.process_time()}))
+print(json.dumps({"blocks": len(document.blocks), "megabytes": peak_resident_mb(), "seconds": time.process_time()}))
 """
 
 
