@@ -14,7 +14,7 @@ GUIDE = """# Ferry guide
 
 ## Harbour
 
-The harbour of Ostmark opens at six. Boats leave for Lindholm every hour. Tickets are paid in coins only.
+The harbour of Ostmark opens at six. Boats leave for Lindholm every hour. Mira Holm sells tickets for coins only.
 
 ```sh
 ferry --to lindholm
@@ -22,7 +22,7 @@ ferry --to lindholm
 
 ## Lindholm
 
-Lindholm is an island. The village of Dahl stands on Lindholm. Tickets are paid in coins only.
+Lindholm is an island. The village of Dahl stands on Lindholm. Mira Holm sells tickets for coins only.
 """
 
 
