@@ -40,7 +40,7 @@ def test_the_commands_print_what_the_page_shows(tmp_path: Path) -> None:
 
 
 def test_the_scores_of_the_page_are_the_sums_of_its_parts() -> None:
-    shown = re.findall(r"^ +(0\.\d+) \w+ +(.+)\n(?: +path: .+\n)? +parts: (.+)$", PRINTED, re.MULTILINE)
+    shown = re.findall(r"^ +(0\.\d+) \w+ +(.+)\n(?: +original: .+\n)?(?: +path: .+\n)? +parts: (.+)$", PRINTED, re.MULTILINE)
     assert len(shown) == 3
     for score, _, parts in shown:
         assert sum(numbers(parts)) == pytest.approx(float(score), abs=0.003)

@@ -11,7 +11,8 @@ TELL = "from lexigraph.evaluation.memory import peak_resident_mb; print(peak_res
 
 
 def peak_of_a_small_process() -> float:
-    return float(subprocess.run([sys.executable, "-c", TELL], capture_output=True, text=True, check=True).stdout)
+    done = subprocess.run([sys.executable, "-c", TELL], capture_output=True, text=True, check=True, timeout=60)
+    return float(done.stdout)
 
 
 def test_the_peak_grows_with_what_a_process_holds():
