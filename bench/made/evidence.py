@@ -56,7 +56,7 @@ def read_evidence(questions: Path, corpus: Path) -> list[Evidence]:
 
 def measure_kept(evidence: Evidence, results: SearchResults) -> Kept:
     """Return what a result holds of the evidence. A statement is found when one of the same document holds its text."""
-    said = [(_document(r.source.metadata, r.source.uri), s.text) for r in results.results for s in r.statements]
+    said = [(_document(r.source.metadata, r.source.uri), s.quoted) for r in results.results for s in r.statements]
     shown = [(_document(c.metadata, c.uri), c.text) for c in build_context(results).sources]
     first, gold = ranked_documents(results)[:5], [document for document, _ in evidence.statements]
     return Kept(
