@@ -54,6 +54,7 @@ def weight(high: float) -> st.SearchStrategy[float]:
 
 
 COMMON: dict[str, st.SearchStrategy[Any]] = {
+    "max_context_tokens": st.none() | number(1, 1_000_000),
     "max_search_results": st.none() | number(1, 1_000),
     "max_statements_per_topic": st.none() | number(1, 1_000),
     "include_facts": st.booleans(),
@@ -69,7 +70,7 @@ COMMON: dict[str, st.SearchStrategy[Any]] = {
 }
 TRAVERSAL = COMMON | {
     "expand_entities": st.booleans(),
-    "vss_top_k": number(1, 200),
+    "vss_top_k": st.none() | number(1, 200),
     "vss_diversity_factor": st.none() | number(0, 50),
     "derive_subqueries": st.booleans(),
     "max_subqueries": number(1, 5),
@@ -179,7 +180,10 @@ def test_semantic_guided_search_gives_sound_results(stores: Stores, text: str, a
     name=st.sampled_from(["vector", "bm25", "fused"]),
     args=st.fixed_dictionaries(
         {},
-        optional={k: COMMON[k] for k in ("max_search_results", "max_statements_per_topic", "include_facts", "bm25_weight")},
+        optional={
+            k: COMMON[k]
+            for k in ("max_context_tokens", "max_search_results", "max_statements_per_topic", "include_facts", "bm25_weight")
+        },
     ),
 )
 def test_baselines_give_sound_results(stores: Stores, text: str, name: str, args: dict[str, Any]) -> None:
@@ -233,13 +237,14 @@ SWITCHES: dict[str, tuple[Any, dict[str, Any]]] = {
 TAKEN = {("reranker", "max_statements"), ("expand_hops", "relation_bonus"), ("expand_hops", "graph_rank")}
 # parameter: two values that must give different results to some question, and what else must be set for it to matter
 FLIPS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "max_context_tokens": (10, 2_000, {}),
     "max_search_results": (2, 3, {}),
     "max_statements_per_topic": (1, 2, {}),
     "include_facts": (False, True, {}),
     "expand_entities": (False, True, {}),
     "max_keywords": (1, 10, {}),
     "vss_top_k": (1, 10, {}),
-    "vss_diversity_factor": (0, 5, {}),
+    "vss_diversity_factor": (0, 5, {"vss_top_k": 10}),
     "derive_subqueries": (False, True, {}),
     "max_subqueries": (1, 2, {"derive_subqueries": True}),
     "reranker": ("none", "tfidf", {}),

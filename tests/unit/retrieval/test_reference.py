@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lexigraph.model.question import Question
-from lexigraph.model.results import SearchResults
+from lexigraph.model.results import ScoredStatement, SearchResults
 from lexigraph.model.tenant import DEFAULT_TENANT
 from lexigraph.retrieval.catalogue import make_retriever
 from lexigraph.retrieval.retrievers import ChunkBasedSearch, EntityBasedSearch, TraversalBasedRetriever
@@ -64,14 +64,15 @@ def test_by_default_traversal_goes_top_down_from_chunks_and_bottom_up_from_entit
 
 @pytest.mark.requirement("G-17")
 def test_what_the_chunk_search_finds_weighs_more_than_what_the_entity_search_finds(stores: Stores) -> None:
-    def places(**weights: float) -> list[str]:
-        found = asked(stores, "traversal", link_rounds=0, vss_top_k=1, reranker="none", diversity=0.0, **weights)[0]
-        return [s.reason for s in sorted(found.statements, key=lambda s: -s.score)]
+    def found(**weights: float) -> tuple[ScoredStatement, ...]:
+        options = {"link_rounds": 0, "vss_top_k": 1, "reranker": "none", "diversity": 0.0, **weights}
+        return asked(stores, "traversal", **options)[0].statements
 
-    default, turned = places(), places(chunk_weight=0.1, entity_weight=1.0)
-    assert default[0] == "chunk"
-    assert default.index("chunk") < default.index("entity")
-    assert turned != default
+    default, turned = found(), found(chunk_weight=0.1, entity_weight=1.0)
+    reasons = [s.reason for s in default]
+    assert reasons.index("chunk") == 0 < reasons.index("entity")
+    assert max(s.parts.get("vector", 0.0) for s in turned) < max(s.parts["vector"] for s in default)
+    assert max(s.parts["entity"] for s in turned) > max(s.parts["entity"] for s in default)
 
 
 @pytest.mark.requirement("G-19")

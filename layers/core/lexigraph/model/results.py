@@ -79,8 +79,8 @@ class SearchResults:
 
     @property
     def statements(self) -> tuple[ScoredStatement, ...]:
-        """All statements, in the order of the results."""
-        return tuple(s for r in self.results for s in r.statements)
+        """All statements, best first; results only group them for display."""
+        return tuple(sorted((s for r in self.results for s in r.statements), key=lambda s: -s.score))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: the JSON of the CLI and the HTTP API."""

@@ -215,7 +215,7 @@ def test_whatever_the_parameters_a_result_is_sound(stores: Stores, text: str, ar
     assert len({item.id for item in found.items}) == len(found.items)
     finals = [item.final_score for item in found.items]
     assert finals == sorted(finals, reverse=True)
-    assert len(found.results) <= (args.get("max_search_results", 20) or len(found.results))
+    assert len(found.results) <= (args.get("max_search_results") or len(found.results))
     for item in found.items:
         assert 0.0 <= item.base_norm <= 1.0
         assert item.composite_score == round(item.base_norm + item.bonus, 4)

@@ -194,6 +194,7 @@ def test_timings_tell_the_steps(stores: Stores):
 
 # parameter: question, two values that must give different results, and what else must be set for it to matter
 FLIPS: dict[str, tuple[str, Any, Any, dict[str, Any]]] = {
+    "max_context_tokens": (CHAIN, 10, 2_000, {}),
     "max_search_results": (CHAIN, 2, 3, {}),
     "max_statements_per_topic": (CHAIN, 1, 2, {}),
     "include_facts": (CHAIN, False, True, {}),

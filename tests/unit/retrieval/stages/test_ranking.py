@@ -299,27 +299,6 @@ def test_ties_go_by_id_and_the_order_of_what_was_found_plays_no_part():
     assert forward.order() == backward.order() == ["a", "b", "c"]
 
 
-def test_what_repeats_is_moved_behind_what_adds():
-    world = World("Lothair and Ermengarde")
-    world.chunk("one", "Lothair", 1.0)
-    world.chunk("again", "Lothair", 0.9)
-    world.chunk("adds", "Ermengarde", 0.5)
-    ranker = world.ranker()
-    ranked = world.rank()
-    assert [r.id for r in ranked] == ["one", "again", "adds"]
-    assert [r.id for r in ranker.diversify(ranked, world.candidates)] == ["one", "adds", "again"]
-    ranker.args = TraversalArgs(diversity=0.0)
-    assert [r.id for r in ranker.diversify(ranked, world.candidates)] == ["one", "again", "adds"]
-
-
-def test_a_source_heard_already_lets_others_speak():
-    world = World("apples", TraversalArgs(diversity=0.0))
-    for n, (source, likeness) in enumerate([("x", 1.0), ("x", 0.99), ("y", 0.98)]):
-        world.chunk(f"c{n}", "apples", likeness, source=source)
-    chosen = world.ranker().diversify(world.rank(), world.candidates)
-    assert [world.candidates[r.id].source for r in chosen] == ["x", "y", "x"]
-
-
 def test_a_title_named_in_the_question_counts_less_when_many_bear_it():
     asked = list(names("Who directed Gladiator and Mercury?", capitals=False))
     titles = {"a": "Gladiator", "b": "Mercury (planet)", "c": "Mercury (element)", "d": "Venus", "e": ""}
@@ -334,7 +313,6 @@ def test_a_title_inside_a_longer_title_that_is_named_does_not_count():
 def test_nothing_found_is_nothing_ranked():
     world = World()
     assert world.rank() == world.order() == []
-    assert world.ranker().diversify([], {}) == []
 
 
 def test_a_question_of_function_words_alone_is_ranked_by_likeness():
@@ -342,7 +320,6 @@ def test_a_question_of_function_words_alone_is_ranked_by_likeness():
     world.chunk("a", "x", 0.1)
     world.chunk("b", "x", 0.9)
     assert world.order() == ["b", "a"]
-    assert [r.id for r in world.ranker().diversify(world.rank(), world.candidates)] == ["b", "a"]
 
 
 likeness = st.floats(0, 1)
@@ -363,9 +340,7 @@ def test_scores_are_the_sums_of_their_parts_and_within_their_bound(chunks, links
     for a, b, kind, df in links:
         world.link(f"c{a}", f"e{a}{b}", f"c{b}", kind, df)
     ranked = world.rank(["c0", "c1"], ["c2"])
-    chosen = world.ranker().diversify(ranked, world.candidates)
-    for r in (*ranked, *chosen):
+    for r in ranked:
         assert sum(r.parts.values()) == pytest.approx(r.score, abs=1e-6)
         assert 0 <= r.score <= WEIGHTS.bound
-    assert sorted(r.id for r in chosen) == sorted(world.candidates)
-    assert [r.score for r in chosen] == sorted((r.score for r in chosen), reverse=True)
+    assert sorted(r.id for r in ranked) == sorted(world.candidates)

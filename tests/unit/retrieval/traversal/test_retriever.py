@@ -150,7 +150,7 @@ def test_the_chunk_search_alone_asks_no_model_and_looks_up_no_entity(stores: Sto
         found = ask(stores, CHAIN, retrievers=[ChunkBasedSearch], llm=model(server))
         assert server.requests == []
     assert (found.keywords, found.entities) == ((), ())
-    assert "Tidewater" in titles(found)[:2]
+    assert "Tidewater" in titles(found)[:3]
     assert {s.reason for s in found.statements} <= {"chunk", "topic", "link"}
 
 
@@ -247,6 +247,7 @@ def test_an_unknown_argument_is_refused_wherever_it_is_given(stores: Stores):
 
 # parameter: question, two values that must give different results, and what else must be set for it to matter
 FLIPS: dict[str, tuple[str, Any, Any, dict[str, Any]]] = {
+    "max_context_tokens": (CHAIN, 10, 2_000, {}),
     "max_search_results": (CHAIN, 2, 3, {}),
     "max_statements_per_topic": (CHAIN, 1, 2, {}),
     "include_facts": (CHAIN, False, True, {}),

@@ -17,8 +17,10 @@ class SemanticArgs(RankingArgs):
 
     | parameter | meaning | default |
     |---|---|---|
-    | ``max_search_results`` | results at most, each the statements of one topic of one source. None: all | 20 |
-    | ``max_statements_per_topic`` | statements in one result at most. None: all that were found | 10 |
+    | ``max_context_tokens`` | words and punctuation marks in all statements together, the best first; the best statement \
+comes whole. None: all | 2,000 |
+    | ``max_search_results`` | results at most, each the statements of one topic of one source. None: all | None |
+    | ``max_statements_per_topic`` | statements in one result at most. None: all that were found | None |
     | ``include_facts`` | put the facts that support a statement into the result, and so into the LLM's context | False |
     | ``cosine_top_k`` | StatementCosineSimilaritySearch: statements to start from, by vector | 50 |
     | ``max_keywords`` | KeywordRankingSearch: keywords looked up at most, synonyms and abbreviations included, and \
@@ -28,13 +30,13 @@ entities followed | 10 |
     | ``max_depth`` | the beam: hops from where the other searches started | 2 |
     | ``beam_width`` | the beam: chunks that it adds at most to what the other searches found | 100 |
     | ``reranker`` | ``tfidf``, ``bedrock``, ``model`` (a cross-encoder), or ``none`` / None | tfidf |
-    | ``max_statements`` | statements in all results together at most; only with a reranker. None: all | 100 |
+    | ``max_statements`` | statements in all results together at most; only with a reranker. None: all | None |
     | ``entity_weight`` | how much a chunk counts for naming the entities of the question | 0.1 |
     | ``bm25_weight`` | BM25's share of likeness, the rest is cosine; chat logs may want more | 0.3 |
     | ``link_seeds`` | chunks that the beam expands first; at each further depth half as many | 5 |
     | ``max_links_per_entity`` | chunks reached through one entity at each depth at most | 10 |
     | ``max_link_df`` | chunks that share an entity are linked when at most so many sources name it | 15 |
-    | ``diversity`` | what repeats the words already found is worth less by up to this share, 0 to 0.9 | 0.3 |
+    | ``diversity`` | what repeats what was said already loses about this share of its worth, 0 to 0.9 | 0.3 |
     """
 
     cosine_top_k: Annotated[int, Range(1, 1_000)] = 50

@@ -41,6 +41,7 @@ class Beam(Expansion[SemanticArgs]):
         self.question, self.seeds, self.judge = question, anchors, judge
         self._judged: dict[str, float] = {}
         self.measured: StatementLikeness = anchors.likeness  # type: ignore[assignment]  # find_statements made it
+        self.cosines = self.measured.cosines
 
     def start(self) -> None:
         """Collect the statements found, all others of their chunks, and those of the entities asked for."""
@@ -80,7 +81,7 @@ class Beam(Expansion[SemanticArgs]):
 
     def score(self, step: str, new: Collection[str] = ()) -> None:
         """Learn how like the question all statements found and their chunks are."""
-        vector, known = self.measured.goals[0].vector, self.measured.cosines
+        vector, known = self.measured.goals[0].vector, self.cosines
         rows = {i: self.found.said(i) for i in self.found.candidates}
         unknown = {i: told for i, of_chunk in rows.items() if (told := [s for s in of_chunk if s not in known])}
         ids = tuple(sorted(set().union(*unknown.values())))

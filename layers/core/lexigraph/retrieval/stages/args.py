@@ -54,13 +54,16 @@ class ResultArgs(Args):
 
     | parameter | meaning | default |
     |---|---|---|
-    | ``max_search_results`` | results at most, each the statements of one topic of one source. None: all | 20 |
-    | ``max_statements_per_topic`` | statements in one result at most. None: all that were found | 10 |
+    | ``max_context_tokens`` | words and punctuation marks in all statements together, the best first; the best statement \
+comes whole. None: all | 2,000 |
+    | ``max_search_results`` | results at most, each the statements of one topic of one source. None: all | None |
+    | ``max_statements_per_topic`` | statements in one result at most. None: all that were found | None |
     | ``include_facts`` | put the facts that support a statement into the result, and so into the LLM's context | False |
     """
 
-    max_search_results: Annotated[int | None, Range(1, 1_000)] = 20
-    max_statements_per_topic: Annotated[int | None, Range(1, 1_000)] = 10
+    max_context_tokens: Annotated[int | None, Range(1, 1_000_000)] = 2_000
+    max_search_results: Annotated[int | None, Range(1, 1_000)] = None
+    max_statements_per_topic: Annotated[int | None, Range(1, 1_000)] = None
     include_facts: bool = False
 
     @property
@@ -78,7 +81,7 @@ class RankingArgs(ResultArgs):
     __slots__ = ()
 
     reranker: str | None = "tfidf"
-    max_statements: int | None = 100
+    max_statements: int | None = None
     chunk_weight: float = 1.0
     entity_weight: float = 0.1
     bm25_weight: float = 0.3

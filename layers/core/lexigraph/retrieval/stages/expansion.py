@@ -24,7 +24,7 @@ from lexigraph.retrieval.stages.ranking import (
 )
 from lexigraph.retrieval.stages.text import Name, longest, names
 from lexigraph.retrieval.stages.trace import BoundStores
-from lexigraph.storage.protocols import Neighbourhood
+from lexigraph.storage.protocols import Neighbourhood, SearchRequest
 
 A = TypeVar("A", bound=RankingArgs, covariant=True)
 
@@ -70,6 +70,7 @@ class Expansion(ABC, Generic[A]):
         self.stores, self.anchors, self.args = stores, anchors, args
         self.likeness = anchors.likeness
         self.found = Evidence()
+        self.cosines: dict[str, float] = {}  # of statements with the question
         further = [(goal.text, goal.weight) for goal in anchors.likeness.goals[1:]]
         self.ranker = Ranker(Coverage(question, further), {a.entity.id: a.worth for a in anchors.entities}, args, weights)
 
@@ -103,10 +104,19 @@ class Expansion(ABC, Generic[A]):
         self._hear()
 
     def score(self, step: str, new: Collection[str] = ()) -> None:
-        """Learn how like the question the ``new`` chunks, and all others found, are."""
+        """Learn how like the question the ``new`` chunks, and all others found, and their statements are."""
         lacking = self.likeness.lacking(self.found.candidates)
+        requests = self.likeness.requests(len(lacking), lacking) if lacking else []
+        of_chunks = len(requests)
+        vector = self.likeness.goals[0].vector
+        said = {i for chunk in self.found.candidates for i in self.found.said(chunk)} - self.cosines.keys()
+        if said and vector is not None:
+            requests.append(SearchRequest("statement", vector=vector, ids=tuple(sorted(said))))
+            self.cosines.update(dict.fromkeys(said, 0.0))
+        answers = self.stores.search(step, requests)
         if lacking:
-            self.likeness.take(self.stores.search(step, self.likeness.requests(len(lacking), lacking)), lacking)
+            self.likeness.take(answers[:of_chunks], lacking)
+        self.cosines.update((hit.id, hit.score) for hits in answers[of_chunks:] for hit in hits)
         if lacking or new:
             self._refresh({*lacking, *new})
 
@@ -193,7 +203,9 @@ class Expansion(ABC, Generic[A]):
         ]
 
     def _sound(self, around: Neighbourhood, in_text: Mapping[str, Sequence[tuple[str, Name]]]) -> Iterable[Link]:
-        """Yield the links worth following: not by a name that only is part of a longer one, nor back to the same title."""
+        """Yield the links worth following: not by a name that only is part of a longer one, nor back to the same title, nor
+        inside a source, where the names are everywhere and search finds what is near by itself.
+        """
         parts: dict[str, set[str]] = {}
         own: dict[str, frozenset[str]] = {}
         for i, found in in_text.items():
@@ -203,11 +215,9 @@ class Expansion(ABC, Generic[A]):
             parts[i] = {entity for entity, _ in known} - whole - self.found.mentioned(i) - own[i]
         home = {chunk.id: chunk.source.id for chunk in around.chunks}
         for link in around.links:
-            by_part = link.entity_id in parts[link.from_chunk]
-            to_itself = link.entity_id in own[link.from_chunk] and (
-                link.kind == "about" or home.get(link.to_chunk) == self.found.candidates[link.from_chunk].source
-            )
-            if not by_part and not to_itself:
+            inside = home.get(link.to_chunk) == self.found.candidates[link.from_chunk].source
+            to_itself = inside or (link.kind == "about" and link.entity_id in own[link.from_chunk])
+            if link.entity_id not in parts[link.from_chunk] and not to_itself:
                 yield link
 
     def _title_ids(self, title: str) -> frozenset[str]:

@@ -55,13 +55,20 @@ class Weights:
     fan: float = 0.3
     # A second hop must answer what the first left open, and is worth less for being further away.
     decay: float = 0.8
-    # A further chunk of a source that was heard already counts a little less each time, so that others are heard too.
-    same_source: float = 0.9
-    # What the best reranked statement of a chunk adds to it.
+    # A statement alone says little, a chunk alone does not say where: how much the statement's own likeness counts.
+    statement: float = 0.35
+    # What reranking adds to a statement.
     rerank: float = 0.1
-    # The share of its chunk's worth that a statement loses for fitting less than the best of it, and for each before it.
+    # The share of a link's worth that a statement loses for answering less of what was open than the best of its chunk.
     within: float = 0.5
-    repeat: float = 0.9
+    # A further statement of a chunk that was heard, and a further chunk of a topic, counts a little less each time, so that
+    # others are heard too. Not of a source: a long document must not lose for being long.
+    repeat: float = 0.93
+    same_topic: float = 0.9
+    # What ``diversity`` counts for words of any kind that were said, and for words of the question: these are what the best
+    # evidence has in common.
+    said_again: float = 1.3
+    asked_again: float = 0.6
     # Answers to a subquery count a little less than answers to the question itself.
     subquery: float = 0.9
 
@@ -326,37 +333,6 @@ class Ranker:
         rows = list(gained)
         ranking.wanted[rows] = still_open[known.starts[list(gained.values())]]
         ranking.bonus[:] = best
-
-    def diversify(self, ranked: Sequence[Ranked], candidates: Mapping[str, Candidate]) -> list[Ranked]:
-        """Order chunks so that each adds what those before it lack: repeating words of the question costs ``diversity``.
-
-        The cost is a share of what a chunk has for its own fit; what it has for a link is for adding something.
-        """
-        if not ranked:
-            return []
-        held = np.stack([candidates[r.id].held for r in ranked])
-        of_source: dict[str, list[int]] = defaultdict(list)
-        for at, r in enumerate(ranked):
-            of_source[candidates[r.id].source].append(at)
-        weighted = held * self.coverage.idf
-        total = np.maximum(weighted.sum(axis=1), 1e-9)
-        link = np.array([r.parts["link"] for r in ranked])
-        own = np.array([r.score for r in ranked]) - link
-        seen, fresh, chosen = np.zeros(held.shape[1]), np.ones(len(ranked)), []
-        for _ in ranked:
-            worth = (link + own * fresh).round(6)
-            at = int(worth.argmax())  # the first of equals, which is the better ranked
-            chunk, score = ranked[at], float(worth[at])
-            parts = {**chunk.parts, "diversity": score - sum(chunk.parts.values())}
-            chosen.append(chunk._replace(score=score, parts=parts))
-            if (held[at] > seen).any():
-                seen = np.maximum(seen, held[at])
-                fresh = 1 - self.args.diversity * (weighted @ seen) / total
-            if len(again := of_source[candidates[chunk.id].source]) > 1:
-                link[again] *= self.weights.same_source
-                own[again] *= self.weights.same_source
-            link[at] = -np.inf  # is chosen
-        return chosen
 
 
 @lru_cache(maxsize=65_536)

@@ -1,6 +1,7 @@
 """From ranked chunks and statements to results: statements with their place and score, grouped by topic and source, cut."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -8,26 +9,31 @@ from lexigraph.model.graph import Placement, StatementRow
 from lexigraph.model.results import ScoredStatement, SearchResult
 from lexigraph.retrieval.stages.args import ResultArgs
 
+_TOKEN = re.compile(r"[^\W\u3040-\u9fff\uac00-\ud7af]+|\S")
 _READ_ON = 0.98  # a statement counts a little less than the one before it in its chunk
 
 
 def assemble(ranked: Iterable[tuple[ScoredStatement, StatementRow]], args: ResultArgs) -> tuple[SearchResult, ...]:
     """Group statements, best first, into results of one topic of one source, ordered by their best statement.
 
-    Cuts come after ranking: ``max_search_results`` and ``max_statements_per_topic``, then ``most``, which counts what is
-    returned (G-31, G-32).
+    What there is room for is decided first, statement by statement: ``max_statements_per_topic``, then ``most`` and
+    ``max_context_tokens``. ``max_search_results`` takes the first of these results, as they are (G-31, G-32).
     """
     groups: dict[tuple[str, str], list[tuple[ScoredStatement, StatementRow]]] = {}
-    most = args.max_search_results, args.max_statements_per_topic, args.most
-    results, a_topic, left = (math.inf if limit is None else limit for limit in most)
+    a_topic, left, room = (
+        math.inf if limit is None else limit for limit in (args.max_statements_per_topic, args.most, args.max_context_tokens)
+    )
     for pair in ranked:
-        key = (pair[1].source.id, pair[1].topic_id)
-        taken = len(groups.get(key, ()))
-        if taken < a_topic and (taken or len(groups) < results):
-            groups.setdefault(key, []).append(pair)
-            left -= 1
-            if not left:
-                break
+        group = groups.setdefault((pair[1].source.id, pair[1].topic_id), [])
+        if len(group) >= a_topic:
+            continue
+        room -= size(pair[0].text)
+        if room < 0 and len(groups) + len(group) > 1:
+            break
+        group.append(pair)
+        left -= 1
+        if left <= 0 or room <= 0:
+            break
     return tuple(
         SearchResult(
             source=pairs[0][1].source,
@@ -35,8 +41,13 @@ def assemble(ranked: Iterable[tuple[ScoredStatement, StatementRow]], args: Resul
             statements=tuple(_with_facts(*pair) if args.include_facts else pair[0] for pair in pairs),
             score=pairs[0][0].score,
         )
-        for pairs in groups.values()
+        for pairs in list(filter(None, groups.values()))[: args.max_search_results]
     )
+
+
+def size(text: str) -> int:
+    """Return how many words and punctuation marks a text has, a letter of scripts without blanks counted as a word."""
+    return len(_TOKEN.findall(text))
 
 
 def _with_facts(statement: ScoredStatement, row: StatementRow) -> ScoredStatement:

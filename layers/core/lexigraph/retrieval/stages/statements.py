@@ -2,86 +2,96 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+
+import numpy as np
 
 from lexigraph.inference.protocols import Reranker
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import ScoredStatement
 from lexigraph.retrieval.stages.args import RankingArgs
 from lexigraph.retrieval.stages.expansion import Expansion
-from lexigraph.retrieval.stages.ranking import Ranked, Weights
+from lexigraph.retrieval.stages.packing import Worth, packed
+from lexigraph.retrieval.stages.ranking import Array, Ranked
 from lexigraph.retrieval.stages.reranking import min_max, scored
 from lexigraph.retrieval.stages.results import scored_statement
 from lexigraph.retrieval.stages.trace import Trace
 
-_READ = 2  # chunks looked at for each result that may be returned
+_READ = 40  # best chunks whose statements are ranked
 _RERANKED = 10  # statements of a chunk given to a reranker, those that fit best
 
 
 @dataclass(slots=True)
 class Fit:
-    """How well a statement fits by itself: the open words it answers or the link it carries (0 to 1), and its reranking."""
+    """A statement of the chunk number ``chunk``: how well it fits by itself.
+
+    ``answers`` is the share of the open words that it holds, or of a link that leaves through it; ``like`` how like the
+    question it is, as a share of the most like one; ``rerank`` its reranking. All 0 to 1.
+    """
 
     row: StatementRow
+    chunk: int
     answers: float
+    like: float = 0.0
     rerank: float = 0.0
-
-    @property
-    def total(self) -> float:
-        """What statements of one chunk are ordered by."""
-        return self.answers + self.rerank
-
-    @property
-    def order(self) -> tuple[float, int, str]:
-        """Best first, then as the chunk reads."""
-        return (-round(self.total, 6), self.row.position, self.row.id)
-
-
-class Placed(NamedTuple):
-    """A statement with its score, what of it comes of its place within its chunk, and the chunk."""
-
-    score: float
-    within: float
-    row: StatementRow
-    chunk: Ranked
-
-    def scored(self, reason: str) -> ScoredStatement:
-        """Return the statement with the parts of its score."""
-        parts = {**self.chunk.parts, "within": self.within} if self.within else self.chunk.parts
-        return scored_statement(self.row, self.score, reason, parts, self.chunk.path)
 
 
 def rank_statements(
     expansion: Expansion[RankingArgs], queries: Sequence[str], reranker: Reranker | None, trace: Trace
 ) -> Iterator[tuple[ScoredStatement, StatementRow]]:
-    """Return the statements of the best chunks, best first, each once; each is put together when it is read.
+    """Yield the statements of the best chunks, best first, each once, whatever number of them is read.
 
-    ``queries`` is what the reranker compares with: the question and the names of the entities looked up (G-35).
+    A statement is judged together with the chunk around it. ``queries`` is what the reranker compares with: the question
+    and the names of the entities looked up (G-35).
     """
-    args, weights, candidates = expansion.args, expansion.ranker.weights, expansion.found.candidates
-    ranked = expansion.rank().best(None if args.max_search_results is None else _READ * args.max_search_results)
+    found, weights = expansion.found, expansion.ranker.weights
+    # a link may lead to a chunk that says nothing: a page of navigation
+    ranked = [chunk for chunk in expansion.rank().best(_READ) if found.said(chunk.id)]
     fits = _fits(expansion, ranked)
-    _rerank(fits.values(), queries, reranker, trace)
-    lifted = []
-    for chunk in ranked:
-        if not fits[chunk.id]:
-            continue  # a link led to a chunk that says nothing: a page of navigation
-        bonus = weights.rerank * max(f.rerank for f in fits[chunk.id])
-        lifted.append(chunk._replace(score=chunk.score + bonus, parts={**chunk.parts, "rerank": bonus}))
-    lifted.sort(key=lambda r: (-round(r.score, 6), r.id))
-    chosen = expansion.ranker.diversify(lifted, candidates)
-    placed = [statement for chunk in chosen for statement in _placed(chunk, fits[chunk.id], weights)]
-    placed.sort(key=lambda p: (-p.score, p.row.id, p.row.chunk_id))
-    first: dict[str, Placed] = {}
-    for statement in placed:  # a sentence may stand in several chunks of a topic
-        first.setdefault(statement.row.id, statement)
-    return ((p.scored(candidates[p.chunk.id].reason), p.row) for p in first.values())
+    _liken(expansion, fits)
+    _rerank(fits, queries, reranker, trace)
+    totals, worth = _worth(expansion, ranked, fits)
+    for at, value in packed(worth, expansion.args.diversity, weights) if fits else ():
+        fit, chunk = fits[at], ranked[fits[at].chunk]
+        parts = {
+            **chunk.parts,
+            "rerank": weights.rerank * fit.rerank,
+            "within": float(totals[at]) - chunk.score - weights.rerank * fit.rerank,
+            "diversity": value - float(totals[at]),
+        }
+        shown = {name: share for name, part in parts.items() if (share := round(part / weights.bound, 6))}
+        score = min(max(round(sum(shown.values()), 6), 0.0), 1.0)
+        yield scored_statement(fit.row, score, found.candidates[chunk.id].reason, shown, chunk.path), fit.row
 
 
-def _fits(expansion: Expansion[RankingArgs], ranked: Sequence[Ranked]) -> dict[str, list[Fit]]:
-    """Return, by chunk, how far each statement answers what was open, or leads on to a chunk that does; best first."""
+def _worth(expansion: Expansion[RankingArgs], ranked: Sequence[Ranked], fits: Sequence[Fit]) -> tuple[Array, Worth]:
+    """Return what each statement is worth before it is compared with others, and the same taken apart for packing."""
+    coverage, weights, candidates = expansion.ranker.coverage, expansion.ranker.weights, expansion.found.candidates
+    of = np.array([f.chunk for f in fits], np.intp)
+    links = np.array([c.parts["link"] for c in ranked])
+    answers, best = np.array([f.answers for f in fits]), np.zeros(len(ranked))
+    np.maximum.at(best, of, answers)
+    likeness = np.array([sum(c.parts[name] for name in ("vector", "bm25", "coverage")) for c in ranked])
+    # title, entities and topic speak for every statement of the chunk
+    unlike = weights.statement * (1.0 - np.array([f.like for f in fits]))
+    own = (np.array([c.score for c in ranked]) - links)[of] - likeness[of] * unlike
+    # what counts is by how much less it answers: where none answers well, all answer about as well
+    added = links[of] * (1.0 - weights.within * (best[of] - answers)) + weights.rerank * np.array([f.rerank for f in fits])
+    topics = {topic: at for at, topic in enumerate(dict.fromkeys(f.row.topic_id for f in fits))}
+    held = np.array([candidates[c.id].held for c in ranked]).reshape(len(ranked), len(coverage.words))
+    return own + added, Worth(
+        own,
+        added,
+        chunk=[f.chunk for f in fits],
+        topic=[topics[f.row.topic_id] for f in fits],
+        asked=held * coverage.idf,
+        texts=[f.row.value for f in fits],
+    )
+
+
+def _fits(expansion: Expansion[RankingArgs], ranked: Sequence[Ranked]) -> list[Fit]:
+    """Return how far the statements answer what was open, or lead on to a chunk that does, those of the best chunk first."""
     coverage, found = expansion.ranker.coverage, expansion.found
     leads: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
     most = expansion.ranker.weights.best_link
@@ -89,15 +99,34 @@ def _fits(expansion: Expansion[RankingArgs], ranked: Sequence[Ranked]) -> dict[s
         if chunk.via:
             name = found.entities[chunk.via.entity_id].value.casefold()
             leads[chunk.via.from_chunk].append((chunk.via.entity_id, name, chunk.parts["link"] / most))
-    rows = [list(found.said(chunk.id).values()) for chunk in ranked]
-    held = coverage.held([f"{row.value}\n{row.details}" for of_chunk in rows for row in of_chunk])
-    fits, at = {}, 0
-    for chunk, of_chunk in zip(ranked, rows, strict=True):
-        answers = coverage.shares(held[at : at + len(of_chunk)], chunk.wanted).tolist()
-        at += len(of_chunk)
-        fit = [Fit(row, min(1.0, a + leads_on(row, leads[chunk.id]))) for row, a in zip(of_chunk, answers, strict=True)]
-        fits[chunk.id] = sorted(fit, key=lambda f: f.order)
-    return fits
+    first: dict[str, tuple[StatementRow, int]] = {}
+    for at, chunk in enumerate(ranked):
+        for row in sorted(found.said(chunk.id).values(), key=lambda row: (row.position, row.id)):
+            first.setdefault(row.id, (row, at))  # a sentence may stand in several chunks of a topic
+    held = coverage.held([_text(row) for row, _ in first.values()])
+    wanted = np.array([ranked[at].wanted for _, at in first.values()]).reshape(held.shape)
+    answers = coverage.shares_each(held, wanted).tolist()
+    return [
+        Fit(row, at, min(1.0, share + leads_on(row, leads[ranked[at].id])))
+        for (row, at), share in zip(first.values(), answers, strict=True)
+    ]
+
+
+def _liken(expansion: Expansion[RankingArgs], fits: Sequence[Fit]) -> None:
+    """Say how like the question statements are: by cosine and by the words they hold, each a share of the best."""
+    coverage, known = expansion.ranker.coverage, expansion.cosines
+    # a step of a manual says little without the heading above it
+    held = coverage.held([f"{f.row.topic}\n{_text(f.row)}" for f in fits])
+    by_words = np.array(min_max([0.0, *coverage.best_shares(held).tolist()])[1:])
+    cosines = [max(known.get(f.row.id, 0.0), 0.0) for f in fits]
+    words_count = expansion.args.bm25_weight if any(cosines) else 1.0
+    like = (1 - words_count) * np.array(min_max(cosines)) + words_count * by_words
+    for fit, value in zip(fits, (like / (like.max(initial=0.0) or 1.0)).tolist(), strict=True):
+        fit.like = value
+
+
+def _text(row: StatementRow) -> str:
+    return f"{row.value}\n{row.details}"
 
 
 def leads_on(row: StatementRow, leads: Sequence[tuple[str, str, float]]) -> float:
@@ -113,31 +142,16 @@ def _holds(text: str, name: str) -> bool:
     return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
-def _rerank(fits: Collection[list[Fit]], queries: Sequence[str], reranker: Reranker | None, trace: Trace) -> None:
+def _rerank(fits: Sequence[Fit], queries: Sequence[str], reranker: Reranker | None, trace: Trace) -> None:
     """Add the reranker's scores as shares of the best: of each statement with its topic and source title (G-33, G-34)."""
     if reranker is None:
         return
-    rows = [fit.row for of_chunk in fits for fit in of_chunk[:_RERANKED]]
+    of_chunk: dict[int, list[Fit]] = defaultdict(list)
+    for fit in fits:
+        of_chunk[fit.chunk].append(fit)
+    chosen = [f for some in of_chunk.values() for f in sorted(some, key=lambda f: -f.answers - f.like)[:_RERANKED]]
+    rows = [fit.row for fit in chosen]
     texts = ["\n".join(filter(None, dict.fromkeys((r.source.title, r.topic, r.value, r.details)))) for r in rows]
     scores = scored(reranker, queries, texts, trace, instead="statements keep the order without it")
-    if scores is None:
-        return
-    share = dict(zip((row.id for row in rows), min_max(scores), strict=True))
-    for of_chunk in fits:
-        for fit in of_chunk:
-            fit.rerank = share.get(fit.row.id, 0.0)
-        of_chunk.sort(key=lambda f: f.order)
-
-
-def _placed(chunk: Ranked, fits: Sequence[Fit], weights: Weights) -> Iterator[Placed]:
-    """Yield a chunk's statements: the best has all of its score, each further one less. What is shown is rounded.
-
-    What counts is by how much less it fits: where none fits well, all fit about as well.
-    """
-    bound, best = weights.bound, fits[0].total
-    parts = {name: share for name, value in chunk.parts.items() if (share := round(value / bound, 6))}
-    total, shown = sum(parts.values()), chunk._replace(parts=parts)
-    for at, fit in enumerate(fits):
-        share = (1.0 - weights.within * min(1.0, best - fit.total)) * weights.repeat**at
-        within = round(chunk.score * (share - 1) / bound, 6)
-        yield Placed(min(max(round(total + within, 6), 0.0), 1.0), within, fit.row, shown)
+    for fit, share in zip(chosen, min_max(scores), strict=True) if scores else ():
+        fit.rerank = share

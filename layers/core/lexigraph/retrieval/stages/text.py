@@ -95,7 +95,7 @@ class StemFinder:
     """Tells which of some stems texts hold, without taking the texts apart: most hold few of them.
 
     An English word begins with its stem but for the stem's last letter (``countri``, ``country``), except dying, lying and
-    tying. Where a question is in another ``language`` or script, the texts are taken apart.
+    tying. Where a question is in another ``language``, or it or a text in another script, texts are taken apart.
     """
 
     def __init__(self, wanted: Sequence[str], language: str = "") -> None:
@@ -108,13 +108,15 @@ class StemFinder:
 
     def found_in(self, texts: Sequence[str]) -> list[tuple[int, int]]:
         """Return which text holds which stem, as places among those given; all texts are searched as one."""
+        apart = [at for at, text in enumerate(texts) if self._apart or OTHER_SCRIPT.search(text)]
+        held = [(at, frozenset(stems(texts[at], self._language))) for at in apart]
+        found = [(at, place) for at, has in held for place, sought in enumerate(self._wanted) if sought in has]
         if self._apart:
-            held = [frozenset(stems(text, self._language)) for text in texts]
-            return [(at, place) for at, has in enumerate(held) for place, sought in enumerate(self._wanted) if sought in has]
-        folded = [fold(text) for text in texts]
+            return found
+        folded = ["" if OTHER_SCRIPT.search(text) else fold(text) for text in texts]
         ends = list(accumulate([len(text) + 1 for text in folded]))
         joined = "\n".join(folded)
-        find, word_at, found = joined.find, _WORD.match, list[tuple[int, int]]()
+        find, word_at = joined.find, _WORD.match
         for place, sought, root in self._sought:
             at = find(root)
             while at >= 0:

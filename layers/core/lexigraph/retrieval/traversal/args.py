@@ -5,6 +5,8 @@ from typing import Annotated, ClassVar
 
 from lexigraph.retrieval.stages.args import Needs, Range, RankingArgs, RerankerName, Share, Weight
 
+_START_CHUNKS = 10
+
 
 @dataclass(frozen=True, slots=True)
 class TraversalArgs(RankingArgs):
@@ -14,20 +16,22 @@ class TraversalArgs(RankingArgs):
 
     | parameter | meaning | default |
     |---|---|---|
-    | ``max_search_results`` | results at most, each the statements of one topic of one source. None: all | 20 |
-    | ``max_statements_per_topic`` | statements in one result at most. None: all that were found | 10 |
+    | ``max_context_tokens`` | words and punctuation marks in all statements together, the best first; the best statement \
+comes whole. None: all | 2,000 |
+    | ``max_search_results`` | results at most, each the statements of one topic of one source. None: all | None |
+    | ``max_statements_per_topic`` | statements in one result at most. None: all that were found | None |
     | ``include_facts`` | put the facts that support a statement into the result, and so into the LLM's context | False |
     | ``expand_entities`` | EntityBasedSearch: also start from entities joined by a fact to those looked up | True |
     | ``max_keywords`` | EntityBasedSearch: keywords looked up at most, synonyms and abbreviations included, and entities \
 followed | 10 |
-    | ``vss_top_k`` | ChunkBasedSearch: chunks to start from | 10 |
+    | ``vss_top_k`` | ChunkBasedSearch: chunks to start from and to read. None: start from 10, read the best 30 | None |
     | ``vss_diversity_factor`` | ChunkBasedSearch: look at ``vss_top_k`` times this many chunks and take the next best of a \
 source not seen yet. 0 or None: plain ``vss_top_k`` | 5 |
     | ``derive_subqueries`` | break a question of over 25 characters that needs more than one entity into simpler ones \
 (needs an LLM) | False |
     | ``max_subqueries`` | subqueries at most; only with ``derive_subqueries`` | 2 |
     | ``reranker`` | ``tfidf``, ``bedrock``, ``model`` (a cross-encoder), or ``none`` / None | tfidf |
-    | ``max_statements`` | statements in all results together at most; only with a reranker. None: all | 100 |
+    | ``max_statements`` | statements in all results together at most; only with a reranker. None: all | None |
     | ``chunk_weight`` | how much a chunk counts for being like the question (ChunkBasedSearch) | 1.0 |
     | ``entity_weight`` | how much it counts for naming the entities of the question (EntityBasedSearch) | 0.1 |
     | ``bm25_weight`` | BM25's share of likeness, the rest is cosine; chat logs may want more | 0.3 |
@@ -42,12 +46,12 @@ source not seen yet. 0 or None: plain ``vss_top_k`` | 5 |
     | ``topic_beam_max_depth`` | TopicBeamSearch: steps to further topics (of the same chunk, of the chunk before or after, \
 with an entity in common) at most: 0 to 5 | 2 |
     | ``topic_statements`` | TopicBeamSearch: statements collected for one topic at most | 25 |
-    | ``diversity`` | what repeats the words already found is worth less by up to this share, 0 to 0.9 | 0.3 |
+    | ``diversity`` | what repeats what was said already loses about this share of its worth, 0 to 0.9 | 0.3 |
     """
 
     expand_entities: bool = True
     max_keywords: Annotated[int, Range(1, 50)] = 10
-    vss_top_k: Annotated[int, Range(1, 200)] = 10
+    vss_top_k: Annotated[int | None, Range(1, 200)] = None
     vss_diversity_factor: Annotated[int | None, Range(0, 50)] = 5
     derive_subqueries: bool = False
     max_subqueries: Annotated[int, Range(1, 5)] = 2
@@ -75,3 +79,8 @@ with an entity in common) at most: 0 to 5 | 2 |
         (("topic_beam_width",), {"topic_beam_max_depth": (0,)}),
         (("topic_beam_max_depth",), {"topic_beam_width": (0,)}),
     )
+
+    @property
+    def start_chunks(self) -> int:
+        """How many chunks the search starts from."""
+        return self.vss_top_k or _START_CHUNKS

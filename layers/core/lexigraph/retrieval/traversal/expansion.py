@@ -13,6 +13,7 @@ from lexigraph.retrieval.traversal.topics import FoundTopic, best_topics, grow
 from lexigraph.storage.protocols import EvidenceRequest
 
 _MAX_TITLE_CHARS = 200
+_READ = 30  # best chunks of the pool, whose statements are read where nobody says how many
 
 
 class TraversalExpansion(Expansion[TraversalArgs]):
@@ -57,7 +58,7 @@ class TraversalExpansion(Expansion[TraversalArgs]):
             self.ranker.coverage.weigh([c.held for c in self.found.candidates.values()])
 
     def _best_chunks(self) -> list[str]:
-        """Choose ``vss_top_k`` chunks of the pool by their own score, spread over sources."""
+        """Choose ``vss_top_k`` chunks of the pool by their own score, spread over sources; by default the best besides."""
         texts, sources = self.likeness.texts, self.likeness.sources
         held = self.ranker.coverage.held(list(texts.values()))
         pool = {
@@ -66,10 +67,11 @@ class TraversalExpansion(Expansion[TraversalArgs]):
         }
         self.ranker.coverage.weigh(held)
         self._liken(pool, pool)
-        k, factor = self.args.vss_top_k, self.args.vss_diversity_factor
+        k, factor = self.args.start_chunks, self.args.vss_diversity_factor
         self._pool: Sequence[str] = self.ranker.rank(pool).ids
         ordered = self._pool[: k * (factor or 1)]
-        return spread_over_sources(ordered, self.likeness.sources, k) if factor else ordered
+        start = spread_over_sources(ordered, self.likeness.sources, k) if factor else ordered
+        return [*start, *(self._pool[:_READ] if self.args.vss_top_k is None else ())]
 
     def _refresh(self, chunk_ids: Collection[str]) -> None:
         for i in chunk_ids if self._topics else ():

@@ -32,7 +32,7 @@ class TraversalBasedRetriever(Composite[TraversalArgs]):
         anchors = find_anchors(
             stores,
             inquiry,
-            pool=max(POOL, args.vss_top_k * (args.vss_diversity_factor or 1)) if by_chunk else 0,
+            pool=max(POOL, args.start_chunks * (args.vss_diversity_factor or 1)) if by_chunk else 0,
             max_entities=args.max_keywords if by_entity else 0,
             expand_entities=args.expand_entities,
             topics=max(POOL, args.topic_top_k) if self._has(TopicBeamSearch) else 0,
