@@ -6,7 +6,7 @@ import struct
 import zipfile
 from collections.abc import Iterable, Sequence
 
-from lexigraph.ingestion.chunk import count_tokens
+from lexigraph.model.tokens import count_tokens
 
 SUBJECTS = ("The cluster", "A replica", "The index", "Our gateway", "The archive", "A client", "The scheduler", "One shard")
 VERBS = ("stores", "returns", "copies", "refuses", "delays", "encrypts", "counts", "forgets", "compares", "keeps")

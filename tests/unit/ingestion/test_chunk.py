@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexigraph.ingestion.chunk import chunk, content_cuts, count_tokens
+from lexigraph.ingestion.chunk import chunk, content_cuts
 from lexigraph.ingestion.load import FileItem, load, scan
 from lexigraph.model.document import Block, ChunkText, LoadedDocument
 from lexigraph.model.errors import InvalidInput
+from lexigraph.model.tokens import count_tokens
 from lexigraph.settings import load_settings
 from tests import files
 

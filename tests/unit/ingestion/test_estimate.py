@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from lexigraph.inference.factory import make_llm
-from lexigraph.ingestion.chunk import chunk, count_tokens
+from lexigraph.ingestion.chunk import chunk
 from lexigraph.ingestion.estimate import estimate
 from lexigraph.ingestion.extract.llm import LLMExtractor
 from lexigraph.ingestion.extract.schema import REPLY
 from lexigraph.ingestion.load import FileItem, load, scan
 from lexigraph.model.document import LoadedDocument
+from lexigraph.model.tokens import count_tokens
 from lexigraph.settings import Settings
 from tests.files import section
 from tests.laptop import write_pages

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from lexigraph.evaluation.build import size_of
 from lexigraph.evaluation.memory import largest_child_mb, peak_resident_mb
-from lexigraph.ingestion.chunk import count_tokens
 from lexigraph.ingestion.events import Event, Listener
 from lexigraph.ingestion.load import FileItem, Rejected, scan
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.errors import InvalidInput
+from lexigraph.model.tokens import count_tokens
 from lexigraph.settings import Settings
 
 STAGES = ("read", "cut", "extract", "embed", "write")

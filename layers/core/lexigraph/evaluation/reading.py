@@ -8,12 +8,13 @@ from pathlib import Path
 from statistics import quantiles
 from typing import NamedTuple
 
-from lexigraph.ingestion.chunk import chunk, count_tokens
+from lexigraph.ingestion.chunk import chunk
 from lexigraph.ingestion.extract import Extractor
 from lexigraph.ingestion.load import Rejected, load, scan
 from lexigraph.model.document import ChunkText, LoadedDocument
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.extraction import ExtractedTopic, Extraction
+from lexigraph.model.tokens import count_tokens
 from lexigraph.settings import Settings
 
 SMALL = 32  # tokens below which a chunk says too little to be found by

@@ -18,9 +18,8 @@ from itertools import accumulate, chain, pairwise, takewhile
 from lexigraph.ingestion.language import code_of
 from lexigraph.model.document import BOILERPLATE, Block, ChunkText, LoadedDocument
 from lexigraph.model.errors import InvalidInput
+from lexigraph.model.tokens import count_tokens
 
-# 8 letters of a word, or a sign, are a token: within 1 % of MiniLM's word pieces over English prose, 7 % on one passage
-_TOKEN = re.compile(r"[^\W\u3040-\u9fff\uac00-\ud7af]{1,8}|\S")
 _CLAUSE = re.compile(r"[^,.;:]+[,.;:]*|[,.;:]+")
 _LONG_WORD = re.compile(r"\s*\S{1,24}\s*|\s+")
 _FRAGMENTS = 8  # parts of a sentence too long for a chunk, as many as fit into one at least
@@ -40,17 +39,12 @@ _SMALL = 100  # tokens below which what stands in a section goes together with w
 _TOPIC_CHUNKS = 2  # a section in more chunks, or sections of equal headings, are more than one topic
 
 
-def count_tokens(text: str) -> int:
-    """Return about the number of word pieces in a text; needs no model and no network."""
-    return len(_TOKEN.findall(text))
-
-
 def chunk(document: LoadedDocument, *, max_tokens: int = 256, overlap: int = 25) -> list[ChunkText]:
     """Return the chunks of a document in reading order; together they hold the text of all blocks but boilerplate.
 
-    No chunk has more than ``max_tokens`` (see :func:`count_tokens`). Each is told the last sentences before it in its
-    section, as many as fit in ``overlap`` tokens but at least one: they are read with it and are no part of it. Raise
-    ``InvalidInput`` when ``overlap`` is more than half of ``max_tokens``.
+    No chunk has more than ``max_tokens`` (see :func:`~lexigraph.model.tokens.count_tokens`). Each is told the last
+    sentences before it in its section, as many as fit in ``overlap`` tokens but at least one: they are read with it and are
+    no part of it. Raise ``InvalidInput`` when ``overlap`` is more than half of ``max_tokens``.
     """
     if not 0 <= overlap <= max_tokens // 2:
         raise InvalidInput(f"chunk_overlap is {overlap}; it may be 0 to {max_tokens // 2}, half of chunk_tokens")

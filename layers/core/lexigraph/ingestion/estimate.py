@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lexigraph.ingestion.chunk import chunk, count_tokens
+from lexigraph.ingestion.chunk import chunk
 from lexigraph.ingestion.extract.blocks import says
 from lexigraph.ingestion.extract.prompts import EXTRACT, PROPOSE, RELATE, fenced
 from lexigraph.ingestion.extract.schema import PROPOSITIONS, RELATIONS, REPLY
 from lexigraph.ingestion.load import FileItem, Rejected, load
+from lexigraph.model.tokens import count_tokens
 from lexigraph.settings import Settings
 
 # Dollars a million tokens, us-east-1 list prices; only those seen on a price page.

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from lexigraph.ingestion.extract.evidence import sentences
 from lexigraph.ingestion.extract.llm import LLMExtractor
 from lexigraph.ingestion.extract.reply import UnusableReply, read_reply
 from lexigraph.model.document import Block, ChunkText
 from lexigraph.model.extraction import ExtractedStatement, Extraction
+from lexigraph.model.sentences import sentences
 
 TEXT = (
     "A lathe turns a piece of metal against a tool. The first one was made in 1751 by the Swedish engineer Nils Dahl, "

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt
-from lexigraph.ingestion.chunk import count_tokens
 from lexigraph.ingestion.extract import Extractor, make_extractor
 from lexigraph.ingestion.extract.llm import LLMExtractor
 from lexigraph.ingestion.extract.local import LocalExtractor
@@ -23,6 +22,7 @@ from lexigraph.ingestion.extract.schema import MAX_STATEMENTS, PROPOSITIONS, REP
 from lexigraph.model.document import Block, ChunkText
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.model.extraction import ExtractedEntity, ExtractedFact, Extraction
+from lexigraph.model.tokens import count_tokens
 from lexigraph.settings import load_settings
 
 TEXT = "Hod Lisenbee was born in Clarksville, Tennessee, in 1898. He attended\nSouthwestern Presbyterian University (SPU)."

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
 
-from lexigraph.ingestion.chunk import count_tokens
-from lexigraph.ingestion.extract.evidence import sentences
 from lexigraph.ingestion.extract.topics import topic_title
 from lexigraph.model.document import BOILERPLATE, Block, ChunkText
 from lexigraph.model.extraction import ExtractedStatement, ExtractedTopic, Extraction
+from lexigraph.model.sentences import sentences
+from lexigraph.model.tokens import count_tokens
 
 KINDS = frozenset(["code", "table"])
 _SILENT = frozenset([BOILERPLATE, "heading"])

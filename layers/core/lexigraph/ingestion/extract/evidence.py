@@ -8,41 +8,20 @@ from itertools import pairwise
 from math import log
 
 from lexigraph.model.document import Block
-
-Span = tuple[int, int]
+from lexigraph.model.sentences import Span, sentences
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
 _THOUSANDS = re.compile(r"(?<=\d)[,'’ ](?=\d{3}(?!\d))")
-_STOP = re.compile(r"[.!?…]+[\"'”’»)\]]*\s+|[。！？]+[”’」』）]*\s*|\n+")
-_ABBREVIATED = """
-    mr mrs ms dr st prof gen col lt sgt capt maj rev hon sen rep gov pres jr sr vs cf fig figs eq no nos vol pp p ed eds al
-    approx ca inc ltd co corp jan feb mar apr jun jul aug sep sept oct nov dec dept est ave blvd mt ft ch sec e.g i.e
-"""
-_ABBREVIATIONS = frozenset(_ABBREVIATED.split())
-_OPENING = "\"'“‘«([¿¡"
 # longer than three letters and yet telling nothing
 _LINKING = frozenset("also been does from have into such than that their them then there these they this those were".split())
 _LINKING |= frozenset("what when where which will with would whose while each must should could".split())
-_WRAPPED = 40  # characters of a line that another may continue
 _STEM = 4  # letters that inflected forms of a word share
 _SMALL = 0.25  # weight of a word that only links others
 _OF_NAMES = 0.5  # of a word with a capital
 _ELSEWHERE = 0.5  # of a word that stands in another sentence
 _ENOUGH = 0.45  # share of a statement's words that its sentence must hold
 _SECOND = 0.3  # of them that a second sentence must add to be evidence, too
-
-
-def sentences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
-    """Return the offsets of the sentences of ``text[start:end]``, without the white space around them.
-
-    One ends at a full stop after which no small letter follows, at those of Chinese and Japanese, and at the end of a line
-    that no editor wrapped: a short one, or one that ends with a colon.
-    """
-    end = len(text) if end is None else end
-    cuts = [m.end() for m in _STOP.finditer(text, start, end) if _ends(text, m)]
-    found = [_trimmed(text, a, b) for a, b in zip([start, *cuts], [*cuts, end], strict=True)]
-    return [(a, b) for a, b in found if any(c.isalnum() for c in text[a:b])]
 
 
 def holds(text: str, name: str) -> bool:
@@ -127,23 +106,3 @@ def _has_digit(word: str) -> bool:
 
 def _links(word: str) -> bool:
     return word in _LINKING or (len(word) <= 3 and word.isalpha())
-
-
-def _ends(text: str, stop: re.Match[str]) -> bool:
-    if stop[0][0] in "。！？":
-        return True
-    if text[stop.end() : stop.end() + 3].lstrip(_OPENING)[:1].islower():
-        return False
-    if stop[0][0] == "\n":
-        line = text[text.rfind("\n", 0, stop.start()) + 1 : stop.start()].strip()
-        return len(line) < _WRAPPED or line.endswith(":")
-    words = text[max(0, stop.start() - 16) : stop.start()].split()
-    last = words[-1].lstrip(_OPENING) if words else ""
-    initial = len(last) == 1 and last.isupper()
-    return stop[0][0] != "." or not (initial or last.lower() in _ABBREVIATIONS)
-
-
-def _trimmed(text: str, start: int, end: int) -> Span:
-    bare = text[start:end].strip()
-    at = text.find(bare, start, end)
-    return at, at + len(bare)
