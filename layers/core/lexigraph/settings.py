@@ -80,6 +80,9 @@ class Settings(BaseSettings):
     rerank_model: str = Field(DEFAULT_RERANK_MODEL, description="Bedrock model id, or name of a cross-encoder")
     region: str | None = Field(None, description="AWS region of Bedrock; default that of the AWS configuration")
     answer_max_tokens: int = Field(1024, ge=1, le=64_000, description="longest answer")
+    llm_window: int = Field(
+        0, ge=0, le=10_000_000, description="tokens that llm reads and writes at once; 0: 4,096 of Ollama, 32,768 of others"
+    )
     extract_max_tokens: int = Field(4096, ge=64, le=64_000, description="longest reply of an extraction")
     extract_concurrency: int = Field(4, ge=1, le=64, description="chunks that a model is asked for at the same time")
     model_timeout: float = Field(60.0, gt=0, le=900, description="seconds until a model call is given up")
@@ -127,6 +130,11 @@ class Settings(BaseSettings):
 
     # asking
     max_question_chars: int = Field(MAX_CHARS, ge=1, le=100_000, description="longest question")
+
+    @property
+    def model_window(self) -> int:
+        """The tokens that the language model reads and writes at once. Ollama cuts what is longer, without a word."""
+        return self.llm_window or (4_096 if self.llm.startswith("ollama:") else 32_768)
 
     @cached_property
     def embedding(self) -> EmbeddingModel:

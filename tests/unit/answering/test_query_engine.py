@@ -42,6 +42,9 @@ FOUND = (
 )
 
 
+LONG = tuple(statement(n, f"Atlas number {n} is high and " + "wide " * 30, 1 / n) for n in range(1, 40))
+
+
 class Shelf:
     """A retriever that always finds the same, and remembers what it was asked."""
 
@@ -112,8 +115,8 @@ def test_the_model_sees_numbered_statements_grouped_by_source_and_topic():
     asked.query("Why?")
     (prompt,) = asked.llm.prompts
     assert (
-        "Source: Neptune | Topic: Languages\n[S1] Neptune supports Gremlin.\n[S2] Neptune was born in 2017.\n\n"
-        "Source: Atlas | Topic: Heights\n[S3] Atlas is high." in prompt.user
+        "Source: Neptune | neptune.md | year: 2024\nTopic: Languages\n[S1] Neptune supports Gremlin.\n"
+        "[S2] Neptune was born in 2017.\n\nSource: Atlas | atlas.md\nTopic: Heights\n[S3] Atlas is high." in prompt.user
     )
     assert prompt.user.endswith("Question: Why?")
     assert "SUPPORTS" not in prompt.user
@@ -164,7 +167,7 @@ def test_the_warnings_of_retrieval_come_before_those_of_the_answer():
 
 
 def test_statements_beyond_the_budget_are_cut_by_rank_and_that_is_said():
-    asked = engine("Yes [S1].", max_context_chars=110)
+    asked = engine("Yes [S1].", max_context_tokens=50)
     response = asked.query("What?")
     assert "Neptune was born" in asked.llm.prompts[0].user
     assert "Atlas" not in asked.llm.prompts[0].user
@@ -172,11 +175,13 @@ def test_statements_beyond_the_budget_are_cut_by_rank_and_that_is_said():
     assert "2 of 3 statements" in {w.type: w.detail for w in response.warnings}["context_cut"]
 
 
-def test_a_single_statement_longer_than_the_budget_is_clipped():
-    long = SearchResult(ATLAS, "", (statement(1, "word " * 1000, 0.9),), 0.9)
-    asked = engine("Yes [S1].", results=(long,), max_context_chars=200)
-    asked.query("What?")
-    assert len(asked.llm.prompts[0].user) < 400
+def test_a_long_conversation_leaves_less_room_for_statements():
+    asked = engine("Yes [S1].", model_window=3_000)
+    assert len(asked.query("What?").sources) == 3
+    assert len(asked.query("What?", history=[("user", "word " * 2_900)]).sources) == 3
+    asked = engine("Yes [S1].", model_window=2_000, results=(SearchResult(ATLAS, "", LONG, 0.9),))
+    alone, after = (len(asked.query("What?", history=turns).sources) for turns in ((), [("user", "word " * 300)]))
+    assert 1 < after < alone < len(LONG)
 
 
 def test_without_any_statement_the_model_is_not_even_asked():
@@ -490,7 +495,8 @@ def test_history_and_context_are_checked(bad):
     "bad",
     [
         {"quoted_statements": 0},
-        {"max_context_chars": 0},
+        {"max_context_tokens": 0},
+        {"model_window": 10},
         {"max_answer_tokens": 10**9},
         {"max_question_chars": "many"},
         {"prompts": "Be rude."},

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self
 
 from lexigraph.answering import citations, prompts
 from lexigraph.answering.context import (
@@ -13,6 +13,7 @@ from lexigraph.answering.context import (
     ExternalText,
     Turn,
     build_context,
+    chunks_to_read,
     conversation,
     external_texts,
 )
@@ -22,15 +23,18 @@ from lexigraph.answering.response import QueryResponse, StreamingQueryResponse
 from lexigraph.inference.protocols import Embedder, LanguageModel, Prompt
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.model.filters import Filter, parse_filter
+from lexigraph.model.graph import StatementRow
 from lexigraph.model.question import MAX_CHARS, Question
 from lexigraph.model.results import Citation, Notice, SearchResults
 from lexigraph.model.tenant import Tenant
+from lexigraph.model.tokens import count_tokens
 from lexigraph.retrieval.catalogue import Retriever, make_retriever
 from lexigraph.retrieval.stages.args import Args, Range, names_of
 from lexigraph.settings import EmbeddingModel, Settings, load_settings
+from lexigraph.storage.protocols import EvidenceRequest, GraphStore, VectorStore
 
-if TYPE_CHECKING:
-    from lexigraph.storage.protocols import GraphStore, VectorStore
+_WINDOW_SHARE = 0.9  # of the window is filled: models do not count tokens as we do
+_LEAST_ROOM = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,8 @@ class AnswerArgs(Args):
     | argument | meaning | default |
     |---|---|---|
     | ``include_facts`` | show the model the facts too (G-23) | False |
-    | ``max_context_chars`` | characters of statements shown to the model, best first | 24,000 |
+    | ``max_context_tokens`` | tokens of statements shown to the model, best first. None: all its window has | None |
+    | ``model_window`` | tokens that the model reads and writes at once | 32,768 |
     | ``max_answer_tokens`` | longest reply of the model | 1,024 |
     | ``quoted_statements`` | statements of an extractive answer | 8 |
     | ``prompts`` | the templates | ``AnswerPrompts()`` |
@@ -48,7 +53,8 @@ class AnswerArgs(Args):
     """
 
     include_facts: bool = False
-    max_context_chars: Annotated[int, Range(1, 1_000_000)] = 24_000
+    max_context_tokens: Annotated[int | None, Range(1, 1_000_000)] = None
+    model_window: Annotated[int, Range(256, 10_000_000)] = 32_768
     max_answer_tokens: Annotated[int, Range(1, 64_000)] = 1024
     quoted_statements: Annotated[int, Range(1, 100)] = 8
     prompts: AnswerPrompts = field(default_factory=AnswerPrompts)
@@ -59,6 +65,13 @@ class AnswerArgs(Args):
         if not isinstance(self.prompts, AnswerPrompts):
             raise InvalidInput(f"prompts must be AnswerPrompts, got {type(self.prompts).__name__}")
 
+    def room(self, *texts: str) -> int:
+        """Return how many tokens of statements the model may be shown beside these texts."""
+        if self.max_context_tokens is not None:
+            return self.max_context_tokens
+        taken = self.max_answer_tokens + sum(map(count_tokens, texts))
+        return max(_LEAST_ROOM, int(_WINDOW_SHARE * self.model_window) - taken)
+
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
@@ -66,6 +79,7 @@ class _Asked:
 
     question: str
     results: SearchResults
+    beside: Sequence[StatementRow]
     external: tuple[ExternalText, ...]
     history: tuple[tuple[str, str], ...]
     began: float
@@ -99,7 +113,8 @@ class LexicalGraphQueryEngine:
     """Answers questions from the statements that a retriever finds.
 
     ``retriever`` is any object with ``retrieve(tenant, question)``. With a language model (``llm``) the answer is written
-    from those statements only, and every citation is checked; without one it quotes the best of them. ``tenant`` and
+    from those statements only, and every citation is checked; without one it quotes the best of them. ``graph`` is where
+    the statements beside the best ones are read, in one call more, for the model to be shown them, too. ``tenant`` and
     ``filters`` are defaults of each question. ``streaming`` makes :meth:`query` answer in pieces. ``args`` are those of
     :class:`AnswerArgs`. Safe to share between threads: a question leaves no state behind.
     """
@@ -109,6 +124,7 @@ class LexicalGraphQueryEngine:
         retriever: Retriever,
         llm: LanguageModel | None = None,
         *,
+        graph: GraphStore | None = None,
         tenant: str = "default",
         filters: Filter | Mapping[str, Any] | None = None,
         streaming: bool = False,
@@ -118,6 +134,7 @@ class LexicalGraphQueryEngine:
             raise InvalidInput(f"retriever must have a method retrieve(tenant, question), got {type(retriever).__name__}")
         self.retriever = retriever
         self.llm = llm
+        self.graph = graph
         self.tenant = Tenant(tenant)
         self.filters = parse_filter(filters)
         self.streaming = streaming
@@ -125,7 +142,7 @@ class LexicalGraphQueryEngine:
 
     @classmethod
     def for_traversal_based_search(
-        cls, graph_store: "GraphStore | str", vector_store: "VectorStore | str", **options: Any
+        cls, graph_store: GraphStore | str, vector_store: VectorStore | str, **options: Any
     ) -> Self:
         """Return an engine over a ``TraversalBasedRetriever`` (G-12).
 
@@ -137,7 +154,7 @@ class LexicalGraphQueryEngine:
 
     @classmethod
     def for_semantic_guided_search(
-        cls, graph_store: "GraphStore | str", vector_store: "VectorStore | str", **options: Any
+        cls, graph_store: GraphStore | str, vector_store: VectorStore | str, **options: Any
     ) -> Self:
         """Return an engine over a ``SemanticGuidedRetriever`` (G-07).
 
@@ -152,8 +169,8 @@ class LexicalGraphQueryEngine:
     def for_retriever(
         cls,
         kind: str | Callable[..., Retriever],
-        graph_store: "GraphStore | str",
-        vector_store: "VectorStore | str",
+        graph_store: GraphStore | str,
+        vector_store: VectorStore | str,
         *,
         embedder: Embedder | None = None,
         llm: Any = None,
@@ -178,8 +195,9 @@ class LexicalGraphQueryEngine:
         model = language_model(llm, settings)
         mine = {name: args.pop(name) for name in names_of(AnswerArgs) if name in args and name != "include_facts"}
         make = partial(make_retriever, kind) if isinstance(kind, str) else kind
+        graph = GraphStoreFactory.for_graph_store(graph_store)
         retriever = make(
-            GraphStoreFactory.for_graph_store(graph_store),
+            graph,
             VectorStoreFactory.for_vector_store(vector_store, embedding=_embedding_of(embedder)),
             embedder=embedder,
             llm=model,
@@ -187,10 +205,11 @@ class LexicalGraphQueryEngine:
             **args,
         )
         mine.setdefault("max_answer_tokens", settings.answer_max_tokens)
+        mine.setdefault("model_window", settings.model_window)
         mine.setdefault("max_question_chars", settings.max_question_chars)
         mine["include_facts"] = args.get("include_facts", False)
         owner = settings.tenant if tenant is None else tenant
-        return cls(retriever, model, tenant=owner, filters=filters, streaming=streaming, **mine)
+        return cls(retriever, model, graph=graph, tenant=owner, filters=filters, streaming=streaming, **mine)
 
     def retrieve(
         self, question: str, *, tenant: str | None = None, filters: Filter | Mapping[str, Any] | None = None
@@ -264,8 +283,16 @@ class LexicalGraphQueryEngine:
         owner, checked = self._tenant(tenant), self._question(question, filters)
         turns, external = conversation(history), external_texts(context)
         results = self.retriever.retrieve(owner, checked)
-        asked = _Asked(checked.text, results, external, turns, began, time.perf_counter())
+        beside = self._beside(owner, results, checked.filters)
+        asked = _Asked(checked.text, results, beside, external, turns, began, time.perf_counter())
         return StreamingQueryResponse(asked.question, asked.results, self._answer(asked, streaming=streaming))
+
+    def _beside(self, tenant: Tenant, results: SearchResults, filters: Filter | None) -> Sequence[StatementRow]:
+        """Return what stands around the best statements, for a model to be shown."""
+        chunks = chunks_to_read(results) if self.llm and self.graph else ()
+        if not (chunks and self.graph):
+            return ()
+        return self.graph.evidence(tenant, EvidenceRequest(chunks=chunks, facts=False, filters=filters))
 
     def _answer(self, asked: _Asked, *, streaming: bool) -> Generator[str, None, QueryResponse]:
         """Yield the answer in pieces and return it whole."""
@@ -280,8 +307,13 @@ class LexicalGraphQueryEngine:
     def _write(self, llm: LanguageModel, asked: _Asked, streaming: bool) -> Generator[str, None, QueryResponse]:
         """Answer by the model. Raise ``ModelUnavailable`` only as long as nothing was yielded."""
         args = self.args
+        given = [text.text for text in asked.external] + [content for _, content in asked.history]
         shown = build_context(
-            asked.results, asked.external, include_facts=args.include_facts, max_chars=args.max_context_chars
+            asked.results,
+            asked.external,
+            beside=asked.beside,
+            include_facts=args.include_facts,
+            max_tokens=args.room(args.prompts.system, args.prompts.user, asked.question, *given),
         )
         system, user = args.prompts.fill(nonce=shown.nonce(), context=shown.text, question=asked.question)
         prompt = Prompt(user, system, asked.history, max_tokens=args.max_answer_tokens)

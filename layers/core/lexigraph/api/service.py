@@ -136,8 +136,10 @@ class Service:
                 engine = LexicalGraphQueryEngine(
                     made(embedder=embedder, llm=self.llm, **args),
                     self.llm,
+                    graph=stores.graph,
                     tenant=tenant,
                     max_answer_tokens=self.settings.answer_max_tokens,
+                    model_window=self.settings.model_window,
                     max_question_chars=self.settings.max_question_chars,
                     include_facts=bool(args.get("include_facts", False)),
                 )

@@ -49,7 +49,10 @@ LimitOption = Annotated[int | None, typer.Option(metavar="N", help="Short for --
 LlmOption = Annotated[str | None, typer.Option(metavar="MODEL", help="Language model, or none. (LEXIGRAPH_LLM)")]
 
 
-@with_options(TraversalArgs, SemanticArgs, AnswerArgs, leave_out=("prompts", "max_question_chars", "max_answer_tokens"))
+_OF_SETTINGS = ("prompts", "max_question_chars", "max_answer_tokens", "model_window")
+
+
+@with_options(TraversalArgs, SemanticArgs, AnswerArgs, leave_out=_OF_SETTINGS)
 def query(
     context: typer.Context,
     question: QuestionArgument,
