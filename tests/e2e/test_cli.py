@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -17,8 +17,9 @@ import pytest
 from rich.console import Console
 
 from lexigraph.answering.response import QueryResponse
+from lexigraph.answering.support import Unsupported
 from lexigraph.api.routes.documents import DocumentReply
-from lexigraph.cli.answers import print_results, print_sources
+from lexigraph.cli.answers import print_results, print_sources, print_unsupported
 from lexigraph.cli.checks import without_secrets
 from lexigraph.cli.demo import QUESTIONS
 from lexigraph.cli.doctor import check_variables, setting_rows
@@ -284,6 +285,13 @@ def test_code_is_shown_with_its_lines_and_prose_on_one() -> None:
         "         echo $line",
         "     done",
     ]
+    checked = replace(answer, unsupported=(Unsupported("It takes 9 steps [S1].", "number", ("S1",), "not in it: 9"),))
+    assert shown(print_unsupported, answer, left_out=False) == ""
+    assert shown(print_unsupported, checked, left_out=False).splitlines()[1:] == [
+        "Not borne out by what it cites",
+        "- It takes 9 steps [S1].  (not in it: 9)",
+    ]
+    assert shown(print_unsupported, checked, left_out=True).splitlines()[1] == "Left out, not borne out by what it cites"
 
 
 def shown(print_: Any, *given: Any, **flags: Any) -> str:

@@ -57,10 +57,17 @@ def test_an_answer_has_the_page_s_fields_and_cites_what_was_retrieved(stores: St
     assert [c["label"] for c in reply["citations"]] == ["S1"]
     assert reply["citations"][0]["chunk_id"] in {s["section_id"] for s in found["sections"]}
     assert "unknown_citation" in [w["type"] for w in reply["warnings"]]
+    assert reply["unsupported"] == []
     (body,) = server.requests
     for text in ("Tidewater is owned by the Heron Team.", "Ada Heron leads it."):
         assert text in said(body)
     assert "Bread" not in said(body)
+
+
+def test_what_its_citations_do_not_bear_out_is_told(stores: Stores) -> None:
+    with ScriptedLLMServer("The Heron Team owns it since 1802 [S1].") as server:
+        reply = query_multidoc(synthesizer(stores), QUESTION, WordEmbedder(), llm=over(server)).to_dict()
+    assert [(u["type"], u["reason"]) for u in reply["unsupported"]] == [("number", "not in what it cites: 1802")]
 
 
 @pytest.mark.requirement("W-25")

@@ -92,3 +92,54 @@ def test_a_stream_that_is_cut_keeps_what_was_said(ask):
     assert answer.response == f"The Heron Team [S1]\n\n{prompts.BROKEN_OFF}"
     assert [c.label for c in answer.citations] == ["S1"]
     assert "model_unavailable" in [w.type for w in answer.warnings]
+
+
+MADE_UP = "The Heron Team owns Tidewater [S1]. The Heron Team bought it in 2019 [S1]. It lies in Uppsala."
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_what_the_cited_statements_do_not_bear_out_is_told_and_stays(ask, streaming):
+    engine, _ = ask(MADE_UP, streaming=streaming)
+    response = engine.query("Who owns Tidewater?")
+    assert response.response == MADE_UP
+    assert [(u.type, u.citations, u.sentence) for u in response.unsupported] == [
+        ("number", ("S1",), "The Heron Team bought it in 2019 [S1]."),
+        ("name", (), "It lies in Uppsala."),
+    ]
+    assert response.to_dict()["unsupported"][0]["reason"] == "not in what it cites: 2019"
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_strict_answer_leaves_it_out_and_says_what(ask, streaming):
+    engine, _ = ask(MADE_UP, streaming=streaming)
+    response = engine.query("Who owns Tidewater?", strict=True)
+    assert str(response) == "The Heron Team owns Tidewater [S1]."
+    assert [u.type for u in response.unsupported] == ["number", "name"]
+    assert [c.label for c in response.citations] == ["S1"]
+
+
+def test_nothing_of_a_strict_answer_is_passed_on_before_it_was_checked(ask):
+    engine, _ = ask(MADE_UP)
+    assert list(engine.stream("Who owns Tidewater?", strict=True)) == ["The Heron Team owns Tidewater [S1]."]
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_strict_answer_of_which_nothing_is_left_quotes_instead(ask, streaming):
+    engine, _ = ask("It was bought in 2019 [S1].", streaming=streaming)
+    response = engine.query("Who owns Tidewater?", strict=True)
+    assert response.response.startswith(prompts.EXTRACTIVE_STRICT_NOTE)
+    assert f"{TEXTS[0]} [S1]" in response.response
+    assert response.extractive
+    assert [u.type for u in response.unsupported] == ["number"]
+
+
+def test_a_strict_answer_that_broke_off_is_what_was_borne_out_and_says_so(ask):
+    engine, _ = ask(Reply("The Heron Team owns it [S1]. In 2019 it all began.", hang_up_after=9))
+    answer = engine.stream("Who owns Tidewater?", strict=True)
+    assert answer.response == f"The Heron Team owns it [S1].\n\n{prompts.BROKEN_OFF}"
+    assert "model_unavailable" in [w.type for w in answer.warnings]
+
+
+def test_a_quoted_answer_has_nothing_to_check(ask):
+    engine, _ = ask(refused(500))
+    assert engine.query("Who owns Tidewater?", strict=True).unsupported == ()

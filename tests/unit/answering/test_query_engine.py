@@ -546,7 +546,7 @@ def test_braces_in_questions_and_documents_are_no_variables():
 def test_a_response_is_plain_json_in_a_stable_order():
     response = engine("Gremlin [S1].").query("What?")
     data = json.loads(json.dumps(response.to_dict()))
-    assert list(data) == ["question", "answer", "extractive", "citations", "warnings", "timings", "results"]
+    assert list(data) == ["question", "answer", "extractive", "citations", "unsupported", "warnings", "timings", "results"]
     assert (data["answer"], data["extractive"]) == ("Gremlin [S1].", False)
     assert data["citations"][0] == {
         "label": "S1",

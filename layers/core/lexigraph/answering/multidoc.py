@@ -6,6 +6,7 @@ from typing import Any
 
 from lexigraph.answering.context import Turn
 from lexigraph.answering.query_engine import LexicalGraphQueryEngine
+from lexigraph.answering.support import Unsupported
 from lexigraph.inference.protocols import Embedder, LanguageModel
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.model.multidoc import MultidocContext
@@ -25,13 +26,16 @@ Example = tuple[str, str] | Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class MultidocAnswer:
-    """An answer with the context it was made from. ``citations`` are what its labels (``[S1]``) stand for."""
+    """An answer with the context it was made from. ``citations`` are what its labels (``[S1]``) stand for, ``unsupported``
+    what of it they do not bear out.
+    """
 
     answer: str
     context: MultidocContext
     citations: tuple[Citation, ...] = ()
     extractive: bool = False
     warnings: tuple[Notice, ...] = ()
+    unsupported: tuple[Unsupported, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reference page's answer, sources, facts and num_articles, and what else is known."""
@@ -45,6 +49,7 @@ class MultidocAnswer:
             "articles": context["articles"],
             "sections": context["sections"],
             "citations": [asdict(c) for c in self.citations],
+            "unsupported": [asdict(u) for u in self.unsupported],
             "extractive": self.extractive,
             "warnings": [asdict(w) for w in self.warnings],
         }
@@ -76,6 +81,7 @@ def query_multidoc(
         citations=answer.citations,
         extractive=answer.extractive,
         warnings=answer.warnings,
+        unsupported=answer.unsupported,
     )
 
 

@@ -44,6 +44,10 @@ EXTRACTIVE_NOTE = "Extractive answer (no language model configured): the stateme
 EXTRACTIVE_FALLBACK_NOTE = (
     "Extractive answer (the language model could not be used): the statements below are quoted from the sources."
 )
+EXTRACTIVE_STRICT_NOTE = (
+    "Extractive answer (what the language model said is not borne out by what it cites): the statements below are quoted "
+    "from the sources."
+)
 NOTHING_FOUND = "No statement about this was found in the sources."
 BROKEN_OFF = "(The answer breaks off here: the language model became unavailable.)"
 

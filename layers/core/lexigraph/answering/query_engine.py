@@ -3,12 +3,14 @@
 import asyncio
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar, cast
 
 from lexigraph.answering import citations, prompts
+from lexigraph.answering.citations import CheckedAnswer
 from lexigraph.answering.context import (
+    AnswerContext,
     External,
     ExternalText,
     Turn,
@@ -20,6 +22,7 @@ from lexigraph.answering.context import (
 from lexigraph.answering.extractive import is_weak, quotation, select, unchosen
 from lexigraph.answering.prompts import AnswerPrompts
 from lexigraph.answering.response import QueryResponse, StreamingQueryResponse
+from lexigraph.answering.support import check_support
 from lexigraph.inference.protocols import Embedder, LanguageModel, Prompt
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.model.filters import Filter, parse_filter
@@ -32,6 +35,8 @@ from lexigraph.retrieval.catalogue import Retriever, make_retriever
 from lexigraph.retrieval.stages.args import Args, Range, names_of
 from lexigraph.settings import EmbeddingModel, Settings, load_settings
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, VectorStore
+
+T = TypeVar("T")
 
 _WINDOW_SHARE = 0.9  # of the window is filled: models do not count tokens as we do
 _LEAST_ROOM = 200
@@ -82,6 +87,7 @@ class _Asked:
     beside: Sequence[StatementRow]
     external: tuple[ExternalText, ...]
     history: tuple[tuple[str, str], ...]
+    strict: bool
     began: float
     retrieved: float
 
@@ -225,16 +231,18 @@ class LexicalGraphQueryEngine:
         filters: Filter | Mapping[str, Any] | None = None,
         history: Sequence[Turn] = (),
         context: Sequence[External] = (),
+        strict: bool = False,
     ) -> QueryResponse | StreamingQueryResponse:
         """Answer a question.
 
         ``filters`` replace those of the engine. ``history`` holds earlier turns, oldest first: role (user or assistant)
         and content; the model sees them, retrieval does not. ``context`` are texts to draw on beside what is found
-        (strings, or objects with ``id`` and ``text``); they can be cited, with reason ``external``. Raise
+        (strings, or objects with ``id`` and ``text``); they can be cited, with reason ``external``. What a model says and
+        its citations do not bear out is told in ``unsupported``; ``strict`` leaves it out of the answer. Raise
         ``InvalidInput`` for an empty or too long question or a tenant name that is not allowed, ``StoreUnavailable``
         when a store is lost. A failing language model degrades to an extractive answer with a warning.
         """
-        answer = self._begin(question, tenant, filters, history, context, streaming=self.streaming)
+        answer = self._begin(question, tenant, filters, history, context, strict=strict, streaming=self.streaming)
         return answer if self.streaming else answer.complete()
 
     def stream(
@@ -245,9 +253,13 @@ class LexicalGraphQueryEngine:
         filters: Filter | Mapping[str, Any] | None = None,
         history: Sequence[Turn] = (),
         context: Sequence[External] = (),
+        strict: bool = False,
     ) -> StreamingQueryResponse:
-        """Answer like :meth:`query`, in pieces as the model writes them. Retrieval is done when this returns."""
-        return self._begin(question, tenant, filters, history, context, streaming=True)
+        """Answer like :meth:`query`, in pieces as the model writes them. Retrieval is done when this returns.
+
+        With ``strict`` the answer comes in one piece, when it has been checked.
+        """
+        return self._begin(question, tenant, filters, history, context, strict=strict, streaming=True)
 
     async def aretrieve(self, question: str, **options: Any) -> SearchResults:
         """Do :meth:`retrieve` in a thread."""
@@ -276,6 +288,7 @@ class LexicalGraphQueryEngine:
         history: Sequence[Turn],
         context: Sequence[External],
         *,
+        strict: bool,
         streaming: bool,
     ) -> StreamingQueryResponse:
         """Retrieve; the answer is made as its pieces are read."""
@@ -284,7 +297,7 @@ class LexicalGraphQueryEngine:
         turns, external = conversation(history), external_texts(context)
         results = self.retriever.retrieve(owner, checked)
         beside = self._beside(owner, results, checked.filters)
-        asked = _Asked(checked.text, results, beside, external, turns, began, time.perf_counter())
+        asked = _Asked(checked.text, results, beside, external, turns, strict, began, time.perf_counter())
         return StreamingQueryResponse(asked.question, asked.results, self._answer(asked, streaming=streaming))
 
     def _beside(self, tenant: Tenant, results: SearchResults, filters: Filter | None) -> Sequence[StatementRow]:
@@ -306,38 +319,36 @@ class LexicalGraphQueryEngine:
 
     def _write(self, llm: LanguageModel, asked: _Asked, streaming: bool) -> Generator[str, None, QueryResponse]:
         """Answer by the model. Raise ``ModelUnavailable`` only as long as nothing was yielded."""
+        shown = self._shown(asked)
+        system, user = self.args.prompts.fill(nonce=shown.nonce(), context=shown.text, question=asked.question)
+        prompt = Prompt(user, system, asked.history, max_tokens=self.args.max_answer_tokens)
+        pieces = _told(llm, prompt, len(shown.sources), streaming)
+        said, broken = _read(pieces) if asked.strict else (yield from pieces)
+        support = check_support(said.text, shown.sources, shown.headings, asked.question)
+        if asked.strict:
+            if not support.rest:
+                quoted = yield from self._extract(asked, prompts.EXTRACTIVE_STRICT_NOTE)
+                return replace(quoted, unsupported=support.unsupported)
+            said = replace(citations.check(support.rest, len(shown.sources)), unknown=said.unknown)
+            yield said.text
+        if broken:
+            said = replace(said, text=f"{said.text}\n\n{prompts.BROKEN_OFF}")
+            yield f"\n\n{prompts.BROKEN_OFF}"
+        notices = (*shown.notices, *broken, *citations.notices(said, len(shown.sources)))
+        answer = asked.answered(said.text, citations.cited(shown.sources, said), shown.sources, notices, extractive=False)
+        return replace(answer, unsupported=support.unsupported)
+
+    def _shown(self, asked: _Asked) -> AnswerContext:
+        """Return what the model is shown: as much as it has room for beside the rest of what it is told."""
         args = self.args
-        given = [text.text for text in asked.external] + [content for _, content in asked.history]
-        shown = build_context(
+        told = [args.prompts.system, args.prompts.user, asked.question, *(content for _, content in asked.history)]
+        return build_context(
             asked.results,
             asked.external,
             beside=asked.beside,
             include_facts=args.include_facts,
-            max_tokens=args.room(args.prompts.system, args.prompts.user, asked.question, *given),
+            max_tokens=args.room(*told, *(text.text for text in asked.external)),
         )
-        system, user = args.prompts.fill(nonce=shown.nonce(), context=shown.text, question=asked.question)
-        prompt = Prompt(user, system, asked.history, max_tokens=args.max_answer_tokens)
-        reader = citations.CitationReader(len(shown.sources))
-        texts: list[str] = []
-        broken: tuple[Notice, ...] = ()
-        try:
-            for piece in llm.stream(prompt) if streaming else [llm.complete(prompt)]:
-                if text := reader.feed(piece):
-                    texts.append(text)
-                    yield text
-        except ModelUnavailable as error:
-            if not texts:
-                raise
-            broken = (Notice("model_unavailable", str(error)),)
-        end = reader.finish() + (f"\n\n{prompts.BROKEN_OFF}" if broken else "")
-        if end:
-            texts.append(end)
-            yield end
-        answer = reader.checked("".join(texts))
-        if not answer.text:
-            raise ModelUnavailable(f"language model {llm.name}: the reply is empty")
-        notices = (*shown.notices, *broken, *citations.notices(answer, len(shown.sources)))
-        return asked.answered(answer.text, citations.cited(shown.sources, answer), shown.sources, notices, extractive=False)
 
     def _extract(self, asked: _Asked, note: str, *notices: Notice) -> Generator[str, None, QueryResponse]:
         """Answer by quoting; one piece a statement."""
@@ -350,6 +361,42 @@ class LexicalGraphQueryEngine:
         said = (weak,) if is_weak(asked.question, chosen) else ()
         unused = citations.unused(range(len(chosen) + 1, len(sources) + 1))
         return asked.answered("".join(pieces), chosen, sources, (*notices, *said, *unused), extractive=True)
+
+
+def _told(
+    llm: LanguageModel, prompt: Prompt, count: int, streaming: bool
+) -> Generator[str, None, tuple[CheckedAnswer, tuple[Notice, ...]]]:
+    """Yield what the model says, its labels made single ones of ``count``; return it whole, and that it broke off.
+
+    Raise ``ModelUnavailable`` when it says nothing.
+    """
+    reader = citations.CitationReader(count)
+    texts: list[str] = []
+    broken: tuple[Notice, ...] = ()
+    try:
+        for piece in llm.stream(prompt) if streaming else [llm.complete(prompt)]:
+            if text := reader.feed(piece):
+                texts.append(text)
+                yield text
+    except ModelUnavailable as error:
+        if not texts:
+            raise
+        broken = (Notice("model_unavailable", str(error)),)
+    if end := reader.finish():
+        texts.append(end)
+        yield end
+    if not any(texts):
+        raise ModelUnavailable(f"language model {llm.name}: the reply is empty")
+    return reader.checked("".join(texts)), broken
+
+
+def _read(pieces: Generator[str, None, T]) -> T:
+    """Return what a generator returns at its end; nobody is told its pieces."""
+    while True:
+        try:
+            next(pieces)
+        except StopIteration as end:
+            return cast(T, end.value)
 
 
 def language_model(llm: Any, settings: Settings) -> LanguageModel | None:

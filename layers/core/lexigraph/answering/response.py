@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Generator, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from lexigraph.answering.support import Unsupported
 from lexigraph.model.errors import LexigraphError
 from lexigraph.model.results import Citation, Notice, SearchResults
 
@@ -16,6 +17,8 @@ class QueryResponse:
     ``response`` is the text, with labels such as ``[S1]``; ``citations`` are what those labels stand for, in the order
     of the labels; ``sources`` all that was offered for citing. ``extractive`` tells that no language model wrote it.
     ``warnings`` are those of retrieval, then those of the answer. ``timings`` are milliseconds: retrieve, answer, total.
+    ``unsupported`` are the sentences of a language model, and its citations, that the statements cited do not bear out; of
+    a strict answer, those left out.
     """
 
     question: str
@@ -26,6 +29,7 @@ class QueryResponse:
     extractive: bool
     warnings: tuple[Notice, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
+    unsupported: tuple[Unsupported, ...] = ()
 
     def __str__(self) -> str:
         return self.response
@@ -37,6 +41,7 @@ class QueryResponse:
             "answer": self.response,
             "extractive": self.extractive,
             "citations": [asdict(c) for c in self.citations],
+            "unsupported": [asdict(u) for u in self.unsupported],
             "warnings": [asdict(w) for w in self.warnings],
             "timings": dict(self.timings),
             "results": self.results.to_dict(),
@@ -110,6 +115,11 @@ class StreamingQueryResponse:
     def warnings(self) -> tuple[Notice, ...]:
         """The warnings of retrieval and of the answer."""
         return self.complete().warnings
+
+    @property
+    def unsupported(self) -> tuple[Unsupported, ...]:
+        """What the statements cited do not bear out."""
+        return self.complete().unsupported
 
     @property
     def extractive(self) -> bool:

@@ -44,6 +44,7 @@ class Answers:
             filters=body.where(),
             history=[(turn.role, turn.content) for turn in body.history],
             context=[c if isinstance(c, str) else {"id": c.id, "text": c.text} for c in body.context],
+            strict=body.strict,
         )
 
     def finish(self, pieces: StreamingQueryResponse) -> dict[str, Any]:
@@ -62,6 +63,7 @@ class Answers:
                 if s["label"] in cited
             ],
             "entities": self._entities(answer),
+            "unsupported": [asdict(u) for u in answer.unsupported],
             "warnings": [asdict(w) for w in answer.warnings],
             "extractive": answer.extractive,
             "retriever": self._body.retriever,

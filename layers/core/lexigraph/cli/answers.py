@@ -29,6 +29,14 @@ def print_sources(console: Console, response: QueryResponse) -> None:
             _print_quote(console, c)
 
 
+def print_unsupported(console: Console, response: QueryResponse, *, left_out: bool) -> None:
+    """Print which sentences of a model, and which of its citations, the statements cited do not bear out."""
+    if response.unsupported:
+        console.print("\nLeft out, not borne out by what it cites" if left_out else "\nNot borne out by what it cites")
+    for u in response.unsupported:
+        prose(console, Text.assemble(("- ", "yellow"), one_line(u.sentence, _QUOTE), (f"  ({one_line(u.reason)})", "dim")))
+
+
 def _print_quote(console: Console, quoted: Citation) -> None:
     if quoted.kind == "prose":
         prose(console, f'     "{one_line(quoted.text, _QUOTE)}"')

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lexigraph.answering.query_engine import AnswerArgs
-from lexigraph.cli.answers import print_answer, print_results, print_sources, print_timings, print_warnings
+from lexigraph.cli.answers import (
+    print_answer,
+    print_results,
+    print_sources,
+    print_timings,
+    print_unsupported,
+    print_warnings,
+)
 from lexigraph.cli.invocation import current
 from lexigraph.cli.options import ArgOption, JsonOption, assigned, with_options
 from lexigraph.cli.output import print_json, printable
@@ -62,6 +69,9 @@ def query(
     arg: ArgOption = None,
     llm: LlmOption = None,
     stream: Annotated[bool, typer.Option("--stream", help="Print the answer as the model writes it.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Leave out what the model says and its citations do not bear out.")
+    ] = False,
     json_: JsonOption = False,
     **given: Any,
 ) -> None:
@@ -76,7 +86,7 @@ def query(
     text, condition, given = asked(question, settings), all_of(filters or ()), chosen(given, limit, retriever, arg)
     with invocation.stores(settings) as stores:
         engine = make_engine(stores, settings, retriever, given)
-        response = engine.stream(text, filters=condition)
+        response = engine.stream(text, filters=condition, strict=strict)
         if stream:
             for piece in response:
                 sys.stdout.write(printable(piece))
@@ -89,6 +99,7 @@ def query(
     if not stream:
         print_answer(invocation.out, whole.response)
     print_sources(invocation.out, whole)
+    print_unsupported(invocation.out, whole, left_out=strict)
     print_timings(invocation.out, whole.timings)
     print_warnings(invocation.err, whole.warnings)
 

@@ -23,7 +23,8 @@ _SAID = _COUNTS | _ORDINALS | {"dozen": 12, "both": 2, "pair": 2, "couple": 2, "
 _WORDS = re.compile(rf"\b(?:({'|'.join(_TENS)})[- ])?({'|'.join(_SAID)})\b", re.IGNORECASE)
 _MONTH_NAMES = "january february march april may june july august september october november december"
 MONTHS = {name[:size]: str(n) for n, name in enumerate(_MONTH_NAMES.split(), 1) for size in (3, 4, len(name))}
-_FEW = 12
+_UP_TO_FEW = {str(n) for n in range(13)}
+_LONG = 1_000  # digits from which it is no number that anybody reads; Python refuses some thousand
 
 
 def given(text: str) -> set[str]:
@@ -43,7 +44,12 @@ def missing(text: str, known: set[str], *, few: bool = True) -> list[str]:
     """
     wanted = [number for number in _numbers(text) if number.counts]
     wrong = [n for n in wanted if not any(reading <= known for reading in [*n.readings, *([n.parts] if n.parts else [])])]
-    return [n.text for n in wrong if few or not any(r.isdecimal() and int(r) <= _FEW for r in n.bare)]
+    return [n.text for n in wrong if few or not n.bare & _UP_TO_FEW]
+
+
+def without(text: str) -> str:
+    """Return a text without its numbers, in digits and in words."""
+    return _WORDS.sub(" ", _NUMBER.sub(" ", text))
 
 
 class _Number:
@@ -81,13 +87,17 @@ def _read(number: str) -> tuple[set[str], set[str]]:
     """What a number may mean, and the numbers that it is made of: a date, or two that stand beside each other."""
     if number.isdecimal():
         date = _DATE.fullmatch(number)
-        return {str(int(number))}, {str(int(piece)) for piece in date.groups()} if date else set()
+        return {_whole(number)}, {_whole(piece) for piece in date.groups()} if date else set()
     pieces = _SEPARATOR.split(number)
     bare = set() if " " in number else {".".join(pieces)}
     if len(pieces[0]) <= 3 and all(len(piece) == 3 for piece in pieces[1:-1]):  # 1,000 and 1,234,567.8
         bare |= {"".join(pieces)} if len(pieces[-1]) == 3 else {f"{''.join(pieces[:-1])}.{pieces[-1]}"}
     a_date = len(pieces) == 3 and 4 in (len(pieces[0]), len(pieces[2]))
-    return bare, {str(int(piece)) for piece in pieces} if a_date or " " in number else set()
+    return bare, {_whole(piece) for piece in pieces} if a_date or " " in number else set()
+
+
+def _whole(digits: str) -> str:
+    return str(int(digits)) if len(digits) < _LONG else digits
 
 
 def _times(number: str, scale: str) -> str:

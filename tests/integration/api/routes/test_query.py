@@ -99,6 +99,23 @@ def test_a_streamed_answer_is_tokens_then_sources_then_done(served: Any) -> None
     assert whole["cached"] is True
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_reply_tells_what_its_citations_do_not_bear_out_and_leaves_it_out_when_strict(served: Any, stream: bool) -> None:
+    api, _ = served("The Heron Team is led by Ines Calloway [S1]. She was born in 1977 [S1].")
+
+    def told(**more: bool) -> dict[str, Any]:
+        reply = api.client().post("/query", json={"question": QUESTION, "stream": stream, **more})
+        return dict(events(reply)[-1][1] if stream else reply.json())
+
+    plain, strict = told(), told(strict=True)
+    (found,) = plain["unsupported"]
+    assert plain["answer"].endswith("She was born in 1977 [S1].")
+    assert (found["sentence"], found["type"], found["citations"]) == ("She was born in 1977 [S1].", "number", ["S1"])
+    assert strict["answer"] == "The Heron Team is led by Ines Calloway [S1]."
+    assert strict["unsupported"] == plain["unsupported"]
+    assert not strict["cached"]
+
+
 @pytest.mark.requirement("E-37", "E-57")
 @pytest.mark.parametrize("first", [False, True], ids=["whole first", "streamed first"])
 def test_a_remembered_answer_is_streamed_without_asking_the_model_again(served: Any, first: bool) -> None:

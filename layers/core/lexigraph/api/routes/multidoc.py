@@ -8,6 +8,7 @@ from pydantic import Field
 from lexigraph.answering.multidoc import query_multidoc
 from lexigraph.api.access.auth import Reader
 from lexigraph.api.limits import Body, Reply
+from lexigraph.api.schemas.query import UnsupportedReply
 from lexigraph.api.schemas.search import Filtered, NoticeReply, QuestionText
 from lexigraph.api.service import TheService
 from lexigraph.retrieval.multidoc.synthesizer import MultiDocSynthesizer
@@ -65,6 +66,7 @@ class MultidocReply(Reply):
         examples=[[{"section_id": "chunk:3c06", "title": "Introduction", "relevance_score": 0.923}]],
     )
     citations: list[dict[str, Any]] = Field(description="what the labels stand for", examples=[[{"label": "S1"}]])
+    unsupported: list[UnsupportedReply] = Field(description="what the citations do not bear out")
     extractive: bool = Field(description="no language model wrote it", examples=[False])
     warnings: list[NoticeReply] = Field(description="what went less well")
 

@@ -35,6 +35,9 @@ class QueryRequest(Filtered):
 
     question: QuestionText = Field(description="as it was asked")
     stream: bool = Field(default=False, description="answer as server-sent events", examples=[False])
+    strict: bool = Field(
+        default=False, description="leave out what a model says and its citations do not bear out", examples=[False]
+    )
     context: list[ContextText | ContextString] = Field(
         default_factory=list,
         max_length=20,
@@ -89,6 +92,17 @@ class Reference(Reply):
     composite_score: float | None = Field(description="base_norm and bonus", examples=[0.85])
 
 
+class UnsupportedReply(Reply):
+    """A sentence of a language model that what it cites does not bear out, or a citation in it that bears out nothing."""
+
+    sentence: str = Field(description="as the answer has it", examples=["She signed in 2019 [S1]."])
+    type: Literal["name", "number", "negation", "content", "citation"] = Field(
+        description="what is wrong", examples=["number"]
+    )
+    citations: list[str] = Field(description="the labels concerned", examples=[["S1"]])
+    reason: str = Field(description="for a reader", examples=["not in what it cites: 2019"])
+
+
 class EntityCount(Reply):
     """An entity and how many of the sources' chunks name it (E-45)."""
 
@@ -104,6 +118,7 @@ class QueryReply(Reply):
     sources: list[SourceReply] = Field(description="what the answer may cite")
     references: list[Reference] = Field(description="what it cites")
     entities: list[EntityCount] = Field(description="named by the sources, most frequent first")
+    unsupported: list[UnsupportedReply] = Field(description="what its citations do not bear out; left out with `strict`")
     warnings: list[NoticeReply] = Field(description="what went less well")
     extractive: bool = Field(description="no language model wrote it: the best statements are quoted", examples=[False])
     retriever: str = Field(description="what found the sources", examples=["hybrid"])

@@ -1,0 +1,288 @@
+"""Whether an answer says what the statements say that it cites: sentence by sentence, with no model. Pure.
+
+A sentence is borne out when the statements that it cites have its names and numbers and most of its other words, and deny
+nothing that it affirms. What stands in the heading above a statement, and in the question, is known: it need not be in the
+statement, and is no evidence either. This tells what is made up, swapped, or taken from another statement; it does not tell
+who did what to whom where all the words are there.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from heapq import nlargest
+
+from lexigraph.answering.citations import NOT_ANSWERED, label
+from lexigraph.answering.polarity import contradicts
+from lexigraph.model import numbers
+from lexigraph.model.grounding import Said
+from lexigraph.model.results import Citation
+from lexigraph.model.scripts import ENGLISH, OTHER_SCRIPT, told_language
+from lexigraph.model.sentences import Span, sentences
+from lexigraph.retrieval.stages.text import STOP_WORDS, stems, words
+
+_ENOUGH = 0.5  # share of a sentence's words that the statements it cites must have
+_CONTRIBUTES = 0.2  # share of them that each of several statements must have
+_ALIKE = 5  # letters by which words are alike: surgery, surgical
+_MOST_NAMED = 3
+_LOOKED_AT = 3  # statements that may say what those cited do not
+
+_LABEL = re.compile(r"\[S([0-9]+)\]")
+_LEADING = re.compile(r"(?:[ \t]*\[S[0-9]+\])+[.,;:!?]*")
+_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•>|#]+|\d{1,3}[.)])[ \t]+")
+_MARKS = re.compile(r"[*`|]+")
+# what a program understands: a flag, a path, a name with dots or underscores in it, a call
+_CODE = re.compile(r"(?<![\w./)\]-])(?:--?[A-Za-z][\w-]*|/\w[\w./-]+|\w+(?:(?:\.|::|_+)\w+)+|\w+(?=\(\)))")
+_ACRONYM = re.compile(r"([A-Z]{3,6})s?\Z")
+_FEW = "(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_COUNT = re.compile(rf"\b{_FEW}\b", re.IGNORECASE)
+_MEANT = re.compile(rf"\b(?:the|these|those|all) {_FEW}\b", re.IGNORECASE)
+# of what a sentence about the sources themselves is made
+_OF_SOURCES = (
+    "sources statements documents texts passages information details answers question says state mention describe specify "
+    "provide contain include available found according based missing unclear nothing yes no"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """A sentence of an answer that the statements it cites do not bear out, or a citation in it that bears out nothing.
+
+    ``type`` is ``name``, ``number``, ``negation``, ``content`` or ``citation``; ``citations`` are the labels concerned, none
+    when the sentence cites nothing; ``reason`` is for a reader.
+    """
+
+    sentence: str
+    type: str
+    citations: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What of an answer is not borne out, and the answer without it."""
+
+    unsupported: tuple[Unsupported, ...]
+    rest: str
+
+
+def check_support(answer: str, sources: Sequence[Citation], headings: Sequence[str] = (), question: str = "") -> Support:
+    """Hold each sentence of an answer against the sources that it cites; its labels are single ones, S1 the first source.
+
+    ``headings`` are what stands above each source. A sentence without a citation is held against what its line cites, or
+    else the whole answer; the names of the question are known to it. Takes milliseconds.
+    """
+    if not sources:
+        return Support((), answer)
+    given = [_Statement(c, above) for c, above in zip(sources, [*headings, *[""] * len(sources)], strict=False)]
+    known = _stems(question, told_language(question)) | _stems(_OF_SOURCES, "")
+    cited = _labels(answer, len(given))
+    found: list[Unsupported] = []
+    out: list[Span] = []
+    for line in _lines(answer):
+        near = _labels(answer[slice(*line)], len(given)) or cited
+        for start, end in _units(answer, *line):
+            sentence = _Sentence(answer[start:end], len(given), known)
+            if not sentence.claims:
+                continue
+            if wrong := _wrong(sentence, given, near, question):
+                found.append(wrong)
+                out.append((start, end))
+                continue
+            idle = _idle(sentence, given)
+            found += [Unsupported(sentence.text, "citation", (label(n),), f"{label(n)} says nothing of this") for n in idle]
+            out += [m.span() for m in _LABEL.finditer(answer, start, end) if int(m[1]) in idle]
+    return Support(tuple(found), _without(answer, out))
+
+
+class _Sentence:
+    """A sentence of an answer: what it claims, without markup and labels, and the labels."""
+
+    def __init__(self, text: str, count: int, known: frozenset[str]) -> None:
+        self.text = " ".join(text.split())
+        self.labels = _labels(text, count)
+        self.said = " ".join(_MARKS.sub(" ", _LABEL.sub("", text)).split())
+        self.language = _language(self.said)
+        self._words = numbers.without(self.said)
+        self._known = known
+
+    @property
+    def claims(self) -> bool:
+        """Whether it says anything that could be wrong: it does not when it leads to a list or speaks of the sources."""
+        leads = not self.labels and self.said.endswith(":")
+        return not (leads or self.said == NOT_ANSWERED) and bool(self.telling - self._known or self._words != self.said)
+
+    @cached_property
+    def telling(self) -> frozenset[str]:
+        """The stems of its words; numbers may be written otherwise."""
+        return _stems(self._words, self.language)
+
+    def share(self, statements: Sequence["_Statement"]) -> float:
+        """Return the share of its words that statements have; 1 when none is left that is not known anyway."""
+        language = self.language or next((s.language for s in statements if s.language), "")
+        telling = _stems(self._words, language) if language != self.language else self.telling
+        held = frozenset[str]().union(*(s.stems(language) for s in statements))
+        alike = {stem[:_ALIKE] for stem in held if len(stem) >= _ALIKE}
+        above = frozenset[str]().union(*(s.above for s in statements))
+        here = {stem for stem in telling if stem in held or stem[:_ALIKE] in alike}
+        wanted = here | (telling - above - self._known)
+        return len(here) / len(wanted) if wanted else 1.0
+
+    def missing(self, statements: Sequence["_Statement"], also: str = "") -> tuple[list[str], list[str]]:
+        """Return its names and its numbers that statements do not have, in text or heading, nor the text ``also``."""
+        texts = [s.all for s in statements] + [also]
+        whole = "\n".join(texts)
+        languages = [one for one in (self.language, *(s.language for s in statements)) if one not in ("", "en")]
+        language = languages[0] if languages else ""
+        said = Said(whole, language, _may_begin_a_name)
+        # two may be counted, over several statements, without being said
+        text = (_COUNT if len(statements) > 1 else _MEANT).sub(" ", self.said)
+        figures = said.missing_numbers(text, few=not language)
+        names = [m for m in said.missing(text) if m not in figures and not _stands_for(m, whole)]
+        folded = whole.casefold()
+        names += [code for code in _CODE.findall(self.said) if code.casefold() not in folded and code not in figures]
+        return list(dict.fromkeys(names)), figures
+
+
+class _Statement:
+    """A source as the model was shown it."""
+
+    def __init__(self, citation: Citation, heading: str) -> None:
+        self.text = f"{citation.text}\n{citation.resolved}".strip()
+        self.all = f"{heading}\n{citation.title}\n{self.text}"
+        self._heading = f"{heading}\n{citation.title}"
+        self._stems: dict[str, frozenset[str]] = {}
+
+    @cached_property
+    def language(self) -> str:
+        return _language(self.text)
+
+    @cached_property
+    def above(self) -> frozenset[str]:
+        """The stems of what stands above it."""
+        return _stems(self._heading, self.language)
+
+    def stems(self, language: str) -> frozenset[str]:
+        """Return the stems of its words."""
+        if language not in self._stems:
+            self._stems[language] = _stems(self.text, language)
+        return self._stems[language]
+
+
+def _wrong(sentence: _Sentence, given: Sequence[_Statement], near: Sequence[int], question: str) -> Unsupported | None:
+    """Return what is wrong with a sentence, None when its statements bear it out."""
+    labels = sentence.labels or near or range(1, len(given) + 1)
+    why = _objection(sentence, [given[n - 1] for n in labels], "" if sentence.labels else question)
+    if why is None:
+        return None
+    type_, reason = why
+    if not sentence.labels:
+        reason = f"cites nothing; {reason}"
+    others = [n for n in range(1, len(given) + 1) if n not in labels]
+    likely = nlargest(_LOOKED_AT, others, key=lambda n: sentence.share([given[n - 1]]))
+    if elsewhere := next((n for n in likely if _objection(sentence, [given[n - 1]], "") is None), None):
+        reason = f"{reason}; {label(elsewhere)} says it"
+    return Unsupported(sentence.text, type_, tuple(map(label, sentence.labels)), reason)
+
+
+def _objection(sentence: _Sentence, statements: Sequence[_Statement], also: str) -> tuple[str, str] | None:
+    """Return the type and the reason why statements do not bear a sentence out."""
+    names, figures = sentence.missing(statements, also)
+    for type_, missing in (("number", figures), ("name", names)):
+        if missing:
+            return type_, f"not in what it cites: {', '.join(missing[:_MOST_NAMED])}"
+    if not any(_comparable(sentence.language, s.language) for s in statements):
+        return None
+    share = sentence.share(statements)
+    if share < _ENOUGH:
+        return "content", f"what it cites has {share:.0%} of its words"
+    nearest = sorted(statements, key=lambda s: -sentence.share([s]))
+    if sentence.labels and sentence.language in ("", "en") and contradicts(sentence.said, [s.text for s in nearest]):
+        return "negation", "what it cites says the opposite of a part of it"
+    return None
+
+
+def _idle(sentence: _Sentence, given: Sequence[_Statement]) -> list[int]:
+    """Return the labels of a sentence with several whose statements say nothing of it."""
+    if len(sentence.labels) < 2:
+        return []
+    shares = {
+        n: sentence.share([given[n - 1]]) for n in sentence.labels if _comparable(sentence.language, given[n - 1].language)
+    }
+    return [n for n, share in shares.items() if share < _CONTRIBUTES]
+
+
+def _lines(answer: str) -> Iterator[Span]:
+    """Yield the lines of an answer, a block of code with its fences as one."""
+    start, at, fenced = 0, 0, False
+    for line in answer.splitlines(keepends=True):
+        at += len(line)
+        if _FENCE.match(line):
+            fenced = not fenced
+        if not fenced:
+            yield start, at
+            start = at
+    if start < at:
+        yield start, at
+
+
+def _units(answer: str, start: int, end: int) -> Iterator[Span]:
+    """Yield the sentences of a line; labels behind a full stop belong to the sentence before it."""
+    item = _ITEM.match(answer, start, end)
+    spans = [(start, end)] if _FENCE.match(answer, start, end) else sentences(answer, item.end() if item else start, end)
+    units: list[Span] = []
+    for a, b in spans:
+        leading = _LEADING.match(answer, a, b) if units else None
+        if leading:
+            units[-1] = (units[-1][0], leading.end())
+            a = leading.end()
+        if answer[a:b].strip():
+            units.append((a, b))
+    yield from units
+
+
+def _without(answer: str, spans: Sequence[Span]) -> str:
+    """Return the answer without these stretches, and without the lines of which nothing is left."""
+    out, at = list[str](), 0
+    for line in answer.splitlines(keepends=True):
+        inside = [(max(a - at, 0), min(b - at, len(line))) for a, b in spans if a < at + len(line) and b > at]
+        rest = line
+        for start, end in sorted(inside, reverse=True):
+            rest = rest[:start].rstrip(" \t") + (rest[end:] if start else rest[end:].lstrip(" \t"))
+        item = _ITEM.match(rest)
+        if not inside or any(map(str.isalnum, _LABEL.sub("", rest[item.end() if item else 0 :]))):
+            out.append(rest)
+        at += len(line)
+    return "".join(out).strip() if spans else answer
+
+
+def _labels(text: str, count: int) -> list[int]:
+    return [n for n in dict.fromkeys(int(m[1]) for m in _LABEL.finditer(text) if len(m[1]) < 7) if 1 <= n <= count]
+
+
+def _stems(text: str, language: str) -> frozenset[str]:
+    return frozenset(stems(text, "" if language in ("en", "?") else language))
+
+
+def _language(text: str) -> str:
+    """Return the language of a text as far as it tells: a code, ``?`` for another script, empty where nothing tells."""
+    letters = sum(map(str.isalpha, text))
+    if letters and 2 * len(OTHER_SCRIPT.findall(text)) > letters:
+        return "?"
+    return told_language(text) or ("en" if ENGLISH & set(words(text)) else "")
+
+
+def _comparable(one: str, other: str) -> bool:
+    return not (one and other) or one == other
+
+
+def _stands_for(name: str, text: str) -> bool:
+    """Tell whether a name is made of the first letters of words in a row, of which it may pass over one: BCC, CVEs."""
+    letters = _ACRONYM.match(name)
+    initials = "".join(word[0] for word in words(text)) if letters else ""
+    return bool(letters and re.search(".?".join(letters[1].lower()), initials))
+
+
+def _may_begin_a_name(word: str) -> bool:
+    return word.casefold() not in STOP_WORDS
