@@ -67,7 +67,7 @@ def test_an_answer_has_the_page_s_fields_and_cites_what_was_retrieved(stores: St
 def test_what_its_citations_do_not_bear_out_is_told(stores: Stores) -> None:
     with ScriptedLLMServer("The Heron Team owns it since 1802 [S1].") as server:
         reply = query_multidoc(synthesizer(stores), QUESTION, WordEmbedder(), llm=over(server)).to_dict()
-    assert [(u["type"], u["reason"]) for u in reply["unsupported"]] == [("number", "not in what it cites: 1802")]
+    assert [(u["type"], u["reason"]) for u in reply["unsupported"]] == [("number", "not in S1: 1802")]
 
 
 @pytest.mark.requirement("W-25")

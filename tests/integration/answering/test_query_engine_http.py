@@ -106,7 +106,7 @@ def test_what_the_cited_statements_do_not_bear_out_is_told_and_stays(ask, stream
         ("number", ("S1",), "The Heron Team bought it in 2019 [S1]."),
         ("name", (), "It lies in Uppsala."),
     ]
-    assert response.to_dict()["unsupported"][0]["reason"] == "not in what it cites: 2019"
+    assert response.to_dict()["unsupported"][0]["reason"] == "not in S1: 2019"
 
 
 @pytest.mark.parametrize("streaming", [False, True])

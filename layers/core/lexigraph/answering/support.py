@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nlargest
+from typing import NamedTuple
 
 from lexigraph.answering.citations import NOT_ANSWERED, label
 from lexigraph.answering.polarity import contradicts
@@ -31,6 +32,7 @@ _LABEL = re.compile(r"\[S([0-9]+)\]")
 _LEADING = re.compile(r"(?:[ \t]*\[S[0-9]+\])+[.,;:!?]*")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•>|#]+|\d{1,3}[.)])[ \t]+")
+_HEADING = re.compile(r"#+ [^\n\[]*|(?:\*\*|__)[^\n\[]*(?:\*\*|__):?")
 _MARKS = re.compile(r"[*`|]+")
 # what a program understands: a flag, a path, a name with dots or underscores in it, a call
 _CODE = re.compile(r"(?<![\w./)\]-])(?:--?[A-Za-z][\w-]*|/\w[\w./-]+|\w+(?:(?:\.|::|_+)\w+)+|\w+(?=\(\)))")
@@ -176,30 +178,37 @@ def _wrong(sentence: _Sentence, given: Sequence[_Statement], near: Sequence[int]
     why = _objection(sentence, [given[n - 1] for n in labels], "" if sentence.labels else question)
     if why is None:
         return None
-    type_, reason = why
-    if not sentence.labels:
-        reason = f"cites nothing; {reason}"
+    where = ", ".join(map(label, sentence.labels)) or ("what the answer cites" if near else "what the model was shown")
+    reason = why.reason.format(where) if sentence.labels else f"cites nothing; {why.reason.format(where)}"
     others = [n for n in range(1, len(given) + 1) if n not in labels]
     likely = nlargest(_LOOKED_AT, others, key=lambda n: sentence.share([given[n - 1]]))
     if elsewhere := next((n for n in likely if _objection(sentence, [given[n - 1]], "") is None), None):
         reason = f"{reason}; {label(elsewhere)} says it"
-    return Unsupported(sentence.text, type_, tuple(map(label, sentence.labels)), reason)
+    return Unsupported(sentence.text, why.type, tuple(map(label, sentence.labels)), reason)
 
 
-def _objection(sentence: _Sentence, statements: Sequence[_Statement], also: str) -> tuple[str, str] | None:
-    """Return the type and the reason why statements do not bear a sentence out."""
+class _Objection(NamedTuple):
+    """Why statements do not bear a sentence out; the reason with a place for which statements."""
+
+    type: str
+    reason: str
+
+
+def _objection(sentence: _Sentence, statements: Sequence[_Statement], also: str) -> _Objection | None:
+    """Return why statements, and for names the text ``also``, do not bear a sentence out."""
     names, figures = sentence.missing(statements, also)
     for type_, missing in (("number", figures), ("name", names)):
         if missing:
-            return type_, f"not in what it cites: {', '.join(missing[:_MOST_NAMED])}"
+            named = ", ".join(missing[:_MOST_NAMED]).replace("{", "{{").replace("}", "}}")
+            return _Objection(type_, f"not in {{}}: {named}")
     if not any(_comparable(sentence.language, s.language) for s in statements):
         return None
     share = sentence.share(statements)
     if share < _ENOUGH:
-        return "content", f"what it cites has {share:.0%} of its words"
+        return _Objection("content", f"{share:.0%} of its words are in {{}}")
     nearest = sorted(statements, key=lambda s: -sentence.share([s]))
     if sentence.labels and sentence.language in ("", "en") and contradicts(sentence.said, [s.text for s in nearest]):
-        return "negation", "what it cites says the opposite of a part of it"
+        return _Objection("negation", "a part of it is the opposite of what {} says")
     return None
 
 
@@ -228,7 +237,9 @@ def _lines(answer: str) -> Iterator[Span]:
 
 
 def _units(answer: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the sentences of a line; labels behind a full stop belong to the sentence before it."""
+    """Yield the sentences of a line, none of a heading; labels behind a full stop belong to the sentence before it."""
+    if _HEADING.fullmatch(answer[start:end].strip()):
+        return
     item = _ITEM.match(answer, start, end)
     spans = [(start, end)] if _FENCE.match(answer, start, end) else sentences(answer, item.end() if item else start, end)
     units: list[Span] = []

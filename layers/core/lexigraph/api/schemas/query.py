@@ -100,7 +100,7 @@ class UnsupportedReply(Reply):
         description="what is wrong", examples=["number"]
     )
     citations: list[str] = Field(description="the labels concerned", examples=[["S1"]])
-    reason: str = Field(description="for a reader", examples=["not in what it cites: 2019"])
+    reason: str = Field(description="for a reader", examples=["not in S1: 2019"])
 
 
 class EntityCount(Reply):
