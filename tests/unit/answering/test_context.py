@@ -108,6 +108,14 @@ def test_a_heading_that_a_statement_stands_below_is_not_said_again() -> None:
     assert "[S2] The ferry is red." in text
 
 
+def test_what_leads_to_the_items_of_a_list_is_said_once() -> None:
+    lead = "These pay nothing: "
+    crew = statement(f"{lead}Crew.", 0.9, 0, original="Crew.")
+    pilots = statement(f"{lead}Pilots.", 0.8, 30, original="Pilots.")
+    text = build_context(found((FERRY, "", [crew, pilots]))).text
+    assert text.endswith("[S1] These pay nothing: Crew.\n[S2] Pilots.")
+
+
 @pytest.mark.parametrize(
     ("metadata", "dates"),
     [
