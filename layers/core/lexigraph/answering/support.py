@@ -23,6 +23,7 @@ from lexigraph.model.sentences import Span, sentences
 from lexigraph.retrieval.stages.text import STOP_WORDS, stems, words
 
 _ENOUGH = 0.5  # share of a sentence's words that the statements it cites must have
+_SAYS = 0.7  # share from which another statement is named as the one that says it
 _CONTRIBUTES = 0.2  # share of them that each of several statements must have
 _ALIKE = 5  # letters by which words are alike: surgery, surgical
 _MOST_NAMED = 3
@@ -120,14 +121,19 @@ class _Sentence:
         """The stems of its words; numbers may be written otherwise."""
         return _stems(self._words, self.language)
 
-    def share(self, statements: Sequence["_Statement"]) -> float:
-        """Return the share of its words that statements have; 1 when none is left that is not known anyway."""
+    def share(self, statements: Sequence["_Statement"], *, own: bool = False) -> float:
+        """Return the share of its words that statements have; 1 when none is left that is not known anyway.
+
+        What stands above them counts where they say it; never, if only what is their ``own`` is to count.
+        """
         language = self.language or next((s.language for s in statements if s.language), "")
         telling = _stems(self._words, language) if language != self.language else self.telling
         held = frozenset[str]().union(*(s.stems(language) for s in statements))
         alike = {stem[:_ALIKE] for stem in held if len(stem) >= _ALIKE}
         above = frozenset[str]().union(*(s.above for s in statements))
         here = {stem for stem in telling if stem in held or stem[:_ALIKE] in alike}
+        if own:
+            here -= above
         wanted = here | (telling - above - self._known)
         return len(here) / len(wanted) if wanted else 1.0
 
@@ -180,8 +186,8 @@ def _wrong(sentence: _Sentence, given: Sequence[_Statement], near: Sequence[int]
         return None
     where = ", ".join(map(label, sentence.labels)) or ("what the answer cites" if near else "what the model was shown")
     reason = why.reason.format(where) if sentence.labels else f"cites nothing; {why.reason.format(where)}"
-    others = [n for n in range(1, len(given) + 1) if n not in labels]
-    likely = nlargest(_LOOKED_AT, others, key=lambda n: sentence.share([given[n - 1]]))
+    shares = {n: sentence.share([given[n - 1]], own=True) for n in range(1, len(given) + 1) if n not in labels}
+    likely = [n for n in nlargest(_LOOKED_AT, shares, key=lambda n: shares[n]) if shares[n] >= _SAYS]
     if elsewhere := next((n for n in likely if _objection(sentence, [given[n - 1]], "") is None), None):
         reason = f"{reason}; {label(elsewhere)} says it"
     return Unsupported(sentence.text, why.type, tuple(map(label, sentence.labels)), reason)
@@ -213,13 +219,20 @@ def _objection(sentence: _Sentence, statements: Sequence[_Statement], also: str)
 
 
 def _idle(sentence: _Sentence, given: Sequence[_Statement]) -> list[int]:
-    """Return the labels of a sentence with several whose statements say nothing of it."""
-    if len(sentence.labels) < 2:
-        return []
-    shares = {
-        n: sentence.share([given[n - 1]]) for n in sentence.labels if _comparable(sentence.language, given[n - 1].language)
-    }
-    return [n for n, share in shares.items() if share < _CONTRIBUTES]
+    """Return the labels of a sentence that say nothing of it: the others bear it out without them."""
+    cited = {n: given[n - 1] for n in sentence.labels}
+    found = []
+    for n, one in cited.items():
+        others = [other for m, other in cited.items() if m not in (n, *found)]
+        foreign = not _comparable(sentence.language, one.language)
+        if (
+            others
+            and not foreign
+            and sentence.share([one], own=True) < _CONTRIBUTES
+            and not _objection(sentence, others, "")
+        ):
+            found.append(n)
+    return found
 
 
 def _lines(answer: str) -> Iterator[Span]:
