@@ -77,6 +77,11 @@ def test_a_sentence_about_the_sources_or_of_no_content_claims_nothing(answer: st
     assert types(answer, "What is the price of a ticket, and what did the ferry cost?") == []
 
 
+def test_a_sentence_may_begin_with_a_small_letter_behind_a_label() -> None:
+    (found,) = checked("Passes expire when ferryd is started with --max-days [S4]. ferryd sank in 1912 [S4].").unsupported
+    assert found.sentence == "ferryd sank in 1912 [S4]."
+
+
 def test_a_sentence_without_a_citation_is_held_against_what_its_line_cites() -> None:
     assert types("The harbour office sells tickets [S3]. Tickets cannot be returned.") == []
     assert types("The harbour office sells tickets [S3]. The office opens at eight.") == ["number"]

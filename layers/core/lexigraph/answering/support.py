@@ -7,7 +7,7 @@ who did what to whom where all the words are there.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nlargest
@@ -15,11 +15,12 @@ from typing import NamedTuple
 
 from lexigraph.answering.citations import NOT_ANSWERED, label
 from lexigraph.answering.polarity import contradicts
+from lexigraph.answering.segments import LABEL, labels, lines, units, without
 from lexigraph.model import numbers
 from lexigraph.model.grounding import Said
 from lexigraph.model.results import Citation
 from lexigraph.model.scripts import ENGLISH, OTHER_SCRIPT, told_language
-from lexigraph.model.sentences import Span, sentences
+from lexigraph.model.sentences import Span
 from lexigraph.retrieval.stages.text import STOP_WORDS, stems, words
 
 _ENOUGH = 0.5  # share of a sentence's words that the statements it cites must have
@@ -29,11 +30,6 @@ _ALIKE = 5  # letters by which words are alike: surgery, surgical
 _MOST_NAMED = 3
 _LOOKED_AT = 3  # statements that may say what those cited do not
 
-_LABEL = re.compile(r"\[S([0-9]+)\]")
-_LEADING = re.compile(r"(?:[ \t]*\[S[0-9]+\])+[.,;:!?]*")
-_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
-_ITEM = re.compile(r"[ \t]*(?:[-*+•>|#]+|\d{1,3}[.)])[ \t]+")
-_HEADING = re.compile(r"#+ [^\n\[]*|(?:\*\*|__)[^\n\[]*(?:\*\*|__):?")
 _MARKS = re.compile(r"[*`|]+")
 # what a program understands: a flag, a path, a name with dots or underscores in it, a call
 _CODE = re.compile(r"(?<![\w./)\]-])(?:--?[A-Za-z][\w-]*|/\w[\w./-]+|\w+(?:(?:\.|::|_+)\w+)+|\w+(?=\(\)))")
@@ -80,12 +76,12 @@ def check_support(answer: str, sources: Sequence[Citation], headings: Sequence[s
         return Support((), answer)
     given = [_Statement(c, above) for c, above in zip(sources, [*headings, *[""] * len(sources)], strict=False)]
     known = _stems(question, told_language(question)) | _stems(_OF_SOURCES, "")
-    cited = _labels(answer, len(given))
+    cited = labels(answer, len(given))
     found: list[Unsupported] = []
     out: list[Span] = []
-    for line in _lines(answer):
-        near = _labels(answer[slice(*line)], len(given)) or cited
-        for start, end in _units(answer, *line):
+    for line in lines(answer):
+        near = labels(answer[slice(*line)], len(given)) or cited
+        for start, end in units(answer, *line):
             sentence = _Sentence(answer[start:end], len(given), known)
             if not sentence.claims:
                 continue
@@ -95,8 +91,8 @@ def check_support(answer: str, sources: Sequence[Citation], headings: Sequence[s
                 continue
             idle = _idle(sentence, given)
             found += [Unsupported(sentence.text, "citation", (label(n),), f"{label(n)} says nothing of this") for n in idle]
-            out += [m.span() for m in _LABEL.finditer(answer, start, end) if int(m[1]) in idle]
-    return Support(tuple(found), _without(answer, out))
+            out += [m.span() for m in LABEL.finditer(answer, start, end) if int(m[1]) in idle]
+    return Support(tuple(found), without(answer, out))
 
 
 class _Sentence:
@@ -104,8 +100,8 @@ class _Sentence:
 
     def __init__(self, text: str, count: int, known: frozenset[str]) -> None:
         self.text = " ".join(text.split())
-        self.labels = _labels(text, count)
-        self.said = " ".join(_MARKS.sub(" ", _LABEL.sub("", text)).split())
+        self.labels = labels(text, count)
+        self.said = " ".join(_MARKS.sub(" ", LABEL.sub("", text)).split())
         self.language = _language(self.said)
         self._words = numbers.without(self.said)
         self._known = known
@@ -180,13 +176,13 @@ class _Statement:
 
 def _wrong(sentence: _Sentence, given: Sequence[_Statement], near: Sequence[int], question: str) -> Unsupported | None:
     """Return what is wrong with a sentence, None when its statements bear it out."""
-    labels = sentence.labels or near or range(1, len(given) + 1)
-    why = _objection(sentence, [given[n - 1] for n in labels], "" if sentence.labels else question)
+    held = sentence.labels or near or range(1, len(given) + 1)
+    why = _objection(sentence, [given[n - 1] for n in held], "" if sentence.labels else question)
     if why is None:
         return None
     where = ", ".join(map(label, sentence.labels)) or ("what the answer cites" if near else "what the model was shown")
     reason = why.reason.format(where) if sentence.labels else f"cites nothing; {why.reason.format(where)}"
-    shares = {n: sentence.share([given[n - 1]], own=True) for n in range(1, len(given) + 1) if n not in labels}
+    shares = {n: sentence.share([given[n - 1]], own=True) for n in range(1, len(given) + 1) if n not in held}
     likely = [n for n in nlargest(_LOOKED_AT, shares, key=lambda n: shares[n]) if shares[n] >= _SAYS]
     if elsewhere := next((n for n in likely if _objection(sentence, [given[n - 1]], "") is None), None):
         reason = f"{reason}; {label(elsewhere)} says it"
@@ -221,68 +217,14 @@ def _objection(sentence: _Sentence, statements: Sequence[_Statement], also: str)
 def _idle(sentence: _Sentence, given: Sequence[_Statement]) -> list[int]:
     """Return the labels of a sentence that say nothing of it: the others bear it out without them."""
     cited = {n: given[n - 1] for n in sentence.labels}
-    found = []
+    found: list[int] = []
     for n, one in cited.items():
         others = [other for m, other in cited.items() if m not in (n, *found)]
-        foreign = not _comparable(sentence.language, one.language)
-        if (
-            others
-            and not foreign
-            and sentence.share([one], own=True) < _CONTRIBUTES
-            and not _objection(sentence, others, "")
-        ):
+        if not others or not _comparable(sentence.language, one.language):
+            continue
+        if sentence.share([one], own=True) < _CONTRIBUTES and not _objection(sentence, others, ""):
             found.append(n)
     return found
-
-
-def _lines(answer: str) -> Iterator[Span]:
-    """Yield the lines of an answer, a block of code with its fences as one."""
-    start, at, fenced = 0, 0, False
-    for line in answer.splitlines(keepends=True):
-        at += len(line)
-        if _FENCE.match(line):
-            fenced = not fenced
-        if not fenced:
-            yield start, at
-            start = at
-    if start < at:
-        yield start, at
-
-
-def _units(answer: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the sentences of a line, none of a heading; labels behind a full stop belong to the sentence before it."""
-    if _HEADING.fullmatch(answer[start:end].strip()):
-        return
-    item = _ITEM.match(answer, start, end)
-    spans = [(start, end)] if _FENCE.match(answer, start, end) else sentences(answer, item.end() if item else start, end)
-    units: list[Span] = []
-    for a, b in spans:
-        leading = _LEADING.match(answer, a, b) if units else None
-        if leading:
-            units[-1] = (units[-1][0], leading.end())
-            a = leading.end()
-        if answer[a:b].strip():
-            units.append((a, b))
-    yield from units
-
-
-def _without(answer: str, spans: Sequence[Span]) -> str:
-    """Return the answer without these stretches, and without the lines of which nothing is left."""
-    out, at = list[str](), 0
-    for line in answer.splitlines(keepends=True):
-        inside = [(max(a - at, 0), min(b - at, len(line))) for a, b in spans if a < at + len(line) and b > at]
-        rest = line
-        for start, end in sorted(inside, reverse=True):
-            rest = rest[:start].rstrip(" \t") + (rest[end:] if start else rest[end:].lstrip(" \t"))
-        item = _ITEM.match(rest)
-        if not inside or any(map(str.isalnum, _LABEL.sub("", rest[item.end() if item else 0 :]))):
-            out.append(rest)
-        at += len(line)
-    return "".join(out).strip() if spans else answer
-
-
-def _labels(text: str, count: int) -> list[int]:
-    return [n for n in dict.fromkeys(int(m[1]) for m in _LABEL.finditer(text) if len(m[1]) < 7) if 1 <= n <= count]
 
 
 def _stems(text: str, language: str) -> frozenset[str]:
