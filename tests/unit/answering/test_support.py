@@ -150,6 +150,18 @@ def test_the_question_s_name_is_no_evidence_for_a_sentence_that_cites() -> None:
     assert types("The ferry to Uppsala was built in 1751 [S1].", question) == ["name"]
 
 
+@pytest.mark.parametrize(
+    ("answer", "type_"),
+    [
+        ("Yes, the Tern carries cattle [S2].", ["negation"]),
+        ("The ferry carries cattle [S7].", ["content"]),
+        ("No, the Tern carries no cattle [S2].", []),
+    ],
+)
+def test_an_answer_in_the_words_of_the_question_has_to_be_what_is_cited(answer: str, type_: list[str]) -> None:
+    assert types(answer, "Does the ferry Tern carry cattle?") == type_
+
+
 def test_a_citation_beside_others_that_says_nothing_of_the_sentence_is_told_alone() -> None:
     support = checked("Fog keeps the boats in port on twenty days [S7][S3]. It carries 40 passengers [S2].")
     assert support.unsupported == (

@@ -37,10 +37,11 @@ _ACRONYM = re.compile(r"([A-Z]{3,6})s?\Z")
 _FEW = "(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _COUNT = re.compile(rf"\b{_FEW}\b", re.IGNORECASE)
 _MEANT = re.compile(rf"\b(?:the|these|those|all) {_FEW}\b", re.IGNORECASE)
-# of what a sentence about the sources themselves is made
+# what a sentence about the sources themselves names, and of what else it is made
+_SOURCES = "sources statements documents texts passages information details"
 _OF_SOURCES = (
-    "sources statements documents texts passages information details answers question says state mention describe specify "
-    "provide contain include available found according based missing unclear nothing yes no"
+    "answers question says state mention describe specify provide contain include available found according based missing "
+    "unclear nothing yes no"
 )
 
 
@@ -75,14 +76,14 @@ def check_support(answer: str, sources: Sequence[Citation], headings: Sequence[s
     if not sources:
         return Support((), answer)
     given = [_Statement(c, above) for c, above in zip(sources, [*headings, *[""] * len(sources)], strict=False)]
-    known = _stems(question, told_language(question)) | _stems(_OF_SOURCES, "")
+    asked = _stems(question, told_language(question))
     cited = labels(answer, len(given))
     found: list[Unsupported] = []
     out: list[Span] = []
     for line in lines(answer):
         near = labels(answer[slice(*line)], len(given)) or cited
         for start, end in units(answer, *line):
-            sentence = _Sentence(answer[start:end], len(given), known)
+            sentence = _Sentence(answer[start:end], len(given), asked)
             if not sentence.claims:
                 continue
             if wrong := _wrong(sentence, given, near, question):
@@ -98,19 +99,23 @@ def check_support(answer: str, sources: Sequence[Citation], headings: Sequence[s
 class _Sentence:
     """A sentence of an answer: what it claims, without markup and labels, and the labels."""
 
-    def __init__(self, text: str, count: int, known: frozenset[str]) -> None:
+    def __init__(self, text: str, count: int, asked: frozenset[str]) -> None:
         self.text = " ".join(text.split())
         self.labels = labels(text, count)
         self.said = " ".join(_MARKS.sub(" ", LABEL.sub("", text)).split())
         self.language = _language(self.said)
         self._words = numbers.without(self.said)
-        self._known = known
+        self._sources = _stems(_SOURCES, "")
+        self._empty = self._sources | _stems(_OF_SOURCES, "")
+        self._known = asked | self._empty
 
     @property
     def claims(self) -> bool:
-        """Whether it says anything that could be wrong: it does not when it leads to a list or speaks of the sources."""
-        leads = not self.labels and self.said.endswith(":")
-        return not (leads or self.said == NOT_ANSWERED) and bool(self.telling - self._known or self._words != self.said)
+        """Whether it says anything that could be wrong: it does not when it leads to a list, or speaks of the sources."""
+        if self.said == NOT_ANSWERED or (self.said.endswith(":") and not self.labels):
+            return False
+        repeats = not self.labels or bool(self.telling & self._sources)
+        return bool(self.telling - (self._known if repeats else self._empty)) or self._words != self.said
 
     @cached_property
     def telling(self) -> frozenset[str]:
@@ -130,7 +135,8 @@ class _Sentence:
         here = {stem for stem in telling if stem in held or stem[:_ALIKE] in alike}
         if own:
             here -= above
-        wanted = here | (telling - above - self._known)
+        # when it only repeats the question, the statements have to say that
+        wanted = here | (telling - above - self._known) or telling - above - self._empty
         return len(here) / len(wanted) if wanted else 1.0
 
     def missing(self, statements: Sequence["_Statement"], also: str = "") -> tuple[list[str], list[str]]:
