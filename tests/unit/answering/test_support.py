@@ -150,6 +150,12 @@ def test_the_question_s_name_is_no_evidence_for_a_sentence_that_cites() -> None:
     assert types("The ferry to Uppsala was built in 1751 [S1].", question) == ["name"]
 
 
+def test_a_name_of_the_question_may_stand_elsewhere_in_what_was_shown_of_the_document() -> None:
+    answer = "Fog keeps the boats of Kolby in port [S7]."
+    assert types(answer, "What keeps the boats of Kolby in port?") == []
+    assert types(answer, "What keeps boats in port?") == ["name"]
+
+
 @pytest.mark.parametrize(
     ("answer", "type_"),
     [

@@ -9,9 +9,13 @@ _REACH = 4  # content words that a negation reaches
 _ALIKE = 5  # letters by which words are alike: easy, easily
 _TOKEN = re.compile(r"\w+(?:['’]\w+)*|[,;:.!?()—–]")
 _NEGATION = re.compile(
-    r"not|no|never|cannot|nor|none|neither|nobody|nothing|without|rather|instead|\w+n['’]t", re.IGNORECASE
+    r"not|no|never|cannot|nor|none|neither|nobody|nothing|without|unless|rather|instead|\w+n['’]t", re.IGNORECASE
 )
-_ENDS = frozenset([*",;:.!?()—–", *"but although though because while whereas unless if and or so since only also".split()])
+_PARTS = (
+    "but although though because while whereas if and or so since only also then that which who when where until before "
+    "after"
+)
+_ENDS = frozenset([*",;:.!?()—–", *_PARTS.split()])
 # words that say no without a negation: what is "not enabled" is "off"
 _LACK = re.compile(
     r"\b(?:off|still|only|any|except|less|behind|seldom|rarely|hardly|unable|outstanding|lack\w*|ignor\w+|forb\w+|refus\w+|fail\w*|"

@@ -75,7 +75,7 @@ def check_support(answer: str, sources: Sequence[Citation], headings: Sequence[s
     """
     if not sources:
         return Support((), answer)
-    given = [_Statement(c, above) for c, above in zip(sources, [*headings, *[""] * len(sources)], strict=False)]
+    given = _statements(sources, headings)
     asked = _stems(question, told_language(question))
     cited = labels(answer, len(given))
     found: list[Unsupported] = []
@@ -83,10 +83,10 @@ def check_support(answer: str, sources: Sequence[Citation], headings: Sequence[s
     for line in lines(answer):
         near = labels(answer[slice(*line)], len(given)) or cited
         for start, end in units(answer, *line):
-            sentence = _Sentence(answer[start:end], len(given), asked)
+            sentence = _Sentence(answer[start:end], len(given), question, asked)
             if not sentence.claims:
                 continue
-            if wrong := _wrong(sentence, given, near, question):
+            if wrong := _wrong(sentence, given, near):
                 found.append(wrong)
                 out.append((start, end))
                 continue
@@ -99,12 +99,13 @@ def check_support(answer: str, sources: Sequence[Citation], headings: Sequence[s
 class _Sentence:
     """A sentence of an answer: what it claims, without markup and labels, and the labels."""
 
-    def __init__(self, text: str, count: int, asked: frozenset[str]) -> None:
+    def __init__(self, text: str, count: int, question: str, asked: frozenset[str]) -> None:
         self.text = " ".join(text.split())
         self.labels = labels(text, count)
         self.said = " ".join(_MARKS.sub(" ", LABEL.sub("", text)).split())
         self.language = _language(self.said)
         self._words = numbers.without(self.said)
+        self._question = question
         self._sources = _stems(_SOURCES, "")
         self._empty = self._sources | _stems(_OF_SOURCES, "")
         self._known = asked | self._empty
@@ -139,10 +140,12 @@ class _Sentence:
         wanted = here | (telling - above - self._known) or telling - above - self._empty
         return len(here) / len(wanted) if wanted else 1.0
 
-    def missing(self, statements: Sequence["_Statement"], also: str = "") -> tuple[list[str], list[str]]:
-        """Return its names and its numbers that statements do not have, in text or heading, nor the text ``also``."""
-        texts = [s.all for s in statements] + [also]
-        whole = "\n".join(texts)
+    def missing(self, statements: Sequence["_Statement"]) -> tuple[list[str], list[str]]:
+        """Return its names and its numbers that statements do not have, in text or heading.
+
+        A name of the question may be missing where their document says it; if the sentence cites nothing, anyhow.
+        """
+        whole = "\n".join(s.all for s in statements)
         languages = [one for one in (self.language, *(s.language for s in statements)) if one not in ("", "en")]
         language = languages[0] if languages else ""
         said = Said(whole, language, _may_begin_a_name)
@@ -152,13 +155,19 @@ class _Sentence:
         names = [m for m in said.missing(text) if m not in figures and not _stands_for(m, whole)]
         folded = whole.casefold()
         names += [code for code in _CODE.findall(self.said) if code.casefold() not in folded and code not in figures]
+        if names and self._question:
+            asked = Said(self._question, language, _may_begin_a_name)
+            around = "\n".join({s.document for s in statements}) if self.labels else self._question
+            there = Said(around, language, _may_begin_a_name)
+            names = [name for name in names if not (asked.knows(name) and there.knows(name))]
         return list(dict.fromkeys(names)), figures
 
 
 class _Statement:
-    """A source as the model was shown it."""
+    """A source as the model was shown it; ``document`` is all that was shown of the document it is from."""
 
-    def __init__(self, citation: Citation, heading: str) -> None:
+    def __init__(self, citation: Citation, heading: str, document: str) -> None:
+        self.document = document
         self.text = f"{citation.text}\n{citation.resolved}".strip()
         self.all = f"{heading}\n{citation.title}\n{self.text}"
         self._heading = f"{heading}\n{citation.title}"
@@ -180,17 +189,26 @@ class _Statement:
         return self._stems[language]
 
 
-def _wrong(sentence: _Sentence, given: Sequence[_Statement], near: Sequence[int], question: str) -> Unsupported | None:
+def _statements(sources: Sequence[Citation], headings: Sequence[str]) -> list[_Statement]:
+    shown: dict[str, list[str]] = {}
+    for citation in sources:
+        shown.setdefault(citation.source_id, []).append(f"{citation.text}\n{citation.resolved}")
+    documents = {source: "\n".join(texts) for source, texts in shown.items()}
+    above = [*headings, *[""] * len(sources)]
+    return [_Statement(c, heading, documents[c.source_id]) for c, heading in zip(sources, above, strict=False)]
+
+
+def _wrong(sentence: _Sentence, given: Sequence[_Statement], near: Sequence[int]) -> Unsupported | None:
     """Return what is wrong with a sentence, None when its statements bear it out."""
     held = sentence.labels or near or range(1, len(given) + 1)
-    why = _objection(sentence, [given[n - 1] for n in held], "" if sentence.labels else question)
+    why = _objection(sentence, [given[n - 1] for n in held])
     if why is None:
         return None
     where = ", ".join(map(label, sentence.labels)) or ("what the answer cites" if near else "what the model was shown")
     reason = why.reason.format(where) if sentence.labels else f"cites nothing; {why.reason.format(where)}"
     shares = {n: sentence.share([given[n - 1]], own=True) for n in range(1, len(given) + 1) if n not in held}
     likely = [n for n in nlargest(_LOOKED_AT, shares, key=lambda n: shares[n]) if shares[n] >= _SAYS]
-    if elsewhere := next((n for n in likely if _objection(sentence, [given[n - 1]], "") is None), None):
+    if elsewhere := next((n for n in likely if _objection(sentence, [given[n - 1]]) is None), None):
         reason = f"{reason}; {label(elsewhere)} says it"
     return Unsupported(sentence.text, why.type, tuple(map(label, sentence.labels)), reason)
 
@@ -202,9 +220,9 @@ class _Objection(NamedTuple):
     reason: str
 
 
-def _objection(sentence: _Sentence, statements: Sequence[_Statement], also: str) -> _Objection | None:
-    """Return why statements, and for names the text ``also``, do not bear a sentence out."""
-    names, figures = sentence.missing(statements, also)
+def _objection(sentence: _Sentence, statements: Sequence[_Statement]) -> _Objection | None:
+    """Return why statements do not bear a sentence out."""
+    names, figures = sentence.missing(statements)
     for type_, missing in (("number", figures), ("name", names)):
         if missing:
             named = ", ".join(missing[:_MOST_NAMED]).replace("{", "{{").replace("}", "}}")
@@ -228,7 +246,7 @@ def _idle(sentence: _Sentence, given: Sequence[_Statement]) -> list[int]:
         others = [other for m, other in cited.items() if m not in (n, *found)]
         if not others or not _comparable(sentence.language, one.language):
             continue
-        if sentence.share([one], own=True) < _CONTRIBUTES and not _objection(sentence, others, ""):
+        if sentence.share([one], own=True) < _CONTRIBUTES and not _objection(sentence, others):
             found.append(n)
     return found
 

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from lexigraph.answering.response import QueryResponse, StreamingQueryResponse
+from lexigraph.answering.shown import CONTEXT
 from lexigraph.api.schemas.query import QueryRequest
 from lexigraph.api.service import Service
 from lexigraph.model.errors import StoreUnavailable
@@ -51,7 +52,10 @@ class Answers:
         """Read the answer to its end; return the reply and remember it."""
         answer = pieces.complete()
         items = answer.results if isinstance(answer.results, HybridResults) else None
-        sources = [_source(at, c, items.item(c.chunk_id) if items else None) for at, c in enumerate(answer.sources, 1)]
+        sources = [
+            _source(at, c, items.item(c.chunk_id) if items and c.reason != CONTEXT else None)
+            for at, c in enumerate(answer.sources, 1)
+        ]
         cited = {c.label for c in answer.citations}
         reply = {
             "question": answer.question,

@@ -99,6 +99,16 @@ def test_a_streamed_answer_is_tokens_then_sources_then_done(served: Any) -> None
     assert whole["cached"] is True
 
 
+def test_what_stands_beside_the_best_statement_is_a_source_without_scores_of_its_own(served: Any) -> None:
+    api, _ = served("It has 12000 members [S2].")
+    body = {"question": QUESTION, "parameters": {"max_search_results": 1, "max_statements_per_topic": 1}}
+    first, *beside = api.client().post("/query", json=body).json()["sources"]
+    assert (first["reason"], first["composite_score"] > 0) == ("vector", True)
+    assert [(s["label"], s["reason"], s["composite_score"], s["text"]) for s in beside] == [
+        ("S2", "context", None, "It has 12000 members.")
+    ]
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_reply_tells_what_its_citations_do_not_bear_out_and_leaves_it_out_when_strict(served: Any, stream: bool) -> None:
     api, _ = served("The Heron Team is led by Ines Calloway [S1]. She was born in 1977 [S1].")
