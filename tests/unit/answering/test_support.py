@@ -1,5 +1,7 @@
 """Every sentence of an answer is held against the statements that it cites."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -236,3 +238,10 @@ def test_no_answer_breaks_the_check_and_what_is_left_is_part_of_it(answer: str, 
     assert all(u.sentence and u.reason for u in support.unsupported)
     letters = iter(text)
     assert all(letter in letters for letter in support.rest)
+
+
+@pytest.mark.parametrize("piece", ["a_", "_", "a.", "**", "[S1]", "- ", "not ", "A", "1 ", "'", "`", "#"])
+def test_a_reply_that_repeats_itself_for_ever_is_checked_in_no_time(piece: str) -> None:
+    began = time.perf_counter()
+    checked(f"{piece * 4_000}! Fog [S7].")
+    assert time.perf_counter() - began < 5

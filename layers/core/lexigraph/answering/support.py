@@ -32,7 +32,9 @@ _LOOKED_AT = 3  # statements that may say what those cited do not
 
 _MARKS = re.compile(r"[*`|]+")
 # what a program understands: a flag, a path, a name with dots or underscores in it, a call
-_CODE = re.compile(r"(?<![\w./)\]-])(?:--?[A-Za-z][\w-]*|/\w[\w./-]+|\w+(?:(?:\.|::|_+)\w+)+|\w+(?=\(\)))")
+_CODE = re.compile(
+    r"(?<![\w./)\]-])(?:--?[A-Za-z][\w-]*|/\w[\w./-]+|_*[^\W_]+(?:(?:\.|::|_+)[^\W_]+)+_*|_+[^\W_]+_*|\w+(?=\(\)))"
+)
 _ACRONYM = re.compile(r"([A-Z]{3,6})s?\Z")
 _FEW = "(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _COUNT = re.compile(rf"\b{_FEW}\b", re.IGNORECASE)
@@ -152,9 +154,9 @@ class _Sentence:
         # two may be counted, over several statements, without being said
         text = (_COUNT if len(statements) > 1 else _MEANT).sub(" ", self.said)
         figures = said.missing_numbers(text, few=not language)
-        names = [m for m in said.missing(text) if m not in figures and not _stands_for(m, whole)]
-        folded = whole.casefold()
-        names += [code for code in _CODE.findall(self.said) if code.casefold() not in folded and code not in figures]
+        counted, folded = frozenset(figures), whole.casefold()
+        names = [m for m in said.missing(text) if m not in counted and not _stands_for(m, whole)]
+        names += [code for code in _CODE.findall(self.said) if code.casefold() not in folded and code not in counted]
         if names and self._question:
             asked = Said(self._question, language, _may_begin_a_name)
             around = "\n".join({s.document for s in statements}) if self.labels else self._question
