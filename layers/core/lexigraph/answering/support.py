@@ -78,14 +78,14 @@ def check_support(answer: str, sources: Sequence[Citation], headings: Sequence[s
     if not sources:
         return Support((), answer)
     given = _statements(sources, headings)
-    asked = _stems(question, told_language(question))
+    asked = _Question(_stems(question, told_language(question)), Said(question, "", _may_begin_a_name))
     cited = labels(answer, len(given))
     found: list[Unsupported] = []
     out: list[Span] = []
     for line in lines(answer):
         near = labels(answer[slice(*line)], len(given)) or cited
         for start, end in units(answer, *line):
-            sentence = _Sentence(answer[start:end], len(given), question, asked)
+            sentence = _Sentence(answer[start:end], len(given), asked)
             if not sentence.claims:
                 continue
             if wrong := _wrong(sentence, given, near):
@@ -98,10 +98,17 @@ def check_support(answer: str, sources: Sequence[Citation], headings: Sequence[s
     return Support(tuple(found), without(answer, out))
 
 
+class _Question(NamedTuple):
+    """The stems of a question's words, and what it names."""
+
+    words: frozenset[str]
+    named: Said
+
+
 class _Sentence:
     """A sentence of an answer: what it claims, without markup and labels, and the labels."""
 
-    def __init__(self, text: str, count: int, question: str, asked: frozenset[str]) -> None:
+    def __init__(self, text: str, count: int, question: _Question) -> None:
         self.text = " ".join(text.split())
         self.labels = labels(text, count)
         self.said = " ".join(_MARKS.sub(" ", LABEL.sub("", text)).split())
@@ -110,7 +117,7 @@ class _Sentence:
         self._question = question
         self._sources = _stems(_SOURCES, "")
         self._empty = self._sources | _stems(_OF_SOURCES, "")
-        self._known = asked | self._empty
+        self._known = question.words | self._empty
 
     @property
     def claims(self) -> bool:
@@ -157,11 +164,11 @@ class _Sentence:
         counted, folded = frozenset(figures), whole.casefold()
         names = [m for m in said.missing(text) if m not in counted and not _stands_for(m, whole)]
         names += [code for code in _CODE.findall(self.said) if code.casefold() not in folded and code not in counted]
-        if names and self._question:
-            asked = Said(self._question, language, _may_begin_a_name)
-            around = "\n".join({s.document for s in statements}) if self.labels else self._question
-            there = Said(around, language, _may_begin_a_name)
-            names = [name for name in names if not (asked.knows(name) and there.knows(name))]
+        asked = {name for name in names if self._question.named.knows(name)}
+        if asked and self.labels:
+            there = Said("\n".join({s.document for s in statements}), language, _may_begin_a_name)
+            asked = {name for name in asked if there.knows(name)}
+        names = [name for name in names if name not in asked]
         return list(dict.fromkeys(names)), figures
 
 
