@@ -569,6 +569,14 @@ class TestDatabase:
         assert few["results"]
         assert len(str(few["results"])) < len(str(every["results"]))
 
+    def test_a_preset_that_leaves_nothing_is_not_told_as_nothing_found(self, world: World) -> None:
+        preset = ("--retriever", "multidoc", "--arg", "preset=specific")
+        shown = world.run("retrieve", "Who sings in the cathedral?", *preset)
+        answered = world.run("query", "Who sings in the cathedral?", *preset)
+        assert shown.out.startswith("nothing relevant enough")
+        assert answered.out.startswith("No answer: no section is as relevant as min_relevance=0.85 asks for")
+        assert all("Set min_relevance to 0." in told.err for told in (shown, answered))
+
     def test_what_a_baseline_and_an_answer_have_is_taken(self, world: World) -> None:
         kept = world.run(
             "query", "Who built Granite Cellar?", "--retriever", "bm25", "--quoted-statements", "1", "--include-facts"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lexigraph.answering.multidoc import query_multidoc
+from lexigraph.answering.query_engine import LexicalGraphQueryEngine
 from lexigraph.inference.factory import make_llm
 from lexigraph.inference.protocols import LanguageModel
 from lexigraph.model.errors import InvalidInput
@@ -110,7 +111,20 @@ def test_where_no_section_is_relevant_enough_nothing_is_made_up(stores: Stores) 
 
     assert server.requests == []
     assert (reply["num_articles"], reply["sources"], reply["facts"]) == (0, [], [])
-    assert reply["answer"] == "No statement about this was found in the sources."
+    assert reply["answer"].startswith("No answer: no section is as relevant as min_relevance=1 asks for; ")
+    assert f"the best there is has {reply['best_relevance']:.3f}" in reply["answer"]
+    assert [w["type"] for w in reply["warnings"]] == ["below_min_relevance"]
+
+
+def test_an_engine_over_the_retriever_says_so_too_and_nothing_found_only_where_there_is_nothing(stores: Stores) -> None:
+    engine = LexicalGraphQueryEngine.for_retriever(
+        "multidoc", stores.graph, stores.vectors, embedder=WordEmbedder(), llm="none", preset="specific"
+    )
+
+    assert str(engine.query("Who eats in Port Ellis?")).startswith(
+        "No answer: no section is as relevant as min_relevance=0.85"
+    )
+    assert str(engine.query(QUESTION, tenant="other")) == "No statement about this was found in the sources."
 
 
 def test_filters_and_tenant_of_the_synthesizer_hold_for_the_answer(stores: Stores) -> None:

@@ -46,6 +46,7 @@ class MultidocAnswer:
             "facts": context["facts"],
             "num_articles": len(self.context.articles),
             "fact_support": context["fact_support"],
+            "best_relevance": context["best_relevance"],
             "articles": context["articles"],
             "sections": context["sections"],
             "citations": [asdict(c) for c in self.citations],
@@ -95,7 +96,7 @@ class _Found:
         parts = {s["section_id"]: {"relevance": s["relevance_score"]} for s in self.context.sections}
         request = EvidenceRequest(chunks=tuple(parts), neighbours=False, filters=question.filters)
         try:
-            rows = self.synthesizer.store.graph.evidence(tenant, request) if parts else []
+            rows = self.synthesizer.conn.graph.evidence(tenant, request) if parts else []
         except StoreUnavailable as error:
             raise RetrievalFailed(str(error)) from error
         everything = ResultArgs(max_search_results=None, max_statements_per_topic=None)

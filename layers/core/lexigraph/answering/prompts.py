@@ -3,10 +3,12 @@
 Templates are filled with ``str.format``. Change ``VERSION`` whenever a text changes: it is part of cache keys.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lexigraph.answering.citations import NOT_ANSWERED
 from lexigraph.model.errors import InvalidInput
+from lexigraph.model.results import LEFT_OUT, Notice
 
 VERSION = "answer-2"
 
@@ -50,6 +52,12 @@ EXTRACTIVE_STRICT_NOTE = (
 )
 NOTHING_FOUND = "No statement about this was found in the sources."
 BROKEN_OFF = "(The answer breaks off here: the language model became unavailable.)"
+
+
+def nothing_found(warnings: Sequence[Notice]) -> str:
+    """Return the answer where there is no statement: what was found and left out is told, not that nothing was found."""
+    left_out = [w.detail for w in warnings if w.type == LEFT_OUT]
+    return f"No answer: {left_out[0]}" if left_out else NOTHING_FOUND
 
 
 @dataclass(frozen=True, slots=True)

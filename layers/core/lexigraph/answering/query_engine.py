@@ -353,7 +353,7 @@ class LexicalGraphQueryEngine:
     def _extract(self, asked: _Asked, note: str, *notices: Notice) -> Generator[str, None, QueryResponse]:
         """Answer by quoting; one piece a statement."""
         chosen = select(asked.question, asked.results, asked.external, limit=self.args.quoted_statements)
-        lines = [note, *map(quotation, chosen)] if chosen else [prompts.NOTHING_FOUND]
+        lines = [note, *map(quotation, chosen)] if chosen else [prompts.nothing_found(asked.results.warnings)]
         pieces = [line if at == 0 else f"\n{line}" for at, line in enumerate(lines)]
         yield from pieces
         sources = (*chosen, *unchosen(asked.external, chosen))

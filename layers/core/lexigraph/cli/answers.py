@@ -7,7 +7,7 @@ from rich.text import Text
 
 from lexigraph.answering.response import QueryResponse
 from lexigraph.cli.output import block, duration, one_line, printable, prose, short_path
-from lexigraph.model.results import Citation, Notice, ScoredStatement, SearchResult, SearchResults
+from lexigraph.model.results import LEFT_OUT, Citation, Notice, ScoredStatement, SearchResult, SearchResults
 
 _QUOTE = 400
 _QUIET = ("unused_sources",)  # an answer need not use all that it was offered
@@ -60,7 +60,7 @@ def print_results(console: Console, found: SearchResults, *, explain: bool) -> N
     for number, result in enumerate(found.results, 1):
         _print_result(console, number, result, explain)
     if not found.results:
-        console.print("nothing found")
+        console.print("nothing relevant enough" if any(w.type == LEFT_OUT for w in found.warnings) else "nothing found")
     if explain:
         for name, values in (("keywords", found.keywords), ("entities", found.entities)):
             console.print(f"{name}: {one_line(', '.join(values)) or 'none'}", soft_wrap=True)

@@ -6,6 +6,8 @@ from typing import Any
 
 from lexigraph.model.graph import Source
 
+LEFT_OUT = "below_min_relevance"  # the type of a notice: something was found, and all of it is less relevant than asked for
+
 
 @dataclass(frozen=True, slots=True)
 class Notice:

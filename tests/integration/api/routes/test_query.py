@@ -380,6 +380,16 @@ def test_several_documents_give_one_answer(api: Api) -> None:
     fields = {"section_id", "title", "content", "article_title", "relevance_score"}
     assert all(fields <= s.keys() for s in told["sections"])
     assert len(told["facts"]) == len(told["fact_support"]) > 0
+    assert told["best_relevance"] == max(s["relevance_score"] for s in told["sections"])
+
+
+@pytest.mark.requirement("W-19", "W-24")
+def test_a_preset_that_leaves_nothing_says_so_and_what_to_set(api: Api) -> None:
+    told = api.client().post("/query/multidoc", json={"question": "Who bakes?", "preset": "specific"}).json()
+    assert (told["num_articles"], told["sections"]) == (0, [])
+    assert 0 < told["best_relevance"] < 0.85
+    assert told["answer"].startswith("No answer: no section is as relevant as min_relevance=0.85 asks for")
+    assert [w["type"] for w in told["warnings"]] == ["below_min_relevance"]
 
 
 @pytest.mark.requirement("W-05", "W-08")

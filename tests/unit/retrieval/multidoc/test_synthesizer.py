@@ -1,5 +1,6 @@
 """Several articles as one context: what is found, in which order, and what is refused."""
 
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -154,6 +155,46 @@ def test_no_more_articles_and_sections_are_returned_than_asked_for(stores: Store
     assert {name: nothing[name] for name in ("articles", "sections", "sources", "facts")} == {
         name: [] for name in ("articles", "sections", "sources", "facts")
     }
+
+
+@pytest.mark.requirement("W-04", "W-19", "W-24")
+@pytest.mark.parametrize(
+    ("question", "args", "passing"),
+    [
+        ("Who baked the bread?", {}, "comprehensive"),
+        ("Who began quantum mechanics?", {"preset": "factual"}, "explanatory"),
+        ("What is quantum mechanics?", {"preset": "specific"}, "factual"),
+        ("What is quantum mechanics?", {"min_relevance": 1.0}, "factual"),
+    ],
+)
+def test_where_all_is_left_out_the_best_relevance_there_was_is_told_and_what_to_set(
+    stores: Stores, question: str, args: dict[str, Any], passing: str
+) -> None:
+    left_out = MultiDocSynthesizer(stores, **args).retrieve(question, WordEmbedder())
+
+    (warning,) = left_out["warnings"]
+    assert (left_out["articles"], left_out["sections"], warning["type"]) == ([], [], "below_min_relevance")
+    said = re.search(
+        r"the best there is has ([\d.]+) .* Set min_relevance to ([\d.]+) or less, or use preset=(\w+)", warning["detail"]
+    )
+    assert said is not None
+    assert float(said[1]) == pytest.approx(left_out["best_relevance"], abs=0.0005)
+    assert said[3] == passing
+    for remedy in ({"min_relevance": float(said[2])}, {"preset": said[3]}):
+        followed = MultiDocSynthesizer(stores, **remedy).retrieve(question, WordEmbedder())
+        assert followed["sections"][0]["relevance_score"] == followed["best_relevance"] == left_out["best_relevance"]
+        assert followed["warnings"] == []
+
+
+def test_no_preset_is_named_that_would_leave_all_out_too(stores: Stores) -> None:
+    (warning,) = context(stores, "Zxqv?", min_relevance=0.9)["warnings"]
+    assert warning["detail"].endswith(" or less.")
+
+
+def test_where_there_is_nothing_at_all_nothing_was_left_out(stores: Stores) -> None:
+    for args in ({"tenant": "other"}, {"filters": MetadataFilter("title", "==", "Nowhere")}):
+        nothing = context(stores, min_relevance=0.9, **args)
+        assert (nothing["sections"], nothing["best_relevance"], nothing["warnings"]) == ([], None, [])
 
 
 def test_articles_of_one_title_are_kept_apart(own: Stores, tmp_path: Path) -> None:
@@ -331,10 +372,15 @@ def test_a_value_out_of_range_is_a_value_error_that_names_it(stores: Stores, nam
         assert isinstance(caught.value, InvalidInput)
 
 
+def test_the_stores_go_by_the_name_of_the_reference_page(stores: Stores) -> None:
+    made = MultiDocSynthesizer(conn=stores, num_docs=5, max_sections=3, min_relevance=0.7)
+    assert made.conn is stores
+
+
 @pytest.mark.requirement("W-05")
 def test_what_is_no_store_is_a_type_error(stores: Stores) -> None:
     for wrong in (None, "sqlite:///x", object(), stores.graph, replace(stores, registry=stores.graph)):
-        with pytest.raises(TypeError, match="store must be Stores") as caught:
+        with pytest.raises(TypeError, match="conn must be the stores") as caught:
             MultiDocSynthesizer(wrong)  # type: ignore[arg-type]
         assert isinstance(caught.value, LexigraphError)
 

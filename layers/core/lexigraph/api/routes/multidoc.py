@@ -60,6 +60,9 @@ class MultidocReply(Reply):
     facts: list[str] = Field(description="sentences of the sections", examples=[["Quantum entanglement links particles."]])
     num_articles: int = Field(description="articles drawn on", examples=[1])
     fact_support: list[int] = Field(description="sections that state each fact", examples=[[1]])
+    best_relevance: float | None = Field(
+        description="of the best section there is, relevant enough or not; null: there is none", examples=[0.923]
+    )
     articles: list[Article] = Field(description="best first")
     sections: list[dict[str, Any]] = Field(
         description="section_id, title, content, article_title, relevance_score",

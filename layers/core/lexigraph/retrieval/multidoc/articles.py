@@ -42,7 +42,9 @@ def check_store(store: Any) -> None:
     """Raise ``WrongStore`` unless a store has a graph, vectors and a registry."""
     for name, kind in (("graph", GraphStore), ("vectors", VectorStore), ("registry", Registry)):
         if not isinstance(getattr(store, name, None), kind):
-            raise WrongStore(f"store must be Stores (see open_stores); {type(store).__name__} has no {name}")
+            raise WrongStore(
+                f"conn must be the stores that open_stores(settings) returns; {type(store).__name__} has no {name}"
+            )
 
 
 def embedded(question: str, generator: Embedder) -> FloatArray:

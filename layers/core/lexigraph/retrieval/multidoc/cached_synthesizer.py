@@ -8,6 +8,7 @@ from lexigraph.inference.protocols import Embedder
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.model.multidoc import MultidocContext
 from lexigraph.model.question import Question
+from lexigraph.model.results import LEFT_OUT
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.multidoc.articles import RetrievalFailed
 from lexigraph.retrieval.multidoc.synthesizer import MultiDocSynthesizer
@@ -62,8 +63,8 @@ class CachedSynthesizer(MultiDocSynthesizer):
     """A :class:`MultiDocSynthesizer` that answers a repeated question from memory, until a document changes (W-20).
 
     The key holds tenant, revision of the tenant's documents, question, parameters, filters, reranker and embedding; reading
-    the revision is the one call that a repeated question makes. ``cache`` may be shared; None makes one. What was found with
-    a warning is not kept: it may go better next time.
+    the revision is the one call that a repeated question makes. ``cache`` may be shared; None makes one. What was found
+    while something failed is not kept: it may go better next time.
     """
 
     def __init__(self, *args: Any, cache: ContextCache | None = None, **kwargs: Any) -> None:
@@ -76,13 +77,13 @@ class CachedSynthesizer(MultiDocSynthesizer):
         if (kept := self.cache.get(key)) is not None:
             return kept
         found = super().find(question, embedding_generator)
-        if not found.warnings:
+        if all(w.type == LEFT_OUT for w in found.warnings):
             self.cache.put(key, found)
         return found
 
     def _key(self, question: str, embedding_generator: Embedder) -> Key:
         try:
-            revision = self.store.registry.revision(self.tenant)
+            revision = self.conn.registry.revision(self.tenant)
         except StoreUnavailable as error:
             raise RetrievalFailed(str(error)) from error
         label = getattr(embedding_generator, "label", "") or repr(embedding_generator)

@@ -9,7 +9,7 @@ from lexigraph.retrieval.multidoc.sections import (
     distinct_titles,
     find_sections,
     group_by_article,
-    rank_articles,
+    rank,
 )
 from lexigraph.retrieval.stages.results import read_on
 from lexigraph.retrieval.stages.retriever import Ranked, RankedRetriever
@@ -18,14 +18,15 @@ from lexigraph.storage.protocols import EvidenceRequest
 
 
 class MultidocRetriever(RankedRetriever):
-    """Finds sections by one search, ranks articles by the sum of their sections' relevance (1 + cosine) / 2, and returns the
+    """Finds sections, ranks articles by the sum of their best sections' relevance (1 + cosine) / 2, and returns the
     statements of the best ``max_sections`` sections of the best ``num_docs`` articles (W-07).
 
     :class:`~lexigraph.retrieval.multidoc.synthesizer.MultiDocSynthesizer` returns the same sections as such; here one
-    that states nothing does not count. One vector call and one graph call: the statements of every section found are read,
-    which also tells where it stands. When the embedding model fails the search goes by words, with a warning. ``args`` are
-    those of :meth:`~lexigraph.retrieval.multidoc.sections.MultidocArgs.of`, except that ``min_relevance`` is 0 unless it or
-    a ``preset`` is given, so that the best there is comes back as from any retriever; and those of every
+    that states nothing does not count. One vector call, more where a long document fills the search, and one graph call: the
+    statements of the best sections of every article found are read, which also tells where they stand. When the embedding
+    model fails the search goes by words, with a warning. ``args`` are those of
+    :meth:`~lexigraph.retrieval.multidoc.sections.MultidocArgs.of`, except that ``min_relevance`` is 0 unless it or a
+    ``preset`` is given, so that the best there is comes back as from any retriever; and those of every
     :class:`~lexigraph.retrieval.stages.retriever.RankedRetriever`.
     """
 
@@ -36,7 +37,7 @@ class MultidocRetriever(RankedRetriever):
 
     def _rank(self, stores: BoundStores, text: str) -> tuple[Ranked, Sequence[str]]:
         vector = self.models.vectors([text], stores.trace)[0]
-        found = find_sections(stores, text, vector, self.args)
+        found = find_sections(stores, text, vector, self.args).of_each(2 * self.args.max_sections)
         chunks = tuple(hit.id for hit, _ in found)
         rows = stores.evidence("evidence", EvidenceRequest(chunks=chunks, neighbours=False, facts=self.shape.include_facts))
         sources = {row.chunk_id: row.source for row in rows}
@@ -48,5 +49,6 @@ class MultidocRetriever(RankedRetriever):
                 if hit.id in sources
             ]
         )
-        best = best_sections(grouped, rank_articles(grouped), self.args)
-        return read_on(rows, {s["section_id"]: {"relevance": s["score"]} for of in best.values() for s in of}), ()
+        best = best_sections(grouped, self.args.max_sections)
+        ranked = rank(best, self.args.num_docs)[: self.args.num_docs]
+        return read_on(rows, {s["section_id"]: {"relevance": s["score"]} for title, _ in ranked for s in best[title]}), ()

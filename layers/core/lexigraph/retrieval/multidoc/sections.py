@@ -4,13 +4,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Self
 
 from lexigraph.inference.protocols import FloatArray, Reranker
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.graph import Source
 from lexigraph.model.normalise import text_key
+from lexigraph.model.results import LEFT_OUT
 from lexigraph.retrieval.stages.args import Args, Range, Share, names_of
 from lexigraph.retrieval.stages.reranking import scored
 from lexigraph.retrieval.stages.results import passage
@@ -24,7 +25,7 @@ PRESETS: Mapping[str, tuple[int, int, float]] = {
     "comprehensive": (7, 5, 0.6),
     "specific": (3, 3, 0.85),
 }
-MOST = 100  # sections that a search returns at most
+FIRST, WIDEST = 100, 2_000  # sections that the first search returns at most, and the last
 Section = dict[str, Any]
 _Span = tuple[str, int, int]  # source, start, end
 
@@ -70,13 +71,22 @@ class MultidocArgs(Args):
 
     @property
     def width(self) -> int:
-        """How many sections the one search returns: enough that articles can be compared by more than they will show."""
-        return min(MOST, self.num_docs * self.max_sections * 4)
+        """How many sections the first search returns: enough that most articles show as many as they may."""
+        return min(FIRST, self.num_docs * self.max_sections * 4)
+
+    def left_out(self, best: float) -> str:
+        """Return what to tell when the best section there is has this relevance, less than the least."""
+        least = math.floor(100 * best) / 100
+        passing = {relevance: name for name, (_, _, relevance) in PRESETS.items() if relevance <= best}
+        preset = f", or use preset={passing[max(passing)]}" if passing else ""
+        wanted = f"no section is as relevant as min_relevance={self.min_relevance:g} asks for"
+        there = f"the best there is has {best:.3f} (0.5: nothing in common)"
+        return f"{wanted}; {there}. Set min_relevance to {least:g} or less{preset}."
 
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """An article with its best sections, best first; ``relevance`` is the sum over all of its sections found."""
+    """An article with its best sections, best first; ``relevance`` is what it is ranked by (:func:`rank`)."""
 
     title: str
     source: Source
@@ -91,36 +101,67 @@ class Article:
         return {**page, "relevance": self.relevance, **more}
 
 
-def find_sections(
-    stores: BoundStores, question: str, vector: FloatArray | None, args: MultidocArgs
-) -> list[tuple[Hit, float]]:
-    """Return the chunks that are relevant enough with their relevance, best first, live or not: one vector call.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Chunks that are relevant enough, with their relevance, best first, live or not.
 
-    Without a vector the words decide.
+    ``best`` is the relevance of the best chunk there is, relevant enough or not; None when there is none.
+    """
+
+    sections: Sequence[tuple[Hit, float]]
+    best: float | None
+
+    def of_each(self, most: int) -> list[tuple[Hit, float]]:
+        """Return the best of each source, ``most`` of them."""
+        seen = Counter[str]()
+        kept = []
+        for hit, relevance in self.sections:
+            seen[hit.source_id] += 1
+            if seen[hit.source_id] <= most:
+                kept.append((hit, relevance))
+        return kept
+
+
+def find_sections(stores: BoundStores, question: str, vector: FloatArray | None, args: MultidocArgs) -> Found:
+    """Return what is relevant enough, with a warning when that is none of what there is. Without a vector the words decide.
+
+    The search widens, at twice the width each time, until ``num_docs`` sources are found or what is found is no longer
+    relevant enough: one vector call, and one more for each doubling that a long document makes necessary (nine at most).
     """
     query = SearchRequest("chunk", vector=vector, text="" if vector is not None else question, k=args.width)
-    hits = stores.search("search", [query])[0]
+    while True:
+        hits = stores.search("search", [query])[0]
+        relevances = _relevances(hits, by_vector=vector is not None)
+        passing = [(hit, r) for hit, r in zip(hits, relevances, strict=True) if r >= args.min_relevance]
+        articles = len({hit.source_id for hit, _ in passing})
+        if articles >= args.num_docs or len(passing) < query.k or query.k >= WIDEST:
+            break
+        query = replace(query, k=min(WIDEST, 2 * query.k))
+    best = max(relevances, default=None)
+    if best is not None and not passing:
+        stores.trace.warn(LEFT_OUT, args.left_out(best))
+    return Found(passing, best)
+
+
+def _relevances(hits: Sequence[Hit], *, by_vector: bool) -> list[float]:
+    """Return (1 + cosine) / 2 of each hit; of hits by words, BM25 as a share of the best."""
     best = max((hit.score for hit in hits), default=0.0)
-    found = []
-    for hit in hits:
-        relevance = (1 + hit.score) / 2 if vector is not None else hit.score / best if best > 0 else 0.0
-        if math.isfinite(relevance) and relevance >= args.min_relevance:
-            found.append((hit, round(relevance, 6)))
-    return found
+    values = ((1 + hit.score) / 2 if by_vector else hit.score / best if best > 0 else 0.0 for hit in hits)
+    return [round(value, 6) if math.isfinite(value) else 0.0 for value in values]
 
 
 def find_articles(
-    stores: BoundStores, question: str, vector: FloatArray | None, args: MultidocArgs, reranker: Reranker | None = None
+    stores: BoundStores, question: str, found: Found, args: MultidocArgs, reranker: Reranker | None = None
 ) -> list[Article]:
-    """Return the best articles for a question: one vector call and one graph call. Without a vector the words decide.
+    """Return the best articles of the sections found: one graph call.
 
-    A ``reranker`` puts the articles found into its own order before they are cut; when it fails there is a warning.
+    A ``reranker`` puts all articles found into its own order before they are cut; when it fails there is a warning.
     """
-    found = find_sections(stores, question, vector, args)
-    around = stores.adjacent("sections", [hit.id for hit, _ in found])
+    hits = found.of_each(2 * args.max_sections)  # while a document is renewed, what it held before is found as well
+    around = stores.adjacent("sections", [hit.id for hit, _ in hits])
     titles = distinct_titles(around.sources.values())
     sections: list[Section] = []
-    for hit, relevance in found:
+    for hit, relevance in hits:
         place = around.places.get(hit.id)  # a chunk that readers no longer see has none
         if place is None:
             continue
@@ -128,10 +169,9 @@ def find_articles(
         section = {"section_id": hit.id, "title": _heading(place, source), "content": passage(hit.text, place.placement)}
         where = {"source_id": source.id, "uri": source.uri, "start": place.placement.start, "end": place.placement.end}
         sections.append({**section, "article_title": titles[source.id], "score": relevance, **where})
-    grouped = group_by_article(sections)
-    ranked = _reranked(question, grouped, rank_articles(grouped), reranker, stores)
-    relevances, kept = dict(ranked), best_sections(grouped, ranked, args)
-    return [Article(t, around.sources[of[0]["source_id"]], relevances[t], tuple(of)) for t, of in kept.items()]
+    best = best_sections(group_by_article(sections), args.max_sections)
+    ranked = _reranked(question, best, rank(best, args.num_docs), reranker, stores)[: args.num_docs]
+    return [Article(t, around.sources[best[t][0]["source_id"]], relevance, tuple(best[t])) for t, relevance in ranked]
 
 
 def _heading(place: ChunkPlace, source: Source) -> str:
@@ -160,14 +200,21 @@ def rank_articles(grouped: Mapping[str, Sequence[Section]]) -> list[tuple[str, f
     return sorted(totals, key=lambda pair: (-pair[1], pair[0]))
 
 
-def best_sections(
-    grouped: Mapping[str, Sequence[Section]], ranked: Sequence[tuple[str, float]], args: MultidocArgs
-) -> dict[str, list[Section]]:
-    """Return the best sections of the first ``num_docs`` articles by title, best first, ties by id."""
-    best = {
-        title: sorted(grouped[title], key=lambda s: (-s["score"], s["section_id"])) for title, _ in ranked[: args.num_docs]
-    }
-    return {title: sections[: args.max_sections] for title, sections in best.items()}
+def best_sections(grouped: Mapping[str, Sequence[Section]], most: int) -> dict[str, list[Section]]:
+    """Return the best sections of each article, ``most`` of them, best first, ties by id."""
+    return {title: sorted(of, key=lambda s: (-s["score"], s["section_id"]))[:most] for title, of in grouped.items()}
+
+
+def rank(best: Mapping[str, Sequence[Section]], num_docs: int) -> list[tuple[str, float]]:
+    """Rank articles, given with their best sections, by cumulative relevance.
+
+    Where there are more articles than wanted, only what the best sections of those wanted are like counts beside the best
+    section of each: many middling sections, which every long article has, do not outdo one that answers.
+    """
+    first = sorted((of[0]["score"] for of in best.values()), reverse=True)
+    least = first[num_docs - 1] if len(first) >= num_docs else 0.0
+    counted = {title: [s for at, s in enumerate(of) if at == 0 or s["score"] >= least] for title, of in best.items()}
+    return rank_articles(counted)
 
 
 def extract_facts(sections: Sequence[Mapping[str, Any]], min_chars: int) -> dict[str, int]:

@@ -16,6 +16,7 @@ from lexigraph.retrieval.multidoc.sections import (
     Section,
     extract_facts,
     find_articles,
+    find_sections,
     group_by_article,
     rank_articles,
 )
@@ -29,17 +30,18 @@ from lexigraph.settings import Settings
 class MultiDocSynthesizer:
     """Retrieves the best sections of several articles and the facts in them (W).
 
-    ``num_docs`` articles (1 to 10, default 5) of ``max_sections`` sections (1 to 10, default 3), each with a relevance,
-    (1 + cosine) / 2, of at least ``min_relevance`` (0 to 1, default 0.7); ``preset`` gives other defaults
-    (:data:`~lexigraph.retrieval.multidoc.sections.PRESETS`). Facts have ``min_fact_chars`` (0 to 1,000, default 9)
-    characters. ``reranker`` (``tfidf``, ``bedrock``, ``model``, or an object) puts the articles in its own order before they
-    are cut. ``tenant`` and ``filters`` say what may be read. One vector call, one graph call, one registry call a question.
-    Raise ``ValueError`` (``InvalidInput``) for a value out of range, ``TypeError`` for a store that is none.
+    ``conn`` are the stores, as ``open_stores(settings)`` returns them. ``num_docs`` articles (1 to 10, default 5) of
+    ``max_sections`` sections (1 to 10, default 3), each with a relevance, (1 + cosine) / 2, of at least ``min_relevance`` (0
+    to 1, default 0.7); ``preset`` gives other defaults (:data:`~lexigraph.retrieval.multidoc.sections.PRESETS`). Facts have
+    ``min_fact_chars`` (0 to 1,000, default 9) characters. ``reranker`` (``tfidf``, ``bedrock``, ``model``, or an object)
+    puts the articles in its own order before they are cut. ``tenant`` and ``filters`` say what may be read. One vector call
+    (more where a long document fills the search), one graph call, one registry call a question.
+    Raise ``ValueError`` (``InvalidInput``) for a value out of range, ``TypeError`` for what is no stores.
     """
 
     def __init__(
         self,
-        store: ArticleStore,
+        conn: ArticleStore,
         num_docs: int | None = None,
         max_sections: int | None = None,
         min_relevance: float | None = None,
@@ -51,12 +53,12 @@ class MultiDocSynthesizer:
         reranker: str | Reranker | None = None,
         settings: Settings | None = None,
     ) -> None:
-        check_store(store)
+        check_store(conn)
         own = {"num_docs": num_docs, "max_sections": max_sections, "min_relevance": min_relevance}
         self.args = MultidocArgs.of({**own, "preset": preset})
         check_number("min_fact_chars", min_fact_chars, 0, 1_000)
         reranker_name(reranker)
-        self.store, self.tenant, self.filters = store, Tenant(tenant), parse_filter(filters)
+        self.conn, self.tenant, self.filters = conn, Tenant(tenant), parse_filter(filters)
         self.min_fact_chars = min_fact_chars
         self.reranker = Models(None, settings).reranker(reranker)
 
@@ -84,8 +86,9 @@ class MultiDocSynthesizer:
         ``articles`` (title, category, word_count) come in rank order; ``sections`` (section_id, title, content,
         article_title, relevance_score) by article, then best first; ``sources`` are the titles; ``facts`` come in the order
         of the sections, ``fact_support`` says how many sections state each. Fewer articles than asked for, or none, is a
-        valid answer. Raise ``ValueError`` for an empty question or when embedding it fails, ``RuntimeError`` when a store
-        is lost.
+        valid answer. ``best_relevance`` is that of the best section there is; when it is below ``min_relevance``, one of the
+        ``warnings`` (``below_min_relevance``) says so, and what to set. Raise ``ValueError`` for an empty question or when
+        embedding it fails, ``RuntimeError`` when a store is lost.
         """
         return self.find(question, embedding_generator).to_dict()
 
@@ -95,9 +98,10 @@ class MultiDocSynthesizer:
         asked = Question.of(question, self.filters)
         with trace.step("embed"):
             vector = embedded(asked.text, embedding_generator)
-        stores = BoundStores(self.store.graph, self.store.vectors, self.tenant, asked.filters, trace)
+        stores = BoundStores(self.conn.graph, self.conn.vectors, self.tenant, asked.filters, trace)
         try:
-            articles = find_articles(stores, asked.text, vector, self.args, self.reranker)
+            found = find_sections(stores, asked.text, vector, self.args)
+            articles = find_articles(stores, asked.text, found, self.args, self.reranker)
             described = self._described(articles, trace)
         except StoreUnavailable as error:
             raise RetrievalFailed(str(error)) from error
@@ -110,6 +114,7 @@ class MultiDocSynthesizer:
             sections=tuple(map(_shown, sections)),
             facts=tuple(facts),
             fact_support=tuple(facts.values()),
+            best_relevance=found.best,
             warnings=tuple(trace.warnings),
             timings=trace.timings,
             calls=trace.calls,
@@ -119,7 +124,7 @@ class MultiDocSynthesizer:
         if not articles:
             return []
         with trace.step("articles", "registry"):
-            records = self.store.registry.records(self.tenant, [a.source.id for a in articles])
+            records = self.conn.registry.records(self.tenant, [a.source.id for a in articles])
         return [a.described(records[a.source.id].words if a.source.id in records else 0) for a in articles]
 
     def _extract_facts(self, sections: list[Section]) -> list[str]:
