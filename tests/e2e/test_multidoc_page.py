@@ -5,7 +5,9 @@ from the same settings. Everything else stands as it does on the page.
 """
 
 import hashlib
+import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -14,9 +16,10 @@ from lexigraph.inference.factory import make_embedder
 from lexigraph.inference.protocols import Embedder
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.retrieval.retrievers import MultiDocSynthesizer
-from lexigraph.settings import Settings
+from lexigraph.settings import Settings, load_settings
 from lexigraph.storage.factory import open_stores
 from lexigraph.storage.protocols import Stores
+from tests.imports import ROOT
 from tests.laptop import write_pages
 from tests.models import SentenceExtractor
 
@@ -189,3 +192,26 @@ def test_the_cached_class_of_the_page_runs_over_ours(conn, gen):
     context2 = synthesizer.retrieve("What is quantum mechanics?", gen)
     assert context1 is context2
     assert context1["sources"]
+
+
+# ---------------------------------------------------------------- our own page
+
+
+def test_the_code_of_our_page_prints_what_stands_there(tmp_path, monkeypatch, capsys, gen):
+    page = (ROOT / "docs" / "multidoc.md").read_text(encoding="utf-8")
+    first, answer = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    printed = page.partition("that prints\n\n```\n")[2].partition("```")[0]
+    monkeypatch.setenv("LEXIGRAPH_DATA", str(tmp_path))
+    with LexicalGraphIndex(embedder=gen, extractor=SentenceExtractor(), settings=load_settings()) as index:
+        index.ingest([ROOT / "examples" / "corpus"])
+
+    names: dict[str, Any] = {}
+    exec(first, names)
+    numbers, told = re.compile(r"0\.\d+"), capsys.readouterr().out
+    assert numbers.sub("#", told) == numbers.sub("#", printed)
+    likeness = [[float(n) for n in numbers.findall(text)] for text in (told, printed)]
+    assert likeness[0] == pytest.approx(likeness[1], abs=0.02), "other processors round otherwise"
+    exec(answer, names)
+    assert names["result"].context.sources[0] == "Heron Team"
+    assert "[S1]" in capsys.readouterr().out
+    names["conn"].close()

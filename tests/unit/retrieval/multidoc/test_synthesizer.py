@@ -305,9 +305,14 @@ def test_sentences_end_where_a_reader_would_end_them(text: str, parts: list[str]
         "| a table | of cells |",
         "---",
         "12.5 %, 13.7 %, 14.2 %.",
+        "Labeling of ports and quays",
+        "The harbour has three quays:",
+        "$ harbour --list --all --verbose quays",
+        "/* Wait until the quay is free. */ for (;;) {",
+        "struct quay *first; int depth;",
     ],
 )
-def test_what_is_about_the_page_is_no_fact(line: str) -> None:
+def test_what_is_about_the_page_and_headings_and_code_are_no_facts(line: str) -> None:
     assert list(
         extract_facts([{"content": f"{line}\n\nReferences to her are many. Authors on strike write nothing."}], 9)
     ) == [

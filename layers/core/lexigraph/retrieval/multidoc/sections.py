@@ -33,12 +33,14 @@ _SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])[\"'”’»)\]]*(?:\[\d
 _ABBREVIATED = re.compile(
     r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|Sr|Jr|St|Gen|Col|Inc|Ltd|Co|vs|cf|e\.g|i\.e|etc|No|Fig|approx|ca)\.$"
 )
+_BEHIND_END = re.compile(r"(?:[\"'”’»)\]]|\[\d+\])+$")
+_LONG = 40  # characters: what is shorter and does not end like a sentence is a heading, or an item that says little
 _BULLET = re.compile(r"^(?:[-*•]|\d+[.)])\s+")
 # what says something about the page, not about the world
 _METADATA = re.compile(
     r"(?:categor(?:y|ies)|tags?|authors?|url|isbn|doi|see also|references|external links|further reading)\s*:"
     r"|(?:last (?:modified|updated|edited)|retrieved)(?:\s*:|\s+(?:on|from)\b)"
-    r"|(?:see also|references|external links|further reading)\.?$|[|#{}=<]|\[\[|https?://\S+$|-{3,}",
+    r"|(?:see also|references|external links|further reading)\.?$|[|#{}=<$]|/[/*]|\*/|\[\[|https?://\S+$|-{3,}",
     re.IGNORECASE,
 )
 
@@ -220,8 +222,9 @@ def rank(best: Mapping[str, Sequence[Section]], num_docs: int) -> list[tuple[str
 def extract_facts(sections: Sequence[Mapping[str, Any]], min_chars: int) -> dict[str, int]:
     """Return the facts of the sections' ``content`` in reading order, each once, and how many sections state it (W-15).
 
-    A fact is a sentence of at least ``min_chars`` characters that is no question and says nothing about the page itself.
-    Sentences that differ in case, spaces or the final stop only are one. Sections that overlap in their document count once.
+    A fact is a sentence of at least ``min_chars`` characters that is no question and says nothing about the page itself;
+    headings, lines that lead to a list and lines of code are none. Sentences that differ in case, spaces or the final stop
+    only are one. Sections that overlap in their document count once.
     """
     first: dict[str, str] = {}
     places: dict[str, set[_Span]] = {}
@@ -248,9 +251,9 @@ def sentences(text: str) -> list[str]:
 
 
 def _is_fact(sentence: str, min_chars: int) -> bool:
-    question = sentence.rstrip("\"'”’»)]").endswith("?")
-    told = any(c.isalpha() for c in sentence)
-    return told and not question and len(sentence) >= min_chars and not _METADATA.match(sentence)
+    end = _BEHIND_END.sub("", sentence)[-1:]
+    told = any(c.isalpha() for c in sentence) and end not in "?？:;{" and not _METADATA.match(sentence)
+    return told and len(sentence) >= min_chars and (end in ".!…。！।۔" or len(sentence) >= _LONG)
 
 
 def _apart(spans: Iterable[_Span]) -> int:
