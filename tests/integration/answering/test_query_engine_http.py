@@ -1,5 +1,6 @@
 """The query engine with a language model behind HTTP: a scripted server of OpenAI's protocol, and our real client."""
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -45,13 +46,21 @@ def ask() -> Iterator:
 
 
 def test_the_model_gets_system_history_and_fenced_statements_and_its_citations_are_checked(ask):
-    engine, server = ask("The Heron Team owns it [S1, S7].", max_answer_tokens=99)
-    response = engine.query("Who owns Tidewater?", history=[("user", "Hello"), ("assistant", "Hello [S3].")])
+    def script(body):
+        completes = "Last question: And who owns Tidewater?" in said(body)
+        whole = json.dumps({"standalone": False, "question": "Who owns Tidewater?"})
+        return whole if completes else "The Heron Team owns it [S1, S7]."
+
+    engine, server = ask(script, max_answer_tokens=99)
+    response = engine.query("And who owns Tidewater?", history=[("user", "Hello"), ("assistant", "Hello [S3].")])
+    assert response.rewritten == "Who owns Tidewater?"
     assert response.response == "The Heron Team owns it [S1]."
     assert [c.text for c in response.citations] == [TEXTS[0]]
     assert [w.type for w in response.warnings] == ["unknown_citation", "unused_sources"]
-    (body,) = server.requests
+    completed, body = server.requests
+    assert [m["role"] for m in completed["messages"]] == ["system", "user"]
     assert [m["role"] for m in body["messages"]] == ["system", "user", "assistant", "user"]
+    assert said(body).endswith("Question: Who owns Tidewater?")
     assert 99 in body.values()
 
 

@@ -193,7 +193,7 @@ def test_without_any_statement_the_model_is_not_even_asked():
 
 
 def test_earlier_turns_reach_the_model_without_their_labels():
-    asked = engine("Yes [S1].")
+    asked = engine("Yes [S1].", complete_followups=False)
     asked.query("And now?", history=[{"role": "user", "content": "Hello?"}, ("assistant", "It is so [S4].")])
     assert asked.llm.prompts[0].history == (("user", "Hello?"), ("assistant", "It is so."))
     assert asked.retriever.asked[0][1].text == "And now?"
@@ -546,7 +546,8 @@ def test_braces_in_questions_and_documents_are_no_variables():
 def test_a_response_is_plain_json_in_a_stable_order():
     response = engine("Gremlin [S1].").query("What?")
     data = json.loads(json.dumps(response.to_dict()))
-    assert list(data) == ["question", "answer", "extractive", "citations", "unsupported", "warnings", "timings", "results"]
+    named = ["question", "rewritten", "answer", "extractive", "citations", "unsupported", "warnings", "timings", "results"]
+    assert list(data) == named
     assert (data["answer"], data["extractive"]) == ("Gremlin [S1].", False)
     assert data["citations"][0] == {
         "label": "S1",

@@ -74,6 +74,7 @@ def query_multidoc(
     """
     turns = _turns(examples)
     context = synthesizer.find(question, embedding_generator)
+    answering = {**answering, "complete_followups": False}  # examples are no conversation
     engine = LexicalGraphQueryEngine(_Found(synthesizer, context), llm, tenant=synthesizer.tenant, **answering)
     answer = engine.query(context.question, filters=synthesizer.filters, history=turns)
     return MultidocAnswer(

@@ -20,6 +20,7 @@ from lexigraph.answering.context import (
     external_texts,
 )
 from lexigraph.answering.extractive import is_weak, quotation, select, unchosen
+from lexigraph.answering.followup import Followup, complete
 from lexigraph.answering.prompts import AnswerPrompts
 from lexigraph.answering.response import QueryResponse, StreamingQueryResponse
 from lexigraph.answering.support import check_support
@@ -55,6 +56,7 @@ class AnswerArgs(Args):
     | ``quoted_statements`` | statements of an extractive answer | 8 |
     | ``prompts`` | the templates | ``AnswerPrompts()`` |
     | ``max_question_chars`` | longest question | 4,000 |
+    | ``complete_followups`` | search for a question that leans on the history as completed from it | True |
     """
 
     include_facts: bool = False
@@ -64,6 +66,7 @@ class AnswerArgs(Args):
     quoted_statements: Annotated[int, Range(1, 100)] = 8
     prompts: AnswerPrompts = field(default_factory=AnswerPrompts)
     max_question_chars: Annotated[int, Range(1, 100_000)] = MAX_CHARS
+    complete_followups: bool = True
 
     def __post_init__(self) -> None:
         Args.__post_init__(self)
@@ -80,9 +83,10 @@ class AnswerArgs(Args):
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A question after retrieval: all that answering needs."""
+    """A question after retrieval: all that answering needs. ``question`` is what was searched for."""
 
     question: str
+    followup: Followup
     results: SearchResults
     beside: Sequence[StatementRow]
     external: tuple[ExternalText, ...]
@@ -104,13 +108,14 @@ class _Asked:
         now = time.perf_counter()
         spans = {"retrieve": self.retrieved - self.began, "answer": now - self.retrieved, "total": now - self.began}
         return QueryResponse(
-            question=self.question,
+            question=self.followup.asked,
+            rewritten=self.followup.rewritten,
             response=response,
             citations=tuple(cited),
             sources=tuple(sources),
             results=self.results,
             extractive=extractive,
-            warnings=(*self.results.warnings, *notices),
+            warnings=(*self.followup.notices, *self.results.warnings, *notices),
             timings={step: round(1000 * seconds, 3) for step, seconds in spans.items()},
         )
 
@@ -236,9 +241,10 @@ class LexicalGraphQueryEngine:
         """Answer a question.
 
         ``filters`` replace those of the engine. ``history`` holds earlier turns, oldest first: role (user or assistant)
-        and content; the model sees them, retrieval does not. ``context`` are texts to draw on beside what is found
-        (strings, or objects with ``id`` and ``text``); they can be cited, with reason ``external``. What a model says and
-        its citations do not bear out is told in ``unsupported``; ``strict`` leaves it out of the answer. Raise
+        and content; a question that leans on them ("And its default port?") is searched for as completed from them, which
+        ``rewritten`` tells. ``context`` are texts to draw on beside what is found (strings, or objects with ``id`` and
+        ``text``); they can be cited, with reason ``external``. What a model says and its citations do not bear out is told in
+        ``unsupported``; ``strict`` leaves it out of the answer. Raise
         ``InvalidInput`` for an empty or too long question or a tenant name that is not allowed, ``StoreUnavailable``
         when a store is lost. A failing language model degrades to an extractive answer with a warning.
         """
@@ -295,10 +301,15 @@ class LexicalGraphQueryEngine:
         began = time.perf_counter()
         owner, checked = self._tenant(tenant), self._question(question, filters)
         turns, external = conversation(history), external_texts(context)
-        results = self.retriever.retrieve(owner, checked)
+        followup = self._completed(checked.text, turns)
+        results = self.retriever.retrieve(owner, replace(checked, text=followup.text))
         beside = self._beside(owner, results, checked.filters)
-        asked = _Asked(checked.text, results, beside, external, turns, strict, began, time.perf_counter())
-        return StreamingQueryResponse(asked.question, asked.results, self._answer(asked, streaming=streaming))
+        asked = _Asked(followup.text, followup, results, beside, external, turns, strict, began, time.perf_counter())
+        return StreamingQueryResponse(checked.text, asked.results, self._answer(asked, streaming=streaming))
+
+    def _completed(self, question: str, turns: Sequence[tuple[str, str]]) -> Followup:
+        before = turns if self.args.complete_followups else ()
+        return complete(question, before, self.llm, max_chars=self.args.max_question_chars)
 
     def _beside(self, tenant: Tenant, results: SearchResults, filters: Filter | None) -> Sequence[StatementRow]:
         """Return what stands around the best statements, for a model to be shown."""

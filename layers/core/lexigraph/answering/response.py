@@ -16,9 +16,10 @@ class QueryResponse:
 
     ``response`` is the text, with labels such as ``[S1]``; ``citations`` are what those labels stand for, in the order
     of the labels; ``sources`` all that was offered for citing. ``extractive`` tells that no language model wrote it.
-    ``warnings`` are those of retrieval, then those of the answer. ``timings`` are milliseconds: retrieve, answer, total.
-    ``unsupported`` are the sentences of a language model, and its citations, that the statements cited do not bear out; of
-    a strict answer, those left out.
+    ``rewritten`` is what was searched for where the history completed the question; else empty. ``warnings`` are those of
+    retrieval, then those of the answer. ``timings`` are milliseconds: retrieve, answer, total. ``unsupported`` are the
+    sentences of a language model, and its citations, that the statements cited do not bear out; of a strict answer, those
+    left out.
     """
 
     question: str
@@ -30,6 +31,7 @@ class QueryResponse:
     warnings: tuple[Notice, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
     unsupported: tuple[Unsupported, ...] = ()
+    rewritten: str = ""
 
     def __str__(self) -> str:
         return self.response
@@ -38,6 +40,7 @@ class QueryResponse:
         """Return plain data, keys in a fixed order: the JSON of the CLI."""
         return {
             "question": self.question,
+            "rewritten": self.rewritten,
             "answer": self.response,
             "extractive": self.extractive,
             "citations": [asdict(c) for c in self.citations],
@@ -120,6 +123,11 @@ class StreamingQueryResponse:
     def unsupported(self) -> tuple[Unsupported, ...]:
         """What the statements cited do not bear out."""
         return self.complete().unsupported
+
+    @property
+    def rewritten(self) -> str:
+        """What was searched for where the history completed the question; else empty."""
+        return self.complete().rewritten
 
     @property
     def extractive(self) -> bool:

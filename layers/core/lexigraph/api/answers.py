@@ -16,7 +16,9 @@ from lexigraph.storage.protocols import EvidenceRequest
 
 _MOST_ENTITIES = 50
 # a reply with one of these would be another a moment later
-_PASSING = frozenset({"model_unavailable", "embedding_failed", "rerank_failed", "vector_failed", "graph_failed"})
+_PASSING = frozenset(
+    {"model_unavailable", "embedding_failed", "rerank_failed", "vector_failed", "graph_failed", "followup_failed"}
+)
 
 
 class Answers:
@@ -59,6 +61,7 @@ class Answers:
         cited = {c.label for c in answer.citations}
         reply = {
             "question": answer.question,
+            "rewritten": answer.rewritten,
             "answer": answer.response,
             "sources": sources,
             "references": [

@@ -56,7 +56,7 @@ LimitOption = Annotated[int | None, typer.Option(metavar="N", help="Short for --
 LlmOption = Annotated[str | None, typer.Option(metavar="MODEL", help="Language model, or none. (LEXIGRAPH_LLM)")]
 
 
-_OF_SETTINGS = ("prompts", "max_question_chars", "max_answer_tokens", "model_window")
+_OF_SETTINGS = ("prompts", "max_question_chars", "max_answer_tokens", "model_window", "complete_followups")
 
 
 @with_options(TraversalArgs, SemanticArgs, AnswerArgs, leave_out=_OF_SETTINGS)

@@ -172,6 +172,15 @@ def test_the_model_sees_the_history(served: Any) -> None:
     assert "A little." in said
 
 
+@pytest.mark.requirement("E-39")
+def test_a_question_that_leans_on_the_history_is_completed_and_the_reply_shows_how(api: Api) -> None:
+    turns = [{"role": "user", "content": "What is Tidewater?"}, {"role": "assistant", "content": "A service."}]
+    told = api.client().post("/query", json={"question": "And its owner?", "history": turns}).json()
+    assert (told["question"], told["rewritten"]) == ("And its owner?", "Tidewater: And its owner?")
+    assert told["sources"][0]["title"] == "Tidewater"
+    assert api.client().post("/query", json={"question": QUESTION, "history": turns}).json()["rewritten"] == ""
+
+
 @pytest.mark.requirement("W-20")
 def test_an_answer_is_remembered_for_the_same_question_and_nothing_else(api: Api) -> None:
     client, other = api.client(), api.client("default", "read")

@@ -47,7 +47,7 @@ class QueryRequest(Filtered):
     history: list[HistoryTurn] = Field(
         default_factory=list,
         max_length=50,
-        description="earlier turns, oldest first",
+        description="earlier turns, oldest first; they complete a question that leans on them",
         examples=[[{"role": "user", "content": "Hello"}]],
     )
     retriever: Retriever = "hybrid"
@@ -114,6 +114,9 @@ class QueryReply(Reply):
     """An answer, what it may cite and what it cites."""
 
     question: str = Field(description="as it was asked", examples=["Who signs the approval?"])
+    rewritten: str = Field(
+        "", description="what was searched for, where the history completed the question; else empty", examples=[""]
+    )
     answer: str = Field(description="with citations", examples=["Mira Holm signs what Tove Lund approves [S1]."])
     sources: list[SourceReply] = Field(description="what the answer may cite")
     references: list[Reference] = Field(description="what it cites")

@@ -1,0 +1,239 @@
+"""Which questions lean on the ones before them, and what is searched for in their place."""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from lexigraph.answering.followup import complete, leans
+from lexigraph.answering.query_engine import LexicalGraphQueryEngine
+from lexigraph.inference.protocols import MalformedReply, Prompt
+from lexigraph.model.errors import ModelUnavailable
+from lexigraph.storage.protocols import Stores
+from tests.laptop import laptop_with
+from tests.models import WordEmbedder
+
+SERVICES = ("Tidewater", "Lanternfish", "Copperline", "Silverbirch", "Nightjar", "Marigold", "Fernhill", "Pellucid")
+PAGES = {
+    name: f"{name} is a service of the harbour. It listens on the default port {4_000 + 37 * at}. "
+    f"Its licence is number {at + 1} of the house. It was written by the crew of boat {at * 3 + 2}.\n\n"
+    + "\n\n".join(
+        f"## Part {part}\n\nThis part of the service keeps list {part} of the harbour and is read at {part} o'clock."
+        for part in range(12)
+    )
+    for at, name in enumerate(SERVICES)
+}
+FOLLOWUPS = {
+    "And its default port?": "default port",
+    "Which port does it listen on?": "default port",
+    "Who wrote it?": "written by",
+    "What about the licence?": "licence",
+    "And the default port?": "default port",
+}
+
+
+def user(*asked: str) -> list[tuple[str, str]]:
+    return [turn for question in asked for turn in (("user", question), ("assistant", "As the statements say [S1]."))]
+
+
+# ---------------------------------------------------------------- by rule
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "And its default port?",
+        "What about Windows?",
+        "And for root?",
+        "And the maximum?",
+        "Who wrote it?",
+        "Why?",
+        "Since when?",
+        "How does that work?",
+        "Is it thread-safe?",
+        "Which version is it?",
+        "what is its licence",
+        "How do I turn it off?",
+        "How do I connect to it?",
+        "What happens when it fails?",
+        "Which of them is newest?",
+        "Which program replaced it?",
+        "How do I open one of them?",
+        "Tell me more about it.",
+        "But why is it slow?",
+    ],
+)
+def test_a_question_leans_when_nothing_in_it_can_be_what_its_pronoun_means(question: str) -> None:
+    assert leans(question)
+    completed = complete(question, user("How do I set up a loop device?"))
+    assert completed.text == completed.rewritten == f"set, loop device: {question}"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What happens to a file if it is deleted?",
+        "Why do pipes break when they are closed?",
+        "How do processes close their pipes?",
+        "Which processes close their pipes?",
+        "Which pipes break when it rains?",
+        "How do I sort tasks by their dependencies?",
+        "I installed the tool. How do I upgrade it?",
+        "What are the limits of the queue and how can I change them?",
+        "How does Redis keep its data?",
+        "When it is closed, what happens to a pipe?",
+        "Is it possible to resize a loop device?",
+        "How long does it take to build the kernel?",
+        "Was it Ada that wrote the first program?",
+        "What is this document about?",
+        "And who wrote the GPL?",
+        "default port of Redis",
+        "losetup detach",
+        "Et son port par défaut ?",
+    ],
+)
+def test_a_question_that_stands_alone_is_never_changed(question: str) -> None:
+    assert complete(question, user("How do I set up a loop device?")).rewritten == ""
+
+
+def test_without_a_question_before_it_nothing_is_added() -> None:
+    for history in ([], [("assistant", "Ask me about Redis.")], user("Hello?", "Thanks"), [("user", "And its port?")]):
+        assert complete("And its port?", history).rewritten == ""
+
+
+def test_in_a_row_of_followups_the_last_question_that_stood_alone_tells_what_they_are_about() -> None:
+    def told(*asked: str) -> str:
+        return complete(asked[-1], user(*asked[:-1])).text
+
+    assert told("What is Redis?", "And its port?", "Who wrote it?") == "Redis: Who wrote it?"
+    assert told("What is Redis?", "What is Neptune?", "Who wrote it?") == "Neptune: Who wrote it?"
+    assert told("What is Redis?", "Thank you!", "Who wrote it?") == "Redis: Who wrote it?"
+    assert told("What is Redis?", "What about Windows?", "How do I start it?") == "Redis, Windows: How do I start it?"
+
+
+@pytest.mark.parametrize(
+    "text", ["and " + "a" * 3_990, "is it possible " * 260, "and " * 990, "it that " * 490, "a " * 1_990]
+)
+def test_no_text_takes_long_to_look_at(text: str) -> None:
+    began = time.perf_counter()
+    complete(text, user(*[text * 5] * 50))
+    assert time.perf_counter() - began < 2
+
+
+# ---------------------------------------------------------------- by a model
+
+
+class Writer:
+    """A language model that answers a structured call with what it was given, or raises it."""
+
+    name = "writer"
+
+    def __init__(self, reply: Any) -> None:
+        self.reply, self.prompts = reply, list[Prompt]()
+
+    def complete(self, prompt: Prompt) -> str:
+        return "It listens on 4000 [S1]."
+
+    def stream(self, prompt: Prompt) -> Iterator[str]:
+        yield self.complete(prompt)
+
+    def structured(self, prompt: Prompt, schema: Mapping[str, Any], name: str = "reply") -> Any:
+        self.prompts.append(prompt)
+        if isinstance(self.reply, Exception):
+            raise self.reply
+        return self.reply
+
+
+def test_a_model_completes_a_question_in_one_call_from_what_was_said() -> None:
+    writer = Writer({"standalone": False, "question": "How large may a pipe be in Linux?"})
+
+    completed = complete("How large may one be?", user("What is a pipe in Linux?"), writer)
+
+    assert (completed.text, completed.notices) == ("How large may a pipe be in Linux?", ())
+    (prompt,) = writer.prompts
+    assert "user: What is a pipe in Linux?" in prompt.user
+    assert prompt.user.endswith("Last question: How large may one be?")
+
+
+def test_a_question_that_the_model_says_stands_alone_stays_as_it_was_asked() -> None:
+    writer = Writer({"standalone": True, "question": "What is an inode, please?"})
+    assert complete("What is an inode?", user("What is a pipe?"), writer).rewritten == ""
+    assert complete("What is an inode?", (), writer).rewritten == ""
+    assert len(writer.prompts) == 1, "nobody is asked about a first question"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        ModelUnavailable("connection refused"),
+        MalformedReply("no JSON", "Sure!"),
+        "And so on",
+        {"standalone": False},
+        {"standalone": False, "question": " ?"},
+        {"question": "What is the port of Redis?"},
+        {"standalone": False, "question": "What is the port of Redis on Windows?"},
+        {"standalone": False, "question": "Is the port of Redis 6379?"},
+        {"standalone": False, "question": "port " * 1_000},
+    ],
+)
+def test_a_model_that_fails_or_adds_a_name_is_made_up_for_by_the_rule_with_a_warning(reply: Any) -> None:
+    completed = complete("And its port?", user("What is Redis?"), Writer(reply))
+
+    assert completed.text == "Redis: And its port?"
+    assert [n.type for n in completed.notices] == ["followup_failed"]
+    assert complete("What is a port?", user("What is Redis?"), Writer(reply)).rewritten == ""
+
+
+# ---------------------------------------------------------------- in the engine
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
+    """Eight services, whose pages are alike but for name and numbers."""
+    with laptop_with(tmp_path_factory.mktemp("services"), PAGES) as opened:
+        yield opened
+
+
+def engine(stores: Stores, llm: Any = "none", **args: Any) -> LexicalGraphQueryEngine:
+    return LexicalGraphQueryEngine.for_traversal_based_search(
+        stores.graph, stores.vectors, embedder=WordEmbedder(), llm=llm, **args
+    )
+
+
+@pytest.mark.requirement("E-39")
+def test_a_followup_is_answered_about_what_the_conversation_is_about(stores: Stores) -> None:
+    asked = engine(stores)
+    about_it = about_it_unasked = 0
+    for name in SERVICES:
+        for question, said in FOLLOWUPS.items():
+            told = asked.query(question, history=user(f"What is {name}?"))
+            best = told.results.results[0]
+            about_it += best.source.title == name and any(said in s.text for s in best.statements)
+            about_it_unasked += asked.query(question).results.results[0].source.title == name
+            assert (told.question, told.rewritten) == (question, f"{name}: {question}")
+
+    assert about_it >= 0.9 * len(SERVICES) * len(FOLLOWUPS)
+    assert about_it_unasked <= len(FOLLOWUPS), "without the conversation all services are asked about alike"
+
+
+def test_the_reply_tells_what_was_searched_for_and_nothing_where_that_is_the_question(stores: Stores) -> None:
+    asked = engine(stores)
+    leaning = asked.query("And its default port?", history=user("What is Nightjar?"))
+    streamed = asked.stream("And its default port?", history=user("What is Nightjar?"))
+    plain = asked.query("What is Marigold?", history=user("What is Nightjar?"))
+
+    assert json.loads(json.dumps(leaning.to_dict()))["rewritten"] == "Nightjar: And its default port?"
+    assert leaning.results.question == streamed.results.question == "Nightjar: And its default port?"
+    assert (streamed.question, streamed.rewritten) == ("And its default port?", "Nightjar: And its default port?")
+    assert (plain.question, plain.rewritten, plain.results.question) == ("What is Marigold?", "", "What is Marigold?")
+
+
+def test_completing_can_be_left_out_and_a_failing_model_leaves_a_warning(stores: Stores) -> None:
+    off = engine(stores, complete_followups=False).query("And its default port?", history=user("What is Nightjar?"))
+    failed = engine(stores, Writer(ModelUnavailable("away"))).query("Its port?", history=user("What is Nightjar?"))
+
+    assert off.rewritten == ""
+    assert failed.rewritten == "Nightjar: Its port?"
+    assert "followup_failed" in [w.type for w in failed.warnings]
