@@ -57,6 +57,7 @@ WORDS = EmbeddingModel("words", WordEmbedder.dimension)
 STORES = ("vector", "graph", "registry")
 # What a question may send at most to each of STORES. Multihop goes three hops; the texts it shows are one more to vectors,
 # and five requests to the registry are those of its first answer, when places are given to documents.
+# Multidoc searches again only where a long document fills the search, which none of the two corpora has.
 BUDGETS: dict[str, tuple[int, int, int]] = {
     **dict.fromkeys(("traversal", "chunk", "entity", "topic"), (3, 4, 0)),
     "semantic-guided": (3, 3, 0),
