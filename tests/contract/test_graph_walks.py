@@ -1,5 +1,8 @@
 """What every graph store promises of nodes, distances and edges (storage/protocols/graph.py)."""
 
+from collections import Counter
+from dataclasses import dataclass, replace
+
 import pytest
 
 from lexigraph.model.filters import MetadataFilter
@@ -128,6 +131,77 @@ def test_a_removed_node_that_was_near_is_far_from_everything(graph_store: GraphS
     assert graph_store.nodes(A, [entity("Molde")], near=[burnt])[entity("Molde")].hops == 1
     take_out(graph_store, A, gone.source.id)
     assert graph_store.nodes(A, [entity("Molde")], near=[burnt])[entity("Molde")].hops is None
+
+
+@dataclass(frozen=True)
+class Literal:
+    """Finds a text, whatever its case; ``told`` that it needs it, or not."""
+
+    text: str
+    told: bool = True
+
+    @property
+    def fragments(self) -> tuple[str, ...]:
+        return (self.text.lower(),) if self.told else ()
+
+    def share(self, text: str) -> float:
+        return text.lower().count(self.text.lower()) * len(self.text) / max(1, len(text))
+
+
+@pytest.mark.requirement("M-10")
+@pytest.mark.parametrize("told", [True, False])
+def test_a_pattern_finds_every_node_whose_text_it_matches(graph_store: GraphStore, told: bool) -> None:
+    ports = [said(f"Option {n} sets UserPortFile{n}.", f"UserPortFile{n}|Option") for n in range(60)]
+    plain = [said(f"Line {n} says 100% of nothing.") for n in range(200)]
+    show(graph_store, A, version(A, "Ports", {"PORTFILES": ports, "Plain": plain}))
+
+    found = graph_store.matching(A, Literal("portfile", told))
+    percent = graph_store.matching(A, Literal("00% of", told))
+
+    assert found.complete
+    assert Counter(n.kind for n in found.nodes.values()) == {"statement": 60, "entity": 60, "topic": 1}
+    assert Counter(n.kind for n in percent.nodes.values()) == {"statement": 200}
+    assert graph_store.matching(A, Literal("00%_of", told)).nodes == {}
+    assert graph_store.matching(B, Literal("portfile", told)).nodes == {}
+
+
+def test_details_of_a_statement_are_searched_as_a_line_of_their_own(graph_store: GraphStore) -> None:
+    ferry = version(A, "Ferry", {"Crossing": [said("The Ferry sails.")]})
+    (chunk,) = ferry.chunks
+    told = tuple(replace(s, details="daily at 06:30") for s in chunk.statements)
+    show(graph_store, A, replace(ferry, chunks=(replace(chunk, statements=told),)))
+    (found,) = graph_store.matching(A, Literal("06:30")).nodes.values()
+    assert (found.value, found.details) == ("The Ferry sails.", "daily at 06:30")
+    assert set(graph_store.matching(A, Literal("sails.\ndaily")).nodes) == {found.id}
+
+
+def test_of_too_many_matches_those_are_kept_that_are_most_of_their_text(graph_store: GraphStore) -> None:
+    said_of = [said("Molde." + " Rain again." * n) for n in range(9)]
+    show(graph_store, A, version(A, "Rain", {"Rain": said_of}))
+    found = graph_store.matching(A, Literal("molde"), most=3)
+    assert not found.complete
+    assert {n.value for n in found.nodes.values()} == {"Molde.", "Molde. Rain again.", "Molde. Rain again. Rain again."}
+
+
+def test_matches_are_those_of_live_sources_within_filters_and_come_with_what_was_asked_for(graph_store: GraphStore) -> None:
+    ferry = version(A, "Ferry", FERRY, metadata={"year": 2020})
+    show(graph_store, A, ferry)
+    graph_store.write(A, [version(A, "Unseen", {"Later": [said("Molde grows.", "Molde")]})])
+    fog = statements(ferry)["Fog is common in Molde."]
+
+    found = graph_store.matching(A, Literal("molde"), [entity("Ana Prado")], near=[fog])
+
+    assert {n.value for n in found.nodes.values()} == {
+        "Ana Prado",
+        "Molde",
+        "The Ferry lands at Molde.",
+        "Fog is common in Molde.",
+    }
+    assert (found.nodes[fog].hops, found.nodes[entity("Molde")].hops) == (0, 1)
+    later = MetadataFilter("year", "==", 2021)
+    assert graph_store.matching(A, Literal("molde"), filters=later).nodes == {}
+    take_out(graph_store, A, ferry.source.id)
+    assert graph_store.matching(A, Literal("molde")).nodes == {}
 
 
 def test_edges_carry_their_label_and_both_ends(graph_store: GraphStore) -> None:

@@ -94,6 +94,15 @@ def test_a_session_goes_on_with_what_is_not_too_old_and_begins_anew_when_all_is(
     assert registry.session(A, "s", since=2_000.0) == Session(1, {"z": 3_000.0})
 
 
+def test_an_idle_session_counts_from_the_first_again_and_still_knows_what_it_saw(registry: Registry) -> None:
+    registry.touch(A, "s", ["x"], 600.0, keep_seconds=1_000, idle_seconds=100)
+    registry.touch(A, "s", ["y"], 700.0, keep_seconds=1_000, idle_seconds=100)
+    assert registry.session(A, "s", since=0.0, awake_since=700.0) == Session(2, {"x": 600.0, "y": 700.0})
+    assert registry.session(A, "s", since=0.0, awake_since=700.5) == Session(0, {"x": 600.0, "y": 700.0})
+    registry.touch(A, "s", ["z"], 801.0, keep_seconds=1_000, idle_seconds=100)
+    assert registry.session(A, "s", since=0.0, awake_since=801.0) == Session(1, {"x": 600.0, "y": 700.0, "z": 801.0})
+
+
 def test_a_recall_that_comes_late_counts_and_makes_nothing_older(registry: Registry) -> None:
     registry.touch(A, "s", ["x"], 700.0, keep_seconds=1_000)
     registry.touch(A, "s", ["x", "y"], 650.0, keep_seconds=1_000)

@@ -14,6 +14,7 @@ from lexigraph.model.errors import LexigraphError
 from lexigraph.model.ids import content_hash, entity_id
 from lexigraph.model.relations import ChunkRelation, PairObservation, RelationCounts
 from lexigraph.model.tenant import Tenant
+from lexigraph.retrieval.recall.patterns import compile_pattern
 from lexigraph.storage.protocols import (
     ApiKey,
     ContentCache,
@@ -64,6 +65,7 @@ def calls(index: LexicalGraphIndex) -> dict[str, Callable[[], Any]]:
         "graph.evidence": lambda: s.graph.evidence(THEIRS, wanted),
         "graph.neighbourhood": lambda: s.graph.neighbourhood(THEIRS, chunks, names={chunks[0]: entities}).chunks,
         "graph.nodes": lambda: s.graph.nodes(THEIRS, entities, near=entities),
+        "graph.matching": lambda: s.graph.matching(THEIRS, compile_pattern("."), near=entities).nodes,
         "graph.surroundings": lambda: s.graph.surroundings(THEIRS, entities).nodes,
         "graph.adjacent": lambda: s.graph.adjacent(THEIRS, chunks, per_kind=9).places,
         "graph.related": lambda: s.graph.related(THEIRS, RelatedRequest(chunks, names={"": entities}, first=9)),

@@ -1,4 +1,4 @@
-"""Regular expressions from users, bounded: RE2 runs them in linear time over candidates that their words preselect.
+"""Regular expressions from users, bounded: RE2 runs them in linear time, over texts that hold what they cannot do without.
 
 A pattern is found anywhere in a text (``^`` and ``$`` stand for the beginning and the end of a line), upper and lower case
 are the same unless it says ``(?-i)``. RE2 knows neither look-around nor back-references; that is what keeps it linear.
@@ -11,15 +11,14 @@ from typing import Any
 from lexigraph.model.errors import InvalidInput
 
 MAX_CHARS = 200
-MAX_WORDS = 16  # a pattern that needs any of more words than these is not looked up by words
+_MAX_FRAGMENTS = 16  # a pattern that needs any of more than these is tried on every text
 _MAX_PROGRAM = 5_000  # instructions; `.{1000}` has a thousand
 _MEMORY = 1 << 19  # bytes of one compiled pattern and of what it remembers while it runs
 _WORK = 50_000_000  # characters times instructions of one search: about a quarter of a second at worst
 # what no prose holds: a question mark after a word, full stops and brackets are not enough
 _METACHARACTERS = re.compile(r"[\\\[\]{}^$*|]|\w\?\w|\w\+(?!\+|#)(?=\w|$)|\.\+|\(\?[:imsUP]|\)[+?]\w")
-_WORD = re.compile(r"[^\W_]+")
+_BOUNDS = re.compile(r"(\d+)(?:,\d*)?\}", re.ASCII)
 _LEADING_FLAGS = re.compile(r"^\(\?[imsU-]+\)")
-_ANY = "\0"  # any letter; a question holds none
 
 
 def looks_like_pattern(text: str) -> bool:
@@ -29,22 +28,23 @@ def looks_like_pattern(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A compiled pattern, and the ``words`` of which any must begin a word of a text that it is found in (none: unknown)."""
+    """A compiled pattern, and the ``fragments`` of which a text that it is found in holds one (none: unknown)."""
 
     compiled: Any
-    words: tuple[str, ...]
+    fragments: tuple[str, ...]
+
+    def share(self, text: str) -> float:
+        """Return what share of a text the first match takes up: over 0 where there is one, 1 for all of it."""
+        found = self.compiled.search(text)
+        return _share(found, len(text)) if found else 0.0
 
     def covers(self, texts: list[str]) -> list[float]:
-        """Return, for each text, what share of it the first match takes up: over 0 where there is one, 1 for all of it.
-
-        Texts that would cost too much together count as not found, the last ones first.
-        """
+        """Return the shares of several texts; those that would cost too much together count as not found, the last first."""
         left = _WORK // max(1, self.compiled.programsize)
         shares = []
         for text in texts:
             left -= len(text)
-            found = self.compiled.search(text) if left >= 0 else None
-            shares.append(_share(found, len(text)) if found else 0.0)
+            shares.append(self.share(text) if left >= 0 else 0.0)
         return shares
 
 
@@ -79,72 +79,69 @@ def compile_pattern(text: str) -> Pattern:
         raise InvalidInput(
             f"query makes a regular expression of {compiled.programsize:,} steps; {_MAX_PROGRAM:,} are allowed: repeat less"
         )
-    words = _Reader(text).words()
-    return Pattern(compiled, words if len(words) <= MAX_WORDS else ())
+    fragments = _Reader(text).fragments()
+    return Pattern(compiled, fragments if len(fragments) <= _MAX_FRAGMENTS else ())
 
 
 class _Reader:
-    """Reads a pattern once, from left to right, for the words that a text must hold; what is unclear says nothing."""
+    """Reads a pattern once, from left to right, for what a text must hold literally; what is unclear says nothing."""
 
     def __init__(self, pattern: str) -> None:
         self._rest = list(reversed(_LEADING_FLAGS.sub("", pattern)))
         self._unclear = False
 
-    def words(self) -> tuple[str, ...]:
-        """Return words of which a match needs any, in lower case; empty when it may do without."""
-        found = self._alternatives("")
+    def fragments(self) -> tuple[str, ...]:
+        """Return fragments of which a match holds any, in lower case; empty when it may do without."""
+        found = self._alternatives()
         return () if self._unclear else tuple(dict.fromkeys(found))
 
-    def _alternatives(self, before: str) -> list[str]:
-        """Read up to the end of a group: any word of each alternative, none when one of them has none."""
-        branches = [self._sequence(before)]
+    def _alternatives(self) -> list[str]:
+        """Read up to the end of a group: a fragment of each alternative, none when one of them has none."""
+        branches = [self._sequence()]
         while self._rest and self._rest[-1] == "|":
             self._rest.pop()
-            branches.append(self._sequence(before))
-        return [word for branch in branches for word in branch] if all(branches) else []
+            branches.append(self._sequence())
+        return [fragment for branch in branches for fragment in branch] if all(branches) else []
 
-    def _sequence(self, before: str) -> list[str]:
-        """Read one alternative: of what it needs throughout, that whose shortest word is the longest.
-
-        ``before`` is ANY when the letter before it may be any, so that its first word may be the end of another.
-        """
+    def _sequence(self) -> list[str]:
+        """Read one alternative: of what it needs throughout, that whose shortest fragment is the longest."""
         needed: list[list[str]] = []
-        literal = before
+        literal = ""
         while self._rest and self._rest[-1] not in "|)":
-            atom = self._atom(_ANY if literal and (literal[-1].isalnum() or literal[-1] in ("_", _ANY)) else "")
+            atom = self._atom()
             always, once = self._times()
-            if isinstance(atom, str) and atom and always:
+            if isinstance(atom, str) and always:
                 literal += atom
                 if once:
                     continue
-            needed += _of_literal(literal)
-            literal = "" if atom == "" and always else _ANY
-            if isinstance(atom, list) and atom and always:
+            elif isinstance(atom, list) and atom and always:
                 needed.append(atom)
-        needed += _of_literal(literal)
-        return max(needed, key=lambda words: (min(map(len, words)), len(words) == 1), default=[])
+            needed.append([literal])
+            literal = ""
+        needed.append([literal])
+        return max((f for f in needed if all(f)), key=lambda f: (min(map(len, f)), len(f) == 1), default=[])
 
     def _times(self) -> tuple[bool, bool]:
         """Read quantifiers; return whether what stands before must occur, and whether it does exactly once."""
         always, once = True, True
         while self._rest and self._rest[-1] in "*+?{":
             mark = self._rest.pop()
-            least = self._least() if mark == "{" else mark
-            always, once = always and least not in ("*", "?", "0"), False
+            least = self._least() if mark == "{" else int(mark == "+")
+            always, once = always and least > 0, False
         return always, once
 
-    def _atom(self, before: str) -> str | list[str]:
-        """Read an atom: a letter is itself, a boundary or a space "", a group its words, what is no word an empty list."""
+    def _atom(self) -> str | list[str]:
+        """Read an atom: a letter is itself, a boundary "", a group its fragments, any of several letters an empty list."""
         c = self._rest.pop()
         if c == "\\":
             return self._escaped()
         if c == "[":
             return self._class()
         if c == "(":
-            return self._group(before)
+            return self._group()
         if c in "^$":
             return ""
-        return [] if c == "." else c
+        return c.lower() if c != "." and c.isascii() and c.isprintable() else []
 
     def _escaped(self) -> str | list[str]:
         c = self._rest.pop() if self._rest else ""
@@ -155,9 +152,9 @@ class _Reader:
             return []
         # codes and quotations
         self._unclear |= c in ("x", "Q") or c.isdigit()
-        if c in "bsAzWtnrfv":
+        if c in ("b", "B", "A", "z"):
             return ""
-        return c if not c.isalnum() else []
+        return c if c.isascii() and c.isprintable() and not c.isalnum() else []
 
     def _class(self) -> list[str]:
         first = True
@@ -173,13 +170,13 @@ class _Reader:
             first = first and c == "^"
         return []
 
-    def _group(self, before: str) -> list[str]:
+    def _group(self) -> list[str]:
         if self._flags().endswith(")"):
             return []
-        words = self._alternatives(before)
+        fragments = self._alternatives()
         if self._rest:
             self._rest.pop()
-        return words
+        return fragments
 
     def _flags(self) -> str:
         flags = ""
@@ -188,17 +185,10 @@ class _Reader:
                 flags += self._rest.pop()
         return flags
 
-    def _least(self) -> str:
+    def _least(self) -> int:
         bounds = ""
         while self._rest and bounds[-1:] != "}":
             bounds += self._rest.pop()
-        return bounds.partition(",")[0].rstrip("}").strip() or "0"
-
-
-def _of_literal(literal: str) -> list[list[str]]:
-    """Return the words of a run of letters, each a need of its own; one that may be the end of another word is none."""
-    return [
-        [m.group().lower()]
-        for m in _WORD.finditer(literal)
-        if len(m.group()) > 1 and (m.start() == 0 or literal[m.start() - 1] != _ANY)
-    ]
+        found = _BOUNDS.fullmatch(bounds)
+        self._unclear |= found is None  # a brace that is no quantifier is itself
+        return int(found[1]) if found else 0

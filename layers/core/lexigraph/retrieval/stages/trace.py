@@ -17,10 +17,12 @@ from lexigraph.storage.protocols import (
     GraphNode,
     GraphStore,
     Hit,
+    Matches,
     Neighbourhood,
     RelatedRequest,
     SearchRequest,
     Surroundings,
+    TextPattern,
     VectorRecord,
     VectorStore,
 )
@@ -120,6 +122,11 @@ class BoundStores:
             return {}
         with self.trace.step(step, "graph"):
             return self.graph.nodes(self.tenant, ids, near=near, filters=self.filters)
+
+    def matching(self, step: str, pattern: TextPattern, ids: Sequence[str], near: Sequence[str] = ()) -> Matches:
+        """Look up nodes, and those whose text a pattern is found in."""
+        with self.trace.step(step, "graph"):
+            return self.graph.matching(self.tenant, pattern, ids, near=near, filters=self.filters)
 
     def surroundings(self, step: str, ids: Sequence[str], per_node: int) -> Surroundings:
         """Look up what lies around nodes."""

@@ -129,21 +129,29 @@ class DynamoAccess:
 
     # -- sessions
 
-    def session(self, tenant: Tenant, session_id: str, *, since: float) -> Session:
+    def session(self, tenant: Tenant, session_id: str, *, since: float, awake_since: float | None = None) -> Session:
         recalls, seen = 0, dict[str, float]()
         for item in self._table.query(_session_pk(tenant, session_id)):
-            if item["at"] < since:
-                continue
             if item["sk"] == _SESSION:
-                recalls = int(item["recalls"])
-            else:
+                recalls = int(item["recalls"]) if item["at"] >= (since if awake_since is None else awake_since) else 0
+            elif item["at"] >= since:
                 for node, at in seen_at(unpack(item["body"]), float(item["at"])).items():
                     seen[node] = max(at, seen.get(node, -math.inf))
         return Session(recalls, {node: at for node, at in seen.items() if at >= since})
 
-    def touch(self, tenant: Tenant, session_id: str, nodes: Sequence[str], at: float, *, keep_seconds: float) -> None:
+    def touch(
+        self,
+        tenant: Tenant,
+        session_id: str,
+        nodes: Sequence[str],
+        at: float,
+        *,
+        keep_seconds: float,
+        idle_seconds: float | None = None,
+    ) -> None:
         at = float(at)
-        pk, expires, since = _session_pk(tenant, session_id), math.ceil(at + keep_seconds), at - keep_seconds
+        pk, expires = _session_pk(tenant, session_id), math.ceil(at + keep_seconds)
+        since = at - (keep_seconds if idle_seconds is None else idle_seconds)
         head: Key = (pk, _SESSION)
         recall: Key = (pk, f"{_RECALL}{secrets.token_hex(16)}")
         told = {"at": at, "expires": expires, "body": pack(list(nodes), "nodes of a recall")}

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.common.texts import Look
 from lexigraph.storage.neptune.excerpt import admitted, excerpt
 from lexigraph.storage.neptune.gremlin.connection import Walks
 from lexigraph.storage.neptune.gremlin.walks import WalkingPart, distances
 from lexigraph.storage.neptune.read import ENTITIES, MENTIONED, NAMED, SOURCE_ROW, together
-from lexigraph.storage.protocols import GraphNode, Surroundings
+from lexigraph.storage.protocols import GraphNode, Matches, Surroundings, TextPattern
 from lexigraph.storage.sqlite.graph.read import HUB
 from lexigraph.storage.sqlite.graph.walks import PASSED, RUNS_OVER, TOLD_OVER
 
@@ -242,6 +243,28 @@ _AROUND = together(
 )
 
 
+# ---------------------------------------------------------------- what a pattern is found in
+
+_LOOKED_AT = 50_000  # nodes of a kind, of which those travel that hold a fragment of the pattern
+_BROUGHT = 10_000  # nodes of a kind, where the pattern has no fragments
+_TEXTS = {"Entity": "n.value", "Statement": "n.value + '\\n' + n.details", "Topic": "n.value"}
+
+
+def _texts_query(fragments: int) -> str:
+    """Return a query for the texts that hold any of so many fragments, and for how many were looked at, by kind."""
+    most = (_LOOKED_AT if fragments else _BROUGHT) + 1
+    return "\nUNION ALL ".join(
+        f"""MATCH (n:{label}) WHERE n.tenant = $tenant WITH n, {text} AS text LIMIT {most}
+        WITH n, text, {_holds(fragments)} AS holds
+        RETURN '{label}' AS kind, count(n) AS looked_at, collect(CASE WHEN holds THEN [id(n), text] END) AS texts"""
+        for label, text in _TEXTS.items()
+    )
+
+
+def _holds(fragments: int) -> str:
+    return " OR ".join(f"toLower(text) CONTAINS $fragment{n}" for n in range(fragments)) or "true"
+
+
 class NeptuneWalks(WalkingPart):
     """Nodes: how far they are from others, and what is around them."""
 
@@ -262,6 +285,23 @@ class NeptuneWalks(WalkingPart):
             return {id_: replace(node, hops=hops.get(id_)) for id_, node in found.items()}
 
         return self._walked(by_gremlin, by_opencypher) if near else by_opencypher()
+
+    def matching(
+        self,
+        tenant: Tenant,
+        pattern: TextPattern,
+        node_ids: Sequence[str] = (),
+        *,
+        near: Sequence[str] = (),
+        most: int = 1_000,
+        filters: Filter | None = None,
+    ) -> Matches:
+        look, most_looked_at = Look(pattern, most), _LOOKED_AT if pattern.fragments else _BROUGHT
+        wanted = {f"fragment{n}": fragment.lower() for n, fragment in enumerate(pattern.fragments)}
+        rows = self._client.read(_texts_query(len(wanted)), tenant=tenant, **wanted)
+        found = [id_ for row in rows for id_ in look.best((id_, id_, text) for id_, text in row["texts"])]
+        complete = look.complete and all(row["looked_at"] <= most_looked_at for row in rows)
+        return Matches(self.nodes(tenant, list(dict.fromkeys([*node_ids, *found])), near=near, filters=filters), complete)
 
     def surroundings(
         self, tenant: Tenant, node_ids: Sequence[str], *, per_node: int = 10, filters: Filter | None = None

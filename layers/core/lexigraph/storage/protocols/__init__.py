@@ -24,10 +24,12 @@ from lexigraph.storage.protocols.graph import (
     GraphEdge,
     GraphNode,
     GraphStore,
+    Matches,
     Neighbourhood,
     RelatedRequest,
     SourceVersion,
     Surroundings,
+    TextPattern,
 )
 from lexigraph.storage.protocols.registry import (
     SCOPES,
@@ -82,6 +84,7 @@ __all__ = [
     "JobRecord",
     "JobStatus",
     "LateWriter",
+    "Matches",
     "Neighbourhood",
     "Registry",
     "RelatedRequest",
@@ -91,6 +94,7 @@ __all__ = [
     "SourceVersion",
     "Stores",
     "Surroundings",
+    "TextPattern",
     "VectorRecord",
     "VectorStore",
     "seen_at",

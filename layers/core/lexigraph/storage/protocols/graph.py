@@ -137,6 +137,29 @@ class GraphNode:
     hops: int | None = None
 
 
+class TextPattern(Protocol):
+    """What the texts of nodes are searched for, whatever it is made of.
+
+    A text that it is found in holds one of the ``fragments``, in whatever case (ASCII, at least one character each); none:
+    unknown.
+    """
+
+    @property
+    def fragments(self) -> tuple[str, ...]:
+        """Return the fragments."""
+
+    def share(self, text: str) -> float:
+        """Return what share of a text the first match takes up: over 0 where there is one, 1 for all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Nodes by id. ``complete``: every live node in which the pattern is found is among them."""
+
+    nodes: Mapping[str, GraphNode] = field(default_factory=dict)
+    complete: bool = True
+
+
 @dataclass(frozen=True, slots=True)
 class GraphEdge:
     """A live edge between two nodes. ``kind`` is ``RELATION`` (subject to object, ``label`` is the fact's predicate, ``id``
@@ -322,6 +345,23 @@ class GraphStore(Protocol):
         A hop is a fact that joins two entities, a statement that names an entity, or a statement of a topic, either way;
         0 to 3 hops are told. An entity named more than 100 times, and a topic that runs over more than 20 chunks, is
         reached but leads nowhere further: what they join need have nothing to do with each other.
+        """
+
+    def matching(
+        self,
+        tenant: Tenant,
+        pattern: TextPattern,
+        node_ids: Sequence[str] = (),
+        *,
+        near: Sequence[str] = (),
+        most: int = 1_000,
+        filters: Filter | None = None,
+    ) -> Matches:
+        """Return what :meth:`nodes` does, and all live entities, statements and topics in whose text a pattern is found.
+
+        The text is the value, of a statement its details too, in a line of their own. Of more than ``most`` of a kind those
+        of which the match takes up the largest share, ties by id; of a graph that is too large to look at all of it, what
+        is found in time.
         """
 
     def surroundings(

@@ -235,13 +235,25 @@ class Registry(Protocol):
     def revoke_key(self, tenant: Tenant, key_id: str) -> ApiKey:
         """Revoke a key; at once for whoever asks the registry. Raise ``NotFound``."""
 
-    def session(self, tenant: Tenant, session_id: str, *, since: float) -> Session:
-        """Return what a session has touched since a time; an empty one when it asked nothing since then."""
+    def session(self, tenant: Tenant, session_id: str, *, since: float, awake_since: float | None = None) -> Session:
+        """Return what a session has touched since a time. When it asked nothing since ``awake_since`` (by default the same
+        time) it begins again, with no recalls.
+        """
 
-    def touch(self, tenant: Tenant, session_id: str, nodes: Sequence[str], at: float, *, keep_seconds: float) -> None:
+    def touch(
+        self,
+        tenant: Tenant,
+        session_id: str,
+        nodes: Sequence[str],
+        at: float,
+        *,
+        keep_seconds: float,
+        idle_seconds: float | None = None,
+    ) -> None:
         """Note one more recall, at this time, that returned these nodes, best first (:func:`seen_at`). Atomic.
 
-        What was last seen more than ``keep_seconds`` before is forgotten: a session not heard of since then begins anew.
+        What was last seen more than ``keep_seconds`` before is forgotten. After more than ``idle_seconds`` (by default as
+        many) without a recall these are counted from the first again.
         """
 
     def stats(self, tenant: Tenant) -> dict[str, int]:

@@ -41,8 +41,8 @@ CLEARED = "ALTER TABLE revisions ADD COLUMN cleared INTEGER NOT NULL DEFAULT 0;\
 _KEY = f"SELECT {', '.join(KEY)} FROM keys"
 _ADD_KEY = f"INSERT INTO keys ({', '.join(KEY)}) VALUES (:{', :'.join(KEY)})"
 _ADD_RECALL = """
-INSERT INTO sessions (tenant, id, recalls, at) VALUES (?, ?, 1, ?)
-ON CONFLICT (tenant, id) DO UPDATE SET recalls = recalls + 1, at = max(at, excluded.at)
+INSERT INTO sessions (tenant, id, recalls, at) VALUES (:tenant, :session, 1, :at)
+ON CONFLICT (tenant, id) DO UPDATE SET recalls = iif(at < :awake_since, 0, recalls) + 1, at = max(at, excluded.at)
 """
 _SEE = """
 INSERT INTO seen (tenant, session, node, at) VALUES (?, ?, ?, ?)
@@ -136,18 +136,30 @@ class SqliteAccess:
             raise no_key(key_id)
         return _api_key(row)
 
-    def session(self, tenant: Tenant, session_id: str, *, since: float) -> Session:
-        wanted = (tenant, session_id, since)
+    def session(self, tenant: Tenant, session_id: str, *, since: float, awake_since: float | None = None) -> Session:
+        name, awake = (tenant, session_id), since if awake_since is None else awake_since
         with self._database.read() as c:
-            found = c.execute("SELECT recalls FROM sessions WHERE tenant = ? AND id = ? AND at >= ?", wanted).fetchone()
-            seen = dict(c.execute("SELECT node, at FROM seen WHERE tenant = ? AND session = ? AND at >= ?", wanted))
+            counted = "SELECT recalls FROM sessions WHERE tenant = ? AND id = ? AND at >= ?"
+            found = c.execute(counted, (*name, awake)).fetchone()
+            seen = dict(c.execute("SELECT node, at FROM seen WHERE tenant = ? AND session = ? AND at >= ?", (*name, since)))
         return Session(found[0] if found else 0, seen)
 
-    def touch(self, tenant: Tenant, session_id: str, nodes: Sequence[str], at: float, *, keep_seconds: float) -> None:
+    def touch(
+        self,
+        tenant: Tenant,
+        session_id: str,
+        nodes: Sequence[str],
+        at: float,
+        *,
+        keep_seconds: float,
+        idle_seconds: float | None = None,
+    ) -> None:
+        awake_since = at - (keep_seconds if idle_seconds is None else idle_seconds)
+        counted = {"tenant": tenant, "session": session_id, "at": at, "awake_since": awake_since}
         with self._database.write() as c:
             c.execute("DELETE FROM seen WHERE tenant = ? AND at < ?", (tenant, at - keep_seconds))
             c.execute("DELETE FROM sessions WHERE tenant = ? AND at < ?", (tenant, at - keep_seconds))
-            c.execute(_ADD_RECALL, (tenant, session_id, at))
+            c.execute(_ADD_RECALL, counted)
             c.executemany(_SEE, [(tenant, session_id, node, when) for node, when in seen_at(nodes, at).items()])
 
 

@@ -11,9 +11,10 @@ from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Source
 from lexigraph.model.ids import Kind
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import GraphEdge, GraphNode, Surroundings
+from lexigraph.storage.protocols import GraphEdge, GraphNode, Matches, Surroundings, TextPattern
 from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, SqlitePart, keys_of, public, raw, select
 from lexigraph.storage.sqlite.graph.read import HUB, entity_rows, seen_entities, seldom
+from lexigraph.storage.sqlite.graph.texts import matching_keys
 
 KINDS: tuple[Kind, ...] = ("entity", "statement", "topic")
 PASSED = 100  # mentions of an entity that a walk still goes through
@@ -54,9 +55,21 @@ class SqliteWalks(SqlitePart):
         self, tenant: Tenant, node_ids: Sequence[str], *, near: Sequence[str] = (), filters: Filter | None = None
     ) -> dict[str, GraphNode]:
         with self._gate(tenant, filters) as gate:
-            found = _described(gate, _keys_of_nodes(gate.connection, node_ids))
-            hops = _hops(gate, set(found), _keys_of_nodes(gate.connection, near)) if near else {}
-            return {n.id: replace(n, hops=hops.get(key)) for key, n in found.items()}
+            return _with_hops(gate, _keys_of_nodes(gate.connection, node_ids), near)
+
+    def matching(
+        self,
+        tenant: Tenant,
+        pattern: TextPattern,
+        node_ids: Sequence[str] = (),
+        *,
+        near: Sequence[str] = (),
+        most: int = 1_000,
+        filters: Filter | None = None,
+    ) -> Matches:
+        with self._gate(tenant, filters) as gate:
+            keys, complete = matching_keys(gate, pattern, most)
+            return Matches(_with_hops(gate, keys | _keys_of_nodes(gate.connection, node_ids), near), complete)
 
     def surroundings(
         self, tenant: Tenant, node_ids: Sequence[str], *, per_node: int = 10, filters: Filter | None = None
@@ -95,6 +108,13 @@ def _by_kind(keys: Iterable[Key]) -> dict[str, set[int]]:
     for kind, k in keys:
         groups[kind].add(k)
     return groups
+
+
+def _with_hops(gate: Gate, keys: set[Key], near: Sequence[str]) -> dict[str, GraphNode]:
+    """Return what readers see of the nodes, with their hops from the nearest of ``near``, if any."""
+    found = _described(gate, keys)
+    hops = _hops(gate, set(found), _keys_of_nodes(gate.connection, near)) if near else {}
+    return {n.id: replace(n, hops=hops.get(key)) for key, n in found.items()}
 
 
 def _described(gate: Gate, keys: Iterable[Key]) -> dict[Key, GraphNode]:
