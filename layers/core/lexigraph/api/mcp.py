@@ -127,7 +127,8 @@ def _recall(service: Service, who: WhoAsks) -> Callable[..., Any]:
     ) -> dict[str, Any]:
         def work() -> dict[str, Any]:
             args = RecallArgs(session_id, max_results, force_regex)
-            return service.recall(_reader(who(ctx)).tenant, query, parse_filter(filters), args).to_dict()
+            asks = _reader(who(ctx))
+            return service.recall(asks.tenant, query, parse_filter(filters), args, caller=asks.key_id).to_dict()
 
         return await _told(service, work)
 

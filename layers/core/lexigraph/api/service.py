@@ -146,11 +146,16 @@ class Service:
                 self._engines.put(key, engine, name)
         return engine
 
-    def recall(self, tenant: Tenant, query: str, filters: Filter | None, args: RecallArgs) -> RecallResults:
-        """Recall memories. Raise ``InvalidInput`` for a query that is empty, or is to be a pattern and is none."""
+    def recall(
+        self, tenant: Tenant, query: str, filters: Filter | None, args: RecallArgs, *, caller: str = ""
+    ) -> RecallResults:
+        """Recall memories; the default session is that of the ``caller``, or of this process.
+
+        Raise ``InvalidInput`` for a query that is empty, or is to be a pattern and is none.
+        """
         stores, embedder = self.stores, self.embedder(tenant)
         retriever = RecallRetriever(stores.graph, stores.vectors, stores.registry, embedder=embedder, settings=self.settings)
-        return retriever.retrieve(tenant, Question(query, filters), **asdict(args))
+        return retriever.retrieve(tenant, Question(query, filters), **asdict(args), caller=caller)
 
     def answer_key(self, tenant: Tenant, kind: str, asked: Mapping[str, Any]) -> tuple[str, ...]:
         """Return under what an answer is remembered: tenant, all that was asked, the models, and :meth:`freshness`."""

@@ -26,7 +26,11 @@ class RecallRequest(Filtered):
         examples=["JWT authentication decisions"],
     )
     session_id: str = Field(
-        "default", description="what was seen before in it counts", min_length=1, max_length=128, examples=["default"]
+        "default",
+        description="what was seen before in it counts; the default one is the key's own",
+        min_length=1,
+        max_length=128,
+        examples=["default"],
     )
     max_results: int = Field(10, description="nodes at most", ge=1, le=50, examples=[10])
     force_regex: bool = Field(default=False, description="the query is a regular expression (RE2)", examples=[False])
@@ -115,4 +119,4 @@ class RecallReply(Reply):
 async def recall(who: Reader, service: TheService, body: RecallRequest) -> dict[str, Any]:
     """Return entities, statements and topics for words or a pattern, those near to what the session saw first."""
     args = RecallArgs(body.session_id, body.max_results, body.force_regex)
-    return await service.run(lambda: service.recall(who.tenant, body.query, body.where(), args).to_dict())
+    return await service.run(lambda: service.recall(who.tenant, body.query, body.where(), args, caller=who.key_id).to_dict())

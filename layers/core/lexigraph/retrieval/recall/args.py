@@ -5,6 +5,7 @@ from typing import Annotated
 
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.question import MAX_CHARS
+from lexigraph.retrieval.recall.sessions import DEFAULT
 from lexigraph.retrieval.stages.args import Args, Range
 
 MAX_SESSION_CHARS = 128
@@ -16,12 +17,12 @@ class RecallArgs(Args):
 
     | parameter | meaning | default |
     |---|---|---|
-    | ``session_id`` | whose recalls before this one count: what they found is near to mind | default |
+    | ``session_id`` | whose recalls before this one count; ``default`` is the caller's own | default |
     | ``max_results`` | nodes at most, 1 to 50; what is added as context does not count | 10 |
     | ``force_regex`` | the query is a regular expression (RE2), whatever it looks like | False |
     """
 
-    session_id: str = "default"
+    session_id: str = DEFAULT
     max_results: Annotated[int, Range(1, 50)] = 10
     force_regex: bool = False
 

@@ -1,83 +1,86 @@
-"""The first stage of a recall: all strategies at once, and the regular expression alone when the others find nothing."""
+"""The first stage of a recall: all strategies at once, and the nodes that they find."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.retrieval.recall import strategies
+from lexigraph.retrieval.recall.identifiers import identifiers
 from lexigraph.retrieval.recall.patterns import MAX_CHARS, Pattern, compile_pattern, looks_like_pattern
 from lexigraph.retrieval.recall.results import StrategyReport
+from lexigraph.retrieval.recall.sessions import DOCUMENT
 from lexigraph.retrieval.recall.strategies import BM25, EDGE_LABELS, REGEX, STRATEGIES, VECTOR, Scores
 from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import EvidenceRequest, FloatArray, GraphNode, Hit
 
+_INCOMPLETE = "not every node could be looked at, or kept, for this pattern: some that match may be missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the query asks for literally: the pattern that finds it, and what texts are worth that it is found in."""
+
+    pattern: Pattern
+    worth: Callable[[Sequence[str]], list[float]]
+
 
 @dataclass(slots=True)
 class Candidates:
-    """What the strategies found, live or not: ``scores`` by strategy, and what the ``pattern`` is still to be tried on."""
+    """What the strategies found: the live ``nodes``, and their ``scores`` by strategy."""
 
+    nodes: Mapping[str, GraphNode] = field(default_factory=dict)
     scores: dict[str, Scores] = field(default_factory=dict)
-    tried: Sequence[str] = ()
-    pattern: Pattern | None = None
     errors: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def ids(self) -> list[str]:
-        """Every node that may be found, once."""
-        return list(dict.fromkeys((*(node for scores in self.scores.values() for node in scores), *self.tried)))
+    def near(self, hot: Sequence[str]) -> dict[str, GraphNode]:
+        """Return the nodes, what stands in a document with one of the ``hot`` ones no further from it than that."""
+        documents = {node.source.id for i in hot if (node := self.nodes.get(i)) and node.source}
+        return {
+            i: replace(node, hops=DOCUMENT) if node.hops is None and node.source and node.source.id in documents else node
+            for i, node in self.nodes.items()
+        }
 
-    def found(self, live: Mapping[str, GraphNode]) -> dict[str, Scores]:
-        """Return the scores of live nodes by strategy, now with those of the pattern."""
-        found = {name: {i: score for i, score in of.items() if i in live} for name, of in self.scores.items()}
-        if self.pattern is not None:
-            found[REGEX] = strategies.pattern_scores(self.pattern, [live[i] for i in self.ids if i in live])
-        return found
-
-    def reports(self, found: Mapping[str, Scores]) -> tuple[StrategyReport, ...]:
+    def reports(self) -> tuple[StrategyReport, ...]:
         """Return what each of the four strategies did."""
         return tuple(
-            StrategyReport(name, len(found.get(name, ())), self.errors.get(name, ""), self.skipped.get(name, ""))
+            StrategyReport(name, len(self.scores.get(name, ())), self.errors.get(name, ""), self.skipped.get(name, ""))
             for name in STRATEGIES
         )
 
 
-def gather(stores: BoundStores, models: Models, text: str, *, force_regex: bool) -> Candidates:
-    """Search for a query, in one call to the vector store and one to the graph; two to the former when nothing was found.
+def gather(
+    stores: BoundStores, models: Models, text: str, *, force_regex: bool = False, near: Sequence[str] = ()
+) -> Candidates:
+    """Search for a query in one call to the vector store and two to the graph; nodes come with their hops from ``near``.
 
     Raise ``InvalidInput`` for a forced pattern that is none, ``StoreUnavailable`` when no search works.
     """
-    pattern = compile_pattern(text) if force_regex else _pattern_in(text)
-    found = Candidates(pattern=pattern)
-    vector = None
-    if not force_regex or (pattern and not pattern.words):
-        vector = models.vectors([text], stores.trace)[0]
-        if vector is None:
-            found.errors[REGEX if force_regex else VECTOR] = ModelUnavailable.code
+    wanted = _by_pattern(compile_pattern(text)) if force_regex else _wanted(text)
+    found = Candidates()
     if force_regex:
         found.skipped = dict.fromkeys((BM25, VECTOR, EDGE_LABELS), "force_regex: the query is a pattern")
-    _search(stores, found, text, vector, words=not force_regex)
-    if pattern is None and not any(found.scores.values()) and stores.trace.calls["vector"] == 1:
-        found.pattern = _anywhere(text)
-        _search(stores, found, text, vector, words=False)
-    if found.pattern is None:
-        found.skipped[REGEX] = "the query is no pattern, and others found something"
+    else:
+        vector = models.vectors([text], stores.trace)[0]
+        if vector is None:
+            found.errors[VECTOR] = ModelUnavailable.code
+        _search(stores, found, text, vector)
+        if wanted is None and not any(found.scores.values()):
+            wanted = _anywhere(text)
+    _look_up(stores, found, wanted, near)
     return found
 
 
-def _search(stores: BoundStores, found: Candidates, text: str, vector: FloatArray | None, *, words: bool) -> None:
-    requests = strategies.requests_of(text, vector, found.pattern, words=words)
-    hits, errors = strategies.search(stores, requests)
+def _search(stores: BoundStores, found: Candidates, text: str, vector: FloatArray | None) -> None:
+    hits, errors = strategies.search(stores, strategies.requests_of(text, vector))
     found.errors |= errors
-    found.tried = strategies.candidates(hits.get(REGEX, ()))
-    if words:
-        found.scores = {
-            BM25: strategies.text_scores(text, hits.get(BM25, ())),
-            VECTOR: strategies.vector_scores(hits.get(VECTOR, ())),
-            EDGE_LABELS: _by_labels(stores, text, hits.get(EDGE_LABELS, [[]])[0]),
-        }
+    found.scores = {
+        BM25: strategies.text_scores(hits.get(BM25, ())),
+        VECTOR: strategies.vector_scores(hits.get(VECTOR, ())),
+        EDGE_LABELS: _by_labels(stores, text, hits.get(EDGE_LABELS, [[]])[0]),
+    }
 
 
 def _by_labels(stores: BoundStores, text: str, hits: Sequence[Hit]) -> Scores:
@@ -86,17 +89,40 @@ def _by_labels(stores: BoundStores, text: str, hits: Sequence[Hit]) -> Scores:
     return strategies.label_scores(text, hits, rows)
 
 
-def _pattern_in(text: str) -> Pattern | None:
-    """Return the pattern that a query looks like; None when it is none after all."""
-    if not looks_like_pattern(text):
-        return None
+def _look_up(stores: BoundStores, found: Candidates, wanted: Wanted | None, near: Sequence[str]) -> None:
+    """Look the nodes up that were found, with those that are ``wanted`` literally, and leave out what is not live."""
+    ids = list(dict.fromkeys([*(node for scores in found.scores.values() for node in scores), *near]))
+    if wanted is None:
+        found.skipped[REGEX] = "the query is no pattern and names no identifier, and others found something"
+        found.nodes = stores.nodes("nodes", ids, near)
+    else:
+        matches = stores.matching("nodes", wanted.pattern, ids, near)
+        found.nodes = matches.nodes
+        found.scores[REGEX] = strategies.exact_scores(wanted.worth, matches.nodes.values())
+        if not matches.complete:
+            stores.trace.warn("regex_incomplete", _INCOMPLETE)
+    found.scores = {name: {i: score for i, score in of.items() if i in found.nodes} for name, of in found.scores.items()}
+
+
+def _wanted(text: str) -> Wanted | None:
+    """Return what a query that is not forced asks for literally; None when nothing, or when RE2 is not there."""
     try:
-        return compile_pattern(text)
+        if looks_like_pattern(text):
+            return _by_pattern(compile_pattern(text))
+    except InvalidInput:
+        pass  # it is none after all
+    try:
+        named = identifiers(text)
     except InvalidInput:
         return None
+    return Wanted(named.pattern, named.scores) if named else None
 
 
-def _anywhere(text: str) -> Pattern | None:
+def _by_pattern(pattern: Pattern) -> Wanted:
+    return Wanted(pattern, lambda texts: [0.5 + 0.5 * share if share else 0.0 for share in pattern.covers(list(texts))])
+
+
+def _anywhere(text: str) -> Wanted | None:
     """Return the pattern that finds these very words, also as a part of longer ones; None when there are too many."""
     quoted = re.escape(text)
-    return compile_pattern(quoted) if len(quoted) <= MAX_CHARS else None
+    return _by_pattern(compile_pattern(quoted)) if len(quoted) <= MAX_CHARS else None

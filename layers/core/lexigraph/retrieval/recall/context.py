@@ -16,17 +16,24 @@ Ranked = list[tuple[GraphNode, float, dict[str, float]]]
 
 
 def rank(
-    live: Mapping[str, GraphNode], general: Scores, recency: Mapping[str, float], weights: Weights, most: int
+    live: Mapping[str, GraphNode],
+    general: Scores,
+    agreement: Scores,
+    recency: Mapping[str, float],
+    weights: Weights,
+    most: int,
 ) -> Ranked:
-    """Return the best nodes with their score and its three parts, before weighting (M-12 to M-15); ties by id."""
+    """Return the best nodes with their score and its three parts, before weighting (M-12 to M-15).
+
+    Ties go by how well the strategies agree, then by id.
+    """
     scored: Ranked = []
     for node_id, relevance in general.items():
         near = topical_score(live[node_id].hops)
         seen = recency.get(node_id, 0.0)
-        score = weights.general * relevance + weights.topical * near + weights.session * seen
-        parts = {"general": round(relevance, 6), "topical": round(near, 6), "session": round(seen, 6)}
-        scored.append((live[node_id], round(score, 6), parts))
-    return sorted(scored, key=lambda found: (-found[1], found[0].id))[:most]
+        parts = {"general": relevance, "topical": round(near, 6), "session": round(seen, 6)}
+        scored.append((live[node_id], weights.score(relevance, near, seen), parts))
+    return sorted(scored, key=lambda found: (-found[1], -agreement[found[0].id], found[0].id))[:most]
 
 
 def as_results(best: Ranked, around: Surroundings, found: Mapping[str, Scores]) -> tuple[RecallNode, ...]:

@@ -55,12 +55,17 @@ def _share(found: Any, length: int) -> float:
 
 
 def compile_pattern(text: str) -> Pattern:
-    """Return the pattern. Raise ``InvalidInput`` when it is too long, too large, wrong, or RE2 is not installed."""
+    """Return a user's pattern. Raise ``InvalidInput`` when it is too long, too large, wrong, or RE2 is not installed."""
     if len(text) > MAX_CHARS:
         raise InvalidInput(
             f"query has {len(text):,} characters; a regular expression may have {MAX_CHARS}: shorten it, or leave out "
             "force_regex"
         )
+    return pattern_of(text)
+
+
+def pattern_of(text: str) -> Pattern:
+    """Return a pattern of any length; the same errors otherwise."""
     try:
         import re2
     except ImportError:

@@ -11,8 +11,19 @@ from lexigraph.retrieval.recall.args import RecallArgs, recall_query
 from lexigraph.retrieval.recall.candidates import gather
 from lexigraph.retrieval.recall.context import as_results, expand, rank, tiers
 from lexigraph.retrieval.recall.results import RecallResults
-from lexigraph.retrieval.recall.sessions import KEEP, PhaseWeights, hot_nodes, phase_of, session_scores
-from lexigraph.retrieval.recall.strategies import fuse
+from lexigraph.retrieval.recall.sessions import (
+    DEFAULT,
+    IDLE,
+    KEEP,
+    PURE_RELEVANCE,
+    PhaseWeights,
+    hot_nodes,
+    need_of,
+    phase_of,
+    session_key,
+    session_scores,
+)
+from lexigraph.retrieval.recall.strategies import agreement, general
 from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings
@@ -49,36 +60,43 @@ class RecallRetriever:
         tenant: Tenant,
         question: Question,
         *,
-        session_id: str = "default",
+        session_id: str = DEFAULT,
         max_results: int = 10,
         force_regex: bool = False,
+        caller: str = "",
     ) -> RecallResults:
         """Return ranked nodes with context and edges, and note them as seen in the session.
+
+        The default session belongs to the ``caller`` (a key, say); of one that is not named to this process.
 
         Raise ``InvalidInput`` for a parameter out of range or a forced pattern that is none, ``StoreUnavailable`` when a
         store is lost.
         """
         args = RecallArgs(session_id, max_results, force_regex)
+        kept = session_key(session_id, caller)
         text = recall_query(question.text, force_regex=force_regex)
         now = self.clock()
         trace = Trace(calls={"vector": 0, "graph": 0, "registry": 0})
         stores = BoundStores(self.graph_store, self.vector_store, tenant, question.filters, trace)
         with trace.step("session", "registry"):
-            session = self.registry.session(tenant, args.session_id, since=now - KEEP)
+            session = self.registry.session(tenant, kept, since=now - KEEP, awake_since=now - IDLE)
         recency = session_scores(session, now)
         hot, phase = hot_nodes(recency), phase_of(session.recalls)
-        weights = self.weights.at(phase, hot)
 
-        candidates = gather(stores, self.models, text, force_regex=args.force_regex)
-        live = stores.nodes("nodes", candidates.ids, hot)
-        found = candidates.found(live)
-        best = rank(live, fuse(found.values()), recency, weights, args.max_results)
+        found = gather(stores, self.models, text, force_regex=args.force_regex, near=hot)
+        relevance, agreed = general(found.scores.values()), agreement(found.scores.values())
+        weights = self.weights.at(phase, need_of(hot, max(relevance.values(), default=0.0)))
+        best = rank(found.near(hot), relevance, agreed, recency, weights, args.max_results)
         around = stores.surroundings("edges", [node.id for node, _, _ in best], EDGES_PER_NODE)
-        nodes = as_results(best, around, found)
+        nodes = as_results(best, around, found.scores)
         context, edges = expand(best, around)
 
+        # a node that is here only since the session lifted it would keep itself warm
+        unaided = rank(found.nodes, relevance, agreed, {}, PURE_RELEVANCE, args.max_results)
+        earned = {node.id for node, _, _ in unaided}
+        seen = [node.key for node in nodes if node.key in earned]
         with trace.step("touch", "registry"):
-            self.registry.touch(tenant, args.session_id, [node.key for node in nodes], now, keep_seconds=KEEP)
+            self.registry.touch(tenant, kept, seen, now, keep_seconds=KEEP, idle_seconds=IDLE)
         trace.finish()
         return RecallResults(
             query=text,
@@ -88,7 +106,7 @@ class RecallRetriever:
             phase=phase,
             weights=weights,
             tiers=tiers(nodes, context),
-            strategies=candidates.reports(found),
+            strategies=found.reports(),
             session_id=args.session_id,
             recalls=session.recalls,
             hot=hot,

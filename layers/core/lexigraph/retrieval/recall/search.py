@@ -1,11 +1,11 @@
 """Recall as one retriever among others: without a session, its nodes turned into the statements behind them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import ScoredStatement
 from lexigraph.retrieval.recall.candidates import gather
-from lexigraph.retrieval.recall.strategies import fuse
+from lexigraph.retrieval.recall.strategies import agreement, general
 from lexigraph.retrieval.stages.results import scored_statement
 from lexigraph.retrieval.stages.retriever import Ranked, RankedRetriever
 from lexigraph.retrieval.stages.trace import BoundStores
@@ -25,17 +25,17 @@ class RecallSearch(RankedRetriever):
     """
 
     def _rank(self, stores: BoundStores, text: str) -> tuple[Ranked, Sequence[str]]:
-        candidates = gather(stores, self.models, text, force_regex=False)
-        live = stores.nodes("nodes", candidates.ids)
-        general = fuse(candidates.found(live).values())
-        best = sorted(general, key=lambda i: (-round(general[i], 6), i))[:_NODES]
+        found = gather(stores, self.models, text)
+        live, scores = found.nodes, general(found.scores.values())
+        agreed = agreement(found.scores.values())
+        best = sorted(scores, key=lambda i: (-scores[i], -agreed[i], i))[:_NODES]
         rows = stores.evidence("evidence", _request(best, live, self.shape.include_facts))
-        scored = [(_scored(row, {i: general[i] for i in best}, live), row) for row in rows]
+        scored = [(_scored(row, {i: scores[i] for i in best}, live), row) for row in rows]
         ranked = sorted(scored, key=lambda pair: (-pair[0].score, pair[0].id))
         return ranked, [live[i].value for i in best if live[i].kind == "entity"]
 
 
-def _request(best: list[str], live: dict[str, GraphNode], facts: bool) -> EvidenceRequest:
+def _request(best: list[str], live: Mapping[str, GraphNode], facts: bool) -> EvidenceRequest:
     of = {kind: tuple(i for i in best if live[i].kind == kind) for kind in ("statement", "entity", "topic")}
     return EvidenceRequest(
         statements=of["statement"],
@@ -48,7 +48,7 @@ def _request(best: list[str], live: dict[str, GraphNode], facts: bool) -> Eviden
     )
 
 
-def _scored(row: StatementRow, scores: dict[str, float], live: dict[str, GraphNode]) -> ScoredStatement:
+def _scored(row: StatementRow, scores: dict[str, float], live: Mapping[str, GraphNode]) -> ScoredStatement:
     """Return a statement with the best reason for it: found itself, by an entity it names, or by its topic."""
     own = round(scores.get(row.id, 0.0), 6)
     behind = max((i for i in (*row.entities, row.topic_id) if i in scores), key=lambda i: (scores[i], i), default="")

@@ -3,6 +3,8 @@
 Pure. Formulas and numbers: M-11 to M-15 and section 3 of the semantics (half-life 1800 s; phases by recalls made before).
 """
 
+import os
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Literal
@@ -12,8 +14,15 @@ from lexigraph.storage.protocols import Session
 
 HALF_LIFE = 1800.0  # seconds
 KEEP = 10 * HALF_LIFE  # seconds after which a node counts as never seen
+IDLE = 3600.0  # seconds without a recall after which a session begins again at early
 HOT = 5  # nodes with the highest session scores
+COOL = 0.05  # session score below which a node is not hot any more
+LITTLE, ENOUGH = 0.65, 0.78  # relevance of the best, up to which a session counts in full, and from which on not at all
+DOCUMENT = 3  # hops between two things that one document says
 MID_FROM, DEEP_FROM = 3, 10  # recalls made before
+
+DEFAULT = "default"
+_PROCESS = secrets.token_hex(8)
 
 Phase = Literal["early", "mid", "deep"]
 
@@ -31,6 +40,10 @@ class Weights:
         if min(values) < 0 or abs(sum(values) - 1) > 1e-6:
             raise InvalidInput(f"weights of recall must be 0 or more and together 1, got {values}")
 
+    def score(self, general: float, topical: float, session: float) -> float:
+        """Return the relevance of a node, lifted by what the session says of it: what fits badly stays below what fits."""
+        return round(general * (self.general + self.topical * topical + self.session * session), 6)
+
 
 PURE_RELEVANCE = Weights(1.0, 0.0, 0.0)
 
@@ -43,10 +56,19 @@ class PhaseWeights:
     mid: Weights = Weights(0.50, 0.30, 0.20)
     deep: Weights = Weights(0.40, 0.30, 0.30)
 
-    def at(self, phase: Phase, hot: tuple[str, ...]) -> Weights:
-        """Return the weights of a phase; with nothing hot there is relevance alone."""
+    def at(self, phase: Phase, need: float) -> Weights:
+        """Return the weights of a phase, as far as a query needs its session (:func:`need_of`)."""
         weights: Weights = getattr(self, phase)
-        return weights if hot else PURE_RELEVANCE
+        topical, session = round(need * weights.topical, 6), round(need * weights.session, 6)
+        return Weights(round(1 - topical - session, 6), topical, session)
+
+
+def session_key(session_id: str, caller: str) -> str:
+    """Return under what a session is kept: the default one is the caller's own, or of this process where nobody is named.
+
+    No name that a client may give (printable) is the same.
+    """
+    return f"{DEFAULT}\n{caller or f'{_PROCESS} {os.getpid()}'}" if session_id == DEFAULT else session_id
 
 
 def phase_of(recalls: int) -> Phase:
@@ -61,8 +83,17 @@ def session_scores(session: Session, now: float) -> dict[str, float]:
 
 
 def hot_nodes(scores: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the nodes seen last: of one recall the best of it. Ties by id."""
-    return tuple(sorted(scores, key=lambda node: (-scores[node], node))[:HOT])
+    """Return the nodes seen last, unless that is too long ago: of one recall the best of it. Ties by id."""
+    warm = [node for node, score in scores.items() if score >= COOL]
+    return tuple(sorted(warm, key=lambda node: (-scores[node], node))[:HOT])
+
+
+def need_of(hot: tuple[str, ...], best: float) -> float:
+    """Return how much a query needs its session, 0 to 1, by the relevance of the best that it finds by itself.
+
+    What says what it is about finds something that fits; "its default port?" does not, and means what went before.
+    """
+    return min(1.0, max(0.0, (ENOUGH - best) / (ENOUGH - LITTLE))) if hot else 0.0
 
 
 def topical_score(hops: int | None) -> float:
