@@ -38,10 +38,12 @@ class Candidates:
     def near(self, hot: Sequence[str]) -> dict[str, GraphNode]:
         """Return the nodes, what stands in a document with one of the ``hot`` ones no further from it than that."""
         documents = {node.source.id for i in hot if (node := self.nodes.get(i)) and node.source}
-        return {
-            i: replace(node, hops=DOCUMENT) if node.hops is None and node.source and node.source.id in documents else node
-            for i, node in self.nodes.items()
-        }
+
+        def nearer(node: GraphNode) -> GraphNode:
+            beside = node.source is not None and node.source.id in documents
+            return replace(node, hops=DOCUMENT) if beside and (node.hops is None or node.hops > DOCUMENT) else node
+
+        return {i: nearer(node) for i, node in self.nodes.items()}
 
     def reports(self) -> tuple[StrategyReport, ...]:
         """Return what each of the four strategies did."""

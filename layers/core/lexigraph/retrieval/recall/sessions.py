@@ -18,7 +18,7 @@ IDLE = 3600.0  # seconds without a recall after which a session begins again at 
 HOT = 5  # nodes with the highest session scores
 COOL = 0.05  # session score below which a node is not hot any more
 LITTLE, ENOUGH = 0.65, 0.78  # relevance of the best, up to which a session counts in full, and from which on not at all
-DOCUMENT = 3  # hops between two things that one document says
+DOCUMENT = 1  # hops between what stands in one document
 MID_FROM, DEEP_FROM = 3, 10  # recalls made before
 
 DEFAULT = "default"
