@@ -170,3 +170,15 @@ def test_what_a_tenant_takes_in_from_a_folder_is_its_own(tmp_path: Path) -> None
         assert second.post("/ingest", json={"path": "corpus"}).json()["documents_new"] == 1
         mine, theirs = (c.get("/documents").json()["documents"][0]["id"] for c in (first, second))
         assert mine != theirs
+
+
+@pytest.mark.requirement("M-03")
+def test_the_default_session_of_a_key_is_no_other_keys(api: Api, known: Known) -> None:
+    one, two = api.client("first"), api.client("first")
+
+    def recalls(client: httpx.Client, **body: str) -> int:
+        reply = client.post("/api/v1/memory/recall", json={"query": SECRET, **body})
+        return int(reply.json()["metadata"]["session"]["recalls"])
+
+    assert [recalls(one), recalls(two), recalls(one), recalls(two)] == [0, 0, 1, 1]
+    assert [recalls(one, session_id="ours"), recalls(two, session_id="ours")] == [0, 1]
