@@ -25,7 +25,10 @@ def recall(
     context: typer.Context,
     query: Annotated[str, typer.Argument(help="Words or a regular expression; - reads them from stdin.")],
     session_id: Annotated[
-        str, typer.Option(metavar="NAME", help="Whose recalls before this one count; default: a new session.")
+        str,
+        typer.Option(
+            metavar="NAME", show_default=False, help="Whose recalls before this one count; default: a new session."
+        ),
     ] = _DEFAULT.session_id,
     max_results: Annotated[
         int, typer.Option("--max-results", "-n", metavar="N", help="Nodes at most, 1 to 50.")
