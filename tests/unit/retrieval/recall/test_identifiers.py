@@ -23,6 +23,8 @@ NAMED = [
     "see https://example.org/a",
     "write to ops@example.org",
     "open settings.toml",
+    "what is SystemMaxUse=",
+    "ssh with HostKeyChecking=no",
     "x86_64 or sha256",
 ]
 PLAIN = [

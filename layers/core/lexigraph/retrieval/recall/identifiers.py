@@ -13,7 +13,7 @@ _SHORT = 3  # characters of what is looked for standing alone only
 _TELLING = 20  # nodes that hold an identifier, beyond which it says less and less of a longer query
 _PART = 0.6  # what it is worth to hold one as a part of a longer word
 _QUOTED = re.compile(r"\"([^\"]+)\"|`([^`]+)`|[\u201c\u201e]([^\u201c\u201d]+)[\u201c\u201d]|(?<!\w)'([^']+)'(?!\w)")
-_TOKEN = re.compile(r"[^\s\"'`,;!?<>|()\[\]{}]+(?:\(\d\w{0,5}\))?")
+_TOKEN = re.compile(r"[^\s\"'`,;!?<>|=()\[\]{}]+(?:\(\d\w{0,5}\))?")
 _KINDS = (
     re.compile(r"--?[A-Za-z][\w-]*"),  # an option
     re.compile(r"(?:[~.]{0,2}/|[A-Za-z]:\\)[\w.+@/\\~-]*\w[\w.+@/\\~-]*"),  # a path from a root
