@@ -170,13 +170,18 @@ def test_an_identifier_in_a_question_is_found_literally_without_being_forced(sto
 
 
 def test_a_pattern_that_matches_more_than_can_be_kept_says_so(tmp_path: Path, session: str) -> None:
-    crowd = " ".join(f"Gauge {n} stands at {n} feet." for n in range(1_100))
+    crowd = " ".join(f"The gauge_a read {n} feet." for n in range(1_100))
     with laptop_with(tmp_path, {"Gauges": crowd}) as many:
         everything = recall(many, r"\d+ feet", session, force_regex=True)
         few = recall(many, r"\b7\d feet", session, force_regex=True, max_results=50)
-    assert [w.type for w in everything.warnings] == ["regex_incomplete"]
+        alone = recall(many, "gauge_a", session)
+        beside = recall(many, "What did gauge_a read on Monday?", session)
     assert len([n for n in few.nodes if n.type == "statement"]) == 10
     assert few.warnings == ()
+    assert [[w.type for w in found.warnings] for found in (everything, alone)] == [["regex_incomplete"]] * 2
+    assert beside.warnings == ()
+    for found in (everything, alone, beside):
+        assert "some that match may be missing" in strategy(found, "regex")["incomplete"]
 
 
 # ---------------------------------------------------------------- scores and sessions

@@ -74,6 +74,7 @@ class StrategyReply(Reply):
     found: int = Field(description="nodes it found", examples=[7])
     error: str | None = Field(None, description="why it failed", examples=[None])
     skipped: str | None = Field(None, description="why it was left out", examples=[None])
+    incomplete: str | None = Field(None, description="that a bound was met, so that there may be more", examples=[None])
 
 
 class SessionReply(Reply):

@@ -20,10 +20,14 @@ _INCOMPLETE = "not every node could be looked at, or kept, for this pattern: som
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the query asks for literally: the pattern that finds it, and what texts are worth that it is found in."""
+    """What the query asks for literally: the pattern that finds it, and what texts are worth that it is found in.
+
+    ``all_of_it``: it asks for nothing else.
+    """
 
     pattern: Pattern
     worth: Callable[[Sequence[str]], list[float]]
+    all_of_it: bool = True
 
 
 @dataclass(slots=True)
@@ -34,6 +38,7 @@ class Candidates:
     scores: dict[str, Scores] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
+    incomplete: dict[str, str] = field(default_factory=dict)
 
     def near(self, hot: Sequence[str]) -> dict[str, GraphNode]:
         """Return the nodes, what stands in a document with one of the ``hot`` ones no further from it than that."""
@@ -48,7 +53,11 @@ class Candidates:
     def reports(self) -> tuple[StrategyReport, ...]:
         """Return what each of the four strategies did."""
         return tuple(
-            StrategyReport(name, len(self.scores.get(name, ())), self.errors.get(name, ""), self.skipped.get(name, ""))
+            StrategyReport(
+                name,
+                len(self.scores.get(name, ())),
+                *(told.get(name, "") for told in (self.errors, self.skipped, self.incomplete)),
+            )
             for name in STRATEGIES
         )
 
@@ -102,7 +111,10 @@ def _look_up(stores: BoundStores, found: Candidates, wanted: Wanted | None, near
         found.nodes = matches.nodes
         found.scores[REGEX] = strategies.exact_scores(wanted.worth, matches.nodes.values())
         if not matches.complete:
-            stores.trace.warn("regex_incomplete", _INCOMPLETE)
+            found.incomplete[REGEX] = _INCOMPLETE
+            # of a longer query a name that so many nodes hold decides nothing
+            if wanted.all_of_it:
+                stores.trace.warn("regex_incomplete", _INCOMPLETE)
     found.scores = {name: {i: score for i, score in of.items() if i in found.nodes} for name, of in found.scores.items()}
 
 
@@ -117,7 +129,7 @@ def _wanted(text: str) -> Wanted | None:
         named = identifiers(text)
     except InvalidInput:
         return None
-    return Wanted(named.pattern, named.scores) if named else None
+    return Wanted(named.pattern, named.scores, named.only) if named else None
 
 
 def _by_pattern(pattern: Pattern) -> Wanted:

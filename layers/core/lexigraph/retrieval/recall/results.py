@@ -55,15 +55,19 @@ class RecallEdge:
 
 @dataclass(frozen=True, slots=True)
 class StrategyReport:
-    """What a strategy did: ``found`` live nodes, or ``error`` (a stable code), or ``skipped`` and why."""
+    """What a strategy did: ``found`` live nodes, or ``error`` (a stable code), or ``skipped`` and why.
+
+    ``incomplete`` says that a bound was met, so that there may be more.
+    """
 
     name: str
     found: int = 0
     error: str = ""
     skipped: str = ""
+    incomplete: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data; ``error`` and ``skipped`` only where there is one."""
+        """Return plain data; what does not apply is left out."""
         return {name: value for name, value in asdict(self).items() if value or name in ("name", "found")}
 
 
