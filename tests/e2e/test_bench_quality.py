@@ -87,6 +87,7 @@ def test_what_is_compared_are_retrievers_of_the_catalogue() -> None:
         (["--retriever", "fused", "--arg", "embedder=x"], "unknown parameter 'embedder'"),
         (["--retriever", "fused", "--run", "none/run.jsonl"], "--run none/run.jsonl: name a file in a folder that exists"),
         (["--retriever", "fused", "--limit", "0"], "--limit"),
+        (["--retriever", "fused", "--budgets", "300;1000"], "--budgets '300;1000': expected numbers of tokens"),
         (["--retriever", "fused", "--corpus", "none.jsonl"], "none.jsonl: cannot be read"),
         (["--retriever", "fused", "--corpus", "questions.jsonl"], "questions.jsonl, line 1, field 'text': is missing"),
         (["--retriever", "fused", "--index", "questions.jsonl"], "questions.jsonl holds something else"),
@@ -176,6 +177,20 @@ class TestMeasuring:
             assert 0 < found["retrieval"]["p50"] <= found["milliseconds"]["p50"] <= found["milliseconds"]["p95"]
             assert (found["by_hops"]["2"]["questions"], found["warnings"]) == (2, {})
         assert told["retrievers"]["fused"]["calls"] == {"graph": 1, "vector": 2}
+
+    def test_budgets_tell_what_is_handed_over_within_them_beside_the_best_rival(self, bench: Bench, index: str) -> None:
+        told = bench.run("--retriever", "all", "--index", index, "--budgets", "5,400", "--json").json
+        for name, found in told["retrievers"].items():
+            small, large = found["budgets"]
+            assert (small["budget"], large["budget"]) == (5, 400)
+            assert small["mean"]["mean"] < large["mean"]["mean"]
+            assert large["by_type"]["2"]["questions"] == 2
+            assert small["rival"] in {"vector", "bm25", "fused", "semantic-guided"} - {name}
+            difference = small["mean"]["mean"] - told["retrievers"][small["rival"]]["budgets"][0]["mean"]["mean"]
+            assert small["difference"]["mean"] == pytest.approx(difference)
+        shown = bench.run("--retriever", "traversal", "--retriever", "fused", "--index", index, "--budgets", "5")
+        assert "gold passages handed over, 5 tokens" in shown.out
+        assert re.search(r"^traversal .*\] +[-+][0-9.]+ \[[-+][0-9.]+, [-+][0-9.]+\] +fused", shown.out, re.MULTILINE)
 
     def test_a_parameter_of_the_retriever_has_its_effect(self, bench: Bench, index: str) -> None:
         run = bench.folder / "one.jsonl"

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from lexigraph.cli.budgets import BudgetsOption, budgets_dict, percent, show_budgets, table_of
 from lexigraph.cli.invocation import current
 from lexigraph.cli.options import ArgOption, JsonOption, assigned
 from lexigraph.cli.output import print_json
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from lexigraph.evaluation.index import CorpusIndex
     from lexigraph.evaluation.quality import Asked, Quality
 
-COMPARED = ("traversal", "semantic-guided", "vector", "bm25", "fused")  # what `all` stands for
+COMPARED = ("traversal", "semantic-guided", "hybrid", "vector", "bm25", "fused")  # what `all` stands for
 
 
 def quality(
@@ -40,6 +41,7 @@ def quality(
     ] = None,
     no_titles: Annotated[bool, typer.Option("--no-titles", help="Leave titles out of text, embedding and links.")] = False,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Ask the first N questions only.")] = None,
+    budgets: BudgetsOption = None,
     arg: ArgOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -49,7 +51,8 @@ def quality(
     """
     from lexigraph.evaluation.corpus import read_corpus, read_questions
     from lexigraph.evaluation.index import corpus_index
-    from lexigraph.evaluation.quality import ask, summary
+    from lexigraph.evaluation.quality import ask, gold_kept, summary
+    from lexigraph.evaluation.room import filling, parse_budgets
     from lexigraph.inference.factory import make_llm
     from lexigraph.retrieval.catalogue import check_parameters, make_retriever
 
@@ -57,6 +60,8 @@ def quality(
     for name in names:
         check_parameters(name, args)
     check_run(run, names)
+    rooms = parse_budgets(budgets) if budgets else ()
+    room = {name: filling(name, max(rooms)) if rooms else {} for name in names}
     invocation = current(context)
     settings = invocation.settings()
     passages = read_corpus(corpus)
@@ -66,7 +71,9 @@ def quality(
     with kept_or_temporary(index) as folder, corpus_index(folder, passages, settings, titles=not no_titles) as indexed:
         stores = indexed.stores
         models: dict[str, Any] = {"embedder": indexed.embedder, "llm": make_llm(settings), "settings": settings}
-        retrievers = {name: make_retriever(name, stores.graph, stores.vectors, **models, **args) for name in names}
+        retrievers = {
+            name: make_retriever(name, stores.graph, stores.vectors, **models, **{**room[name], **args}) for name in names
+        }
         _fill(indexed, invocation.err)
         statements = stores.graph.stats(tenant)["statements"]
         for name, made in retrievers.items():
@@ -76,10 +83,13 @@ def quality(
         write_run(run, asked[names[0]])
     size = {"passages": len(passages), "statements": statements, "questions": len(gold)}
     measured = {name: summary(gold, found) for name, found in asked.items()}
+    kept = gold_kept(gold, asked, rooms) if rooms else {}
     if json_:
-        print_json({**size, "titles": not no_titles, "retrievers": {n: q.to_dict() for n, q in measured.items()}})
+        figures = {name: q.to_dict() | budgets_dict(kept.get(name, ())) for name, q in measured.items()}
+        print_json({**size, "titles": not no_titles, "retrievers": figures})
     else:
         show(invocation.out, ", ".join(f"{n:,} {what}" for what, n in size.items()) + (", no titles" * no_titles), measured)
+        show_budgets(invocation.out, "gold passages handed over", kept)
 
 
 def chosen(names: Sequence[str]) -> list[str]:
@@ -115,21 +125,18 @@ def show(console: Console, head: str, measured: Mapping[str, "Quality"]) -> None
 def tables(measured: Mapping[str, "Quality"]) -> Iterator[Table]:
     """Yield what is printed: the figures in percent with their intervals, recall@5 by hops, and time and store calls."""
     first = next(iter(measured.values()))
-    yield _table(
+    yield table_of(
         "percent [95 %]",
         list(first.figures),
-        {
-            name: [f"{100 * e.mean:.1f} [{100 * e.low:.1f}, {100 * e.high:.1f}]" for e in q.figures.values()]
-            for name, q in measured.items()
-        },
+        {name: [percent(e) for e in q.figures.values()] for name, q in measured.items()},
     )
     if len(first.by_hops) > 1:
-        yield _table(
+        yield table_of(
             "recall@5 by hops",
             [f"{hops or 'not known'} ({number})" for hops, (_, number) in first.by_hops.items()],
             {name: [f"{100 * mean:.1f}" for mean, _ in q.by_hops.values()] for name, q in measured.items()},
         )
-    yield _table(
+    yield table_of(
         "a question",
         ["ms p50", "p95", "question embedded p50", "p95", "store calls at most", "warnings"],
         {
@@ -141,16 +148,6 @@ def tables(measured: Mapping[str, "Quality"]) -> Iterator[Table]:
             for name, q in measured.items()
         },
     )
-
-
-def _table(corner: str, heads: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column(corner)
-    for head in heads:
-        table.add_column(head, justify="right")
-    for name, cells in rows.items():
-        table.add_row(name, *cells)
-    return table
 
 
 @contextmanager

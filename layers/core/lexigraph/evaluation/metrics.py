@@ -35,7 +35,7 @@ def measure(ranked: Sequence[str], gold: Sequence[str]) -> tuple[float, ...]:
     return (*recall, float(wanted.issubset(places[:5])), 1 / first if first else 0.0)
 
 
-def estimates(rows: Sequence[Sequence[float]], *, seed: int = 0) -> list[Estimate]:
+def estimates(rows: Sequence[Sequence[float]] | Array, *, seed: int = 0) -> list[Estimate]:
     """Return mean and interval of each column of ``rows``, one row a question.
 
     The interval is from the 2.5th to the 97.5th percentile of the means of 1,000 samples of the questions, drawn with

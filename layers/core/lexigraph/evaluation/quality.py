@@ -9,6 +9,7 @@ import numpy as np
 
 from lexigraph.evaluation.corpus import GoldQuestion
 from lexigraph.evaluation.metrics import MEASURES, Estimate, estimates, measure
+from lexigraph.evaluation.room import AtBudget, Handed, at_budgets, gold_within, handed_over
 from lexigraph.model.question import MAX_CHARS, Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
@@ -17,7 +18,9 @@ from lexigraph.retrieval.catalogue import Retriever
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a question brought: documents best first, milliseconds (of which for embedding it), store calls, warnings."""
+    """What a question brought: documents best first, milliseconds (of which for embedding it), store calls, warnings, and
+    the texts handed over.
+    """
 
     id: str
     ranked: tuple[str, ...]
@@ -25,6 +28,7 @@ class Asked:
     embedding: float
     calls: Mapping[str, int]
     warnings: tuple[str, ...] = ()
+    handed: tuple[Handed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,8 @@ def ask(
         if done:
             took, kinds = found.timings, tuple(dict.fromkeys(w.type for w in found.warnings))
             ranked = ranked_documents(found)
-            asked.append(Asked(question.id, ranked, took["total"], took.get("embed", 0.0), found.calls, kinds))
+            spent = took["total"], took.get("embed", 0.0)
+            asked.append(Asked(question.id, ranked, *spent, found.calls, kinds, handed_over(found)))
             advance(done, len(questions))
     return asked
 
@@ -99,6 +104,17 @@ def summary(questions: Sequence[GoldQuestion], asked: Sequence[Asked]) -> Qualit
         },
         warnings=dict(sorted(Counter(kind for one in asked for kind in one.warnings).items())),
     )
+
+
+def gold_kept(
+    questions: Sequence[GoldQuestion], asked: Mapping[str, Sequence[Asked]], budgets: Sequence[int]
+) -> dict[str, list[AtBudget]]:
+    """Return, for each retriever asked, the share of gold documents handed over within each budget, compared, by hops."""
+    scores = {
+        name: [gold_within(one.handed, question.gold, budgets) for question, one in zip(questions, found, strict=True)]
+        for name, found in asked.items()
+    }
+    return at_budgets(scores, budgets, [question.hops for question in questions])
 
 
 def _percentiles(milliseconds: Sequence[float]) -> tuple[float, float]:

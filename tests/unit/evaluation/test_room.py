@@ -1,0 +1,93 @@
+"""What fits into a number of tokens, and how retrievers compare there, against figures worked out by hand."""
+
+import pytest
+
+from lexigraph.evaluation.room import (
+    BASELINES,
+    Handed,
+    at_budgets,
+    filling,
+    gold_within,
+    handed_over,
+    parse_budgets,
+    rivals,
+    within,
+)
+from lexigraph.model.errors import InvalidInput
+from lexigraph.model.graph import Source
+from lexigraph.model.results import ScoredStatement, SearchResult, SearchResults
+from lexigraph.retrieval.catalogue import RETRIEVERS, check_parameters
+
+HANDED = (Handed("a", "One, two."), Handed("b", "Three four"), Handed("a", "five"), Handed("c", "six"))
+
+
+def test_words_and_punctuation_marks_count_and_the_last_text_is_cut() -> None:
+    assert within(HANDED, 4) == [Handed("a", "One, two.")]
+    assert within(HANDED, 5) == [Handed("a", "One, two."), Handed("b", "Three")]
+    assert within(HANDED, 100) == list(HANDED)
+
+
+def test_a_text_without_a_token_is_not_handed_over() -> None:
+    assert within([Handed("a", "  "), Handed("b", "x")], 1) == [Handed("b", "x")]
+
+
+def test_a_gold_document_counts_from_its_first_token_on() -> None:
+    assert gold_within(HANDED, ["b", "c"], [4, 5, 7, 8]) == (0.0, 0.5, 0.5, 1.0)
+    assert gold_within((), ["b"], [300]) == (0.0,)
+
+
+def test_texts_come_in_the_order_of_results_with_the_id_of_their_document() -> None:
+    def statement(text: str) -> ScoredStatement:
+        return ScoredStatement(text, text, 0.5, "chunk", "chunk:1", 0, 1)
+
+    with_id = Source("source:1", "file:///x#1", "default", "", {"id": "p1"})
+    without = Source("source:2", "file:///y", "default", "")
+    results = SearchResults(
+        "?",
+        (
+            SearchResult(with_id, "t", (statement("A."), statement("B.")), 0.9),
+            SearchResult(without, "t", (statement("C."),), 0.8),
+        ),
+    )
+    assert handed_over(results) == (Handed("p1", "A."), Handed("p1", "B."), Handed("file:///y", "C."))
+
+
+def test_traversal_must_not_be_worse_than_any_other_and_no_retriever_is_its_own_rival() -> None:
+    assert rivals("traversal") == (*BASELINES, "semantic-guided")
+    assert rivals("hybrid") == BASELINES
+    assert rivals("fused") == ("vector", "bm25")
+
+
+def test_the_difference_is_paired_with_the_best_rival_at_that_budget() -> None:
+    scores = {
+        "traversal": [(0.5, 1.0), (1.0, 1.0)],
+        "fused": [(0.5, 0.5), (0.5, 0.5)],
+        "bm25": [(0.0, 1.0), (0.5, 0.5)],
+    }
+    found = at_budgets(scores, [300, 1000], ["x", "y"])
+    small, large = found["traversal"]
+    assert (small.budget, small.mean.mean, small.rival) == (300, 0.75, "fused")
+    assert small.difference is not None
+    assert (small.difference.mean, small.difference.low, small.difference.high) == (0.25, 0.0, 0.5)
+    assert (large.rival, large.by_type) == ("bm25", {"x": (1.0, 1), "y": (1.0, 1)})
+
+
+def test_one_retriever_alone_has_nothing_to_be_compared_with() -> None:
+    (only,) = at_budgets({"fused": [(1.0,)]}, [300])["fused"]
+    assert (only.rival, only.difference, only.by_type) == ("", None, {})
+
+
+@pytest.mark.parametrize("name", RETRIEVERS)
+def test_every_retriever_takes_the_parameters_it_is_measured_with(name: str) -> None:
+    check_parameters(name, filling(name, 2000))
+    assert (filling(name, 2000).get("max_search_results", 0) is None) == (name in BASELINES)
+
+
+def test_budgets_are_read_in_any_order() -> None:
+    assert parse_budgets("2000, 300,300") == (300, 2000)
+
+
+@pytest.mark.parametrize("text", ["", "300,", "0", "-1", "1.5", "many", "100001", "³"])
+def test_what_is_no_budget_is_refused_with_what_is_expected(text: str) -> None:
+    with pytest.raises(InvalidInput, match=r"--budgets .*expected numbers of tokens from 1 to 100,000: 300,1000,2000"):
+        parse_budgets(text)
