@@ -1,18 +1,9 @@
-"""What fits into a number of tokens, and how retrievers compare there, against figures worked out by hand."""
+"""What fits into a number of tokens, worked out by hand."""
 
 import pytest
 
-from lexigraph.evaluation.room import (
-    BASELINES,
-    Handed,
-    at_budgets,
-    filling,
-    gold_within,
-    handed_over,
-    parse_budgets,
-    rivals,
-    within,
-)
+from lexigraph.evaluation.comparison import BASELINES
+from lexigraph.evaluation.room import Handed, filling, gold_within, handed_over, parse_budgets, within
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.graph import Source
 from lexigraph.model.results import ScoredStatement, SearchResult, SearchResults
@@ -50,31 +41,6 @@ def test_texts_come_in_the_order_of_results_with_the_id_of_their_document() -> N
         ),
     )
     assert handed_over(results) == (Handed("p1", "A."), Handed("p1", "B."), Handed("file:///y", "C."))
-
-
-def test_traversal_must_not_be_worse_than_any_other_and_no_retriever_is_its_own_rival() -> None:
-    assert rivals("traversal") == (*BASELINES, "semantic-guided")
-    assert rivals("hybrid") == BASELINES
-    assert rivals("fused") == ("vector", "bm25")
-
-
-def test_the_difference_is_paired_with_the_best_rival_at_that_budget() -> None:
-    scores = {
-        "traversal": [(0.5, 1.0), (1.0, 1.0)],
-        "fused": [(0.5, 0.5), (0.5, 0.5)],
-        "bm25": [(0.0, 1.0), (0.5, 0.5)],
-    }
-    found = at_budgets(scores, [300, 1000], ["x", "y"])
-    small, large = found["traversal"]
-    assert (small.budget, small.mean.mean, small.rival) == (300, 0.75, "fused")
-    assert small.difference is not None
-    assert (small.difference.mean, small.difference.low, small.difference.high) == (0.25, 0.0, 0.5)
-    assert (large.rival, large.by_type) == ("bm25", {"x": (1.0, 1), "y": (1.0, 1)})
-
-
-def test_one_retriever_alone_has_nothing_to_be_compared_with() -> None:
-    (only,) = at_budgets({"fused": [(1.0,)]}, [300])["fused"]
-    assert (only.rival, only.difference, only.by_type) == ("", None, {})
 
 
 @pytest.mark.parametrize("name", RETRIEVERS)

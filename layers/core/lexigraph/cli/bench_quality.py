@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from lexigraph.cli.budgets import BudgetsOption, budgets_dict, percent, show_budgets, table_of
+from lexigraph.cli.comparison import BudgetsOption, budgets_dict, percent, show_compared, table_of
 from lexigraph.cli.invocation import current
 from lexigraph.cli.options import ArgOption, JsonOption, assigned
 from lexigraph.cli.output import print_json
@@ -85,11 +85,12 @@ def quality(
     measured = {name: summary(gold, found) for name, found in asked.items()}
     kept = gold_kept(gold, asked, rooms) if rooms else {}
     if json_:
-        figures = {name: q.to_dict() | budgets_dict(kept.get(name, ())) for name, q in measured.items()}
+        figures = {name: q.to_dict() | budgets_dict(kept, name) for name, q in measured.items()}
         print_json({**size, "titles": not no_titles, "retrievers": figures})
     else:
         show(invocation.out, ", ".join(f"{n:,} {what}" for what, n in size.items()) + (", no titles" * no_titles), measured)
-        show_budgets(invocation.out, "gold passages handed over", kept)
+        for budget, compared in kept.items():
+            show_compared(invocation.out, f"gold passages handed over, {budget:,} tokens", compared)
 
 
 def chosen(names: Sequence[str]) -> list[str]:

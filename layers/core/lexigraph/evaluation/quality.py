@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from lexigraph.evaluation.comparison import Compared, compare
 from lexigraph.evaluation.corpus import GoldQuestion
 from lexigraph.evaluation.metrics import MEASURES, Estimate, estimates, measure
-from lexigraph.evaluation.room import AtBudget, Handed, at_budgets, gold_within, handed_over
+from lexigraph.evaluation.room import Handed, gold_within, handed_over
 from lexigraph.model.question import MAX_CHARS, Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
@@ -108,13 +109,17 @@ def summary(questions: Sequence[GoldQuestion], asked: Sequence[Asked]) -> Qualit
 
 def gold_kept(
     questions: Sequence[GoldQuestion], asked: Mapping[str, Sequence[Asked]], budgets: Sequence[int]
-) -> dict[str, list[AtBudget]]:
-    """Return, for each retriever asked, the share of gold documents handed over within each budget, compared, by hops."""
-    scores = {
+) -> dict[int, dict[str, Compared]]:
+    """Return, by budget, the share of gold documents that each retriever hands over within it, compared, by hops."""
+    kept = {
         name: [gold_within(one.handed, question.gold, budgets) for question, one in zip(questions, found, strict=True)]
         for name, found in asked.items()
     }
-    return at_budgets(scores, budgets, [question.hops for question in questions])
+    hops = [question.hops for question in questions]
+    return {
+        budget: compare({name: [row[at] for row in rows] for name, rows in kept.items()}, hops)
+        for at, budget in enumerate(budgets)
+    }
 
 
 def _percentiles(milliseconds: Sequence[float]) -> tuple[float, float]:

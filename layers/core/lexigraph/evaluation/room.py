@@ -1,20 +1,15 @@
-"""What a reader with room for so many tokens gets of a result, and how retrievers compare at the same room."""
+"""What a reader with room for so many tokens gets of a result."""
 
 import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from lexigraph.evaluation.metrics import Array, Estimate, estimates
+from lexigraph.evaluation.comparison import BASELINES
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.results import SearchResults
 from lexigraph.retrieval.catalogue import parameters
 
 BUDGETS = (300, 1_000, 2_000)
-BASELINES = ("vector", "bm25", "fused")
 _MOST_TOKENS = 100_000
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
@@ -62,64 +57,9 @@ def filling(name: str, room: int) -> dict[str, Any]:
     return {**uncut, **{p: room for p in parameters(name) if p == "max_context_tokens"}}
 
 
-def rivals(name: str) -> tuple[str, ...]:
-    """Return what a retriever must not be worse than: the baselines, and of traversal semantic-guided search too."""
-    return tuple(r for r in (*BASELINES, *(["semantic-guided"] if name == "traversal" else [])) if r != name)
-
-
-@dataclass(frozen=True, slots=True)
-class AtBudget:
-    """A retriever at one budget: its mean, that of its best rival (empty: none measured) with the paired difference to it,
-    and means by type of question with their number.
-    """
-
-    budget: int
-    mean: Estimate
-    rival: str
-    difference: Estimate | None
-    by_type: Mapping[str, tuple[float, int]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {**asdict(self), "by_type": {t: {"mean": mean, "questions": n} for t, (mean, n) in self.by_type.items()}}
-
-
-def at_budgets(
-    scores: Mapping[str, Sequence[Sequence[float]]], budgets: Sequence[int], types: Sequence[str] = ()
-) -> dict[str, list[AtBudget]]:
-    """Compare retrievers: ``scores`` hold a row a question, a column a budget, all in the order of the same questions.
-
-    ``types`` are those of the questions. Intervals are those of :func:`~lexigraph.evaluation.metrics.estimates`, of a
-    difference over the differences question by question. Raise ``InvalidInput`` without questions.
-    """
-    tables = {name: np.asarray(rows, dtype=np.float64) for name, rows in scores.items()}
-    return {
-        name: [
-            AtBudget(budget, mean, *_to_rival(name, tables, column), _by_type(table[:, column], types))
-            for column, (budget, mean) in enumerate(zip(budgets, estimates(scores[name]), strict=True))
-        ]
-        for name, table in tables.items()
-    }
-
-
 def parse_budgets(text: str) -> tuple[int, ...]:
     """Return the budgets in ``300,1000,2000``, ascending. Raise ``InvalidInput``."""
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() and 1 <= int(part) <= _MOST_TOKENS for part in parts):
         raise InvalidInput(f"--budgets {text[:80]!r}: expected numbers of tokens from 1 to {_MOST_TOKENS:,}: 300,1000,2000")
     return tuple(sorted(set(map(int, parts))))
-
-
-def _to_rival(name: str, tables: Mapping[str, Array], column: int) -> tuple[str, Estimate | None]:
-    measured = [r for r in rivals(name) if r in tables]
-    if not measured:
-        return "", None
-    best = max(measured, key=lambda r: float(tables[r][:, column].mean()))
-    return best, estimates(tables[name][:, [column]] - tables[best][:, [column]])[0]
-
-
-def _by_type(values: Array, types: Sequence[str]) -> dict[str, tuple[float, int]]:
-    found = defaultdict[str, list[float]](list)
-    for kind, value in zip(types, values, strict=bool(types)):
-        found[kind].append(float(value))
-    return {kind: (float(np.mean(found[kind])), len(found[kind])) for kind in sorted(found)}
