@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from lexigraph.cli.bench_answers import answers
 from lexigraph.cli.bench_quality import kept_or_temporary, quality
 from lexigraph.cli.invocation import current
 from lexigraph.cli.options import JsonOption
@@ -55,6 +56,7 @@ def speed(
 
 
 app.command()(quality)
+app.command()(answers)
 
 
 @app.command()

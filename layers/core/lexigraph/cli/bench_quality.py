@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -77,10 +77,10 @@ def quality(
         _fill(indexed, invocation.err)
         statements = stores.graph.stats(tenant)["statements"]
         for name, made in retrievers.items():
-            counting = _counting(invocation.err, name)
-            asked[name] = ask(made, tenant, gold, max_chars=settings.max_question_chars, advance=counting)
+            advance = counting(invocation.err, name)
+            asked[name] = ask(made, tenant, gold, max_chars=settings.max_question_chars, advance=advance)
     if run is not None:
-        write_run(run, asked[names[0]])
+        write_run(run, ({"id": one.id, "ranked": one.ranked} for one in asked[names[0]]))
     size = {"passages": len(passages), "statements": statements, "questions": len(gold)}
     measured = {name: summary(gold, found) for name, found in asked.items()}
     kept = gold_kept(gold, asked, rooms) if rooms else {}
@@ -106,9 +106,9 @@ def check_run(run: Path | None, names: Sequence[str]) -> None:
         raise InvalidInput(f"--run {run}: name a file in a folder that exists")
 
 
-def write_run(run: Path, asked: Sequence["Asked"]) -> None:
-    """Write a line of JSON a question: its ``id`` and the documents ``ranked`` for it. Raise ``InvalidInput``."""
-    lines = (json.dumps({"id": one.id, "ranked": one.ranked}, ensure_ascii=False) for one in asked)
+def write_run(run: Path, found: Iterable[Mapping[str, Any]]) -> None:
+    """Write a line of JSON a question. Raise ``InvalidInput``."""
+    lines = (json.dumps(one, ensure_ascii=False) for one in found)
     try:
         run.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     except OSError as error:
@@ -169,7 +169,9 @@ def _fill(indexed: "CorpusIndex", console: Console) -> None:
         console.print(failed, soft_wrap=True)
 
 
-def _counting(console: Console, name: str) -> Callable[[int, int], None]:
+def counting(console: Console, name: str) -> Callable[[int, int], None]:
+    """Return what tells on a terminal how many questions of a retriever are asked."""
+
     def advance(done: int, total: int) -> None:
         if console.is_terminal:
             console.print(f"{name}: {done:,}/{total:,} questions", end="\r" if done < total else "\n")

@@ -102,6 +102,21 @@ class Record:
             raise self.wrong("id", f"must be one line of at most {_MAX_ID_CHARS} characters, single spaces and no others")
         return value
 
+    def texts(self, field: str) -> tuple[str, ...]:
+        """Return a field that is a list of texts, or one text; none when it is missing."""
+        value = self.fields.get(field)
+        listed = [value] if isinstance(value, str) else [] if value is None else value
+        if not isinstance(listed, list) or not all(isinstance(text, str) and text.strip() for text in listed):
+            raise self.wrong(field, 'must be a list of texts that are not blank, such as ["48 hours"]')
+        return tuple(listed)
+
+    def flag(self, field: str) -> bool:
+        """Return a field that is true or false; false when it is missing."""
+        value = self.fields.get(field, False)
+        if not isinstance(value, bool):
+            raise self.wrong(field, f"must be true or false, is {type(value).__name__}")
+        return value
+
     def label(self, field: str) -> str:
         """Return a field that is text or a whole number, as text; empty when it is missing."""
         value = self.fields.get(field)

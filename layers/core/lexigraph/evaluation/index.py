@@ -77,9 +77,7 @@ def corpus_index(
     ``InvalidInput`` for a folder that holds anything else, also the index of another corpus, ``StoreUnavailable`` for one
     that cannot be written.
     """
-    settings = settings.model_copy(
-        update={"data": folder, "graph_store": "", "vector_store": "", "document_store": "", "registry": ""}
-    )
+    settings = embedded_in(folder, settings)
     embedder = embedder or make_embedder(settings)
     extractor = extractor or make_extractor(settings, make_llm(settings) if settings.extraction == "llm" else None)
     lines = [_line(passage, titles) for passage in passages]
@@ -97,6 +95,13 @@ def corpus_index(
         _write(folder / _PASSAGES, "".join(lines))
     with LexicalGraphIndex(settings=settings, embedder=embedder, extractor=extractor) as index:
         yield CorpusIndex(index, folder, fingerprint, complete)
+
+
+def embedded_in(folder: Path, settings: Settings) -> Settings:
+    """Return the settings with all stores embedded ones in the folder; a cache that they name stays."""
+    return settings.model_copy(
+        update={"data": folder, "graph_store": "", "vector_store": "", "document_store": "", "registry": ""}
+    )
 
 
 def _line(passage: Passage, titles: bool) -> str:

@@ -1,0 +1,125 @@
+"""``lexigraph bench answers``: how good answers about any documents are, over questions whose answers are known."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from lexigraph.cli.bench_quality import check_run, chosen, counting, kept_or_temporary, write_run
+from lexigraph.cli.comparison import budgets_dict, percent, show_compared, table_of
+from lexigraph.cli.invocation import current
+from lexigraph.cli.options import ArgOption, JsonOption, assigned
+from lexigraph.cli.output import print_json
+from lexigraph.cli.progress import telling
+
+if TYPE_CHECKING:
+    from lexigraph.evaluation.answers import Reply
+    from lexigraph.evaluation.comparison import Compared
+
+
+def answers(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Documents, or a database of lexigraph.")],
+    questions: Annotated[
+        Path,
+        typer.Option(metavar="FILE", help="JSON lines: question, expected (texts) or answer or unanswerable, files."),
+    ],
+    retriever: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="What is asked; may be repeated. Default is all.")
+    ] = None,
+    budgets: Annotated[str, typer.Option(metavar="N,N,...", help="Room of a reader, in tokens.")] = "300,1000,2000",
+    index: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where the index is kept and reused; default is a temporary one.")
+    ] = None,
+    run: Annotated[
+        Path | None, typer.Option(metavar="FILE", help='Write what was found: {"id", "texts"}, a line a question.')
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Ask the first N questions only.")] = None,
+    llm: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Language model that answers, or none. (LEXIGRAPH_LLM)")
+    ] = None,
+    arg: ArgOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Measure answers about your own documents, beside plain search, over questions whose answers are known.
+
+    Documents are taken in first, unless --index names a folder that holds them already.
+    """
+    from lexigraph.evaluation.answers import answer_figures, ask, found_within
+    from lexigraph.evaluation.expectations import read_expectations
+    from lexigraph.evaluation.folder import fill, folder_index
+    from lexigraph.evaluation.room import parse_budgets
+    from lexigraph.inference.factory import make_llm
+    from lexigraph.retrieval.catalogue import check_parameters
+
+    names, args, rooms = chosen(retriever or ["all"]), assigned(arg or ()), parse_budgets(budgets)
+    for name in names:
+        check_parameters(name, args)
+    check_run(run, names)
+    invocation = current(context)
+    settings = invocation.settings(llm=llm)
+    expected = read_expectations(questions, limit)
+    model = make_llm(settings)
+    replies: dict[str, list[Reply]] = {}
+    with kept_or_temporary(index) as home, folder_index(folder, home, settings) as opened:
+        with telling(invocation.err) as listener:
+            size = {"documents": fill(opened, folder, listener), "questions": len(expected)}
+        for name in names:
+            advance = counting(invocation.err, name)
+            replies[name] = ask(opened, name, expected, room=max(rooms), llm=model, advance=advance, **args)
+    if run is not None:
+        texts = ([handed.text for handed in one.handed] for one in replies[names[0]])
+        write_run(run, ({"id": q.id, "texts": found} for q, found in zip(expected, texts, strict=True)))
+    found, figures = found_within(expected, replies, rooms), answer_figures(expected, replies)
+    if json_:
+        measured = {name: _figures(name, replies[name], found, figures) for name in names}
+        print_json({**size, "answered_by": model.name if model else "quotations", "retrievers": measured})
+        return
+    invocation.out.print(", ".join(f"{number:,} {what}" for what, number in size.items()))
+    for what, rooms_ in found.items():
+        for budget, compared in rooms_.items():
+            show_compared(invocation.out, f"{what}, {budget:,} tokens", compared)
+    _show_answers(invocation.out, figures, replies)
+
+
+def _figures(
+    name: str,
+    replies: Sequence["Reply"],
+    found: Mapping[str, Mapping[int, Mapping[str, "Compared"]]],
+    figures: Mapping[str, Mapping[str, "Compared"]],
+) -> dict[str, Any]:
+    return {
+        **{what: budgets_dict(compared, name)["budgets"] for what, compared in found.items()},
+        "answers": {figure: compared[name].to_dict() for figure, compared in figures.items()},
+        "milliseconds": {"p50": _median(replies)},
+    }
+
+
+def _show_answers(
+    out: Console, figures: Mapping[str, Mapping[str, "Compared"]], replies: Mapping[str, Sequence["Reply"]]
+) -> None:
+    """Print the figures of the answers, a row a figure and a column a retriever."""
+    rows = {
+        f"{figure} ({sum(number for _, number in next(iter(found.values())).by_type.values())})": [
+            f"{percent(one.mean)} {_mark(one)}" for one in found.values()
+        ]
+        for figure, found in figures.items()
+    }
+    rows["milliseconds, median"] = [f"{_median(found):.0f}  " for found in replies.values()]
+    out.print()
+    out.print(table_of("answers, percent [95 %] (questions)", list(replies), rows))
+    out.print("+ and -: above and below the best of the baselines, question by question; answerable refused: less is better")
+
+
+def _mark(one: "Compared") -> str:
+    """Whether a figure differs from that of the best rival for sure."""
+    if one.difference is None or one.difference.low <= 0 <= one.difference.high:
+        return " "
+    return "+" if one.difference.low > 0 else "-"
+
+
+def _median(replies: Sequence["Reply"]) -> float:
+    return round(float(np.median([one.milliseconds for one in replies])), 2)
