@@ -61,7 +61,7 @@ def quality(
         check_parameters(name, args)
     check_run(run, names)
     rooms = parse_budgets(budgets) if budgets else ()
-    room = {name: filling(name, max(rooms)) if rooms else {} for name in names}
+    room = max(rooms, default=0)
     invocation = current(context)
     settings = invocation.settings()
     passages = read_corpus(corpus)
@@ -72,13 +72,14 @@ def quality(
         stores = indexed.stores
         models: dict[str, Any] = {"embedder": indexed.embedder, "llm": make_llm(settings), "settings": settings}
         retrievers = {
-            name: make_retriever(name, stores.graph, stores.vectors, **models, **{**room[name], **args}) for name in names
+            name: make_retriever(name, stores.graph, stores.vectors, **models, **{**filling(name, room), **args})
+            for name in names
         }
         _fill(indexed, invocation.err)
         statements = stores.graph.stats(tenant)["statements"]
         for name, made in retrievers.items():
             advance = counting(invocation.err, name)
-            asked[name] = ask(made, tenant, gold, max_chars=settings.max_question_chars, advance=advance)
+            asked[name] = ask(made, tenant, gold, max_chars=settings.max_question_chars, room=room, advance=advance)
     if run is not None:
         write_run(run, ({"id": one.id, "ranked": one.ranked} for one in asked[names[0]]))
     size = {"passages": len(passages), "statements": statements, "questions": len(gold)}

@@ -54,7 +54,7 @@ def ask(
 ) -> list[Reply]:
     """Ask everything of one retriever, and answer by ``llm``, or by quotations without one.
 
-    ``room`` is how many tokens of texts are wanted; ``args`` are parameters of the retriever. Raise ``InvalidInput`` for a
+    ``room`` is how many tokens of texts are kept; ``args`` are parameters of the retriever. Raise ``InvalidInput`` for a
     question that is too long.
     """
     engine = LexicalGraphQueryEngine.for_retriever(
@@ -70,7 +70,7 @@ def ask(
     replies = []
     for done, question in enumerate(questions, 1):
         response = engine.stream(question.text).complete()
-        found = handed_over(response.results), judged(question, response, text_of)
+        found = tuple(within(handed_over(response.results), room)), judged(question, response, text_of)
         replies.append(Reply(question.id, *found, response.timings["total"]))
         advance(done, len(questions))
     return replies

@@ -10,7 +10,7 @@ import numpy as np
 from lexigraph.evaluation.comparison import Compared, compare
 from lexigraph.evaluation.corpus import GoldQuestion
 from lexigraph.evaluation.metrics import MEASURES, Estimate, estimates, measure
-from lexigraph.evaluation.room import Handed, gold_within, handed_over
+from lexigraph.evaluation.room import Handed, gold_within, handed_over, within
 from lexigraph.model.question import MAX_CHARS, Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
@@ -70,11 +70,13 @@ def ask(
     questions: Sequence[GoldQuestion],
     *,
     max_chars: int = MAX_CHARS,
+    room: int = 0,
     advance: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Asked]:
     """Ask all questions one by one; the first once before, so that no time holds the loading of a model.
 
-    Raise ``InvalidInput`` for a question longer than ``max_chars``.
+    Of the texts handed over, the first ``room`` tokens are kept. Raise ``InvalidInput`` for a question longer than
+    ``max_chars``.
     """
     asked = []
     for done, question in enumerate((*questions[:1], *questions)):
@@ -83,7 +85,7 @@ def ask(
             took, kinds = found.timings, tuple(dict.fromkeys(w.type for w in found.warnings))
             ranked = ranked_documents(found)
             spent = took["total"], took.get("embed", 0.0)
-            asked.append(Asked(question.id, ranked, *spent, found.calls, kinds, handed_over(found)))
+            asked.append(Asked(question.id, ranked, *spent, found.calls, kinds, tuple(within(handed_over(found), room))))
             advance(done, len(questions))
     return asked
 

@@ -49,10 +49,12 @@ def gold_within(handed: Sequence[Handed], gold: Sequence[str], budgets: Sequence
 
 
 def filling(name: str, room: int) -> dict[str, Any]:
-    """Return the parameters by which a retriever is measured in ``room`` tokens.
+    """Return the parameters by which a retriever is measured in ``room`` tokens; none when it is measured without room.
 
     A baseline is not cut, since a plain search fills any room; what can be told the room is told it.
     """
+    if not room:
+        return {}
     uncut = {"max_search_results": None, "max_statements_per_topic": None} if name in BASELINES else {}
     return {**uncut, **{p: room for p in parameters(name) if p == "max_context_tokens"}}
 
