@@ -9,6 +9,7 @@ from rich.console import Console
 
 from lexigraph.cli.bench_answers import answers
 from lexigraph.cli.bench_quality import kept_or_temporary, quality
+from lexigraph.cli.bench_questions import questions
 from lexigraph.cli.invocation import current
 from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import print_json
@@ -57,6 +58,7 @@ def speed(
 
 app.command()(quality)
 app.command()(answers)
+app.command()(questions)
 
 
 @app.command()

@@ -25,7 +25,7 @@ def answers(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Documents, or a database of lexigraph.")],
     questions: Annotated[
         Path,
-        typer.Option(metavar="FILE", help="JSON lines: question, expected (texts) or answer or unanswerable, files."),
+        typer.Option(metavar="FILE", help="JSON lines: question, expected or answer or unanswerable, files; - is stdin."),
     ],
     retriever: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="What is asked; may be repeated. Default is all.")

@@ -1,8 +1,10 @@
 """Passages and questions with their gold passages, in the public format: JSON lines, packed with gzip or not."""
 
 import gzip
+import sys
 import zlib
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -12,6 +14,7 @@ from lexigraph.ingestion.readers.parsed import one_line
 from lexigraph.ingestion.readers.records import parse_json
 from lexigraph.model.errors import InvalidInput
 
+STDIN = Path("-")
 _MAX_ID_CHARS = 500
 
 
@@ -126,20 +129,29 @@ class Record:
 
 
 def records(path: Path) -> Iterator[Record]:
-    """Yield the lines that are not blank. Raise ``InvalidInput`` for a file without any, or one that cannot be read."""
-    number = 0
+    """Yield the lines that are not blank, of a file or of ``STDIN``.
+
+    Raise ``InvalidInput`` for a file without any, or one that cannot be read.
+    """
+    number, name = 0, "standard input" if path == STDIN else path
     try:
-        with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as stream:
+        with _opened(path) as stream:
             for at, line in enumerate(stream, 1):
                 if line.strip():
                     number = at
-                    yield Record(f"{path}, line {at:,}", _fields(f"{path}, line {at:,}", line))
+                    yield Record(f"{name}, line {at:,}", _fields(f"{name}, line {at:,}", line))
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise InvalidInput(f"{path}: is damaged, it does not unpack") from None
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read: {(error.strerror or type(error).__name__).lower()}") from None
     if not number:
-        raise InvalidInput(f"{path}: holds no line")
+        raise InvalidInput(f"{name}: holds no line")
+
+
+def _opened(path: Path) -> AbstractContextManager[Iterable[bytes]]:
+    if path == STDIN:
+        return nullcontext(sys.stdin.buffer)
+    return gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb")
 
 
 def _fields(where: str, line: bytes) -> Mapping[str, Any]:

@@ -1,6 +1,5 @@
 """The index of anybody's documents: one that is there already, or one made of a folder and kept up to date."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.settings import Settings
 
-MARKER = "documents.json"  # beside the stores: which documents they are made of
+MARKER = "documents.uri"  # beside the stores: which documents they are made of
 _GRAPH = "graph.sqlite"
 
 
@@ -56,13 +55,12 @@ def _claim(home: Path, documents: Path) -> None:
     marker, of = home / MARKER, documents.resolve().as_uri()
     try:
         home.mkdir(parents=True, exist_ok=True)
-        if marker.exists():
-            found = str(json.loads(marker.read_text(encoding="utf-8")).get("documents"))
-            if found != of:
-                raise InvalidInput(f"{home} holds the index of {found}: name a new folder")
-        elif any(home.iterdir()):
-            raise InvalidInput(f"{home} holds something else, no index made by this command: name a new folder")
-        else:
-            marker.write_text(json.dumps({"documents": of}), encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise StoreUnavailable(f"{marker} cannot be used: {error}: name a new folder") from None
+        known = marker.read_text(encoding="utf-8") if marker.exists() else ""
+        free = not any(home.iterdir())
+        if free:
+            marker.write_text(of, encoding="utf-8")
+    except OSError as error:
+        raise StoreUnavailable(f"{marker} cannot be used: {(error.strerror or type(error).__name__).lower()}") from None
+    if not free and known != of:
+        held = f"the index of {known}" if known else "something else, no index made by this command"
+        raise InvalidInput(f"{home} holds {held}: name a new folder")

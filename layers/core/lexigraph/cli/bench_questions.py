@@ -1,0 +1,75 @@
+"""``lexigraph bench questions``: questions for ``bench answers``, drafted from the documents themselves."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lexigraph.cli.bench_quality import counting, kept_or_temporary
+from lexigraph.cli.invocation import Invocation, current
+from lexigraph.cli.output import printable
+from lexigraph.cli.progress import telling
+from lexigraph.model.errors import ModelUnavailable
+
+if TYPE_CHECKING:
+    from lexigraph.evaluation.drafts import Draft
+    from lexigraph.inference.protocols import LanguageModel
+    from lexigraph.model.graph import StatementRow
+
+
+def questions(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Documents, or a database of lexigraph.")],
+    number: Annotated[int, typer.Option(min=0, max=10_000, help="Questions that the documents answer.")] = 50,
+    unanswerable: Annotated[int, typer.Option(min=0, max=10_000, help="Questions that they should not answer.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed drafts the same questions.")] = 1,
+    index: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where the index is kept and reused; default is a temporary one.")
+    ] = None,
+    llm: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Language model that writes them, or none. (LEXIGRAPH_LLM)")
+    ] = None,
+) -> None:
+    """Draft questions about your own documents, with what is expected, as JSON lines for bench answers.
+
+    Without a language model they are made of the documents' facts. Read them, and mend or delete what is no good.
+    """
+    from lexigraph.evaluation.drafts import cloze, statements_of, swapped
+    from lexigraph.evaluation.folder import fill, folder_index
+    from lexigraph.inference.factory import make_llm
+
+    invocation = current(context)
+    settings = invocation.settings(llm=llm)
+    model = make_llm(settings)
+    with kept_or_temporary(index) as home, folder_index(folder, home, settings) as opened:
+        with telling(invocation.err) as listener:
+            fill(opened, folder, listener)
+        rows = statements_of(opened)
+    drafts = _by_model(invocation, model, rows, number, seed) if model else cloze(rows, number, seed=seed)
+    foreign = swapped(rows, unanswerable, seed=seed)
+    for at, draft in enumerate((*drafts, *foreign), 1):
+        sys.stdout.write(json.dumps(draft.to_dict(at), ensure_ascii=False) + "\n")
+    told = f"{len(drafts):,} questions and {len(foreign):,} unanswerable ones: drafts, to be read before they are trusted"
+    if (len(drafts), len(foreign)) != (number, unanswerable):
+        told += f"; {number:,} and {unanswerable:,} were asked for, the documents give no more"
+    invocation.err.print(told, soft_wrap=True)
+
+
+def _by_model(
+    invocation: Invocation, model: "LanguageModel", rows: "Sequence[StatementRow]", number: int, seed: int
+) -> "list[Draft]":
+    """Return what a model writes; where it fails, or nothing of it can be used, questions made of facts, with a warning."""
+    from lexigraph.evaluation.drafts import cloze
+    from lexigraph.evaluation.written import written
+
+    why = "nothing that the model wrote can be used"
+    try:
+        if drafts := written(rows, number, model, seed=seed, advance=counting(invocation.err, model.name)):
+            return drafts
+    except ModelUnavailable as error:
+        why = str(error)
+    invocation.err.print(printable(f"warning: {why}; questions are made of facts instead"), soft_wrap=True)
+    return cloze(rows, number, seed=seed)
