@@ -15,6 +15,7 @@ FILES = {
     "ferry.txt": "MS Kattegat is a ferry between Grenaa and Varberg. MS Kattegat was built at Elsinore.\n",
     "lighthouse.md": "# Lighthouse\n\nLighthouse replaced Barnacle in 2021. Lighthouse stores weather reports.\n",
 }
+NEW = "# Skagen\n\nSkagen is a town at the northern tip of Jutland.\n"
 QUESTIONS = [
     {"question": "Who built Granite Cellar?", "expected": ["Tove Lund"], "files": ["granite.md"], "kind": "direct"},
     {"question": "Where was MS Kattegat built?", "expected": ["Elsinore"], "files": ["ferry.txt"], "kind": "direct"},
@@ -65,7 +66,7 @@ def test_answers_are_judged(told: Outcome) -> None:
 
 def test_a_later_run_asks_the_same_index_and_takes_in_what_is_new(told: Outcome, home: Path) -> None:
     assert told.code == ExitCode.OK
-    (home / "docs" / "new.md").write_text("# Skagen\n\nSkagen is a town at the northern tip of Jutland.\n")
+    (home / "docs" / "new.md").write_text(NEW)
     (home / "more.jsonl").write_text('{"question": "Where is Skagen?", "expected": "Jutland"}\n')
     again = bench(home, "answers", "docs", "--questions", "more.jsonl", "--index", "kept", "--retriever", "bm25")
     assert "5 documents, 1 questions" in again.out
@@ -82,6 +83,16 @@ def test_a_database_is_asked_as_it_is(told: Outcome, home: Path) -> None:
     assert found.code == ExitCode.OK
     assert found.json["retrievers"]["fused"]["expected texts found"]["50"]["rival"] == ""
     assert found.json["retrievers"]["fused"]["answers"]["first quotation right"]["mean"]["mean"] == 1.0
+
+
+def test_parameters_of_the_answer_are_given_like_those_of_the_retriever(told: Outcome, home: Path) -> None:
+    assert told.code == ExitCode.OK
+    arguments = ("--questions", "questions.jsonl", "--limit", "1", "--retriever", "bm25", "--json")
+    one = bench(home, "answers", "kept", *arguments, "--arg", "quoted_statements=1").json["retrievers"]["bm25"]["answers"]
+    # a single quotation is right or wrong as a whole
+    assert one["quotations right"]["mean"]["mean"] == one["first quotation right"]["mean"]["mean"] == 1.0
+    refused = bench(home, "answers", "kept", *arguments, "--arg", "quoted=1")
+    assert (refused.code, "unknown parameter 'quoted'" in refused.err) == (ExitCode.INVALID, True)
 
 
 def test_what_was_found_is_written_for_other_scorers(told: Outcome, home: Path) -> None:
@@ -124,7 +135,7 @@ def test_drafts_are_questions_to_be_measured_with(told: Outcome, home: Path) -> 
     assert len({line["files"][0] for line in lines if "files" in line}) > 2
     for line in lines:
         if "expected" in line:
-            assert line["expected"][0] in FILES[line["files"][0]]
+            assert line["expected"][0] in {**FILES, "new.md": NEW}[line["files"][0]]
     assert "drafts, to be read before they are trusted" in drafted.err
     assert bench(home, "questions", "kept", "--number", "6", "--unanswerable", "2").out == drafted.out
     measured = bench(home, "answers", "kept", "--questions", "-", "--retriever", "traversal", "--json", stdin=drafted.out)

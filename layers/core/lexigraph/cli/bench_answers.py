@@ -48,16 +48,19 @@ def answers(
 
     Documents are taken in first, unless --index names a folder that holds them already.
     """
+    from lexigraph.answering.query_engine import AnswerArgs
     from lexigraph.evaluation.answers import answer_figures, ask, found_within
     from lexigraph.evaluation.expectations import read_expectations
     from lexigraph.evaluation.folder import fill, folder_index
     from lexigraph.evaluation.room import parse_budgets
     from lexigraph.inference.factory import make_llm
     from lexigraph.retrieval.catalogue import check_parameters
+    from lexigraph.retrieval.stages.args import names_of
 
     names, args, rooms = chosen(retriever or ["all"]), assigned(arg or ()), parse_budgets(budgets)
+    answering = names_of(AnswerArgs)
     for name in names:
-        check_parameters(name, args)
+        check_parameters(name, {given: value for given, value in args.items() if given not in answering})
     check_run(run, names)
     invocation = current(context)
     settings = invocation.settings(llm=llm)

@@ -92,7 +92,8 @@ class Record:
         """Return a field that is text; without a default it must be there and not blank."""
         value = self.fields.get(field, default)
         if not isinstance(value, str):
-            raise self.wrong(field, "is missing" if value is None else f"must be text, is {type(value).__name__}")
+            what = "is missing: give it as text" if value is None else f"must be text, is {type(value).__name__}"
+            raise self.wrong(field, what)
         if default is None and not value.strip():
             raise self.wrong(field, "is empty")
         return value

@@ -51,12 +51,11 @@ def gold_within(handed: Sequence[Handed], gold: Sequence[str], budgets: Sequence
 def filling(name: str, room: int) -> dict[str, Any]:
     """Return the parameters by which a retriever is measured in ``room`` tokens; none when it is measured without room.
 
-    A baseline is not cut, since a plain search fills any room; what can be told the room is told it.
+    A baseline is not cut, since a plain search fills any room. All else is measured as shipped, unless that has less room.
     """
-    if not room:
-        return {}
-    uncut = {"max_search_results": None, "max_statements_per_topic": None} if name in BASELINES else {}
-    return {**uncut, **{p: room for p in parameters(name) if p == "max_context_tokens"}}
+    uncut = {"max_search_results": None, "max_statements_per_topic": None} if room and name in BASELINES else {}
+    more = {p: room for p in parameters(name) if p == "max_context_tokens" and room > max(BUDGETS)}
+    return {**uncut, **more}
 
 
 def parse_budgets(text: str) -> tuple[int, ...]:
