@@ -187,7 +187,7 @@ class TestMeasuring:
             assert large["by_type"]["2"]["questions"] == 2
             assert small["rival"] in {"vector", "bm25", "fused", "semantic-guided"} - {name}
             difference = small["mean"]["mean"] - told["retrievers"][small["rival"]]["budgets"]["5"]["mean"]["mean"]
-            assert small["difference"]["mean"] == pytest.approx(difference)
+            assert small["differences"][small["rival"]]["mean"] == pytest.approx(difference)
         shown = bench.run("--retriever", "traversal", "--retriever", "fused", "--index", index, "--budgets", "5")
         assert "gold passages handed over, 5 tokens" in shown.out
         assert re.search(r"^traversal .*\] +[-+][0-9.]+ \[[-+][0-9.]+, [-+][0-9.]+\] +fused", shown.out, re.MULTILINE)

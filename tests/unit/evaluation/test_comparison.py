@@ -16,7 +16,8 @@ def test_traversal_must_not_be_worse_than_any_other_and_no_retriever_is_its_own_
 def test_the_difference_is_paired_with_the_rival_that_is_best() -> None:
     found = compare({"traversal": [0.5, 1.0], "fused": [0.5, 0.5], "bm25": [0.0, 0.5]}, ["x", "y"])["traversal"]
     assert (found.mean.mean, found.rival) == (0.75, "fused")
-    assert found.difference == Estimate(0.25, 0.0, 0.5)
+    assert found.difference == found.differences["fused"] == Estimate(0.25, 0.0, 0.5)
+    assert found.differences["bm25"] == Estimate(0.5, 0.5, 0.5)
     assert found.by_type == {"x": (0.5, 1), "y": (1.0, 1)}
 
 
@@ -29,7 +30,7 @@ def test_what_gains_the_same_on_every_question_gains_that_for_sure_however_quest
 
 
 def test_one_retriever_alone_has_nothing_to_be_compared_with() -> None:
-    assert compare({"fused": [1.0]}) == {"fused": Compared(Estimate(1.0, 1.0, 1.0), "", None, {})}
+    assert compare({"fused": [1.0]}) == {"fused": Compared(Estimate(1.0, 1.0, 1.0), "", {}, {})}
 
 
 def test_no_question_cannot_be_compared_over() -> None:

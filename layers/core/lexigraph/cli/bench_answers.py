@@ -63,9 +63,9 @@ def answers(
         check_parameters(name, {given: value for given, value in args.items() if given not in answering})
     check_run(run, names)
     invocation = current(context)
-    settings = invocation.settings(llm=llm)
+    settings = invocation.settings()
     expected = read_expectations(questions, limit)
-    model = make_llm(settings)
+    model = make_llm(invocation.settings(llm=llm))  # documents are read by that of the settings, whoever is asked here
     replies: dict[str, list[Reply]] = {}
     with kept_or_temporary(index) as home, folder_index(folder, home, settings) as opened:
         with telling(invocation.err) as listener:

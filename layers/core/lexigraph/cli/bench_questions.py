@@ -42,8 +42,8 @@ def questions(
     from lexigraph.inference.factory import make_llm
 
     invocation = current(context)
-    settings = invocation.settings(llm=llm)
-    model = make_llm(settings)
+    settings = invocation.settings()
+    model = make_llm(invocation.settings(llm=llm))  # documents are read by that of the settings, whoever is asked here
     with kept_or_temporary(index) as home, folder_index(folder, home, settings) as opened:
         with telling(invocation.err) as listener:
             fill(opened, folder, listener)

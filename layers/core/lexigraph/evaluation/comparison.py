@@ -14,14 +14,19 @@ BASELINES = ("vector", "bm25", "fused")
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A retriever by one figure: its mean, its best rival (empty: none measured) with the paired difference to it, and means
-    by type of question with their number.
+    """A retriever by one figure: its mean, its best rival (empty: none measured), the paired differences to all rivals, and
+    means by type of question with their number.
     """
 
     mean: Estimate
     rival: str
-    difference: Estimate | None
+    differences: Mapping[str, Estimate]
     by_type: Mapping[str, tuple[float, int]]
+
+    @property
+    def difference(self) -> Estimate | None:
+        """The difference to the best rival."""
+        return self.differences.get(self.rival)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -41,17 +46,15 @@ def compare(values: Mapping[str, Sequence[float]], types: Sequence[str] = ()) ->
     """
     columns = {name: np.asarray(column, dtype=np.float64).reshape(-1, 1) for name, column in values.items()}
     return {
-        name: Compared(estimates(column)[0], *_to_rival(name, columns), _by_type(column[:, 0], types))
+        name: Compared(estimates(column)[0], *_to_rivals(name, columns), _by_type(column[:, 0], types))
         for name, column in columns.items()
     }
 
 
-def _to_rival(name: str, columns: Mapping[str, Array]) -> tuple[str, Estimate | None]:
+def _to_rivals(name: str, columns: Mapping[str, Array]) -> tuple[str, dict[str, Estimate]]:
     measured = [r for r in rivals(name) if r in columns]
-    if not measured:
-        return "", None
-    best = max(measured, key=lambda r: float(columns[r].mean()))
-    return best, estimates(columns[name] - columns[best])[0]
+    best = max(measured, key=lambda r: float(columns[r].mean()), default="")
+    return best, {rival: estimates(columns[name] - columns[rival])[0] for rival in measured}
 
 
 def _by_type(values: Array, types: Sequence[str]) -> dict[str, tuple[float, int]]:
