@@ -43,9 +43,11 @@ def test_only_a_name_is_asked_about_and_only_what_stands_in_the_document_is_aske
     nameless = row("ferry.md", "It sails to Lindholm.", ("ferry", "sails to", "Lindholm"))
     possessive = row("ferry.md", "The Tern's crew sings loud songs.", ("Tern", "crew sings", "loud songs"))
     of_it = row("ferry.md", "The crew of the Tern sings old songs.", ("Tern", "crew sings", "old songs"))
+    record = row("ferry.md", "ship: Tern; port: Kolby harbour", ("Tern", "port", "Kolby harbour"))
+    bare = row("ferry.md", "Tern is a ferry.", ("Tern", "is", "ferry"))
     relative = row("ferry.md", "The Tern, which is new, sails.", ("Tern", "which is", "new"))
     resolved = row("ferry.md", "The Tern leaves at six.", ("Tern", "leaves at", "six"), original="She leaves at six.")
-    assert not questions(nameless, possessive, of_it, relative)
+    assert not questions(nameless, possessive, of_it, relative, record, bare)
     assert questions(resolved) == {("Tern leaves at what?", "six")}
 
 

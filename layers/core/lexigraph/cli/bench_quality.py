@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from lexigraph.evaluation.index import CorpusIndex
     from lexigraph.evaluation.quality import Asked, Quality
 
+_LINE_SECONDS = 10.0
 COMPARED = ("traversal", "semantic-guided", "hybrid", "vector", "bm25", "fused")  # what `all` stands for
 
 
@@ -171,10 +173,16 @@ def _fill(indexed: "CorpusIndex", console: Console) -> None:
 
 
 def counting(console: Console, name: str) -> Callable[[int, int], None]:
-    """Return what tells on a terminal how many questions of a retriever are asked."""
+    """Return what tells how many questions are done: over one line on a terminal, a line every ten seconds elsewhere."""
+    told = time.monotonic()
 
     def advance(done: int, total: int) -> None:
+        nonlocal told
+        line = f"{name}: {done:,}/{total:,} questions"
         if console.is_terminal:
-            console.print(f"{name}: {done:,}/{total:,} questions", end="\r" if done < total else "\n")
+            console.print(line, end="\r" if done < total else "\n")
+        elif time.monotonic() - told >= _LINE_SECONDS:
+            told = time.monotonic()
+            console.print(line)
 
     return advance

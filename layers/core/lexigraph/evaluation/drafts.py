@@ -117,12 +117,12 @@ class _Clear:
         subject, predicate, object_ = self._keys(fact)
         if len(self._homes[subject, predicate, object_]) > 1 or not _can_be_put(fact, row):
             return
-        if len(self._objects[subject, predicate]) == 1 and _can_be_asked_for(fact.object, row, fact.subject):
-            yield Draft(_about_object(fact.subject, fact.predicate), "cloze", row.value, file, fact.object)
+        about_object, about_subject = _about_object(fact.subject, fact.predicate), f"What {fact.predicate} {fact.object}?"
+        if len(self._objects[subject, predicate]) == 1 and _can_be_asked_for(fact.object, row, about_object):
+            yield Draft(about_object, "cloze", row.value, file, fact.object)
         fits = stems(fact.object) and len(fact.object.split()) <= _MOST_GIVEN
-        if fits and len(self._subjects[predicate, object_]) == 1 and _can_be_asked_for(fact.subject, row, fact.object):
-            question = f"What {fact.predicate} {fact.object}?"
-            yield Draft(question, "cloze", row.value, file, fact.subject)
+        if fits and len(self._subjects[predicate, object_]) == 1 and _can_be_asked_for(fact.subject, row, about_subject):
+            yield Draft(about_subject, "cloze", row.value, file, fact.subject)
 
     @staticmethod
     def _keys(fact: FactRow) -> tuple[str, str, str]:
@@ -168,14 +168,17 @@ def _can_be_put(fact: FactRow, row: StatementRow) -> bool:
     of_it = re.search(rf"\bof (?:the |an? )?{name}|{name}['\u2019]s\b", row.value, re.IGNORECASE)
     named = stems(fact.subject) and any(c.isupper() or c.isdigit() or c in "_.(" for c in fact.subject)
     whole = all(text.count("(") == text.count(")") for text in (fact.subject, fact.predicate, fact.object))
-    return bool(named and whole and not of_it and not _RELATIVE.match(fact.predicate))
+    # "city: Ghent" of a record has a name where others have a verb
+    verb = not _RELATIVE.match(fact.predicate) and f"{_plain(fact.predicate)}:" not in _plain(row.value)
+    return bool(named and whole and verb and not of_it)
 
 
-def _can_be_asked_for(part: str, row: StatementRow, given: str) -> bool:
-    """Tell whether a part of a fact is short, stands in the document, and is not told by the rest of the question."""
+def _can_be_asked_for(part: str, row: StatementRow, question: str) -> bool:
+    """Tell whether a part of a fact is short and stands in the document, and the question says enough, but not that part."""
     asked = stems(part)
     short = bool(asked) and len(part) > 1 and len(part.split()) <= _MOST_WORDS
-    return short and _plain(part) in _plain(row.original or row.value) and not set(asked) & set(stems(given))
+    clear = len(stems(question)) > 1 and not set(asked) & set(stems(question))  # "PATH is what?" is about anything
+    return short and clear and _plain(part) in _plain(row.original or row.value)
 
 
 def _spread(groups: Sequence[list[Draft]], number: int, rng: random.Random) -> list[Draft]:
