@@ -1,10 +1,14 @@
 """``lexigraph bench answers`` and ``bench questions`` as somebody with a folder and no questions meets them."""
 
 import json
+import re
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from lexigraph.cli import bench_quality
 from lexigraph.cli.exits import ExitCode
 from tests.e2e.commandline import Outcome, here
 from tests.standins.llm_server import ScriptedLLMServer
@@ -102,6 +106,27 @@ def test_what_was_found_is_written_for_other_scorers(told: Outcome, home: Path) 
     lines = [json.loads(line) for line in (home / "run.jsonl").read_text().splitlines()]
     assert [line["id"] for line in lines] == ["1", "2"]
     assert any("Tove Lund" in text for text in lines[0]["texts"])
+    assert lines[0]["figures"]["all expected said"] == 1.0
+
+
+def test_figures_of_answers_are_shown_with_their_questions_and_by_type_when_wanted(told: Outcome, home: Path) -> None:
+    assert told.code == ExitCode.OK
+    arguments = ("--questions", "questions.jsonl", "--retriever", "vector", "--retriever", "bm25", "--budgets", "300")
+    plain, by_type = (bench(home, "answers", "kept", *arguments, *more).out for more in ((), ("--by-type",)))
+    for shown in (plain, by_type):
+        assert re.search(r"^all expected said \(2\) +100\.0 \[100\.0, 100\.0\] +100\.0", shown, re.MULTILINE)
+    of_type = re.compile(r"^all expected said, direct \(2\) +100\.0 +100\.0", re.MULTILINE)
+    assert (bool(of_type.search(plain)), bool(of_type.search(by_type))) == (False, True)
+
+
+def test_off_a_terminal_a_line_now_and_then_tells_how_many_questions_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = StringIO()
+    advance = bench_quality.counting(Console(file=told), "bm25")
+    advance(1, 2_000)
+    assert told.getvalue() == ""
+    monkeypatch.setattr(bench_quality, "_LINE_SECONDS", 0.0)
+    advance(2, 2_000)
+    assert told.getvalue() == "bm25: 2/2,000 questions\n"
 
 
 def test_a_model_answers_where_one_is_set(told: Outcome, home: Path) -> None:

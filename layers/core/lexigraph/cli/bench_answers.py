@@ -35,12 +35,14 @@ def answers(
         Path | None, typer.Option(metavar="FOLDER", help="Where the index is kept and reused; default is a temporary one.")
     ] = None,
     run: Annotated[
-        Path | None, typer.Option(metavar="FILE", help='Write what was found: {"id", "texts"}, a line a question.')
+        Path | None,
+        typer.Option(metavar="FILE", help='Write what was found: {"id", "texts", "figures"}, a line a question.'),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Ask the first N questions only.")] = None,
     llm: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Language model that answers, or none. (LEXIGRAPH_LLM)")
     ] = None,
+    by_type: Annotated[bool, typer.Option("--by-type", help="Show the answers' figures by type of question, too.")] = False,
     arg: ArgOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -74,18 +76,17 @@ def answers(
             advance = counting(invocation.err, name)
             replies[name] = ask(opened, name, expected, room=max(rooms), llm=model, advance=advance, **args)
     if run is not None:
-        texts = ([handed.text for handed in one.handed] for one in replies[names[0]])
-        write_run(run, ({"id": q.id, "texts": found} for q, found in zip(expected, texts, strict=True)))
+        write_run(run, (one.to_dict() for one in replies[names[0]]))
     found, figures = found_within(expected, replies, rooms), answer_figures(expected, replies)
     if json_:
         measured = {name: _figures(name, replies[name], found, figures) for name in names}
         print_json({**size, "answered_by": model.name if model else "quotations", "retrievers": measured})
         return
     invocation.out.print(", ".join(f"{number:,} {what}" for what, number in size.items()))
-    for what, rooms_ in found.items():
-        for budget, compared in rooms_.items():
+    for what, budgeted in found.items():
+        for budget, compared in budgeted.items():
             show_compared(invocation.out, f"{what}, {budget:,} tokens", compared)
-    _show_answers(invocation.out, figures, replies)
+    _show_answers(invocation.out, figures, replies, by_type)
 
 
 def _figures(
@@ -102,19 +103,24 @@ def _figures(
 
 
 def _show_answers(
-    out: Console, figures: Mapping[str, Mapping[str, "Compared"]], replies: Mapping[str, Sequence["Reply"]]
+    out: Console,
+    figures: Mapping[str, Mapping[str, "Compared"]],
+    replies: Mapping[str, Sequence["Reply"]],
+    by_type: bool,
 ) -> None:
-    """Print the figures of the answers, a row a figure and a column a retriever."""
-    rows = {
-        f"{figure} ({sum(number for _, number in next(iter(found.values())).by_type.values())})": [
-            f"{percent(one.mean)} {_mark(one)}" for one in found.values()
-        ]
-        for figure, found in figures.items()
-    }
+    """Print the figures of the answers: a row a figure, with ``by_type`` a row a type below it; a column a retriever."""
+    rows = {}
+    for figure, found in figures.items():
+        types = next(iter(found.values())).by_type
+        asked = sum(number for _, number in types.values())
+        rows[f"{figure} ({asked})"] = [f"{percent(one.mean)} {_mark(one)}" for one in found.values()]
+        for kind, (_, number) in types.items() if by_type else ():
+            means = (one.by_type[kind][0] for one in found.values())
+            rows[f"{figure}, {kind or 'no type'} ({number})"] = [f"{100 * mean:.1f}  " for mean in means]
     rows["milliseconds, median"] = [f"{_median(found):.0f}  " for found in replies.values()]
     out.print()
     out.print(table_of("answers, percent [95 %] (questions)", list(replies), rows))
-    out.print("+ and -: above and below the best of the baselines, question by question; answerable refused: less is better")
+    out.print("+ and -: above and below the best rival, question by question; answerable refused: less is better")
 
 
 def _mark(one: "Compared") -> str:

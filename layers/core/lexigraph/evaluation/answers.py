@@ -41,6 +41,10 @@ class Reply:
     figures: Mapping[str, float]
     milliseconds: float
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return a line of a run: ``texts`` best first, for other scorers too."""
+        return {"id": self.id, "texts": [handed.text for handed in self.handed], "figures": dict(self.figures)}
+
 
 def ask(
     index: LexicalGraphIndex,
@@ -88,7 +92,7 @@ def judged(question: Expectation, response: QueryResponse, text_of: Callable[[st
         found["citations right"] = _share(
             [_spaced(text_of(c.source_id)[c.start : c.end]) == _spaced(c.text) for c in quoted]
         )
-    answered = bool(getattr(response, "answerable", True))
+    answered = bool(getattr(response, "answerable", True))  # a reply that does not judge itself is an answer
     if question.unanswerable:
         return {**found, "unanswerable told": float(not answered)}
     found["answerable refused"] = float(not answered)
