@@ -75,3 +75,29 @@ def test_a_bad_line_is_named_with_field_and_remedy(tmp_path: Path, line: dict[st
         read(tmp_path, {"question": "Good?", "expected": ["yes"]}, line)
     assert "questions.jsonl, line 2, " in str(caught.value)
     assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("expected", "text", "said"),
+    [
+        ("48 Hours", "after 48\n hours", True),
+        ("IR", "their", False),
+        ("IR", "iris", False),
+        ("IR", "It is called IR.", True),
+        ("bind-mount", "by bind-mounting it", True),
+        ("port 22", "port 2222", False),
+        ("port", "import", False),
+        ("(none)", "is (none).", True),
+        ("\u6771\u4eac", "\u4eca\u65e5\u6771\u4eac\u306b", True),
+    ],
+)
+def test_an_expected_text_is_found_from_the_beginning_of_a_word_and_a_short_one_as_a_whole(
+    expected: str, text: str, said: bool
+) -> None:
+    assert Expectation("q", "?", (expected,)).said_in([text]) == float(said)
+
+
+def test_expected_texts_may_stand_in_several_texts_and_count_by_their_share() -> None:
+    assert Expectation("q", "?", ("one", "two", "three", "four")).said_in(["One and", "two"]) == 0.5
+    assert Expectation("q", "?", ("one", "two"), any=True).said_in(["two"]) == 1.0
+    assert Expectation("q", "?", answer="one").said_in(["one"]) is None

@@ -83,8 +83,8 @@ def ask(
 def judged(question: Expectation, response: QueryResponse, text_of: Callable[[str], str]) -> dict[str, float]:
     """Return those of the ``FIGURES`` that apply to a question and its answer.
 
-    ``text_of`` gives the text of a document by its id. A quotation is right that holds one of the expected texts, whatever
-    the case and the spaces. An answerable question that was answered with "not found" has no right quotation.
+    ``text_of`` gives the text of a document by its id. A quotation is right that says one of the expected texts. An
+    answerable question that was answered with "not found" has no right quotation.
     """
     quoted = [c for c in response.citations if c.uri]
     found: dict[str, float] = {}
@@ -99,10 +99,10 @@ def judged(question: Expectation, response: QueryResponse, text_of: Callable[[st
     kept = quoted if answered else []
     said = [c.text for c in kept]
     if question.expected:
-        right = [bool(_expected_in(question, [c.text])) for c in kept]
+        right = [bool(question.said_in([c.text])) for c in kept]
         whole = said if response.extractive else [response.response] * answered
         found["first quotation right"] = float(right[:1] == [True])
-        found["all expected said"] = float(_expected_in(question, whole) == 1.0)
+        found["all expected said"] = float(question.said_in(whole) == 1.0)
         found |= {"quotations right": _share(right)} if right else {}
     if question.files:
         hits = [{f for f in question.files if is_from(c, f)} for c in kept]
@@ -126,7 +126,7 @@ def found_within(
     """Return what each retriever hands over within each budget, compared, by type: the share of the answer's words of the
     questions that have an ``answer``, and of the expected texts of those that have some.
     """
-    measures = {"answer words found": _words_in, "expected texts found": _expected_in}
+    measures = {"answer words found": _words_in, "expected texts found": Expectation.said_in}
     found: dict[str, dict[int, dict[str, Compared]]] = {}
     for what, measure in measures.items():
         where = [at for at, question in enumerate(questions) if measure(question, ()) is not None]
@@ -162,15 +162,6 @@ def _words_in(question: Expectation, texts: Sequence[str]) -> float | None:
     return answer_words.recall(words, texts) if words else None
 
 
-def _expected_in(question: Expectation, texts: Sequence[str]) -> float | None:
-    """Return the share of the expected texts in the texts, 1 where any of them is enough; None without any."""
-    whole = _plain(" ".join(texts))
-    held = [_plain(text) in whole for text in question.expected]
-    if not held:
-        return None
-    return float(any(held)) if question.any else _share(held)
-
-
 def _texts_within(reply: Reply, budget: int) -> list[str]:
     return [handed.text for handed in within(reply.handed, budget)]
 
@@ -187,10 +178,6 @@ def _texts(index: LexicalGraphIndex) -> Callable[[str], str]:
             return ""
 
     return text_of
-
-
-def _plain(text: str) -> str:
-    return _spaced(text.casefold())
 
 
 def _spaced(text: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from lexigraph.evaluation.expectations import plain
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.graph import FactRow, Source, StatementRow
 from lexigraph.model.normalise import entity_key
@@ -126,7 +127,7 @@ class _Clear:
 
     @staticmethod
     def _keys(fact: FactRow) -> tuple[str, str, str]:
-        return entity_key(fact.subject), _plain(fact.predicate), _plain(fact.object)
+        return entity_key(fact.subject), plain(fact.predicate), plain(fact.object)
 
 
 class _Said:
@@ -136,7 +137,7 @@ class _Said:
         texts = defaultdict[str, list[str]](list)
         for row in rows:
             texts[row.chunk_id].append(row.value)
-        self._texts = {chunk: _plain(" ".join(said)) for chunk, said in texts.items()}
+        self._texts = {chunk: plain(" ".join(said)) for chunk, said in texts.items()}
         self._stems = {chunk: frozenset(stems(text)) for chunk, text in self._texts.items()}
         self._several = len({row.source.id for row in rows}) > 1
 
@@ -152,7 +153,7 @@ class _Said:
         return ""
 
     def _say(self, name: str, wanted: frozenset[str]) -> bool:
-        key = _plain(name)
+        key = plain(name)
         return any(key in text and wanted <= self._stems[chunk] for chunk, text in self._texts.items())
 
 
@@ -169,7 +170,7 @@ def _can_be_put(fact: FactRow, row: StatementRow) -> bool:
     named = stems(fact.subject) and any(c.isupper() or c.isdigit() or c in "_.(" for c in fact.subject)
     whole = all(text.count("(") == text.count(")") for text in (fact.subject, fact.predicate, fact.object))
     # "city: Ghent" of a record has a name where others have a verb
-    verb = not _RELATIVE.match(fact.predicate) and f"{_plain(fact.predicate)}:" not in _plain(row.value)
+    verb = not _RELATIVE.match(fact.predicate) and f"{plain(fact.predicate)}:" not in plain(row.value)
     return bool(named and whole and verb and not of_it)
 
 
@@ -178,7 +179,7 @@ def _can_be_asked_for(part: str, row: StatementRow, question: str) -> bool:
     asked = stems(part)
     short = bool(asked) and len(part) > 1 and len(part.split()) <= _MOST_WORDS
     clear = len(stems(question)) > 1 and not set(asked) & set(stems(question))  # "PATH is what?" is about anything
-    return short and clear and _plain(part) in _plain(row.original or row.value)
+    return short and clear and plain(part) in plain(row.original or row.value)
 
 
 def _spread(groups: Sequence[list[Draft]], number: int, rng: random.Random) -> list[Draft]:
@@ -198,7 +199,3 @@ def _spread(groups: Sequence[list[Draft]], number: int, rng: random.Random) -> l
                 left.append(drafts)
         waiting = left
     return found
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())

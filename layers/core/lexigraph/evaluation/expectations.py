@@ -1,13 +1,17 @@
 """Questions about any documents, with what an answer must say and where it stands: JSON lines, packed with gzip or not."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
 from lexigraph.evaluation.corpus import Record, records
 
 _NEGATIVE = ("negative", "unanswerable")
+_LATIN = re.compile("[a-z0-9]")
+_WHOLE = 4  # characters from which a text may be the beginning of a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,34 @@ class Expectation:
     files: tuple[str, ...] = ()
     unanswerable: bool = False
     type: str = ""
+
+    def said_in(self, texts: Sequence[str]) -> float | None:
+        """Return the share of the expected texts that stand in these, 1 where ``any`` of them does; None without any.
+
+        Case and spaces do not matter. A text begins where a word begins; numbers, and texts of fewer than four characters,
+        end where one ends.
+        """
+        whole = plain(" ".join(texts))
+        held = [bool(_sought(text).search(whole)) for text in self.expected]
+        if not held:
+            return None
+        return float(any(held)) if self.any else sum(held) / len(held)
+
+
+def plain(text: str) -> str:
+    """Return a text as it is compared: without difference of case, with single spaces."""
+    return " ".join(text.casefold().split())
+
+
+@lru_cache(maxsize=4_096)
+def _sought(text: str) -> re.Pattern[str]:
+    """Return what finds a text: "IR" not in "their", but "bind-mount" in "bind-mounting"; other scripts anywhere."""
+    text = plain(text)
+    begins = r"(?<![a-z0-9])" if _LATIN.match(text[0]) else ""
+    ends = r"(?![0-9])" if text[-1].isdigit() else ""
+    if len(text) < _WHOLE and _LATIN.match(text[-1]):
+        ends = r"(?![a-z0-9])"
+    return re.compile(begins + re.escape(text) + ends)
 
 
 def read_expectations(path: Path, limit: int | None = None) -> list[Expectation]:
