@@ -201,6 +201,14 @@ def test_what_cannot_be_measured_is_refused_with_what_to_do(home: Path, argument
     assert complaint in told.err
 
 
+def test_a_database_has_no_other_index(told: Outcome, home: Path) -> None:
+    assert told.code == ExitCode.OK
+    for command in (("answers", "kept", "--questions", "questions.jsonl"), ("questions", "kept")):
+        refused = bench(home, *command, "--index", "other")
+        assert (refused.code, refused.out) == (ExitCode.INVALID, "")
+        assert "--index: kept is a database, which is asked as it is: leave --index out" in refused.err
+
+
 def test_the_index_of_other_documents_is_refused(told: Outcome, home: Path) -> None:
     assert told.code == ExitCode.OK
     (home / "other").mkdir(exist_ok=True)

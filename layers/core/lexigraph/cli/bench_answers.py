@@ -8,12 +8,12 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from lexigraph.cli.bench_quality import check_run, chosen, counting, kept_or_temporary, write_run
+from lexigraph.cli.bench_folder import FolderArgument, IndexOption, taken_in
+from lexigraph.cli.bench_quality import check_run, chosen, counting, write_run
 from lexigraph.cli.comparison import budgets_dict, percent, show_compared, table_of
 from lexigraph.cli.invocation import current
 from lexigraph.cli.options import ArgOption, JsonOption, assigned
 from lexigraph.cli.output import print_json
-from lexigraph.cli.progress import telling
 
 if TYPE_CHECKING:
     from lexigraph.evaluation.answers import Reply
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def answers(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Documents, or a database of lexigraph.")],
+    folder: FolderArgument,
     questions: Annotated[
         Path,
         typer.Option(metavar="FILE", help="JSON lines: question, expected or answer or unanswerable, files; - is stdin."),
@@ -31,9 +31,7 @@ def answers(
         list[str] | None, typer.Option(metavar="NAME", help="What is asked; may be repeated. Default is all.")
     ] = None,
     budgets: Annotated[str, typer.Option(metavar="N,N,...", help="Room of a reader, in tokens.")] = "300,1000,2000",
-    index: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Where the index is kept and reused; default is a temporary one.")
-    ] = None,
+    index: IndexOption = None,
     run: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help='Write what was found: {"id", "texts", "figures"}, a line a question.'),
@@ -53,7 +51,6 @@ def answers(
     from lexigraph.answering.query_engine import AnswerArgs
     from lexigraph.evaluation.answers import answer_figures, ask, found_within
     from lexigraph.evaluation.expectations import read_expectations
-    from lexigraph.evaluation.folder import fill, folder_index
     from lexigraph.evaluation.room import parse_budgets
     from lexigraph.inference.factory import make_llm
     from lexigraph.retrieval.catalogue import check_parameters
@@ -65,13 +62,11 @@ def answers(
         check_parameters(name, {given: value for given, value in args.items() if given not in answering})
     check_run(run, names)
     invocation = current(context)
-    settings = invocation.settings()
     expected = read_expectations(questions, limit)
-    model = make_llm(invocation.settings(llm=llm))  # documents are read by that of the settings, whoever is asked here
+    model = make_llm(invocation.settings(llm=llm))
     replies: dict[str, list[Reply]] = {}
-    with kept_or_temporary(index) as home, folder_index(folder, home, settings) as opened:
-        with telling(invocation.err) as listener:
-            size = {"documents": fill(opened, folder, listener), "questions": len(expected)}
+    with taken_in(invocation, folder, index) as opened:
+        size = {"documents": len(opened.documents(tenant=opened.settings.tenant)), "questions": len(expected)}
         for name in names:
             advance = counting(invocation.err, name)
             replies[name] = ask(opened, name, expected, room=max(rooms), llm=model, advance=advance, **args)

@@ -3,15 +3,14 @@
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lexigraph.cli.bench_quality import counting, kept_or_temporary
+from lexigraph.cli.bench_folder import FolderArgument, IndexOption, taken_in
+from lexigraph.cli.bench_quality import counting
 from lexigraph.cli.invocation import Invocation, current
 from lexigraph.cli.output import printable
-from lexigraph.cli.progress import telling
 from lexigraph.model.errors import ModelUnavailable
 
 if TYPE_CHECKING:
@@ -22,13 +21,11 @@ if TYPE_CHECKING:
 
 def questions(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Documents, or a database of lexigraph.")],
+    folder: FolderArgument,
     number: Annotated[int, typer.Option(min=0, max=10_000, help="Questions that the documents answer.")] = 50,
     unanswerable: Annotated[int, typer.Option(min=0, max=10_000, help="Questions that they should not answer.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="The same seed drafts the same questions.")] = 1,
-    index: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Where the index is kept and reused; default is a temporary one.")
-    ] = None,
+    index: IndexOption = None,
     llm: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Language model that writes them, or none. (LEXIGRAPH_LLM)")
     ] = None,
@@ -38,15 +35,11 @@ def questions(
     Without a language model they are made of the documents' facts. Read them, and mend or delete what is no good.
     """
     from lexigraph.evaluation.drafts import cloze, statements_of, swapped
-    from lexigraph.evaluation.folder import fill, folder_index
     from lexigraph.inference.factory import make_llm
 
     invocation = current(context)
-    settings = invocation.settings()
-    model = make_llm(invocation.settings(llm=llm))  # documents are read by that of the settings, whoever is asked here
-    with kept_or_temporary(index) as home, folder_index(folder, home, settings) as opened:
-        with telling(invocation.err) as listener:
-            fill(opened, folder, listener)
+    model = make_llm(invocation.settings(llm=llm))
+    with taken_in(invocation, folder, index) as opened:
         rows = statements_of(opened)
     drafts = _by_model(invocation, model, rows, number, seed) if model else cloze(rows, number, seed=seed)
     foreign = swapped(rows, unanswerable, seed=seed)

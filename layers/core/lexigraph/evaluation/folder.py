@@ -35,15 +35,12 @@ def folder_index(documents: Path, home: Path, settings: Settings) -> Iterator[Le
         yield index
 
 
-def fill(index: LexicalGraphIndex, documents: Path, on_event: Listener = lambda _: None) -> int:
-    """Take in what is new or changed, unless ``documents`` is the database; return how many documents there are.
-
-    Raise ``InvalidInput`` when there are none.
-    """
+def fill(index: LexicalGraphIndex, documents: Path, on_event: Listener = lambda _: None) -> None:
+    """Take in what is new or changed, unless ``documents`` is the database. Raise ``InvalidInput`` when there is nothing."""
     tenant = index.settings.tenant
     report = None if is_database(documents) else index.ingest([documents], tenant=tenant, on_event=on_event)
-    if found := len(index.documents(tenant=tenant)):
-        return found
+    if index.documents(tenant=tenant):
+        return
     if report is None:
         raise InvalidInput(f"{documents} holds no document of tenant {tenant!r}: name another with --tenant")
     why = "; ".join(f"{failure.uri}: {failure.reason}" for failure in report.failures[:3])
