@@ -27,20 +27,25 @@ def test_a_gold_document_counts_from_its_first_token_on() -> None:
     assert gold_within((), ["b"], [300]) == (0.0,)
 
 
-def test_texts_come_in_the_order_of_results_with_the_id_of_their_document() -> None:
-    def statement(text: str) -> ScoredStatement:
-        return ScoredStatement(text, text, 0.5, "chunk", "chunk:1", 0, 1)
+def test_texts_come_best_first_whatever_results_group_them_with_the_id_of_their_document() -> None:
+    def statement(text: str, score: float) -> ScoredStatement:
+        return ScoredStatement(text, text, score, "chunk", "chunk:1", 0, 1)
 
     with_id = Source("source:1", "file:///x#1", "default", "", {"id": "p1"})
     without = Source("source:2", "file:///y", "default", "")
     results = SearchResults(
         "?",
         (
-            SearchResult(with_id, "t", (statement("A."), statement("B.")), 0.9),
-            SearchResult(without, "t", (statement("C."),), 0.8),
+            SearchResult(with_id, "t", (statement("A.", 0.9), statement("B.", 0.5)), 0.9),
+            SearchResult(without, "t", (statement("C.", 0.8), statement("D.", 0.5)), 0.8),
         ),
     )
-    assert handed_over(results) == (Handed("p1", "A."), Handed("p1", "B."), Handed("file:///y", "C."))
+    assert handed_over(results) == (
+        Handed("p1", "A."),
+        Handed("file:///y", "C."),
+        Handed("p1", "B."),
+        Handed("file:///y", "D."),
+    )
 
 
 @pytest.mark.parametrize("name", RETRIEVERS)

@@ -22,10 +22,9 @@ class Handed(NamedTuple):
 
 
 def handed_over(results: SearchResults) -> tuple[Handed, ...]:
-    """Return the texts of a result in its order: what a reader, or a language model, is given."""
-    return tuple(
-        Handed(str(r.source.metadata.get("id", r.source.uri)), s.text) for r in results.results for s in r.statements
-    )
+    """Return the texts of a result, best first: results group them for display, a reader with less room gets the best."""
+    pairs = sorted(((r, s) for r in results.results for s in r.statements), key=lambda pair: -pair[1].score)
+    return tuple(Handed(str(r.source.metadata.get("id", r.source.uri)), s.text) for r, s in pairs)
 
 
 def within(handed: Sequence[Handed], budget: int) -> list[Handed]:
