@@ -82,6 +82,27 @@ def test_of_many_chunks_beside_one_the_nearest_and_those_of_the_rarest_entities_
     assert sharing[1:] == sorted(set(ids) - {ids[3], ids[9]})[:2]
 
 
+@pytest.mark.requirement("H-13")
+def test_an_edge_says_among_how_many_chunks_what_joins_two_is_found(graph_store: GraphStore) -> None:
+    guild = {
+        "Rolls": [said("The Guild and the Warden keep the rolls.", "Guild", "Warden")],
+        "Dues": [said("The Guild takes dues.", "Guild")],
+        "Feasts": [said("The Guild feasts, and the Warden pays.", "Guild", "Warden")],
+        "Feasts ": [said("Nobody else is asked.")],
+    }
+    show(graph_store, A, under(version(A, "Guild House", guild), "In", "In", "In", "Out"))
+    rolls, dues, feasts, _ = version(A, "Guild House", guild).placements
+
+    edges = graph_store.adjacent(A, [rolls, feasts], per_kind=5).edges
+    among = {(e.from_chunk, e.to_chunk, e.kind): e.among for e in edges}
+
+    assert among[rolls, dues, "next"] == 2
+    assert among[rolls, dues, "parent"] == 3
+    assert among[rolls, dues, "entity"] == 3, "the Guild"
+    assert among[rolls, feasts, "entity"] == 2, "the Warden is the rarer of the two"
+    assert {n for (start, _, kind), n in among.items() if (start, kind) == (feasts, "topic")} == {2}
+
+
 def test_what_everybody_mentions_joins_nobody(graph_store: GraphStore) -> None:
     crowd = version(A, "Crowd", {f"Part {n}": [said(f"Rome is named in {n}.", "Rome")] for n in range(101)})
     show(graph_store, A, crowd)

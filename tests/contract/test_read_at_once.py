@@ -27,8 +27,7 @@ def test_hits_bring_their_vectors_in_place_of_their_texts_when_asked(vector_stor
         A, [SearchRequest(r.index, r.vector, r.text, r.k, r.ids, vectors=True) for r in requests]
     )
 
-    assert [[(h.id, h.score) for h in hits] for hits in bare] == [[(h.id, h.score) for h in hits] for hits in plain]
-    assert {hit.text for hits in bare[:3] for hit in hits} == {""}
+    assert [[h[:5] for h in hits] for hits in bare] == [[h[:5] for h in hits] for hits in plain], "all but the vectors"
     for hit in (hit for hits in bare[:3] for hit in hits):
         assert hit.vector is not None
         assert np.array_equal(hit.vector, vectors[int(hit.id[1:])])

@@ -72,8 +72,7 @@ def hits(request: SearchRequest, found: Sequence[Json]) -> list[Hit]:
     for row, score in zip(found, scores, strict=True):
         source = row["_source"]
         vector = unpacked(source["packed"]) if bring else None
-        text = "" if bring else _text(source)
-        made.append(Hit(source["doc_key"], score, text, source["source_id"], source["chunk_id"], vector))
+        made.append(Hit(source["doc_key"], score, _text(source), source["source_id"], source["chunk_id"], vector))
     return sorted(made, key=lambda hit: (-hit.score, hit.id))
 
 
@@ -165,10 +164,8 @@ def _filters(request: SearchRequest, tenant: Tenant, ids: list[str] | None) -> l
 
 def _fields(request: SearchRequest) -> list[str]:
     bring = request.vectors and request.index in VECTOR_INDEXES
-    fields = ["doc_key", "source_id", "chunk_id"]
-    if bring or request.vector is not None:
-        fields.append("packed")
-    return fields if bring else [*fields, WORDS]
+    fields = ["doc_key", "source_id", "chunk_id", WORDS]
+    return [*fields, "packed"] if bring or request.vector is not None else fields
 
 
 def _cosines(rows: Sequence[Json], vector: FloatArray) -> list[float]:

@@ -104,11 +104,16 @@ class ChunkPlace:
 
 @dataclass(frozen=True, slots=True)
 class ChunkEdge:
-    """A chunk beside another: ``kind`` is next, previous, parent (same headings), entity or topic (one in common)."""
+    """A chunk beside another: ``kind`` is next, previous, parent (same headings), entity or topic (one in common).
+
+    ``among`` is how many chunks have in common what joins the two, themselves counted: those under the same headings, of
+    the same topic, that mention the rarest entity that both do; in reading order two.
+    """
 
     from_chunk: str
     to_chunk: str
     kind: str
+    among: int = 2
 
 
 @dataclass(frozen=True, slots=True)

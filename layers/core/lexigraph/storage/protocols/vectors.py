@@ -33,8 +33,8 @@ class SearchRequest:
     """One search: by cosine when ``vector`` is given, else by BM25 over the words of ``text``.
 
     ``ids``: score exactly these (``k`` is ignored; ids without a score are left out). ``prefix``: the last word of
-    ``text`` may be the beginning of a word. ``vectors``: hits bring their vectors, where they have any, in place of their
-    texts. Scores are rounded to 6 digits, ties go by id.
+    ``text`` may be the beginning of a word. ``vectors``: hits bring their vectors, too, where they have any.
+    Scores are rounded to 6 digits, ties go by id.
     """
 
     index: IndexName
@@ -50,7 +50,7 @@ class SearchRequest:
 class Hit(NamedTuple):
     """A record found, best first in its list. Cosine -1..1, or BM25 >= 0.
 
-    ``vector`` is there only when asked for in place of ``text``; hits that bring vectors are not to be compared.
+    ``vector`` is there only when asked for; hits that bring vectors are not to be compared.
     """
 
     id: str

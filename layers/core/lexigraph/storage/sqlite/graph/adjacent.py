@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Placement
@@ -40,6 +41,14 @@ class _Chunk:
         return self.source, self.placement.parent
 
 
+class _Shared(NamedTuple):
+    """What two chunks share: how rare the entities are (summed), how many chunks the rarest is in, the other's source."""
+
+    weight: float
+    among: int
+    source: int
+
+
 _Chunks = dict[int, _Chunk]  # by key
 _Shelves = Mapping[tuple[int, str | int], Sequence[_Chunk]]  # what stands together, in reading order
 
@@ -60,7 +69,7 @@ class SqliteAdjacent(SqliteInspect):
             edges: dict[ChunkEdge, None] = {}
             if per_kind:
                 sharing = _by_entity(gate, home, per_kind)
-                chunks |= _chunks_of(gate, {source for _, source in sharing.values()} - set(home.values()))
+                chunks |= _chunks_of(gate, {shared.source for shared in sharing.values()} - set(home.values()))
                 edges = dict.fromkeys(_edges(gate.connection, chunks, seeds, sharing, per_kind))
             wanted = {s.id for s in seeds} | {e.to_chunk for e in edges}
             first = {section: shelf[0].placement.seq for section, shelf in _sections(chunks).items()}
@@ -90,7 +99,7 @@ def _edges(
     connection: sqlite3.Connection,
     chunks: _Chunks,
     seeds: Sequence[_Chunk],
-    sharing: Mapping[tuple[int, int], tuple[float, int]],
+    sharing: Mapping[tuple[int, int], _Shared],
     most: int,
 ) -> Iterable[ChunkEdge]:
     """Yield the edges out of the seeds, kind by kind, the nearest first."""
@@ -101,14 +110,16 @@ def _edges(
                 yield ChunkEdge(seed.id, beside.id, kind)
     sections = _sections(chunks)
     for seed in seeds:
-        yield from (ChunkEdge(seed.id, c.id, "parent") for c in _nearest(seed, sections[seed.section], most))
-    shared: dict[int, list[tuple[float, str]]] = defaultdict(list)
-    for (seed_key, other), (weight, _) in sharing.items():
-        shared[seed_key].append((-weight, chunks[other].id))
+        shelf = sections[seed.section]
+        yield from (ChunkEdge(seed.id, c.id, "parent", len(shelf)) for c in _nearest(seed, shelf, most))
+    shared: dict[int, list[tuple[float, str, int]]] = defaultdict(list)
+    for (seed_key, other), (weight, among, _) in sharing.items():
+        shared[seed_key].append((-weight, chunks[other].id, among))
     for seed in seeds:
-        yield from (ChunkEdge(seed.id, other_id, "entity") for _, other_id in sorted(shared[seed.key])[:most])
+        best = sorted(shared[seed.key])[:most]
+        yield from (ChunkEdge(seed.id, other_id, "entity", among) for _, other_id, among in best)
     for seed, shelf in _by_topic(connection, chunks, seeds):
-        yield from (ChunkEdge(seed.id, c.id, "topic") for c in _nearest(seed, shelf, most))
+        yield from (ChunkEdge(seed.id, c.id, "topic", len(shelf)) for c in _nearest(seed, shelf, most))
 
 
 def _nearest(seed: _Chunk, shelf: Sequence[_Chunk], most: int) -> list[_Chunk]:
@@ -136,8 +147,8 @@ def _by_topic(
         yield seed, sorted(together.values(), key=lambda c: c.placement.seq)
 
 
-def _by_entity(gate: Gate, seeds: Iterable[int], most: int) -> dict[tuple[int, int], tuple[float, int]]:
-    """Return, by (seed, chunk), how rare the entities are that both mention (summed), and the chunk's source.
+def _by_entity(gate: Gate, seeds: Iterable[int], most: int) -> dict[tuple[int, int], _Shared]:
+    """Return, by (seed, chunk), what the two have in common by the entities that both mention.
 
     Of each seed the ``most`` best and whatever ties with the last of them: ties are settled by id.
     """
@@ -151,6 +162,7 @@ def _by_entity(gate: Gate, seeds: Iterable[int], most: int) -> dict[tuple[int, i
     for entity, chunk, source in gate.select(query, sorted(seldom(gate.connection, "mentions", naming, SHARED))):
         mentioned[entity].append((chunk, source))
     weights: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    rarest: dict[tuple[int, int], int] = {}
     home: dict[int, int] = {}
     for entity in sorted(mentioned, key=lambda e: (len(mentioned[e]), e)):
         for chunk, source in mentioned[entity]:
@@ -158,9 +170,10 @@ def _by_entity(gate: Gate, seeds: Iterable[int], most: int) -> dict[tuple[int, i
             for seed in naming[entity]:
                 if seed != chunk:
                     weights[seed][chunk] += 1.0 / len(mentioned[entity])
-    kept: dict[tuple[int, int], tuple[float, int]] = {}
+                    rarest.setdefault((seed, chunk), len(mentioned[entity]))
+    kept: dict[tuple[int, int], _Shared] = {}
     for seed, of in weights.items():
         rounded = {chunk: round(weight, 9) for chunk, weight in of.items()}
         edge = sorted(rounded.values(), reverse=True)[min(most, len(of)) - 1]
-        kept.update({(seed, c): (weight, home[c]) for c, weight in rounded.items() if weight >= edge})
+        kept.update({(seed, c): _Shared(w, rarest[seed, c], home[c]) for c, w in rounded.items() if w >= edge})
     return kept

@@ -121,10 +121,8 @@ class Search:
         records = self._known(partition, [key for key, _ in scores], with_vectors=bring)
         hits = []
         for negative, id_, found in sorted([(-score, records[key][1], records[key]) for key, score in scores]):
-            if bring:
-                hits.append(Hit(id_, -negative, "", found[2], found[3], np.frombuffer(found[5], "<f4")))
-            else:
-                hits.append(Hit(id_, -negative, found[4], found[2], found[3]))
+            vector = np.frombuffer(found[5], "<f4") if bring else None
+            hits.append(Hit(id_, -negative, found[4], found[2], found[3], vector))
         return hits
 
     def _first(self, partition: Partition, scores: Scores, k: int) -> Scores:
