@@ -28,8 +28,9 @@ class MultihopResult:
     """A chunk of the final ranking.
 
     ``row_id`` numbers it within its namespace, ``value`` is its text, ``parent`` names the first chunk under the same
-    headings (``chunk_6``), ``score`` is 0 to 1. ``reason`` is how it was reached at its ``hop``: ``semantic``, ``next``,
-    ``previous``, ``parent``, ``entity`` or ``topic``. ``start`` and ``end`` are offsets in the parsed document.
+    headings (``chunk_6``), ``score`` is 0 to 1, the best over the hops. ``hop`` and ``reason`` are those that gave it:
+    ``semantic``, ``next``, ``previous``, ``parent``, ``entity``, ``topic`` or ``name``.
+    ``start`` and ``end`` are offsets in the parsed document.
     """
 
     row_id: int

@@ -60,7 +60,7 @@ class CellReply(Reply):
     parent: str = Field(description="the part it belongs to", examples=["chunk_6"])
     text: str = Field(description="value again", examples=["Appeals must be submitted in writing within 14 days..."])
     score: float = Field(description="higher is better", examples=[0.923])
-    hop: int = Field(description="the hop that reached it", examples=[0])
+    hop: int = Field(description="the hop that gave it its score", examples=[0])
     reason: str = Field(description="how it was found", examples=["semantic"])
     chunk_id: str = Field(description="where the text stands", examples=["chunk:3c067f04242ced37302a063b8b72672e"])
     uri: str = Field(description="where the document comes from", examples=["upload://document_upload_3f9a1c2e/appeals.md"])

@@ -1,28 +1,36 @@
-"""Hop by hop through chunks: from those most like the question to those beside them and to those like them.
+"""Hop by hop through chunks: each hop asks the question anew, together with what the one before has reached.
 
 One vector call a hop and, between two hops, one graph call; one more of the graph for what is not placed by then.
 """
 
 import logging
 import math
-from collections.abc import Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from lexigraph.inference.protocols import FloatArray
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.model.graph import Source
+from lexigraph.retrieval.multihop.inquiry import Answer, Array, Inquiry
 from lexigraph.retrieval.stages.args import Args, Range, Share
+from lexigraph.retrieval.stages.text import STOP_WORDS, words
 from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import ChunkEdge, ChunkPlace, Hit, SearchRequest
 
 ROLE = "paragraph"  # H-05: the role looked for when none is given
 # H-28: what can be looked for; chunks are no smaller than paragraphs
 _ROLES = {role: role for role in ("paragraph", "list", "table", "code", "row", "heading")} | {"sentence": "paragraph"}
-ROLE_SHARE = 0.05  # of a score with symbolic steps: the chunk has the role looked for; the rest is its likeness
+ROLE_SHARE = 0.05  # of a score with symbolic steps: the chunk has the role looked for; the rest is relevance
 PER_KIND = 5  # symbolic edges of one kind followed out of one chunk
+SEEN_FIRST = 50  # chunks nearest by vector, and by words, that tell how rare the words of the question are
+SEMANTIC, IN_ORDER = 0.2, 0.3  # how specific it is to be alike, and to stand side by side
+_NAMES, _NAMED = 8, 10  # rarest names of a chunk that are looked for, and chunks found by them
+_NAME, _SMALL = re.compile(r"\b[A-Z][\w-]*\w"), re.compile(r"\b[a-z]\w+")
 _SEMANTIC = "semantic"
 logger = logging.getLogger(__name__)
 
@@ -62,13 +70,30 @@ class MultihopArgs(Args):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A chunk reached at a hop: how like the question it is, 0 to 1, and what led to it (``semantic`` or a kind of edge)."""
+    """A chunk as a hop reached it: how well it answers, and what led to it: ``semantic``, ``name`` or a kind of edge.
+
+    Relevance is ``likeness`` plus ``words``; ``said`` is how far the chain up to here answers each word of the question.
+    """
 
     id: str
     hop: int
     likeness: float
+    words: float
     reason: str
-    vector: FloatArray | None = None
+    said: Array
+
+    @property
+    def relevance(self) -> float:
+        """To the question that the hop asks, 0 to 1."""
+        return finite(self.likeness + self.words)
+
+
+class _Seen(NamedTuple):
+    """What a search told of a chunk: its vector, the question's words that it holds, and words written as names are."""
+
+    vector: FloatArray
+    held: Array
+    names: frozenset[str]
 
 
 def finite(score: float) -> float:
@@ -78,7 +103,7 @@ def finite(score: float) -> float:
 
 
 class Walk:
-    """The hops of one question: ``hops`` holds the chunks of each, most like the question first."""
+    """The hops of one question: ``hops`` holds the chunks that each reached first, the most relevant first."""
 
     def __init__(self, stores: BoundStores, question: str, vector: FloatArray | None, args: MultihopArgs) -> None:
         self.stores, self.args = stores, args
@@ -86,41 +111,47 @@ class Walk:
         self.places: dict[str, ChunkPlace] = {}
         self.sources: dict[str, Source] = {}
         self.failures = 0
-        self._question, self._vector = question, vector
+        self._question, self._vector, self._inquiry = question, vector, Inquiry(question, vector)
         self._role = _ROLES[(args.role or ROLE).strip()]
-        self._seen: set[str] = set()
-        self._best_bm25 = 0.0
+        self._seen: dict[str, _Seen] = {}
+        self._ways: dict[str, list[Cell]] = defaultdict(list)
+        self._nearest: set[str] = set()  # what the last hop found to be most like its question
+        self._bearing: Counter[str] = Counter()  # in how many of the chunks seen a name stands
+        self._small = {*STOP_WORDS, *words(question)}  # what is no name; also what is written small somewhere
 
     def run(self) -> None:
         """Walk. Raise ``StoreUnavailable`` when a store is lost."""
         args = self.args
         found = self._first()
         while found:
-            kept = sorted(found, key=lambda c: (-c.likeness, c.id))[: args.top_k_per_hop]
-            self._seen.update(c.id for c in kept)
+            kept = self._kept(found)
             last = len(self.hops) + 1 == args.num_hops
             edges = self._edges(kept) if args.use_symbolic and not last else []
             self.hops.append(kept)
-            if last:
+            for cell in kept:
+                self._ways[cell.id].append(cell)
+            if last or not kept:
                 break
-            found = self._onward(self._seeds(kept), edges)
-        self._place([c.id for c in self.cells if c.id not in self.places])
+            found = self._onward(kept[: max(1, math.ceil(args.context_expansion_ratio * len(kept)))], edges)
+        self._place([i for i in self._ways if i not in self.places])
         self.hops = [[c for c in hop if c.id in self.places] for hop in self.hops]
         while self.hops and not self.hops[-1]:
             self.hops.pop()
 
     @property
     def cells(self) -> list[Cell]:
-        """Every chunk reached, hop by hop; each stands once, at the hop that reached it first."""
-        return [cell for hop in self.hops for cell in hop]
+        """Every chunk reached, once, as the hop that gave it its best score reached it."""
+        reached = (self._ways[cell.id] for hop in self.hops for cell in hop)
+        return [max(ways, key=lambda c: (self.score(c), -c.hop)) for ways in reached]
 
     def parts(self, cell: Cell) -> dict[str, float]:
-        """Return what the score of a chunk is the sum of: its likeness, its role, and what the hops took away."""
-        likeness, role = cell.likeness, 0.0
+        """Return what the score of a chunk is the sum of: likeness, words, role, and what the hops took away."""
+        whole, role = 1.0, 0.0
         if self.args.use_symbolic:
-            likeness, role = (1 - ROLE_SHARE) * likeness, ROLE_SHARE * self.has_role(cell)
-        lost = (likeness + role) * (self.args.hop_decay**cell.hop - 1)
-        return {name: value for name, value in (("likeness", likeness), ("role", role), ("decay", lost)) if value}
+            whole, role = 1 - ROLE_SHARE, ROLE_SHARE * self.has_role(cell)
+        parts = {"likeness": whole * cell.likeness, "words": whole * cell.words, "role": role}
+        parts["decay"] = sum(parts.values()) * (self.args.hop_decay**cell.hop - 1)
+        return {name: value for name, value in parts.items() if value}
 
     def score(self, cell: Cell) -> float:
         """Return relevance * hop_decay^hop, 0 to 1, 6 digits; 0.0 for what is no finite number (H-16, H-22)."""
@@ -138,14 +169,32 @@ class Walk:
         return cell.reason != _SEMANTIC
 
     def _first(self) -> list[Cell]:
-        hits = self.stores.search("hop_0", [self._request(k=self.args.top_k_per_hop)])[0]
-        self._best_bm25 = max((hit.score for hit in hits), default=0.0)
-        return [self._cell(hit, _SEMANTIC) for hit in hits]
+        """Return the best by vector and by words; the words of all that these searches see tell which words are rare."""
+        most = max(SEEN_FIRST, self.args.top_k_per_hop)
+        requests = [SearchRequest("chunk", text=self._question, k=most, vectors=True)]
+        if self._vector is not None:
+            requests.append(SearchRequest("chunk", vector=self._vector, k=most, vectors=True))
+        found = self.stores.search("hop_0", requests)
+        self._see(hit for hits in found for hit in hits)
+        self._inquiry.weigh(np.array([seen.held for seen in self._seen.values()]))
+        best = list(dict.fromkeys(hit.id for hits in found for hit in hits[: self.args.top_k_per_hop]))
+        if not best:
+            return []
+        answer = self._inquiry.answer(*self._rows(best), np.zeros(len(best)))
+        return [self._cell(i, answer, at, _SEMANTIC) for at, i in enumerate(best)]
 
-    def _seeds(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Return the best share of a hop's chunks, one at least."""
-        best = sorted(cells, key=lambda c: (-self.score(c), c.id))
-        return best[: max(1, math.ceil(self.args.context_expansion_ratio * len(best)))]
+    def _kept(self, found: Sequence[Cell]) -> list[Cell]:
+        """Return ``top_k_per_hop`` chunks, the most relevant first: what edges lead to and what is alike have half each.
+
+        What one of the two does not fill goes to the other.
+        """
+        best = sorted(found, key=lambda c: (-c.relevance, c.id))
+        most = self.args.top_k_per_hop
+        by_edge = [c.id for c in best if c.reason != _SEMANTIC]
+        alike = [c.id for c in best if c.id in self._nearest]
+        shares = (*by_edge[: math.ceil(most / 2)], *alike, *by_edge, *(c.id for c in best))
+        kept = set(list(dict.fromkeys(shares))[:most])
+        return [c for c in best if c.id in kept]
 
     def _edges(self, cells: list[Cell]) -> list[ChunkEdge]:
         """Look up what is beside the chunks, and drop those that readers do not see; none when the graph fails (H-15)."""
@@ -163,44 +212,98 @@ class Walk:
         return list(around.edges)
 
     def _onward(self, seeds: Sequence[Cell], edges: Sequence[ChunkEdge]) -> list[Cell]:
-        """Return what the edges out of the seeds lead to, and what is nearest to the question and the seeds together."""
+        """Return what is new of all that the seeds lead to, each by the seed from which it answers most.
+
+        What was reached before is measured again: where a chain leads to it, it may answer more.
+        """
+        leading: dict[str, dict[str, tuple[float, str]]] = defaultdict(dict)
         starts = {c.id for c in seeds}
-        reasons: dict[str, str] = {}
-        for edge in edges:
-            if edge.from_chunk in starts and edge.to_chunk not in self._seen:
-                reasons.setdefault(edge.to_chunk, edge.kind)
-        requests = [self._request(ids=tuple(sorted(reasons)))] if reasons else []
-        if (middle := self._middle(seeds)) is not None:
-            most = self.args.top_k_per_hop + len(self._seen)
-            requests.append(SearchRequest("chunk", vector=middle, k=most, vectors=True))
-        found: dict[str, Cell] = {}
-        for hits in self.stores.search(f"hop_{len(self.hops)}", requests):
-            for hit in hits:
-                if hit.id not in self._seen:
-                    found.setdefault(hit.id, self._cell(hit, reasons.get(hit.id, _SEMANTIC)))
-        return list(found.values())
+        for edge in (e for e in edges if e.from_chunk in starts):
+            _join(leading[edge.from_chunk], edge.to_chunk, _specific(edge.kind, edge.among), edge.kind)
+        found = self.stores.search(f"hop_{len(self.hops)}", self._requests(seeds, leading))
+        self._see(hit for hits in found for hit in hits)
+        if self._vector is not None:
+            new_ones = [hit.id for hit in found[-1] if hit.id not in self._ways]
+            self._nearest = set(new_ones[: self.args.top_k_per_hop])
+        best = self._best(seeds, [self._joined(seed, leading[seed.id]) for seed in seeds])
+        new = [cell for cell in best if cell.id not in self._ways]
+        for cell in (c for c in best if c.id in self._ways):
+            self._ways[cell.id].append(cell)
+        return new
 
-    def _middle(self, seeds: Sequence[Cell]) -> FloatArray | None:
-        """Return the mean of the question's vector and the seeds', of length 1; None when there is none."""
-        if self._vector is None:
-            return None
-        mean = np.mean([self._vector, *(c.vector for c in seeds if c.vector is not None)], axis=0)
-        length = float(np.linalg.norm(mean))
-        return (mean / length).astype(np.float32) if length > 0 else None
+    def _requests(self, seeds: Sequence[Cell], leading: Mapping[str, Mapping[str, object]]) -> list[SearchRequest]:
+        """Return the searches of a hop: for what edges lead to, for the names in each seed, and last for what is alike."""
+        requests: list[SearchRequest] = []
+        if beside := tuple(sorted({i for of in leading.values() for i in of} - self._seen.keys())):
+            requests.append(SearchRequest("chunk", vector=self._vector, text=self._question, ids=beside, vectors=True))
+        if self.args.use_symbolic:
+            named = [sorted(self._names(s.id), key=lambda name: (self._bearing[name], name))[:_NAMES] for s in seeds]
+            requests += [SearchRequest("chunk", text=" ".join(of), k=_NAMED, vectors=True) for of in named if of]
+        if self._vector is not None:
+            middle = np.mean([self._vector, *(self._seen[s.id].vector for s in seeds)], axis=0)
+            vector = (middle / max(float(np.linalg.norm(middle)), 1e-9)).astype(np.float32)
+            most = self.args.top_k_per_hop + len(self._ways)
+            requests.append(SearchRequest("chunk", vector=vector, k=most, vectors=True))
+        return requests
 
-    def _request(self, *, k: int = 0, ids: tuple[str, ...] | None = None) -> SearchRequest:
-        if self._vector is None:
-            return SearchRequest("chunk", text=self._question, k=k, ids=ids, vectors=True)
-        return SearchRequest("chunk", vector=self._vector, k=k, ids=ids, vectors=True)
+    def _joined(self, seed: Cell, leading: dict[str, tuple[float, str]]) -> list[tuple[float, str]]:
+        """Return how each chunk seen is joined to a seed: by an edge, a name in common, or likeness alone."""
+        if self.args.use_symbolic:
+            own = self._names(seed.id)
+            for i, seen in self._seen.items():
+                if shared := own & seen.names:
+                    _join(leading, i, _specific("name", min(self._bearing[name] for name in shared)), "name")
+        return [leading.get(i, (SEMANTIC, _SEMANTIC)) for i in self._seen]
 
-    def _cell(self, hit: Hit, reason: str) -> Cell:
-        if self._vector is None:
-            likeness = hit.score / self._best_bm25 if self._best_bm25 else 0.0
-        else:
-            likeness = (1 + float(self._vector.astype(np.float64) @ hit.vector)) / 2 if hit.vector is not None else 0.0
-        return Cell(hit.id, len(self.hops), finite(likeness), reason, hit.vector)
+    def _best(self, seeds: Sequence[Cell], joined: Sequence[Sequence[tuple[float, str]]]) -> list[Cell]:
+        """Return all chunks seen, each as it answers when reached from the seed from which it answers most."""
+        ids = list(self._seen)
+        vectors, held = self._rows(ids)
+        answers = []
+        for seed, by in zip(seeds, joined, strict=True):
+            own, specific = self._seen[seed.id], np.array([share for share, _ in by])
+            answers.append(self._inquiry.answer(vectors, held, specific, own.vector, seed.said))
+        relevance = np.array([answer.relevance for answer in answers])
+        relevance[range(len(seeds)), [ids.index(seed.id) for seed in seeds]] = -1.0  # none leads to itself
+        chosen = enumerate(relevance.argmax(axis=0).tolist())
+        return [
+            self._cell(ids[at], answers[seed], at, joined[seed][at][1]) for at, seed in chosen if relevance[seed, at] >= 0
+        ]
+
+    def _cell(self, chunk_id: str, answer: Answer, at: int, reason: str) -> Cell:
+        likeness, said_words = float(answer.likeness[at]), float(answer.words[at])
+        return Cell(chunk_id, len(self.hops), likeness, said_words, reason, answer.said[at])
+
+    def _rows(self, ids: Sequence[str]) -> tuple[Array, Array]:
+        """Return the vectors and the held words of chunks seen, a row a chunk."""
+        seen = [self._seen[i] for i in ids]
+        return np.array([s.vector for s in seen], np.float64), np.array([s.held for s in seen])
+
+    def _see(self, hits: Iterable[Hit]) -> None:
+        """Take in what searches found, each chunk once."""
+        new = list({hit.id: hit for hit in hits if hit.id not in self._seen and hit.vector is not None}.values())
+        for hit, held in zip(new, self._inquiry.held([hit.text for hit in new]), strict=True):
+            names = frozenset(name.lower() for name in _NAME.findall(hit.text))
+            self._bearing.update(names)
+            self._small.update(_SMALL.findall(hit.text))
+            self._seen[hit.id] = _Seen(np.zeros(0, np.float32) if hit.vector is None else hit.vector, held, names)
+
+    def _names(self, chunk_id: str) -> frozenset[str]:
+        """Return the names in a chunk that the question does not have: words never written small."""
+        return self._seen[chunk_id].names - self._small
 
     def _place(self, chunk_ids: Sequence[str]) -> None:
         around = self.stores.adjacent("places", chunk_ids)
         self.places.update(around.places)
         self.sources.update(around.sources)
+
+
+def _join(leading: dict[str, tuple[float, str]], chunk_id: str, specific: float, reason: str) -> None:
+    """Note an edge unless a more specific one is known."""
+    if chunk_id not in leading or specific > leading[chunk_id][0]:
+        leading[chunk_id] = (specific, reason)
+
+
+def _specific(kind: str, among: int) -> float:
+    """Return how specific an edge is, 0 to 1: the fewer chunks have in common what joins two, the more."""
+    return IN_ORDER if kind in ("next", "previous") else 1 / math.log2(max(among, 2))

@@ -20,11 +20,13 @@ _SHOWN, _SNIPPET = 3, 200  # texts of a hop, and their characters
 
 
 class MultihopRetriever(RankedRetriever):
-    """Starts from the ``top_k_per_hop`` chunks most like the question and walks on, ``num_hops`` hops in all: each from the
-    best of the one before, along symbolic edges (next and previous chunk, same headings, a rare entity or a topic in
-    common) and to the chunks nearest to the mean of question and seeds; of what is new the most like the question are kept.
+    """Starts from the ``top_k_per_hop`` chunks most relevant to the question and walks on, ``num_hops`` hops in all: each
+    from the best of the one before, along symbolic edges (next and previous chunk, same headings, an entity, a name or a topic in
+    common) and to the chunks nearest to the mean of question and seeds; edges and likeness have half of its room each.
 
-    A score is ``(1 + cosine) / 2``, with ``use_symbolic`` 5 % of it being the role, times ``hop_decay`` for every hop.
+    A score is relevance to the question that the hop asks, which is the question together with the chunk that led on
+    (:mod:`~lexigraph.retrieval.multihop.inquiry`), with ``use_symbolic`` 5 % of it being the role, times ``hop_decay`` for
+    every hop; a chunk keeps the best over the hops.
     :meth:`query` gives chunks with row ids, :meth:`retrieve` their statements. Calls at most: a hop one of the vector store
     and one of the graph; then one for the texts (or the statements) of what is shown, and two of the registry for
     :meth:`query`. A failing symbolic step is skipped with a warning; without an embedding the search goes by words and
@@ -69,7 +71,7 @@ class MultihopRetriever(RankedRetriever):
             namespace=namespace,
             hops=tuple(Hop(at, _snippets(walk, hop[:_SHOWN], texts)) for at, hop in enumerate(walk.hops)),
             final_results=results,
-            symbolic_edges=tuple(SymbolicEdge(c.hop, rows[c.id]) for c in walk.cells if walk.is_symbolic(c)),
+            symbolic_edges=tuple(SymbolicEdge(c.hop, rows[c.id]) for hop in walk.hops for c in hop if walk.is_symbolic(c)),
             symbolic_failures=walk.failures,
             warnings=tuple(trace.warnings),
             timings=trace.timings,
