@@ -1,71 +1,55 @@
-"""An answer without a language model: the statements that together answer the question, quoted and cited. Pure.
+"""An answer without a language model: the statements that answer the question, quoted and cited, best first. Pure.
 
-Likeness to the question alone picks variations of one statement and misses the next hop. So statements are chosen one by
-one: each for its own rank, for the words of the question that nothing chosen so far holds, for a rare name that it shares
-with what was chosen (the next link of a chain does), and for a source not heard yet.
+Quoted is what is worth nearly as much as the best. Behind it stands what leads to it: the statement that introduces the name
+by which it was reached. A question that names several things has each of them quoted, one that asks for all the enumeration.
+What says the same is quoted once, with all of its sources cited.
 """
 
-import heapq
-import math
 import re
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import islice
 from textwrap import dedent
 
 from lexigraph.answering import citations
+from lexigraph.answering.asked import Asked
+from lexigraph.answering.candidates import Candidate
 from lexigraph.answering.context import EXTERNAL, ExternalText, external_citation
-from lexigraph.model.normalise import entity_key, without_brackets
-from lexigraph.model.results import Citation, ScoredStatement, SearchResult, SearchResults
-from lexigraph.retrieval.stages.text import STOP_WORDS, stems
+from lexigraph.answering.worth import by_worth, chain
+from lexigraph.model.results import Citation
 
-_MOST_CANDIDATES = 300
-_ASKS_FOR_A_NAME = re.compile(r"\b(?:who|whom|whose|where|person|place)\b", re.IGNORECASE)
-_OPENING, _CLOSING = "([{\"'\u201c\u2018\u00ab", ".,;:!?)]}\"'\u201d\u2019\u00bb"
+# how much less than the best, in worth, a statement is quoted all the same
+_NEAR = 1.5
+_CHAINED = 2.5  # reached by a name: the answer is at the end of its chain, and unlike the question
+_LISTED = 3.0  # of the best one's document, where all of something is asked for
+_OTHER = 4.5  # about a name, or a part of the question, that nothing quoted has
+_PART = 0.25  # of the question's words that something has: so much more of them is a part of its own
+_SAME = 0.75  # from this share of common words on, two statements say the same
+_NEAREST = 3  # quoted below an answer that says "not found"
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NEGATIONS = frozenset("not no nor never neither none nobody nothing without cannot t".split())
+_WORD = re.compile(r"\w+")
 _TICKS = re.compile("`+")
 # of sentences in any script, then what may stand behind them
 _ENDS = tuple(".!?:\u2026\u3002\uff01\uff1f\uff1a\u061f\u06d4\u0964")
 _BEHIND_END = ")]}\"'\u201d\u2019\u00bb\u300d\u300f\uff09"
 
+Quotation = tuple[Citation, ...]  # one statement, as each of its sources has it; the first is quoted
 
-@dataclass(frozen=True, slots=True)
-class SelectionWeights:
-    """What a statement is chosen for, beside its rank (its score as a share of the best).
 
-    The values were chosen together on the example questions and on questions of MuSiQue and HotpotQA; all of them lie on a
-    plateau, where half or double of one changes little.
+def select(asked: Asked, found: Sequence[Candidate], *, limit: int = 8) -> tuple[Quotation, ...]:
+    """Return at most ``limit`` statements (external texts count as such) that answer best, labelled S1 onwards.
+
+    They come in the order of their worth, external texts at the end (E-40).
     """
-
-    # words of the question that only it answers, by rarity; in full when it is about something asked for or chosen
-    coverage: float = 1.0
-    # a name that it shares with a chosen statement, by rarity
-    link: float = 0.3
-    # it says the name through which the graph led to its chunk: of all statements there, the one that carries on the chain
-    via: float = 0.5
-    # its source is not heard yet
-    source: float = 0.2
-    # the question asks for a person or a place, and it names one that is new
-    name: float = 0.3
-    # from this share of common words on, two statements say the same
-    same: float = 0.75
+    chosen = _Selection(asked, found, limit).choose()
+    chosen.sort(key=lambda group: group[0].citation.reason == EXTERNAL)
+    return _labelled(chosen)
 
 
-WEIGHTS = SelectionWeights()
-
-
-def select(
-    question: str, results: SearchResults, external: Sequence[ExternalText] = (), *, limit: int = 8
-) -> tuple[Citation, ...]:
-    """Return at most ``limit`` statements (external texts count as such) that together answer best, labelled S1 onwards.
-
-    Statements come in the order in which they were chosen, which is hop by hop; those of one source stand together, external
-    texts at the end (E-40).
-    """
-    selection = _Selection(question, results.entities, _candidates(results, external))
-    chosen = selection.choose(limit)
-    order = {c.home: at for at, c in reversed(list(enumerate(chosen)))}
-    chosen.sort(key=lambda c: (c.citation.reason == EXTERNAL, order[c.home]))
-    return tuple(replace(c.citation, label=citations.label(at)) for at, c in enumerate(chosen, 1))
+def nearest(asked: Asked, found: Sequence[Candidate], *, limit: int = 8) -> tuple[Quotation, ...]:
+    """Return at most three statements, the nearest there are to a question that nothing found answers."""
+    return select(asked, found, limit=min(limit, _NEAREST))
 
 
 def unchosen(external: Sequence[ExternalText], chosen: Sequence[Citation]) -> tuple[Citation, ...]:
@@ -75,21 +59,15 @@ def unchosen(external: Sequence[ExternalText], chosen: Sequence[Citation]) -> tu
     return tuple(external_citation(at, text) for at, text in enumerate(rest, len(chosen) + 1))
 
 
-def is_weak(question: str, chosen: Sequence[Citation]) -> bool:
-    """Tell whether none of the statements, nor a title of theirs, holds a content word of the question."""
-    asked = set(stems(question))
-    return bool(asked and chosen) and not any(asked & set(stems(f"{c.title} {c.text} {c.resolved}")) for c in chosen)
-
-
-def quotation(quoted: Citation) -> str:
-    """Return what an answer quotes, and its label: a sentence, or code and tables whole, fenced, below what leads there."""
-    label = f"[{quoted.label}]"
-    if quoted.kind == "prose":
-        return f"{sentence(quoted.text)} {label}"
-    lead = quoted.resolved.removesuffix(quoted.text).strip()
-    head = f"{sentence(lead)} {label}" if lead and lead != quoted.resolved else label
-    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(quoted.text)), default=0))
-    return f"\n{head}\n{fence}\n{citations.defused_lines(dedent(quoted.text))}\n{fence}"
+def quotation(quoted: Quotation) -> str:
+    """Return what an answer quotes, and its labels: a sentence, or code and tables whole, fenced, below what leads there."""
+    first, labels = quoted[0], "".join(f"[{c.label}]" for c in quoted)
+    if first.kind == "prose":
+        return f"{sentence(first.text)} {labels}"
+    lead = first.resolved.removesuffix(first.text).strip()
+    head = f"{sentence(lead)} {labels}" if lead and lead != first.resolved else labels
+    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(first.text)), default=0))
+    return f"\n{head}\n{fence}\n{citations.defused_lines(dedent(first.text))}\n{fence}"
 
 
 def sentence(text: str) -> str:
@@ -98,151 +76,84 @@ def sentence(text: str) -> str:
     return line if line.rstrip(_BEHIND_END).endswith(_ENDS) else f"{line}."
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A statement that could be quoted.
-
-    ``words`` are the stems of what it says, ``answers`` those, of its quotation and of what it is about; ``says`` are the
-    names in it, ``names`` those and its source's title; ``led_by`` is the name that led to it, if it says that name.
-    """
-
-    citation: Citation
-    rank: float
-    place: int
-    words: frozenset[str]
-    answers: frozenset[str]
-    says: frozenset[str]
-    names: frozenset[str]
-    led_by: str = ""
-
-    @property
-    def home(self) -> str:
-        """The source it is from; a text given with the question is its own."""
-        return self.citation.source_id or self.citation.statement_id
-
-    @property
-    def quotation(self) -> tuple[str, int, str]:
-        """What would be quoted, and where it stands: several statements may come of one sentence."""
-        return self.home, self.citation.start, self.citation.text
-
-
 class _Selection:
-    """The choice for one question: what is still open, and what was named so far."""
+    """The choice for one question: groups of candidates that say the same."""
 
-    def __init__(self, question: str, entities: Sequence[str], candidates: list[_Candidate]) -> None:
-        self.left = candidates
-        self.wants_name = bool(_ASKS_FOR_A_NAME.search(question))
-        asked = names_in(question) | {key for name in entities if _within(key := entity_key(name), question)}
-        # a question that names nothing found here is about anything found here
-        self.asked = asked if any(c.names & asked for c in candidates) else set[str]()
-        self.rarity = _rarity([c.names for c in candidates])
-        worth = _rarity([c.answers for c in candidates])
-        wanted = {word: worth[word] for word in set(stems(question)) if word in worth}
-        whole = sum(wanted.values())
-        self.open = {word: value / whole for word, value in sorted(wanted.items())}
-        self.named: set[str] = set()
-        self.heard: set[str] = set()
+    def __init__(self, asked: Asked, found: Sequence[Candidate], limit: int) -> None:
+        self.asked, self.limit = asked, limit
+        self.weighed = by_worth(asked, [c for c in found if not _only_announces(c, found)])
+        self.order = [c for _, c in self.weighed]
+        self.linked = chain(asked, found)
+        self.chosen: list[list[Candidate]] = []
 
-    def choose(self, limit: int) -> list[_Candidate]:
-        """Choose at most ``limit`` candidates, each for what it adds to those before it."""
-        chosen: list[_Candidate] = []
-        while self.left and len(chosen) < limit:
-            best = max(self.left, key=lambda c: (round(self.gain(c), 9), -c.place))
-            chosen.append(best)
-            self._take(best)
-        return chosen
+    def choose(self) -> list[list[Candidate]]:
+        """Return what is quoted, in the order of its worth, then what that hangs on."""
+        if not self.weighed:
+            return []
+        best, first = self.weighed[0]
+        for worth, c in self.weighed:
+            listed = self.asked.for_all and c.home == first.home
+            if best - worth <= (_LISTED if listed else _CHAINED if c.place in self.linked else _NEAR):
+                self._take(c)
+        for name in sorted(self.asked.names):
+            if not any(name in c.names for group in self.chosen for c in group):
+                self._take_first(c for worth, c in self.weighed if best - worth <= _OTHER and name in c.names)
+        self._complete(best)
+        for group in self.chosen:  # grows by what leads to what leads there
+            self._take_first(sorted(self.linked.get(group[0].place, ()), key=self.order.index))
+        return self.chosen
 
-    def gain(self, c: _Candidate) -> float:
-        """Return what the candidate would add to the statements chosen so far."""
-        w = WEIGHTS
-        support = self._support(c)
-        new = sum(self.open[word] for word in c.answers if word in self.open)
-        carries = bool(c.led_by) and c.led_by not in self.asked
-        names_somebody = self.wants_name and bool(c.says - self.asked - self.named)
-        return (
-            c.rank * (1 + w.via * carries)
-            + w.coverage * new * support
-            + w.link * self._shared(c)
-            + w.source * (c.home not in self.heard)
-            + w.name * support * names_somebody
-        )
+    def _complete(self, best: float) -> None:
+        """Quote what answers a part of the question that nothing quoted so far does."""
+        mass, quoted = self.asked.mass, frozenset[str]().union(*(c.about for group in self.chosen for c in group))
+        whole = mass(frozenset(self.asked.found))
+        near = [c for worth, c in self.weighed if best - worth <= _OTHER]
+        while near:
+            adds, new = max(((mass(c.words - quoted), c) for c in near), key=lambda pair: pair[0])
+            if adds <= _PART * whole or len(self.chosen) == self.limit:
+                return
+            self._take(new)
+            quoted |= new.about
 
-    def _support(self, c: _Candidate) -> float:
-        """Return how sure it is that the candidate is about what is asked: 1, or the rarity of a name that leads to it."""
-        given = c.citation.reason == EXTERNAL
-        return 1.0 if given or not self.asked or c.names & self.asked else self._shared(c)
+    def _take_first(self, offered: Iterable[Candidate]) -> None:
+        for c in islice(offered, 1):
+            self._take(c)
 
-    def _shared(self, c: _Candidate) -> float:
-        return max((self.rarity[name] for name in c.names & self.named), default=0.0)
-
-    def _take(self, best: _Candidate) -> None:
-        support = self._support(best)
-        for word in best.answers & self.open.keys():
-            self.open[word] *= 1 - support
-        self.named |= best.names - self.asked
-        self.heard.add(best.home)
-        self.left = [c for c in self.left if c.quotation != best.quotation and _overlap(c.words, best.words) < WEIGHTS.same]
+    def _take(self, new: Candidate) -> None:
+        """Quote a statement, unless what it says is quoted already: then its source, if it is another, is cited there."""
+        for group in self.chosen:
+            if any(c.quotation == new.quotation for c in group):
+                return
+            if _say_the_same(group[0], new):
+                if all(c.home != new.home for c in group):
+                    group.append(new)
+                return
+        if len(self.chosen) < self.limit:
+            self.chosen.append([new])
 
 
-def names_in(text: str) -> set[str]:
-    """Return the keys of the names in a text: runs of capitalised words, without function words at the start."""
-    found, run = set(), list[str]()
-
-    def end() -> None:
-        while run and run[0].casefold() in STOP_WORDS:
-            run.pop(0)
-        if key := entity_key(" ".join(run)).removesuffix("'s"):
-            found.add(key)
-        run.clear()
-
-    for token in text.split():
-        word = token.strip(_OPENING + _CLOSING)
-        if not word[:1].isupper() or token[0] in _OPENING:
-            end()
-        if word[:1].isupper():
-            run.append(word)
-            if token[-1] in _CLOSING:
-                end()
-    end()
-    return found
+def _only_announces(c: Candidate, found: Sequence[Candidate]) -> bool:
+    """Tell whether a statement is the line above code or a table that is a statement with that line."""
+    text = c.citation.text
+    return text.endswith(":") and any(other.citation.resolved.startswith(text) for other in found)
 
 
-def _candidates(results: SearchResults, external: Sequence[ExternalText]) -> list[_Candidate]:
-    pairs = [(s, r) for r in results.results for s in r.statements]
-    pairs = heapq.nlargest(_MOST_CANDIDATES, pairs, key=lambda pair: pair[0].score)
-    best = max((s.score for s, _ in pairs), default=0.0)
-    found = [_of_statement(s, r, at, s.score / best if best > 0 else 0.0) for at, (s, r) in enumerate(pairs)]
-    for text in external:
-        words, says = frozenset(stems(text.text)), frozenset(names_in(text.text))
-        found.append(_Candidate(external_citation(0, text), 0.0, len(found), words, words, says, says))
-    return found
+def _say_the_same(a: Candidate, b: Candidate) -> bool:
+    """Tell whether two statements say the same: most of their words, all numbers, and as much denied."""
+    return _overlap(a.words, b.words) >= _SAME and _told(a) == _told(b)
 
 
-def _of_statement(s: ScoredStatement, r: SearchResult, place: int, rank: float) -> _Candidate:
-    words, says = frozenset(stems(s.text)), frozenset(names_in(s.text))
-    led_by = entity_key(s.path[-1]) if s.path else ""
-    return _Candidate(
-        citation=citations.statement_citation(0, s, r.source),
-        rank=rank,
-        place=place,
-        words=words,
-        answers=words | frozenset(stems(f"{s.original} {r.source.title} {r.topic}")),
-        says=says,
-        names=says | ({entity_key(without_brackets(r.source.title))} - {""}),
-        led_by=led_by if _within(led_by, s.text) else "",
-    )
+def _told(c: Candidate) -> tuple[frozenset[str], bool]:
+    text = c.citation.resolved or c.citation.text
+    return frozenset(_NUMBER.findall(text)), bool(_NEGATIONS.intersection(_WORD.findall(text.casefold())))
 
 
-def _within(key: str, text: str) -> bool:
-    """Tell whether a text holds a name, given by its key, as whole words."""
-    return bool(key) and f" {key} " in f" {entity_key(text)} "
-
-
-def _rarity(sets: Sequence[frozenset[str]]) -> dict[str, float]:
-    """Return, for each member of the sets, how rare it is: 1 in one set only, towards 0 in all of them."""
-    counts = Counter(member for members in sets for member in members)
-    scale = math.log(1 + len(sets))
-    return {member: math.log((1 + len(sets)) / count) / scale for member, count in counts.items()}
+def _labelled(groups: Sequence[Sequence[Candidate]]) -> tuple[Quotation, ...]:
+    at, quoted = 0, []
+    for group in groups:
+        quoted.append(tuple(replace(c.citation, label=citations.label(at + n)) for n, c in enumerate(group, 1)))
+        at += len(group)
+    return tuple(quoted)
 
 
 def _overlap(a: frozenset[str], b: frozenset[str]) -> float:

@@ -36,6 +36,8 @@ class MultidocAnswer:
     extractive: bool = False
     warnings: tuple[Notice, ...] = ()
     unsupported: tuple[Unsupported, ...] = ()
+    confidence: float = 1.0
+    answerable: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reference page's answer, sources, facts and num_articles, and what else is known."""
@@ -51,6 +53,8 @@ class MultidocAnswer:
             "sections": context["sections"],
             "citations": [asdict(c) for c in self.citations],
             "unsupported": [asdict(u) for u in self.unsupported],
+            "answerable": self.answerable,
+            "confidence": self.confidence,
             "extractive": self.extractive,
             "warnings": [asdict(w) for w in self.warnings],
         }
@@ -84,6 +88,8 @@ def query_multidoc(
         extractive=answer.extractive,
         warnings=answer.warnings,
         unsupported=answer.unsupported,
+        confidence=answer.confidence,
+        answerable=answer.answerable,
     )
 
 
@@ -101,7 +107,13 @@ class _Found:
         except StoreUnavailable as error:
             raise RetrievalFailed(str(error)) from error
         everything = ResultArgs(max_search_results=None, max_statements_per_topic=None)
-        return SearchResults(question.text, assemble(read_on(rows, parts), everything), warnings=self.context.warnings)
+        return SearchResults(
+            question.text,
+            assemble(read_on(rows, parts), everything),
+            warnings=self.context.warnings,
+            cosines={s["section_id"]: 2 * s["relevance_score"] - 1 for s in self.context.sections},
+            embedding=self.synthesizer.store.vectors.label,
+        )
 
 
 def _turns(examples: Sequence[Example]) -> list[Turn]:

@@ -50,6 +50,7 @@ EXTRACTIVE_STRICT_NOTE = (
     "Extractive answer (what the language model said is not borne out by what it cites): the statements below are quoted "
     "from the sources."
 )
+NOT_FOUND = "Not found in these documents. The nearest statements, which do not seem to answer the question:"
 NOTHING_FOUND = "No statement about this was found in the sources."
 BROKEN_OFF = "(The answer breaks off here: the language model became unavailable.)"
 

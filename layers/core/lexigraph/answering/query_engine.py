@@ -7,7 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, Self, TypeVar, cast
 
+from lexigraph.answering import asked as asking
 from lexigraph.answering import citations, prompts
+from lexigraph.answering.asked import Asked
+from lexigraph.answering.candidates import Candidate, candidates
 from lexigraph.answering.citations import CheckedAnswer
 from lexigraph.answering.context import (
     AnswerContext,
@@ -19,8 +22,9 @@ from lexigraph.answering.context import (
     conversation,
     external_texts,
 )
-from lexigraph.answering.extractive import is_weak, quotation, select, unchosen
+from lexigraph.answering.extractive import nearest, quotation, select, unchosen
 from lexigraph.answering.followup import Followup, complete
+from lexigraph.answering.judgement import ANSWERABLE, Judgement, judge
 from lexigraph.answering.prompts import AnswerPrompts
 from lexigraph.answering.response import QueryResponse, StreamingQueryResponse
 from lexigraph.answering.support import check_support
@@ -53,7 +57,8 @@ class AnswerArgs(Args):
     | ``max_context_tokens`` | tokens of statements shown to the model, best first. None: all its window has | None |
     | ``model_window`` | tokens that the model reads and writes at once | 32,768 |
     | ``max_answer_tokens`` | longest reply of the model | 1,024 |
-    | ``quoted_statements`` | statements of an extractive answer | 8 |
+    | ``quoted_statements`` | statements of an extractive answer, at most | 8 |
+    | ``min_confidence`` | below this confidence an extractive answer says "not found"; 0: never | 0.5 |
     | ``prompts`` | the templates | ``AnswerPrompts()`` |
     | ``max_question_chars`` | longest question | 4,000 |
     | ``complete_followups`` | search for a question that leans on the history as completed from it | True |
@@ -64,6 +69,7 @@ class AnswerArgs(Args):
     model_window: Annotated[int, Range(256, 10_000_000)] = 32_768
     max_answer_tokens: Annotated[int, Range(1, 64_000)] = 1024
     quoted_statements: Annotated[int, Range(1, 100)] = 8
+    min_confidence: Annotated[float, Range(0.0, 1.0)] = ANSWERABLE
     prompts: AnswerPrompts = field(default_factory=AnswerPrompts)
     max_question_chars: Annotated[int, Range(1, 100_000)] = MAX_CHARS
     complete_followups: bool = True
@@ -94,6 +100,10 @@ class _Asked:
     strict: bool
     began: float
     retrieved: float
+    asked: Asked
+    found: Sequence[Candidate]
+    judgement: Judgement
+    answerable: bool
 
     def answered(
         self,
@@ -115,9 +125,19 @@ class _Asked:
             sources=tuple(sources),
             results=self.results,
             extractive=extractive,
-            warnings=(*self.followup.notices, *self.results.warnings, *notices),
+            warnings=(*self.followup.notices, *self.results.warnings, *self._doubts(), *notices),
             timings={step: round(1000 * seconds, 3) for step, seconds in spans.items()},
+            confidence=self.judgement.confidence,
+            answerable=self.answerable,
         )
+
+    def _doubts(self) -> tuple[Notice, ...]:
+        """Return the warning that the documents seem not to answer, none when they do or nothing was found at all."""
+        if self.answerable or not self.found:
+            return ()
+        missing = f"; nothing found says {', '.join(self.judgement.missing)}" if self.judgement.missing else ""
+        told = f"the documents do not seem to answer this (confidence {self.judgement.confidence:.2f}){missing}"
+        return (Notice("weak_match", told),)
 
 
 class LexicalGraphQueryEngine:
@@ -304,8 +324,28 @@ class LexicalGraphQueryEngine:
         followup = self._completed(checked.text, turns)
         results = self.retriever.retrieve(owner, replace(checked, text=followup.text))
         beside = self._beside(owner, results, checked.filters)
-        asked = _Asked(followup.text, followup, results, beside, external, turns, strict, began, time.perf_counter())
-        return StreamingQueryResponse(checked.text, asked.results, self._answer(asked, streaming=streaming))
+        retrieved = time.perf_counter()
+        found = candidates(results, external)
+        read = asking.read(followup.text, found, results.entities)
+        judgement = judge(read, found, results.embedding)
+        sure = bool(found) and judgement.confidence >= self.args.min_confidence
+        asked = _Asked(
+            question=followup.text,
+            followup=followup,
+            results=results,
+            beside=beside,
+            external=external,
+            history=turns,
+            strict=strict,
+            began=began,
+            retrieved=retrieved,
+            asked=read,
+            found=found,
+            judgement=judgement,
+            answerable=sure,
+        )
+        pieces = self._answer(asked, streaming=streaming)
+        return StreamingQueryResponse(checked.text, asked.results, pieces, judgement.confidence, asked.answerable)
 
     def _completed(self, question: str, turns: Sequence[tuple[str, str]]) -> Followup:
         before = turns if self.args.complete_followups else ()
@@ -362,16 +402,17 @@ class LexicalGraphQueryEngine:
         )
 
     def _extract(self, asked: _Asked, note: str, *notices: Notice) -> Generator[str, None, QueryResponse]:
-        """Answer by quoting; one piece a statement."""
-        chosen = select(asked.question, asked.results, asked.external, limit=self.args.quoted_statements)
-        lines = [note, *map(quotation, chosen)] if chosen else [prompts.nothing_found(asked.results.warnings)]
+        """Answer by quoting; one piece a statement. What does not answer is told to be only the nearest there is."""
+        limit = self.args.quoted_statements
+        quoted = (select if asked.answerable else nearest)(asked.asked, asked.found, limit=limit)
+        first = note if asked.answerable else prompts.NOT_FOUND
+        lines = [first, *map(quotation, quoted)] if quoted else [prompts.nothing_found(asked.results.warnings)]
         pieces = [line if at == 0 else f"\n{line}" for at, line in enumerate(lines)]
         yield from pieces
-        sources = (*chosen, *unchosen(asked.external, chosen))
-        weak = Notice("weak_match", "no word of the question is in the statements quoted: they may not answer it")
-        said = (weak,) if is_weak(asked.question, chosen) else ()
-        unused = citations.unused(range(len(chosen) + 1, len(sources) + 1))
-        return asked.answered("".join(pieces), chosen, sources, (*notices, *said, *unused), extractive=True)
+        cited = [citation for group in quoted for citation in group]
+        sources = (*cited, *unchosen(asked.external, cited))
+        unused = citations.unused(range(len(cited) + 1, len(sources) + 1))
+        return asked.answered("".join(pieces), cited, sources, (*notices, *unused), extractive=True)
 
 
 def _told(

@@ -17,9 +17,10 @@ class QueryResponse:
     ``response`` is the text, with labels such as ``[S1]``; ``citations`` are what those labels stand for, in the order
     of the labels; ``sources`` all that was offered for citing. ``extractive`` tells that no language model wrote it.
     ``rewritten`` is what was searched for where the history completed the question; else empty. ``warnings`` are those of
-    retrieval, then those of the answer. ``timings`` are milliseconds: retrieve, answer, total. ``unsupported`` are the
-    sentences of a language model, and its citations, that the statements cited do not bear out; of a strict answer, those
-    left out.
+    retrieval, then those of the answer. ``timings`` are milliseconds: retrieve, answer, total. ``confidence`` tells how sure
+    it is, 0 to 1, that the documents answer the question, ``answerable`` whether that is enough; where it is not, a warning
+    (``weak_match``) says so, and an extractive answer says "not found". ``unsupported`` are the sentences of a language
+    model, and its citations, that the statements cited do not bear out; of a strict answer, those left out.
     """
 
     question: str
@@ -32,6 +33,8 @@ class QueryResponse:
     timings: Mapping[str, float] = field(default_factory=dict)
     unsupported: tuple[Unsupported, ...] = ()
     rewritten: str = ""
+    confidence: float = 1.0
+    answerable: bool = True
 
     def __str__(self) -> str:
         return self.response
@@ -42,6 +45,8 @@ class QueryResponse:
             "question": self.question,
             "rewritten": self.rewritten,
             "answer": self.response,
+            "answerable": self.answerable,
+            "confidence": self.confidence,
             "extractive": self.extractive,
             "citations": [asdict(c) for c in self.citations],
             "unsupported": [asdict(u) for u in self.unsupported],
@@ -54,13 +59,22 @@ class QueryResponse:
 class StreamingQueryResponse:
     """An answer that arrives in pieces: iterate over it (``for``, ``async for``) or over ``response_gen``.
 
-    ``results`` is there from the start. The other attributes are those of :class:`QueryResponse`; reading one of them
-    before the end first waits for the rest. Its pieces joined are exactly ``response``.
+    ``results``, ``confidence`` and ``answerable`` are there from the start. The other attributes are those of
+    :class:`QueryResponse`; reading one of them before the end first waits for the rest. Its pieces joined are exactly
+    ``response``.
     """
 
-    def __init__(self, question: str, results: SearchResults, pieces: Generator[str, None, QueryResponse]) -> None:
+    def __init__(
+        self,
+        question: str,
+        results: SearchResults,
+        pieces: Generator[str, None, QueryResponse],
+        confidence: float = 1.0,
+        answerable: bool = True,
+    ) -> None:
         self.question = question
         self.results = results
+        self.confidence, self.answerable = confidence, answerable
         self._pieces = pieces
         self._whole: QueryResponse | None = None
 

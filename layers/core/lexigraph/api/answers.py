@@ -72,6 +72,8 @@ class Answers:
             "entities": self._entities(answer),
             "unsupported": [asdict(u) for u in answer.unsupported],
             "warnings": [asdict(w) for w in answer.warnings],
+            "answerable": answer.answerable,
+            "confidence": answer.confidence,
             "extractive": answer.extractive,
             "retriever": self._body.retriever,
             "cached": False,

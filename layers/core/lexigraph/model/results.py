@@ -69,7 +69,11 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """The one envelope of every retriever. ``timings`` are milliseconds by step, ``calls`` store calls by store."""
+    """The one envelope of every retriever. ``timings`` are milliseconds by step, ``calls`` store calls by store.
+
+    ``cosines`` tell how like the question chunks and statements of the results are, by id, as far as the search compared
+    them, -1 to 1; ``embedding`` is the label of the model that tells so. They are no part of the JSON.
+    """
 
     question: str
     results: tuple[SearchResult, ...]
@@ -78,6 +82,8 @@ class SearchResults:
     warnings: tuple[Notice, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
     calls: Mapping[str, int] = field(default_factory=dict)
+    cosines: Mapping[str, float] = field(default_factory=dict)
+    embedding: str = ""
 
     @property
     def statements(self) -> tuple[ScoredStatement, ...]:

@@ -70,6 +70,8 @@ class MultidocReply(Reply):
     )
     citations: list[dict[str, Any]] = Field(description="what the labels stand for", examples=[[{"label": "S1"}]])
     unsupported: list[UnsupportedReply] = Field(description="what the citations do not bear out")
+    answerable: bool = Field(description="the documents seem to answer it", examples=[True])
+    confidence: float = Field(description="how sure that is, 0 to 1; below 0.5 it is not", examples=[0.93])
     extractive: bool = Field(description="no language model wrote it", examples=[False])
     warnings: list[NoticeReply] = Field(description="what went less well")
 

@@ -123,6 +123,8 @@ class QueryReply(Reply):
     entities: list[EntityCount] = Field(description="named by the sources, most frequent first")
     unsupported: list[UnsupportedReply] = Field(description="what its citations do not bear out; left out with `strict`")
     warnings: list[NoticeReply] = Field(description="what went less well")
+    answerable: bool = Field(description="the documents seem to answer it", examples=[True])
+    confidence: float = Field(description="how sure that is, 0 to 1; below 0.5 it is not", examples=[0.93])
     extractive: bool = Field(description="no language model wrote it: the best statements are quoted", examples=[False])
     retriever: str = Field(description="what found the sources", examples=["hybrid"])
     cached: bool = Field(description="it was remembered", examples=[False])

@@ -39,7 +39,14 @@ class StatementRetriever(ABC, Generic[R]):
         trace = Trace()
         stores = BoundStores(self.graph_store, self.vector_store, tenant, question.filters, trace)
         found = self._find(stores, question.text)
-        told = replace(found, warnings=tuple(trace.warnings), timings=trace.timings, calls=trace.calls)
+        told = replace(
+            found,
+            warnings=tuple(trace.warnings),
+            timings=trace.timings,
+            calls=trace.calls,
+            cosines=_of_found(found, trace.cosines),
+            embedding=self.vector_store.label,
+        )
         done = self._finished(told, trace)
         trace.finish()
         return done
@@ -55,6 +62,12 @@ class StatementRetriever(ABC, Generic[R]):
     def _finished(self, found: R, trace: Trace) -> R:  # noqa: ARG002  # is for those that take time
         """Return what is made of the results before they are given back."""
         return found
+
+
+def _of_found(found: SearchResults, cosines: Mapping[str, float]) -> dict[str, float]:
+    """Return the cosines of the statements found and of their chunks, as far as they are known."""
+    ids = dict.fromkeys(i for s in found.statements for i in (s.chunk_id, s.id))
+    return {i: cosines[i] for i in ids if i in cosines}
 
 
 class RankedRetriever(StatementRetriever[SearchResults]):

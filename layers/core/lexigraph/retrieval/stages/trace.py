@@ -14,6 +14,7 @@ from lexigraph.storage.protocols import (
     Adjacency,
     EntityLookup,
     EvidenceRequest,
+    FloatArray,
     GraphNode,
     GraphStore,
     Hit,
@@ -27,14 +28,21 @@ from lexigraph.storage.protocols import (
     VectorStore,
 )
 
+_COMPARED = ("chunk", "statement")
+
 
 @dataclass(slots=True)
 class Trace:
-    """What happened on the way to an answer: store calls by store, milliseconds by step, and what went less well."""
+    """What happened on the way to an answer: store calls by store, milliseconds by step, and what went less well.
+
+    ``cosines`` are those of chunks and statements, by id, with what the question itself was searched by.
+    """
 
     calls: dict[str, int] = field(default_factory=lambda: {"vector": 0, "graph": 0})
     timings: dict[str, float] = field(default_factory=dict)
     warnings: list[Notice] = field(default_factory=list)
+    cosines: dict[str, float] = field(default_factory=dict)
+    _question: FloatArray | None = None
     _began: float = field(default_factory=time.perf_counter)
 
     @contextmanager
@@ -47,6 +55,14 @@ class Trace:
             yield
         finally:
             self.timings[name] = round(self.timings.get(name, 0.0) + _since(began), 3)
+
+    def compare(self, requests: Sequence[SearchRequest], answers: Sequence[Sequence[Hit]]) -> None:
+        """Note how like the question chunks and statements are. The first vector that is searched by is the question's."""
+        for request, hits in zip(requests, answers, strict=True):
+            if self._question is None:
+                self._question = request.vector
+            if request.vector is not None and request.vector is self._question and request.index in _COMPARED:
+                self.cosines.update((hit.id, hit.score) for hit in hits)
 
     def finish(self) -> None:
         """Note the time since the beginning as ``total``."""
@@ -79,7 +95,9 @@ class BoundStores:
             return []
         filtered = [replace(r, filters=self.filters) if r.index != "entity" else r for r in requests]
         with self.trace.step(step, "vector"):
-            return self.vector.search_many(self.tenant, filtered)
+            answers = self.vector.search_many(self.tenant, filtered)
+        self.trace.compare(requests, answers)
+        return answers
 
     def entities(self, step: str, ids: Sequence[str], connected: int) -> EntityLookup:
         """Look up entities by id."""

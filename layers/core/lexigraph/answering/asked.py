@@ -1,0 +1,122 @@
+"""What a question asks for: its words by how rare they are, its names, and what kind of answer it expects. Pure."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lexigraph.answering.candidates import Candidate, names_in, says_name
+from lexigraph.model.normalise import entity_key
+from lexigraph.retrieval.stages.text import stems
+
+_ASKS = re.compile(
+    r"\b(?:who|whom|whose|what|which|when|where|why|how|list|name|compare|explain|tell|show)\b", re.IGNORECASE
+)
+# what begins another clause: what is asked for stands before it
+_ASIDE = re.compile(r"[,;:]|\b(?:that|which|who|whom|whose|where|when|after|if|behind)\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"[.?!,:;]\s")
+_FOR_A_NAME = re.compile(r"\b(?:who|whom|whose|where|person|city|country|place|site)\b", re.IGNORECASE)
+_FOR_A_TIME = re.compile(
+    r"\b(?:when|how (?:long|often|late|soon|old)|(?:what|which) (?:year|day|date|time|week|month)"
+    r"|how many (?:seconds|minutes|hours|days|weeks|months|years))\b",
+    re.IGNORECASE,
+)
+_FOR_A_NUMBER = re.compile(r"\b(?:number|extension|how (?:many|much|large|big|far|tall|high))\b", re.IGNORECASE)
+_FOR_A_REASON = re.compile(r"\b(?:why|reason|cause|caused)\b", re.IGNORECASE)
+_TIME = re.compile(
+    r"\b(?:1[0-9]|20)[0-9]{2}\b|\b[0-9]{1,2}:[0-9]{2}\b|\b(?:march|may) [0-9]|[0-9] (?:march|may)\b"
+    r"|\b(?:seconds?|minutes?|hours?|days?|weeks?|months?|quarters?|years?|decades?|centur(?:y|ies)|daily|weekly|monthly|yearly"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|april|june|july|august|september|october|november|december"
+    r"|spring|summer|autumn|winter|morning|noon|evening|midnight)\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:twen|thir|for|fif|six|seven|eigh|nine)ty"
+    r"|(?:thir|four|fif|six|seven|eigh|nine)teen|hundred|thousand|million)\b",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"^\W*\d+[.)]\s")  # the number of a list's item is no answer
+_REASON = re.compile(r"\b(?:because|since|so that|causes?|caused|reasons?|due to|in order|therefore)\b", re.IGNORECASE)
+_EDGES = "([{\"'\u201c\u2018\u00ab.,:;!?)]}\u201d\u2019\u00bb"
+# CVE-2023-25652, max_user_watches, /proc/sys, --partscan, 2.38.5
+_IDENTIFIER = re.compile(r"(?=.*\d)(?=.*[^\W\d]).*|.*\w[_/=]\w.*|-{1,2}\w.*|/\w.*|\d+(?:\.\d+){2,}", re.DOTALL)
+_FOR_ALL = re.compile(r"\b(?:list|all|every|each|enumerate)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, read beside what was found for it.
+
+    ``worth`` is how rare each of its words is among that, 0 to 1: a word that nothing says has more than any other.
+    ``focus`` are its words that say what is asked for, not of what; ``names`` those that something found is named by;
+    ``identifiers`` its words that are no words of a language, in lower case; ``found`` the words that something found has.
+    """
+
+    text: str
+    worth: dict[str, float]
+    focus: frozenset[str]
+    names: frozenset[str]
+    identifiers: frozenset[str]
+    found: frozenset[str]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The words of the question, as written, that nothing found has."""
+        written = dict.fromkeys(word.strip(_EDGES) for word in self.text.split())
+        return tuple(word for word in written if (said := set(stems(word))) and not said & self.found)
+
+    @property
+    def for_all(self) -> bool:
+        """Whether an enumeration is asked for."""
+        return bool(_FOR_ALL.search(self.text))
+
+    def share(self, words: frozenset[str]) -> float:
+        """Return how much of what is asked for is among some words, 0 to 1."""
+        return _weight(self.focus & words, self.worth) / (_weight(self.focus, self.worth) or 1.0)
+
+    def mass(self, words: frozenset[str]) -> float:
+        """Return how many words of the question are among some words, the rare ones counted most."""
+        return _weight(self.worth.keys() & words, self.worth)
+
+    def identified(self, c: Candidate) -> float:
+        """Return the share of the question's identifiers that a statement has, or its source's title; 1 without any."""
+        text = f"{c.citation.text}\n{c.citation.resolved}\n{c.citation.title}".casefold()
+        held = [identifier in text for identifier in self.identifiers]
+        return sum(held) / len(held) if held else 1.0
+
+    def is_answered_by(self, c: Candidate) -> bool:
+        """Tell whether a statement has what is asked for: a name, a time, a number or a reason."""
+        text = c.citation.resolved or c.citation.text
+        return bool(
+            (_FOR_A_NAME.search(self.text) and c.says - self.names - names_in(self.text))
+            or (_FOR_A_TIME.search(self.text) and _TIME.search(text))
+            or (_FOR_A_NUMBER.search(self.text) and _NUMBER.search(_ITEM.sub("", text)))
+            or (_FOR_A_REASON.search(self.text) and _REASON.search(text))
+        )
+
+
+def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()) -> Asked:
+    """Return what a question asks for; ``entities`` are names that retrieval knows to be in it."""
+    words = set(stems(question))
+    counts = Counter(word for c in found for word in words & c.about)
+    scale = math.log(2 * (1 + len(found)))
+    worth = {word: math.log((1 + len(found)) / (counts[word] or 0.5)) / scale for word in sorted(words)} if found else {}
+    known = {name for c in found for name in c.names}
+    names = names_in(question) | {key for name in entities if says_name(key := entity_key(name), question)}
+    focus = frozenset(stems(_focus(question))) & words or frozenset(words)
+    written = (word.strip(_EDGES).removesuffix("()") for word in question.casefold().split())
+    identifiers = frozenset(word for word in written if _IDENTIFIER.fullmatch(word))
+    return Asked(question, worth, focus, frozenset(names & known), identifiers, frozenset(counts))
+
+
+def _focus(question: str) -> str:
+    """Return the clause that says what is asked for: from the last question word that begins one."""
+    begin = [at for at in _ASKS.finditer(question) if not stems(_CLAUSE.split(question[: at.start()])[-1])]
+    clause = question[begin[-1].end() :] if begin else question
+    aside = next((a for a in _ASIDE.finditer(clause) if stems(clause[: a.start()])), None)
+    return clause[: aside.start()] if aside else clause
+
+
+def _weight(words: frozenset[str] | set[str], worth: dict[str, float]) -> float:
+    return math.fsum(worth.get(word, 0.0) for word in words)

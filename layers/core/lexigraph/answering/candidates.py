@@ -1,0 +1,108 @@
+"""What could be quoted: statements of the results and texts given with the question, with their words and names. Pure."""
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lexigraph.answering import citations
+from lexigraph.answering.context import ExternalText, external_citation
+from lexigraph.model.normalise import entity_key, without_brackets
+from lexigraph.model.results import Citation, ScoredStatement, SearchResult, SearchResults
+from lexigraph.retrieval.stages.text import STOP_WORDS, stems
+
+_MOST = 100
+_OPENING, _CLOSING = "([{\"'\u201c\u2018\u00ab", ".,;:!?)]}\"'\u201d\u2019\u00bb"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A statement that could be quoted, or a text given with the question.
+
+    ``rank`` is its score as a share of the best, ``place`` counts from the best. ``words`` are the stems of what it says,
+    ``about`` those, of its quotation and of its headings; ``says`` are the names in it, ``names`` those and its source's
+    title; ``led_by`` is the name through which the graph led to it, if it says that name. ``cosine`` tells how like the
+    question it is itself, ``around`` how like its chunk; None where the search did not compare them.
+    """
+
+    citation: Citation
+    rank: float
+    place: int
+    words: frozenset[str]
+    about: frozenset[str]
+    says: frozenset[str]
+    names: frozenset[str]
+    led_by: str = ""
+    cosine: float | None = None
+    around: float | None = None
+
+    @property
+    def home(self) -> str:
+        """The source it is from; a text given with the question is its own."""
+        return self.citation.source_id or self.citation.statement_id
+
+    @property
+    def passage(self) -> str:
+        """The chunk it is from; a text given with the question is its own."""
+        return self.citation.chunk_id or self.citation.statement_id
+
+    @property
+    def quotation(self) -> tuple[str, int, str]:
+        """What would be quoted, and where it stands: several statements may come of one sentence."""
+        return self.home, self.citation.start, self.citation.text
+
+
+def candidates(results: SearchResults, external: Sequence[ExternalText] = ()) -> list[Candidate]:
+    """Return the 100 best statements, best first, then the texts given with the question."""
+    pairs = [(s, r) for r in results.results for s in r.statements]
+    pairs = heapq.nlargest(_MOST, pairs, key=lambda pair: pair[0].score)
+    best = max((s.score for s, _ in pairs), default=0.0)
+    found = [_of_statement(s, r, at, s.score / best if best > 0 else 0.0, results) for at, (s, r) in enumerate(pairs)]
+    for text in external:
+        words, says = frozenset(stems(text.text)), frozenset(names_in(text.text))
+        found.append(Candidate(external_citation(0, text), 0.0, len(found), words, words, says, says))
+    return found
+
+
+def names_in(text: str) -> set[str]:
+    """Return the keys of the names in a text: runs of capitalised words, without function words at the start."""
+    found, run = set(), list[str]()
+
+    def end() -> None:
+        while run and run[0].casefold() in STOP_WORDS:
+            run.pop(0)
+        if key := entity_key(" ".join(run)).removesuffix("'s"):
+            found.add(key)
+        run.clear()
+
+    for token in text.split():
+        word = token.strip(_OPENING + _CLOSING)
+        if not word[:1].isupper() or token[0] in _OPENING:
+            end()
+        if word[:1].isupper():
+            run.append(word)
+            if token[-1] in _CLOSING:
+                end()
+    end()
+    return found
+
+
+def says_name(key: str, text: str) -> bool:
+    """Tell whether a text holds a name, given by its key, as whole words."""
+    return bool(key) and f" {key} " in f" {entity_key(text)} "
+
+
+def _of_statement(s: ScoredStatement, r: SearchResult, place: int, rank: float, results: SearchResults) -> Candidate:
+    words, says = frozenset(stems(s.text)), frozenset(names_in(s.text))
+    led_by = entity_key(s.path[-1]) if s.path else ""
+    return Candidate(
+        citation=citations.statement_citation(0, s, r.source),
+        rank=rank,
+        place=place,
+        words=words,
+        about=words | frozenset(stems(f"{s.original} {r.source.title} {r.topic}")),
+        says=says,
+        names=says | ({entity_key(without_brackets(r.source.title))} - {""}),
+        led_by=led_by if says_name(led_by, s.text) else "",
+        cosine=results.cosines.get(s.id),
+        around=results.cosines.get(s.chunk_id),
+    )

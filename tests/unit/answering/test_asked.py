@@ -1,0 +1,56 @@
+"""Questions read beside what was found: what is asked for, names, identifiers, words that nothing has."""
+
+import pytest
+
+from lexigraph.answering.asked import read
+from lexigraph.answering.candidates import candidates, names_in
+from lexigraph.retrieval.stages.text import stems
+
+
+def asked(question, results, *rows):
+    return read(question, candidates(results(*rows or [("a.md", "Alpha.", 0.9)])))
+
+
+@pytest.mark.parametrize(
+    ("question", "focus"),
+    [
+        ("Who is the leader of the team that owns Tidewater?", "leader team"),
+        ("Tidewater is owned by a team: who leads it?", "leads"),
+        ("Where the Lanternfish team works, what is the building cooled with?", "building cooled"),
+        ("Lanternfish shows photographs. For how many years are they kept?", "years kept"),
+        ("In which city are the tapes kept from which the photographs were copied?", "city tapes kept"),
+        ("pipe ownership", "pipe ownership"),
+        ("Wo steht der Leuchtturm?", "steht leuchtturm"),
+    ],
+)
+def test_what_is_asked_for_stands_behind_the_last_question_word(results, question, focus):
+    assert set(stems(focus)) <= asked(question, results).focus <= set(stems(question))
+    assert asked(question, results).focus <= set(stems(focus)) | set(stems("wo der"))
+
+
+def test_a_rare_word_is_worth_more_than_a_common_one_and_one_that_nothing_has_most(results):
+    rows = [("a.md", "The pump is red.", 0.9), ("b.md", "The pump is loud.", 0.8), ("c.md", "A valve.", 0.7)]
+    worth = asked("Is the pump red or purple?", results, *rows).worth
+    assert worth["pump"] < worth["red"] < worth["purpl"] <= 1
+
+
+def test_words_that_nothing_found_has_are_told_as_they_were_written(results):
+    found = asked('Does the "Pump" run on Hydrogen?', results, ("a.md", "The pump runs on water.", 0.9))
+    assert found.missing == ("Hydrogen",)
+
+
+@pytest.mark.parametrize(
+    "identifier", ["CVE-2023-25652", "max_user_watches", "/proc/sys", "--partscan", "2.38.5", "http3", "key=value"]
+)
+def test_identifiers_are_words_of_no_language(results, identifier):
+    assert asked(f"What about {identifier}?", results).identifiers == {identifier.casefold()}
+
+
+@pytest.mark.parametrize("word", ["well-known", "Tidewater", "1998", "e.g.", "don't"])
+def test_other_words_are_no_identifiers(results, word):
+    assert asked(f"What about {word}?", results).identifiers == frozenset()
+
+
+def test_names_are_runs_of_capitalised_words():
+    text = 'The Heron Team, in Antwerp (Kestrel House), and Tidewater\'s "Nightjar Runbook". It is Ines Calloway.'
+    assert names_in(text) == {"heron team", "antwerp", "kestrel house", "tidewater", "nightjar runbook", "ines calloway"}
