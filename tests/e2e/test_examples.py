@@ -1,22 +1,29 @@
-"""Every example question, asked in three ways: the expected words are in the answer, and every needed file is cited."""
+"""Every example question, asked in three ways: what is quoted answers it, the answer first, and little else is quoted."""
 
 import json
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from lexigraph import LexicalGraphQueryEngine
+from lexigraph.answering.response import QueryResponse
+from lexigraph.model.results import Citation
 from tests.e2e.conftest import ExampleIndex
 
 QUESTIONS = [
     json.loads(line)
     for line in (Path(__file__).parents[2] / "examples" / "questions.jsonl").read_text(encoding="utf-8").splitlines()
 ]
-WORDINGS = [
-    pytest.param(wording, question, id=f"{question['id']}-{n}")
-    for question in QUESTIONS
-    for n, wording in enumerate([question["question"], *question["paraphrases"]])
+WORDINGS = [(wording, question) for question in QUESTIONS for wording in (question["question"], *question["paraphrases"])]
+FOREIGN = [
+    "Who won the football world cup in 1998?",
+    "How long must eggs be boiled?",
+    "Which symptoms does a migraine have?",
+    "What is the capital of Australia?",
+    "How do I replace the chain of a bicycle?",
+    "When was the Battle of Hastings?",
 ]
 
 
@@ -25,16 +32,36 @@ def engine(example_index: ExampleIndex) -> LexicalGraphQueryEngine:
     return LexicalGraphQueryEngine.for_traversal_based_search(example_index.connection, example_index.connection)
 
 
-@pytest.mark.parametrize(("wording", "question"), WORDINGS)
-def test_a_question_is_answered_with_every_needed_file(
-    engine: LexicalGraphQueryEngine, wording: str, question: dict[str, list[str]]
-) -> None:
-    response = engine.query(wording)
-    told = " ".join([response.response, *(c.text for c in response.citations)])
-    cited = {Path(unquote(urlsplit(c.uri).path)).name for c in response.citations}
+@pytest.fixture(scope="session")
+def answers(engine: LexicalGraphQueryEngine) -> list[tuple[QueryResponse, dict[str, list[str]]]]:
+    return [(engine.stream(wording).complete(), question) for wording, question in WORDINGS]
 
-    assert [e for e in question["expected"] if e not in told] == []
-    assert set(question["files"]) - cited == set()
+
+def test_the_first_quotation_answers_three_quarters_of_the_questions(answers: list) -> None:
+    assert share(says(response.citations[:1], question, any) for response, question in answers) >= 0.75
+
+
+def test_all_that_is_expected_is_quoted_for_nearly_every_question(answers: list) -> None:
+    assert share(says(response.citations, question, all) for response, question in answers) >= 0.95
+
+
+def test_nine_quotations_of_ten_are_from_a_needed_file_and_hardly_a_needed_file_is_missing(answers: list) -> None:
+    cited = [([file_of(c) for c in response.citations], set(question["files"])) for response, question in answers]
+    assert sum(share(file in needed for file in files) for files, needed in cited) / len(cited) >= 0.88
+    assert share(needed <= set(files) for files, needed in cited) >= 0.95
+
+
+def test_at_most_eight_statements_are_quoted_and_on_average_half_of_that(answers: list) -> None:
+    quoted = [len(response.citations) for response, _ in answers]
+    assert max(quoted) <= 8
+    assert sum(quoted) / len(quoted) <= 4
+
+
+def test_what_the_documents_answer_is_hardly_ever_refused_and_what_they_do_not_is_always(
+    engine: LexicalGraphQueryEngine, answers: list
+) -> None:
+    assert share(response.answerable for response, _ in answers) >= 0.95
+    assert [question for question in FOREIGN if engine.stream(question).answerable] == []
 
 
 def test_store_calls_stay_within_the_budget(engine: LexicalGraphQueryEngine) -> None:
@@ -42,3 +69,17 @@ def test_store_calls_stay_within_the_budget(engine: LexicalGraphQueryEngine) -> 
         calls = engine.retrieve(question["question"]).calls
         assert calls["vector"] <= 3
         assert calls["graph"] <= 4
+
+
+def says(citations: Sequence[Citation], question: dict[str, list[str]], needed: Callable[[Iterable[bool]], bool]) -> bool:
+    told = " ".join(c.text for c in citations)
+    return needed(expected in told for expected in question["expected"])
+
+
+def file_of(citation: Citation) -> str:
+    return Path(unquote(urlsplit(citation.uri).path)).name
+
+
+def share(hits: Iterable[bool]) -> float:
+    counted = list(hits)
+    return sum(counted) / len(counted)

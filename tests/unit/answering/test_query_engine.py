@@ -38,7 +38,7 @@ FOUND = (
         ),
         0.9,
     ),
-    SearchResult(ATLAS, "Heights", (statement(3, "Atlas is high.", 0.5),), 0.5),
+    SearchResult(ATLAS, "Heights", (statement(3, "Atlas is high.", 0.6),), 0.6),
 )
 
 

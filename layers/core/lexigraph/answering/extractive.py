@@ -22,8 +22,8 @@ from lexigraph.model.results import Citation
 _NEAR = 1.5
 _CHAINED = 2.5  # reached by a name: the answer is at the end of its chain, and unlike the question
 _LISTED = 3.0  # of the best one's document, where all of something is asked for
-_OTHER = 4.5  # about a name, or a part of the question, that nothing quoted has
-_PART = 0.25  # of the question's words that something has: so much more of them is a part of its own
+_OTHER = 4.0  # about a name, or a part of the question, that nothing quoted has
+_PART = 0.35  # of the question's words that something has: so much more of them is a part of its own
 _SAME = 0.75  # from this share of common words on, two statements say the same
 _NEAREST = 3  # quoted below an answer that says "not found"
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
