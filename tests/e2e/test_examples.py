@@ -64,6 +64,16 @@ def test_what_the_documents_answer_is_hardly_ever_refused_and_what_they_do_not_i
     assert [question for question in FOREIGN if engine.stream(question).answerable] == []
 
 
+@pytest.mark.parametrize("retriever", ["traversal", "semantic-guided", "hybrid", "fused", "multihop", "recall", "topic"])
+def test_whatever_finds_the_statements_the_judgement_holds(example_index: ExampleIndex, retriever: str) -> None:
+    stores = (example_index.connection, example_index.connection)
+    asked = LexicalGraphQueryEngine.for_retriever(retriever, *stores)
+    assert [question for question in FOREIGN if asked.stream(question).answerable] == []
+    answered = [asked.stream(question["question"]) for question in QUESTIONS]
+    assert share(response.answerable for response in answered) >= 0.9
+    assert all(response.results.nearest is not None for response in answered)
+
+
 def test_store_calls_stay_within_the_budget(engine: LexicalGraphQueryEngine) -> None:
     for question in QUESTIONS:
         calls = engine.retrieve(question["question"]).calls

@@ -24,6 +24,13 @@ def results() -> Results:
             statement = ScoredStatement(f"statement:{at}", text, score, "chunk", *place, (), tuple(path))
             groups.append(SearchResult(source, "", (statement,), score))
         likeness = {f"chunk:{at}": value for at, value in (cosines or {}).items()}
-        return SearchResults("", tuple(groups), tuple(entities), cosines=likeness, embedding=embedding)
+        return SearchResults(
+            "",
+            tuple(groups),
+            tuple(entities),
+            cosines=likeness,
+            nearest=max(likeness.values(), default=None),
+            embedding=embedding,
+        )
 
     return made

@@ -13,7 +13,7 @@ MUSEUM = ("museum.md", "The museum shows nets and lamps.", 0.4)
 
 def confidence(question, found):
     could_be = candidates(found)
-    return judge(read(question, could_be, found.entities), could_be, found.embedding).confidence
+    return judge(read(question, could_be, found.entities), could_be, found.nearest, found.embedding).confidence
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_the_words_may_stand_in_several_sentences_of_one_passage_but_not_in_seve
     together = type(apart)(
         "",
         (first, type(second)(second.source, "", (type(statement)(**{**fields(statement), "chunk_id": "chunk:0"}),), 0.5)),
-        cosines=apart.cosines,
+        nearest=apart.nearest,
         embedding=apart.embedding,
     )
     question = "Do children leave the harbour free of charge?"

@@ -42,8 +42,10 @@ class Judgement:
     missing: tuple[str, ...] = ()
 
 
-def judge(asked: Asked, found: Sequence[Candidate], embedding: str) -> Judgement:
-    """Return how sure it is that ``found`` answers; ``embedding`` is the label of the model that told its cosines."""
+def judge(asked: Asked, found: Sequence[Candidate], nearest: float | None, embedding: str) -> Judgement:
+    """Return how sure it is that ``found`` answers; ``nearest`` is the cosine of the chunk that is most like the question,
+    None where none was compared, ``embedding`` the label of the model that tells it.
+    """
     if not found:
         return Judgement(0.0)
     about: dict[str, frozenset[str]] = defaultdict(frozenset)
@@ -51,8 +53,6 @@ def judge(asked: Asked, found: Sequence[Candidate], embedding: str) -> Judgement
         about[c.passage] |= c.about
     whole = min(math.fsum(asked.worth.values()), _ENOUGH)
     coverage = max(map(asked.mass, about.values())) / whole if whole else 1.0
-    cosines = [c.around if c.around is not None else c.cosine for c in found]
-    nearest = max((cosine for cosine in cosines if cosine is not None), default=None)
     weights = CALIBRATED.get(embedding.rpartition("-")[0]) if nearest is not None else None
     weights = weights or BY_WORDS
     sum_ = weights.base + weights.cosine * (nearest or 0.0) + weights.coverage * min(coverage, 1.0)

@@ -107,11 +107,13 @@ class _Found:
         except StoreUnavailable as error:
             raise RetrievalFailed(str(error)) from error
         everything = ResultArgs(max_search_results=None, max_statements_per_topic=None)
+        cosines = {s["section_id"]: 2 * s["relevance_score"] - 1 for s in self.context.sections}
         return SearchResults(
             question.text,
             assemble(read_on(rows, parts), everything),
             warnings=self.context.warnings,
-            cosines={s["section_id"]: 2 * s["relevance_score"] - 1 for s in self.context.sections},
+            cosines=cosines,
+            nearest=max(cosines.values(), default=None),
             embedding=self.synthesizer.store.vectors.label,
         )
 

@@ -327,7 +327,7 @@ class LexicalGraphQueryEngine:
         retrieved = time.perf_counter()
         found = candidates(results, external)
         read = asking.read(followup.text, found, results.entities)
-        judgement = judge(read, found, results.embedding)
+        judgement = judge(read, found, results.nearest, results.embedding)
         sure = bool(found) and judgement.confidence >= self.args.min_confidence
         asked = _Asked(
             question=followup.text,

@@ -72,7 +72,8 @@ class SearchResults:
     """The one envelope of every retriever. ``timings`` are milliseconds by step, ``calls`` store calls by store.
 
     ``cosines`` tell how like the question chunks and statements of the results are, by id, as far as the search compared
-    them, -1 to 1; ``embedding`` is the label of the model that tells so. They are no part of the JSON.
+    them, -1 to 1; ``nearest`` is the highest of all that it compared, returned or not, None when it went by words only;
+    ``embedding`` is the label of the model that tells so. They are no part of the JSON.
     """
 
     question: str
@@ -83,6 +84,7 @@ class SearchResults:
     timings: Mapping[str, float] = field(default_factory=dict)
     calls: Mapping[str, int] = field(default_factory=dict)
     cosines: Mapping[str, float] = field(default_factory=dict)
+    nearest: float | None = None
     embedding: str = ""
 
     @property

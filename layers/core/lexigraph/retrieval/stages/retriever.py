@@ -45,6 +45,7 @@ class StatementRetriever(ABC, Generic[R]):
             timings=trace.timings,
             calls=trace.calls,
             cosines=_of_found(found, trace.cosines),
+            nearest=trace.nearest,
             embedding=self.vector_store.label,
         )
         done = self._finished(told, trace)

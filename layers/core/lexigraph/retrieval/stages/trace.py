@@ -42,6 +42,7 @@ class Trace:
     timings: dict[str, float] = field(default_factory=dict)
     warnings: list[Notice] = field(default_factory=list)
     cosines: dict[str, float] = field(default_factory=dict)
+    _nearest: dict[str, float] = field(default_factory=dict)
     _question: FloatArray | None = None
     _began: float = field(default_factory=time.perf_counter)
 
@@ -63,6 +64,13 @@ class Trace:
                 self._question = request.vector
             if request.vector is not None and request.vector is self._question and request.index in _COMPARED:
                 self.cosines.update((hit.id, hit.score) for hit in hits)
+                best = max((hit.score for hit in hits), default=-1.0)
+                self._nearest[request.index] = max(best, self._nearest.get(request.index, -1.0))
+
+    @property
+    def nearest(self) -> float | None:
+        """The highest cosine of a chunk, of a statement where no chunks were compared; None without any."""
+        return self._nearest.get("chunk", self._nearest.get("statement"))
 
     def finish(self) -> None:
         """Note the time since the beginning as ``total``."""
