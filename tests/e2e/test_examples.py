@@ -47,7 +47,7 @@ def test_all_that_is_expected_is_quoted_for_nearly_every_question(answers: list)
 
 def test_nine_quotations_of_ten_are_from_a_needed_file_and_hardly_a_needed_file_is_missing(answers: list) -> None:
     cited = [([file_of(c) for c in response.citations], set(question["files"])) for response, question in answers]
-    assert sum(share(file in needed for file in files) for files, needed in cited) / len(cited) >= 0.88
+    assert sum(share(file in needed for file in files) for files, needed in cited) / len(cited) >= 0.9
     assert share(needed <= set(files) for files, needed in cited) >= 0.95
 
 

@@ -21,6 +21,9 @@ def texts(question, found, limit=8, external=()):
     return [group[0].text for group in quoted(question, found, limit, external)]
 
 
+LONG_LIST = ("red", "green", "amber", "blue", "white", "violet", "brown", "grey", "pink", "black")
+
+
 @pytest.fixture
 def chain(results):
     return results(
@@ -158,10 +161,12 @@ def test_labels_count_from_one_in_the_order_of_worth(chain):
     assert groups[0][0].uri == "tidewater.md"
 
 
-def test_at_most_the_number_asked_for_is_quoted(results):
-    found = results(*((f"{name}.md", f"The {name} team sings.", 0.9) for name in "abcdefghijkl"))
+def test_of_statements_alike_four_are_quoted_and_never_more_than_asked_for(results):
+    found = results(*((f"{name}.md", f"The {name} team sings.", 0.9) for name in ("red", "green", "amber", "blue", "grey")))
+    assert len(quoted("Which team sings?", found)) == 4
     assert len(quoted("Which team sings?", found, limit=2)) == 2
-    assert len(quoted("Which team sings?", found)) == 8
+    one_document = results(*(("teams.md", f"The {word} team sings.", 0.9) for word in LONG_LIST))
+    assert len(quoted("List all teams that sing.", one_document)) == 8
 
 
 def test_the_nearest_are_three_at_most(results):

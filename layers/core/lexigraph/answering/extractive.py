@@ -21,6 +21,7 @@ from lexigraph.model.results import Citation
 # how much less than the best, in worth, a statement is quoted all the same
 _NEAR = 1.5
 _CHAINED = 2.5  # reached by a name: the answer is at the end of its chain, and unlike the question
+_FOR_WORTH = 4  # statements at most that are quoted for that alone
 _LISTED = 3.0  # of the best one's document, where all of something is asked for
 _OTHER = 4.0  # about a name, or a part of the question, that nothing quoted has
 _PART = 0.35  # of the question's words that something has: so much more of them is a part of its own
@@ -93,7 +94,8 @@ class _Selection:
         best, first = self.weighed[0]
         for worth, c in self.weighed:
             listed = self.asked.for_all and c.home == first.home
-            if best - worth <= (_LISTED if listed else _CHAINED if c.place in self.linked else _NEAR):
+            behind = _LISTED if listed else _CHAINED if c.place in self.linked else _NEAR
+            if best - worth <= behind and (listed or len(self.chosen) < _FOR_WORTH):
                 self._take(c)
         for name in sorted(self.asked.names):
             if not any(name in c.names for group in self.chosen for c in group):
