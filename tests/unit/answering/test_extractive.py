@@ -237,6 +237,19 @@ def test_the_line_above_code_is_quoted_with_the_code_only(results):
     assert [group[0].kind for group in quoted("How do I start it?", found)] == ["code"]
 
 
+def test_a_line_above_code_that_leads_to_another_document_is_not_quoted_for_that(results):
+    found = results(
+        ("kiln.md", "Start the Kiln with the Cone Chart:", 0.5),
+        ("cones.md", "The Cone Chart has six rows.", 0.9, "Kiln", "Cone Chart"),
+    )
+    line = found.results[0].statements[0]
+    code = replace(
+        line, id="statement:9", text=f"{line.text}\nkiln --chart", original="kiln --chart", kind="code", score=0.2
+    )
+    whole = replace(found, results=(*found.results, replace(found.results[0], statements=(code,))))
+    assert [group[0].kind for group in quoted("How many rows does the Kiln want?", whole)] == ["prose", "code"]
+
+
 def test_code_is_quoted_whole_in_a_fence_below_the_sentence_that_leads_to_it():
     code = "    while read -r line; do\n        echo $line\n    done"
     assert quotation(citation(code, "code", f"Print each\nline\n{code}")) == (

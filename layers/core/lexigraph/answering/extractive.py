@@ -82,9 +82,9 @@ class _Selection:
 
     def __init__(self, asked: Asked, found: Sequence[Candidate], limit: int) -> None:
         self.asked, self.limit = asked, limit
-        self.weighed = by_worth(asked, [c for c in found if not _only_announces(c, found)])
+        quotable = [c for c in found if not _only_announces(c, found)]
+        self.weighed, self.linked = by_worth(asked, quotable), chain(asked, quotable)
         self.order = [c for _, c in self.weighed]
-        self.linked = chain(asked, found)
         self.chosen: list[list[Candidate]] = []
 
     def choose(self) -> list[list[Candidate]]:
