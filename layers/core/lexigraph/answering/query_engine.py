@@ -38,6 +38,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.model.tokens import count_tokens
 from lexigraph.retrieval.catalogue import Retriever, make_retriever
 from lexigraph.retrieval.stages.args import Args, Range, names_of
+from lexigraph.retrieval.stages.retriever import StatementRetriever
 from lexigraph.settings import EmbeddingModel, Settings, load_settings
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, VectorStore
 
@@ -45,6 +46,7 @@ T = TypeVar("T")
 
 _WINDOW_SHARE = 0.9  # of the window is filled: models do not count tokens as we do
 _LEAST_ROOM = 200
+SHARED = ("include_facts", "max_context_tokens")  # arguments of a retriever that say as well what a model is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,9 +226,11 @@ class LexicalGraphQueryEngine:
         settings = settings or load_settings()
         embedder = embedder or make_embedder(settings)
         model = language_model(llm, settings)
-        mine = {name: args.pop(name) for name in names_of(AnswerArgs) if name in args and name != "include_facts"}
+        mine = {name: args.pop(name) for name in names_of(AnswerArgs) if name in args and name not in SHARED}
         make = partial(make_retriever, kind) if isinstance(kind, str) else kind
         graph = GraphStoreFactory.for_graph_store(graph_store)
+        if isinstance(kind, str) or (isinstance(kind, type) and issubclass(kind, StatementRetriever)):
+            args = with_room(args, model, mine.get("model_window", settings.model_window))
         retriever = make(
             graph,
             VectorStoreFactory.for_vector_store(vector_store, embedding=_embedding_of(embedder)),
@@ -238,7 +242,7 @@ class LexicalGraphQueryEngine:
         mine.setdefault("max_answer_tokens", settings.answer_max_tokens)
         mine.setdefault("model_window", settings.model_window)
         mine.setdefault("max_question_chars", settings.max_question_chars)
-        mine["include_facts"] = args.get("include_facts", False)
+        mine |= {name: args[name] for name in SHARED if name in args}
         owner = settings.tenant if tenant is None else tenant
         return cls(retriever, model, graph=graph, tenant=owner, filters=filters, streaming=streaming, **mine)
 
@@ -413,6 +417,11 @@ class LexicalGraphQueryEngine:
         sources = (*cited, *unchosen(asked.external, cited))
         unused = citations.unused(range(len(cited) + 1, len(sources) + 1))
         return asked.answered("".join(pieces), cited, sources, (*notices, *unused), extractive=True)
+
+
+def with_room(args: Mapping[str, Any], llm: LanguageModel | None, window: int) -> dict[str, Any]:
+    """Return arguments of a retriever, by which it gives a model as much as its window has room for, if nobody says less."""
+    return {"max_context_tokens": int(_WINDOW_SHARE * window), **args} if llm else dict(args)
 
 
 def _told(

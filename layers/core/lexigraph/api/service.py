@@ -14,7 +14,7 @@ import anyio
 from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, Request
 
-from lexigraph.answering.query_engine import LexicalGraphQueryEngine
+from lexigraph.answering.query_engine import SHARED, LexicalGraphQueryEngine, with_room
 from lexigraph.api.caches import Clearings, Memory, Remembered
 from lexigraph.api.errors import too_late
 from lexigraph.api.models import RememberingEmbedder, WatchedModel
@@ -134,14 +134,14 @@ class Service:
                 stores, embedder = self.stores, self.embedder(tenant)
                 made = partial(make_retriever, name, stores.graph, stores.vectors, settings=self.settings)
                 engine = LexicalGraphQueryEngine(
-                    made(embedder=embedder, llm=self.llm, **args),
+                    made(embedder=embedder, llm=self.llm, **with_room(args, self.llm, self.settings.model_window)),
                     self.llm,
                     graph=stores.graph,
                     tenant=tenant,
                     max_answer_tokens=self.settings.answer_max_tokens,
                     model_window=self.settings.model_window,
                     max_question_chars=self.settings.max_question_chars,
-                    include_facts=bool(args.get("include_facts", False)),
+                    **{name: args[name] for name in SHARED if name in args},
                 )
                 self._engines.put(key, engine, name)
         return engine
