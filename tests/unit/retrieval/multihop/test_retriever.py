@@ -248,7 +248,7 @@ def cosine(stores: Stores, text: str, chunk_id: str) -> float:
 def test_relevance_is_three_fifths_likeness_and_two_fifths_the_rare_words_answered(stores: Stores) -> None:
     """Six chunks, two words: "passport" stands in one of them, "board" in two, and weighs less."""
     text = "passport board"
-    rare, frequent = (math.log(1 + (6 - df + 0.5) / (df + 0.5)) ** 2 for df in (1, 2))
+    rare, frequent = (math.log(1 + (6 - df + 0.5) / (df + 0.5)) for df in (1, 2))
 
     results = ask(stores, text, num_hops=1, use_symbolic=False, final_top_k=100).final_results
 

@@ -30,7 +30,7 @@ PER_KIND = 5  # symbolic edges of one kind followed out of one chunk
 SEEN_FIRST = 50  # chunks nearest by vector, and by words, that tell how rare the words of the question are
 SEMANTIC, IN_ORDER = 0.2, 0.3  # how specific it is to be alike, and to stand side by side
 _NAMES, _NAMED = 8, 10  # rarest names of a chunk that are looked for, and chunks found by them
-_NAME, _SMALL = re.compile(r"\b[A-Z][\w-]*\w"), re.compile(r"\b[a-z]\w+")
+_WORD = re.compile(r"[^\W\d_]\w+")
 _SEMANTIC = "semantic"
 logger = logging.getLogger(__name__)
 
@@ -117,7 +117,8 @@ class Walk:
         self._ways: dict[str, list[Cell]] = defaultdict(list)
         self._nearest: set[str] = set()  # what the last hop found to be most like its question
         self._bearing: Counter[str] = Counter()  # in how many of the chunks seen a name stands
-        self._small = {*STOP_WORDS, *words(question)}  # what is no name; also what is written small somewhere
+        self._asked = set(words(question))
+        self._small = set(STOP_WORDS)  # what is no name; also what is written small somewhere
 
     def run(self) -> None:
         """Walk. Raise ``StoreUnavailable`` when a store is lost."""
@@ -176,7 +177,8 @@ class Walk:
             requests.append(SearchRequest("chunk", vector=self._vector, k=most, vectors=True))
         found = self.stores.search("hop_0", requests)
         self._see(hit for hits in found for hit in hits)
-        self._inquiry.weigh(np.array([seen.held for seen in self._seen.values()]))
+        names = (self._asked & self._bearing.keys()) - self._small
+        self._inquiry.weigh(np.array([seen.held for seen in self._seen.values()]), names)
         best = list(dict.fromkeys(hit.id for hits in found for hit in hits[: self.args.top_k_per_hop]))
         if not best:
             return []
@@ -283,14 +285,15 @@ class Walk:
         """Take in what searches found, each chunk once."""
         new = list({hit.id: hit for hit in hits if hit.id not in self._seen and hit.vector is not None}.values())
         for hit, held in zip(new, self._inquiry.held([hit.text for hit in new]), strict=True):
-            names = frozenset(name.lower() for name in _NAME.findall(hit.text))
+            written = set(_WORD.findall(hit.text))
+            names = frozenset(word.lower() for word in written if word[0].isupper())
             self._bearing.update(names)
-            self._small.update(_SMALL.findall(hit.text))
+            self._small.update(word for word in written if word[0].islower())
             self._seen[hit.id] = _Seen(np.zeros(0, np.float32) if hit.vector is None else hit.vector, held, names)
 
     def _names(self, chunk_id: str) -> frozenset[str]:
         """Return the names in a chunk that the question does not have: words never written small."""
-        return self._seen[chunk_id].names - self._small
+        return self._seen[chunk_id].names - self._small - self._asked
 
     def _place(self, chunk_ids: Sequence[str]) -> None:
         around = self.stores.adjacent("places", chunk_ids)

@@ -6,7 +6,7 @@ as answered; what the chain left open has to stand in the chunk itself. So a chu
 answers the first half of a question, and holds the words of the second half, answers the whole.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,29 +39,31 @@ class Answer:
 class Inquiry:
     """A question as its vector, if there is one, and the stems of its words.
 
-    A word weighs by the square of the logarithm of how few of the chunks seen first hold it: many hold what the question is
-    about, few the name that it begins from.
+    A word weighs by the logarithm of how few of the chunks seen first hold it, a name by its square: many hold what the
+    question is about, few the name that it begins from.
     """
 
     def __init__(self, text: str, vector: FloatArray | None) -> None:
         language = told_language(text)
         self.vector = None if vector is None else vector.astype(np.float64)
         words = tuple(dict.fromkeys(stems(text, language)))
-        self._finder, self._count = StemFinder(words, language), len(words)
+        self._finder, self._words, self._language = StemFinder(words, language), words, language
         self._weights: Array = np.ones(len(words))
         self._likeness = 0.0 if vector is None else LIKENESS if words else 1.0
 
     def held(self, texts: Sequence[str]) -> Array:
         """Return a row a text: 1.0 for each word of the question that it holds, else 0.0."""
-        rows = np.zeros((len(texts), self._count))
+        rows = np.zeros((len(texts), len(self._words)))
         if found := self._finder.found_in(texts):
             rows[tuple(zip(*found, strict=True))] = 1.0
         return rows
 
-    def weigh(self, held: Array) -> None:
-        """Take the weights of the words from the texts whose words are given."""
+    def weigh(self, held: Array, names: Iterable[str]) -> None:
+        """Take the weights of the words from the texts whose words are given; ``names`` are words that are names there."""
         df = held.sum(axis=0)
-        self._weights = np.log(1 + (len(held) - df + 0.5) / (df + 0.5)) ** 2
+        large = set(stems(" ".join(names), self._language))
+        powers = [2.0 if word in large else 1.0 for word in self._words]
+        self._weights = np.log(1 + (len(held) - df + 0.5) / (df + 0.5)) ** powers
 
     def answer(
         self, vectors: Array, held: Array, specific: Array, seed: FloatArray | None = None, said: Array | None = None

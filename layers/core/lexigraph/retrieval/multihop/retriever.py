@@ -21,8 +21,8 @@ _SHOWN, _SNIPPET = 3, 200  # texts of a hop, and their characters
 
 class MultihopRetriever(RankedRetriever):
     """Starts from the ``top_k_per_hop`` chunks most relevant to the question and walks on, ``num_hops`` hops in all: each
-    from the best of the one before, along symbolic edges (next and previous chunk, same headings, an entity, a name or a topic in
-    common) and to the chunks nearest to the mean of question and seeds; edges and likeness have half of its room each.
+    from the best of the one before, along symbolic edges (next and previous chunk, same headings, an entity, a name or a
+    topic in common) and to the chunks nearest to the mean of question and seeds; each of the two has half of a hop's room.
 
     A score is relevance to the question that the hop asks, which is the question together with the chunk that led on
     (:mod:`~lexigraph.retrieval.multihop.inquiry`), with ``use_symbolic`` 5 % of it being the role, times ``hop_decay`` for
