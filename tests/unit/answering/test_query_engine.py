@@ -176,10 +176,11 @@ def test_statements_beyond_the_budget_are_cut_by_rank_and_that_is_said():
 
 
 def test_a_long_conversation_leaves_less_room_for_statements():
-    asked = engine("Yes [S1].", model_window=3_000)
+    asked = engine("Yes [S1].", model_window=3_000, complete_followups=False)
     assert len(asked.query("What?").sources) == 3
     assert len(asked.query("What?", history=[("user", "word " * 2_900)]).sources) == 3
-    asked = engine("Yes [S1].", model_window=2_000, results=(SearchResult(ATLAS, "", LONG, 0.9),))
+    room = {"model_window": 2_000, "complete_followups": False}
+    asked = engine("Yes [S1].", results=(SearchResult(ATLAS, "", LONG, 0.9),), **room)
     alone, after = (len(asked.query("What?", history=turns).sources) for turns in ((), [("user", "word " * 300)]))
     assert 1 < after < alone < len(LONG)
 

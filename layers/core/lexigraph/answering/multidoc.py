@@ -114,7 +114,7 @@ class _Found:
             warnings=self.context.warnings,
             cosines=cosines,
             nearest=max(cosines.values(), default=None),
-            embedding=self.synthesizer.store.vectors.label,
+            embedding=self.synthesizer.conn.vectors.label,
         )
 
 

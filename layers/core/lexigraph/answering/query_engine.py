@@ -267,8 +267,8 @@ class LexicalGraphQueryEngine:
         ``filters`` replace those of the engine. ``history`` holds earlier turns, oldest first: role (user or assistant)
         and content; a question that leans on them ("And its default port?") is searched for as completed from them, which
         ``rewritten`` tells. ``context`` are texts to draw on beside what is found (strings, or objects with ``id`` and
-        ``text``); they can be cited, with reason ``external``. What a model says and its citations do not bear out is told in
-        ``unsupported``; ``strict`` leaves it out of the answer. Raise
+        ``text``); they can be cited, with reason ``external``. What a model says and its citations do not bear out is told
+        in ``unsupported``; ``strict`` leaves it out of the answer. Raise
         ``InvalidInput`` for an empty or too long question or a tenant name that is not allowed, ``StoreUnavailable``
         when a store is lost. A failing language model degrades to an extractive answer with a warning.
         """

@@ -17,7 +17,7 @@ class TraversalArgs(RankingArgs):
     | parameter | meaning | default |
     |---|---|---|
     | ``max_context_tokens`` | words and punctuation marks in all statements together, the best first; the best statement \
-comes whole. None: all | 2,000 |
+comes whole. None: all | 2000 |
     | ``max_search_results`` | results at most, each the statements of one topic of one source. None: all | None |
     | ``max_statements_per_topic`` | statements in one result at most. None: all that were found | None |
     | ``include_facts`` | put the facts that support a statement into the result, and so into the LLM's context | False |
