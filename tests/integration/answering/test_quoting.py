@@ -110,7 +110,7 @@ def test_an_answer_quotes_code_and_tables_whole(api: Api) -> None:
 
 def test_what_is_quoted_stands_where_the_citation_says(api: Api) -> None:
     text = read_markdown(KILN.encode(), load_settings()).text
-    asked = ("How to start it for stoneware?", "When does the Kiln glow?", "How hot is which cone?")
+    asked = ("How to start it for stoneware?", "When does the Kiln glow?", "How many degrees has cone 6?")
     replies = [api.client().post("/query", json={"question": question}).json() for question in asked]
     sources = [source for reply in replies for source in reply["sources"]]
     assert {s["kind"] for s in sources} == {"prose", "code", "table"}

@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 from lexigraph.ingestion.events import Skipped
 from lexigraph.ingestion.language import with_language
+from lexigraph.ingestion.lead import lead_subject
 from lexigraph.ingestion.readers.asciidoc import read_asciidoc
 from lexigraph.ingestion.readers.epub import read_epub
 from lexigraph.ingestion.readers.html import read_html
@@ -290,8 +291,8 @@ def load(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reject
 
     One document a file, except records: each line of a jsonl file, and each object of a JSON list whose objects have a
     field ``text``, is a document with the URI ``FILE#ID`` (``FILE#line=N`` or ``FILE#item=N`` without an id). Without a
-    field ``title`` it is called by its id; an empty one says that it has none. A bad record, or the second of an id, is
-    rejected and the others are loaded.
+    field ``title`` it is called by its id; an empty one says that it has none, and it is called by the subject that its text
+    begins with, if that is a name. A bad record, or the second of an id, is rejected and the others are loaded.
     """
     try:
         yield from _records(item, settings) if item.type == "jsonl" else _whole(item, settings)
@@ -374,7 +375,7 @@ def _each(
             if uri in seen:
                 raise InvalidInput("has an id that came before in this file")
             seen.add(uri)
-            title = "" if record.untitled else record.key or uri.rpartition("#")[2]
+            title = lead_subject(record.parsed.text) if record.untitled else record.key or uri.rpartition("#")[2]
             yield _document(item, record.parsed, uri, _hash(raw), title)
         except InvalidInput as error:
             bad += 1
