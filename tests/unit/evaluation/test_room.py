@@ -2,7 +2,6 @@
 
 import pytest
 
-from lexigraph.evaluation.comparison import BASELINES
 from lexigraph.evaluation.room import Handed, filling, gold_within, handed_over, parse_budgets, within
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.graph import Source
@@ -50,8 +49,9 @@ def test_texts_come_best_first_whatever_results_group_them_with_the_id_of_their_
 
 @pytest.mark.parametrize("name", RETRIEVERS)
 def test_every_retriever_takes_the_parameters_it_is_measured_with(name: str) -> None:
-    check_parameters(name, filling(name, 2000))
-    assert (filling(name, 2000).get("max_search_results", 0) is None) == (name in BASELINES)
+    assert filling(name, 2000) == {}
+    check_parameters(name, filling(name, 5000))
+    assert filling(name, 5000) == {"max_context_tokens": 5000}
 
 
 def test_budgets_are_read_in_any_order() -> None:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from lexigraph.evaluation.comparison import BASELINES
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.results import SearchResults
 from lexigraph.retrieval.catalogue import parameters
@@ -50,11 +49,9 @@ def gold_within(handed: Sequence[Handed], gold: Sequence[str], budgets: Sequence
 def filling(name: str, room: int) -> dict[str, Any]:
     """Return the parameters by which a retriever is measured in ``room`` tokens; none when it is measured without room.
 
-    A baseline is not cut, since a plain search fills any room. All else is measured as shipped, unless that has less room.
+    All are measured as shipped, unless that has less room.
     """
-    uncut = {"max_search_results": None, "max_statements_per_topic": None} if room and name in BASELINES else {}
-    more = {p: room for p in parameters(name) if p == "max_context_tokens" and room > max(BUDGETS)}
-    return {**uncut, **more}
+    return {p: room for p in parameters(name) if p == "max_context_tokens" and room > max(BUDGETS)}
 
 
 def parse_budgets(text: str) -> tuple[int, ...]:
