@@ -11,6 +11,7 @@ import pytest
 from lexigraph.evaluation.corpus import Passage
 from lexigraph.evaluation.index import MARKER, corpus_index
 from lexigraph.inference.protocols import FloatArray
+from lexigraph.ingestion.lead import lead_subject
 from lexigraph.model.document import ChunkText
 from lexigraph.model.errors import InvalidInput, ModelUnavailable, StoreUnavailable
 from lexigraph.model.extraction import Extraction
@@ -88,16 +89,17 @@ def test_titles_are_in_text_and_links(tmp_path: Path) -> None:
     assert indexed_texts(tmp_path)[0] == "Granite Cellar\nGranite Cellar is a database. Tove Lund built it."
 
 
-def test_without_titles_there_are_none_in_text_vectors_or_links(tmp_path: Path) -> None:
-    assert titled_by(tmp_path, titles=False) == 0
-    assert sorted(indexed_texts(tmp_path)) == sorted(p.text for p in PASSAGES)
+def test_without_titles_passages_are_called_by_what_their_texts_begin_with(tmp_path: Path) -> None:
+    assert titled_by(tmp_path, titles=False) == 2
+    called = {p.id: lead_subject(p.text) for p in PASSAGES}
+    assert sorted(indexed_texts(tmp_path)) == sorted(f"{called[p.id]}\n{p.text}".strip() for p in PASSAGES)
 
 
 def titled_by(folder: Path, *, titles: bool) -> int:
     with opened(folder, titles=titles) as index:
         index.fill()
         sources = index.stores.graph.sources(TENANT, [r.source_id for r in index.stores.registry.documents(TENANT)])
-        expected = {p.id: p.title if titles else "" for p in PASSAGES}
+        expected = {p.id: p.title if titles else lead_subject(p.text) for p in PASSAGES}
         assert {s.metadata["id"]: s.title for s in sources.values()} == expected
     with sqlite3.connect(folder / "graph.sqlite") as database:
         (count,) = database.execute("SELECT count(*) FROM about").fetchone()
