@@ -481,7 +481,8 @@ class TestDatabase:
     def test_query_json_is_one_document_whose_citations_are_the_labels_of_the_answer(self, world: World) -> None:
         told = world.run("query", "-", "--json", stdin="Who built Granite Cellar?\n")
         assert told.err == ""
-        assert list(told.json) == ["question", "answer", "extractive", "citations", "warnings", "timings", "results"]
+        answer = ("answer", "answerable", "confidence", "extractive", "citations", "unsupported", "warnings")
+        assert list(told.json) == ["question", "rewritten", *answer, "timings", "results"]
         assert told.json["question"] == "Who built Granite Cellar?"
         labels = set(re.findall(r"\[(S\d+)\]", told.json["answer"]))
         assert labels == {c["label"] for c in told.json["citations"]} != set()
