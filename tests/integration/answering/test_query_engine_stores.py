@@ -59,17 +59,6 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"sqlite:///{folder / 'data'}"
 
 
-class Noting:
-    """A real graph store that notes what it is asked for."""
-
-    def __init__(self, store: Any) -> None:
-        self._store, self.calls = store, list[str]()
-
-    def __getattr__(self, name: str) -> Any:
-        self.calls.append(name)
-        return getattr(self._store, name)
-
-
 def engine(connection: str, **options: object) -> LexicalGraphQueryEngine:
     options = {"embedder": WordEmbedder(), "tenant": "acme", "settings": Settings(), **options}
     return LexicalGraphQueryEngine.for_traversal_based_search(connection, connection, **options)
@@ -148,25 +137,17 @@ def test_include_facts_reaches_results_and_model(connection):
     assert "    fact: " not in without
 
 
-def test_a_model_is_shown_what_stands_beside_the_best_statement_for_one_call_more(connection):
+def test_a_model_is_shown_what_stands_beside_the_best_statement_for_no_call_more(connection):
     few = {"max_search_results": 1, "max_statements_per_topic": 1, "retrievers": [ChunkBasedSearch]}
     with ScriptedLLMServer("It replaced Silverbirch [S2].") as server:
         settings = Settings(llm="openai:test", llm_options={"base_url": server.base_url})
         asked = engine(connection, settings=settings, **few)
-        asked.graph = Noting(asked.graph)
         response = asked.query("Who owns Tidewater?")
     assert "[S1] Tidewater is owned by the Heron Team.\n[S2] Tidewater replaced Silverbirch." in said(server.requests[0])
     assert [(c.label, c.reason, c.text) for c in response.citations] == [
         ("S2", "context", "Tidewater replaced Silverbirch.")
     ]
-    assert asked.graph.calls == ["evidence"]
-
-
-def test_without_a_model_nothing_is_read_beside_the_statements(connection):
-    asked = engine(connection, max_search_results=1, max_statements_per_topic=1, retrievers=[ChunkBasedSearch])
-    asked.graph = Noting(asked.graph)
-    assert len(asked.query("Who owns Tidewater?").sources) == 1
-    assert asked.graph.calls == []
+    assert response.results.calls == engine(connection, **few).query("Who owns Tidewater?").results.calls
 
 
 def test_the_settings_bound_question_and_answer(connection):

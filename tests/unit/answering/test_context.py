@@ -1,12 +1,13 @@
 """What a language model is shown: which statements, in which order, below what, and how many."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from lexigraph.answering.context import AnswerContext, ExternalText, build_context, chunks_to_read
+from lexigraph.answering.context import AnswerContext, ExternalText, build_context
 from lexigraph.answering.query_engine import AnswerArgs
-from lexigraph.model.graph import Source, StatementRow
+from lexigraph.model.graph import Source
 from lexigraph.model.results import ScoredStatement, SearchResult, SearchResults
 from lexigraph.model.tokens import count_tokens
 from lexigraph.settings import Settings
@@ -135,19 +136,18 @@ def test_metadata_that_tells_a_date_stands_above(metadata: dict[str, Any], dates
 # ---------------------------------------------------------------- neighbours
 
 
-def row(text: str, position: int, source: Source = FERRY, topic: str = "Ferry > Fares") -> StatementRow:
-    at = 20 * position
-    return StatementRow(
-        f"statement:{text}", text, "", "topic:1", topic, "chunk:1", 0, position, at, at + len(text), 400, source
-    )
+def beside(text: str, start: int) -> ScoredStatement:
+    return replace(statement(text, 0.0, start), reason="context")
 
 
-ROWS = [row("Fares are low.", 0), row("Children pay nothing.", 1), row("Dogs pay half.", 2), row("Birds pay.", 3)]
+READ_BY = statement(
+    "Children pay nothing.", 0.9, 420, context=(beside("Fares are low.", 400), beside("Dogs pay half.", 445))
+)
 
 
 def test_what_stands_beside_the_best_statements_is_shown_in_its_place_and_can_be_cited() -> None:
-    results = found((FERRY, "Ferry > Fares", [statement("Children pay nothing.", 0.9, 420)]))
-    context = build_context(results, [ExternalText("note", "A note.")], beside=ROWS)
+    results = found((FERRY, "Ferry > Fares", [READ_BY]))
+    context = build_context(results, [ExternalText("note", "A note.")])
     assert context.text == (
         "Source: Ferry | ferry.md | published: 2024-05-01\nTopic: Fares\n"
         "[S2] Fares are low.\n[S1] Children pay nothing.\n[S3] Dogs pay half.\n\nGiven with the question\n[S4] A note."
@@ -155,22 +155,17 @@ def test_what_stands_beside_the_best_statements_is_shown_in_its_place_and_can_be
     assert [(c.reason, c.start) for c in context.sources] == [
         ("chunk", 420),
         ("context", 400),
-        ("context", 440),
+        ("context", 445),
         ("external", 0),
     ]
 
 
 def test_neighbours_take_only_the_room_that_statements_leave() -> None:
-    results = found((FERRY, "Ferry > Fares", [statement("Children pay nothing.", 0.9, 420), statement("Late.", 0.1, 900)]))
-    needed = count_tokens(build_context(results).text) + 10
-    context = build_context(results, beside=ROWS, max_tokens=needed)
+    late = statement("Late.", 0.1, 900)
+    needed = count_tokens(build_context(found((FERRY, "Ferry > Fares", [replace(READ_BY, context=()), late]))).text) + 10
+    context = build_context(found((FERRY, "Ferry > Fares", [READ_BY, late])), max_tokens=needed)
     assert [c.reason for c in context.sources] == ["chunk", "chunk"]
     assert context.notices == ()
-
-
-def test_neighbours_are_read_for_the_chunks_of_the_ten_best_statements() -> None:
-    said = [statement(f"No {n}.", 1 / n, 20 * n, chunk=f"chunk:{n // 2}") for n in range(1, 40)]
-    assert chunks_to_read(found((FERRY, "", said))) == tuple(f"chunk:{n}" for n in range(6))
 
 
 # ---------------------------------------------------------------- room

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lexigraph.answering import citations
-from lexigraph.answering.shown import WITH_NEIGHBOURS, Budget, Shown, neighbours, set_out
+from lexigraph.answering.shown import Budget, Shown, context_of, set_out
 from lexigraph.model.errors import InvalidInput
-from lexigraph.model.graph import StatementRow
 from lexigraph.model.ids import content_hash
 from lexigraph.model.results import Citation, Notice, SearchResults
 
@@ -55,21 +54,19 @@ def build_context(
     results: SearchResults,
     external: Sequence[ExternalText] = (),
     *,
-    beside: Sequence[StatementRow] = (),
     include_facts: bool = False,
     max_tokens: int = 6_000,
 ) -> AnswerContext:
     """Return the best statements that fit into ``max_tokens`` tokens, set out as their documents read.
 
     Labels go by rank: S1 is the best statement, and more room adds labels behind. What is shown is grouped by source, that
-    of the best statement first, and inside by place, below its topic. Of the room that is left, the statements before and
-    after the best ones get theirs: ``beside`` holds the statements of :func:`chunks_to_read`. ``include_facts`` adds each
-    statement's facts (G-23). External texts come last and are not counted.
+    of the best statement first, and inside by place, below its topic. Of the room that is left, the context of the best ones
+    gets its own. ``include_facts`` adds each statement's facts (G-23). External texts come last and are not counted.
     """
     ranked = sorted((Shown(s, r.source, r.topic) for r in results.results for s in r.statements), key=lambda s: -s.score)
     budget = Budget(max_tokens, include_facts)
     best = budget.filled(ranked)
-    kept = [*best, *budget.filled(neighbours(best, beside))]
+    kept = [*best, *budget.filled(context_of(best))]
     sources = [citations.statement_citation(at, s.statement, s.source) for at, s in enumerate(kept, 1)]
     lines = set_out(kept, include_facts)
     if external:
@@ -81,12 +78,6 @@ def build_context(
     cut = (Notice("context_cut", detail),) if len(best) < len(ranked) else ()
     headings = (*(f"{s.heading}\n{s.topic}" for s in kept), *("" for _ in external))
     return AnswerContext("\n".join(lines).strip(), tuple(sources), headings, cut)
-
-
-def chunks_to_read(results: SearchResults) -> tuple[str, ...]:
-    """Return the chunks of the statements whose neighbours are shown, too: those of the best ones."""
-    best = sorted(results.statements, key=lambda s: -s.score)[:WITH_NEIGHBOURS]
-    return tuple(dict.fromkeys(s.chunk_id for s in best if s.chunk_id))
 
 
 def external_texts(given: Sequence[External]) -> tuple[ExternalText, ...]:

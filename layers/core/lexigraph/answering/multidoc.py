@@ -16,7 +16,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.multidoc.articles import RetrievalFailed
 from lexigraph.retrieval.multidoc.synthesizer import MultiDocSynthesizer
 from lexigraph.retrieval.stages.args import ResultArgs
-from lexigraph.retrieval.stages.results import assemble, read_on
+from lexigraph.retrieval.stages.results import assemble, by_chunk, read_on
 from lexigraph.storage.protocols import EvidenceRequest
 
 MAX_EXAMPLES = 20
@@ -110,7 +110,7 @@ class _Found:
         cosines = {s["section_id"]: 2 * s["relevance_score"] - 1 for s in self.context.sections}
         return SearchResults(
             question.text,
-            assemble(read_on(rows, parts), everything),
+            assemble(read_on(rows, parts), everything, by_chunk(rows)),
             warnings=self.context.warnings,
             cosines=cosines,
             nearest=max(cosines.values(), default=None),

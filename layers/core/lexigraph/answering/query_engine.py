@@ -18,7 +18,6 @@ from lexigraph.answering.context import (
     ExternalText,
     Turn,
     build_context,
-    chunks_to_read,
     conversation,
     external_texts,
 )
@@ -31,7 +30,6 @@ from lexigraph.answering.support import check_support
 from lexigraph.inference.protocols import Embedder, LanguageModel, Prompt
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.model.filters import Filter, parse_filter
-from lexigraph.model.graph import StatementRow
 from lexigraph.model.question import MAX_CHARS, Question
 from lexigraph.model.results import Citation, Notice, SearchResults
 from lexigraph.model.tenant import Tenant
@@ -40,7 +38,7 @@ from lexigraph.retrieval.catalogue import Retriever, make_retriever
 from lexigraph.retrieval.stages.args import Args, Range, names_of
 from lexigraph.retrieval.stages.retriever import StatementRetriever
 from lexigraph.settings import EmbeddingModel, Settings, load_settings
-from lexigraph.storage.protocols import EvidenceRequest, GraphStore, VectorStore
+from lexigraph.storage.protocols import GraphStore, VectorStore
 
 T = TypeVar("T")
 
@@ -96,7 +94,6 @@ class _Asked:
     question: str
     followup: Followup
     results: SearchResults
-    beside: Sequence[StatementRow]
     external: tuple[ExternalText, ...]
     history: tuple[tuple[str, str], ...]
     strict: bool
@@ -146,8 +143,7 @@ class LexicalGraphQueryEngine:
     """Answers questions from the statements that a retriever finds.
 
     ``retriever`` is any object with ``retrieve(tenant, question)``. With a language model (``llm``) the answer is written
-    from those statements only, and every citation is checked; without one it quotes the best of them. ``graph`` is where
-    the statements beside the best ones are read, in one call more, for the model to be shown them, too. ``tenant`` and
+    from those statements only, and every citation is checked; without one it quotes the best of them. ``tenant`` and
     ``filters`` are defaults of each question. ``streaming`` makes :meth:`query` answer in pieces. ``args`` are those of
     :class:`AnswerArgs`. Safe to share between threads: a question leaves no state behind.
     """
@@ -157,7 +153,6 @@ class LexicalGraphQueryEngine:
         retriever: Retriever,
         llm: LanguageModel | None = None,
         *,
-        graph: GraphStore | None = None,
         tenant: str = "default",
         filters: Filter | Mapping[str, Any] | None = None,
         streaming: bool = False,
@@ -167,7 +162,6 @@ class LexicalGraphQueryEngine:
             raise InvalidInput(f"retriever must have a method retrieve(tenant, question), got {type(retriever).__name__}")
         self.retriever = retriever
         self.llm = llm
-        self.graph = graph
         self.tenant = Tenant(tenant)
         self.filters = parse_filter(filters)
         self.streaming = streaming
@@ -244,7 +238,7 @@ class LexicalGraphQueryEngine:
         mine.setdefault("max_question_chars", settings.max_question_chars)
         mine |= {name: args[name] for name in SHARED if name in args}
         owner = settings.tenant if tenant is None else tenant
-        return cls(retriever, model, graph=graph, tenant=owner, filters=filters, streaming=streaming, **mine)
+        return cls(retriever, model, tenant=owner, filters=filters, streaming=streaming, **mine)
 
     def retrieve(
         self, question: str, *, tenant: str | None = None, filters: Filter | Mapping[str, Any] | None = None
@@ -327,7 +321,6 @@ class LexicalGraphQueryEngine:
         turns, external = conversation(history), external_texts(context)
         followup = self._completed(checked.text, turns)
         results = self.retriever.retrieve(owner, replace(checked, text=followup.text))
-        beside = self._beside(owner, results, checked.filters)
         retrieved = time.perf_counter()
         found = candidates(results, external)
         read = asking.read(followup.text, found, results.entities)
@@ -337,7 +330,6 @@ class LexicalGraphQueryEngine:
             question=followup.text,
             followup=followup,
             results=results,
-            beside=beside,
             external=external,
             history=turns,
             strict=strict,
@@ -354,13 +346,6 @@ class LexicalGraphQueryEngine:
     def _completed(self, question: str, turns: Sequence[tuple[str, str]]) -> Followup:
         before = turns if self.args.complete_followups else ()
         return complete(question, before, self.llm, max_chars=self.args.max_question_chars)
-
-    def _beside(self, tenant: Tenant, results: SearchResults, filters: Filter | None) -> Sequence[StatementRow]:
-        """Return what stands around the best statements, for a model to be shown."""
-        chunks = chunks_to_read(results) if self.llm and self.graph else ()
-        if not (chunks and self.graph):
-            return ()
-        return self.graph.evidence(tenant, EvidenceRequest(chunks=chunks, facts=False, filters=filters))
 
     def _answer(self, asked: _Asked, *, streaming: bool) -> Generator[str, None, QueryResponse]:
         """Yield the answer in pieces and return it whole."""
@@ -400,7 +385,6 @@ class LexicalGraphQueryEngine:
         return build_context(
             asked.results,
             asked.external,
-            beside=asked.beside,
             include_facts=args.include_facts,
             max_tokens=args.room(*told, *(text.text for text in asked.external)),
         )

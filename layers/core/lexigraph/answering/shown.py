@@ -6,13 +6,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from lexigraph.answering import citations
-from lexigraph.model.graph import Source, StatementRow
+from lexigraph.model.graph import Source
 from lexigraph.model.results import ScoredStatement
 from lexigraph.model.tokens import count_tokens
-from lexigraph.retrieval.stages.results import scored_statement
 
-CONTEXT = "context"  # the reason of a statement that is there for the one beside it
-WITH_NEIGHBOURS = 10  # of the best statements
 _LABEL_TOKENS = 6  # of a label, a line break and a mark of what is left out
 _OUTSIZED = 0.5  # of the room: a statement beyond is passed over
 _GAP = 20  # characters between two statements beyond which something was left out there
@@ -108,19 +105,9 @@ class Budget:
         return kept
 
 
-def neighbours(best: Sequence[Shown], rows: Sequence[StatementRow]) -> list[Shown]:
+def context_of(best: Iterable[Shown]) -> list[Shown]:
     """Return the statements before and after the best ones in their documents, those of the best first."""
-    there = {(row.id, row.chunk_id): at for at, row in enumerate(rows)}
-    taken = {(s.statement.id, s.statement.chunk_id) for s in best}
-    found = []
-    for shown in best[:WITH_NEIGHBOURS]:
-        at = there.get((shown.statement.id, shown.statement.chunk_id))
-        for row in [] if at is None else [*rows[max(0, at - 1) : at], *rows[at + 1 : at + 2]]:
-            key = row.id, row.chunk_id
-            if row.source.id == shown.source.id and key not in taken:
-                taken.add(key)
-                found.append(Shown(scored_statement(row, 0.0, CONTEXT, {}), row.source, row.topic))
-    return found
+    return [Shown(beside, shown.source, shown.topic) for shown in best for beside in shown.statement.context]
 
 
 def set_out(kept: Sequence[Shown], include_facts: bool) -> list[str]:

@@ -5,13 +5,13 @@ from dataclasses import asdict
 from typing import Any
 
 from lexigraph.answering.response import QueryResponse, StreamingQueryResponse
-from lexigraph.answering.shown import CONTEXT
 from lexigraph.api.schemas.query import QueryRequest
 from lexigraph.api.service import Service
 from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.results import Citation
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.hybrid.results import HybridItem, HybridResults
+from lexigraph.retrieval.stages.results import CONTEXT
 from lexigraph.storage.protocols import EvidenceRequest
 
 _MOST_ENTITIES = 50

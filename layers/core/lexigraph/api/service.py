@@ -136,7 +136,6 @@ class Service:
                 engine = LexicalGraphQueryEngine(
                     made(embedder=embedder, llm=self.llm, **with_room(args, self.llm, self.settings.model_window)),
                     self.llm,
-                    graph=stores.graph,
                     tenant=tenant,
                     max_answer_tokens=self.settings.answer_max_tokens,
                     model_window=self.settings.model_window,

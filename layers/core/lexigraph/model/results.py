@@ -24,7 +24,8 @@ class ScoredStatement:
     ``reason`` is how it was found (``chunk``, ``entity``, ``link``, ...), ``path`` what led there (names, first to
     last), ``parts`` the named contributions whose combination is ``score``. ``start``/``end`` are character offsets in
     the parsed document. ``kind`` is prose, code or table. ``text`` stands alone; ``original`` is what the document has
-    there, where that does not.
+    there, where that does not. ``context`` are the statements right before and after it, of the same topic, which are no
+    results themselves: there to read the best ones by, reason ``context``, score 0, beyond what there is room for.
     """
 
     id: str
@@ -39,6 +40,7 @@ class ScoredStatement:
     parts: Mapping[str, float] = field(default_factory=dict)
     kind: str = "prose"
     original: str = ""
+    context: "tuple[ScoredStatement, ...]" = ()
 
     @property
     def quoted(self) -> str:

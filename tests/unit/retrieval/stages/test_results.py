@@ -1,10 +1,12 @@
 """Ranked statements become results: grouped by topic and source, cut after ranking."""
 
+from dataclasses import replace
+
 import pytest
 
 from lexigraph.model.graph import FactRow, Source, StatementRow
-from lexigraph.model.results import ScoredStatement
-from lexigraph.retrieval.stages.results import assemble, scored_statement
+from lexigraph.model.results import ScoredStatement, SearchResult
+from lexigraph.retrieval.stages.results import assemble, by_chunk, scored_statement
 from lexigraph.retrieval.traversal.args import TraversalArgs
 
 Pair = tuple[ScoredStatement, StatementRow]
@@ -29,8 +31,12 @@ RANKED = [
 ]
 
 
+def assembled(**args: object) -> tuple[SearchResult, ...]:
+    return assemble(RANKED, TraversalArgs.of(args), by_chunk(row for _, row in RANKED))
+
+
 def shown(**args: object) -> list[tuple[str, str, list[str]]]:
-    results = assemble(RANKED, TraversalArgs.of(args))
+    results = assembled(**args)
     return [(r.source.id, r.topic, [s.id for s in r.statements]) for r in results]
 
 
@@ -40,7 +46,7 @@ def test_statements_are_grouped_by_source_and_topic_in_the_order_of_their_best()
 
 
 def test_a_result_has_the_score_of_its_best_statement():
-    assert [r.score for r in assemble(RANKED, TraversalArgs())] == [0.9, 0.8, 0.6]
+    assert [r.score for r in assembled()] == [0.9, 0.8, 0.6]
 
 
 @pytest.mark.requirement("G-21", "G-22")
@@ -55,7 +61,7 @@ def test_none_returns_all():
 
 @pytest.mark.requirement("G-23")
 def test_facts_come_only_when_asked_for():
-    without, with_facts = (assemble(RANKED, TraversalArgs(include_facts=on))[0].statements[0] for on in (False, True))
+    without, with_facts = (assembled(include_facts=on)[0].statements[0] for on in (False, True))
     assert without.facts == ()
     assert with_facts.facts == ("Tidewater is owned by Heron Team", "Tidewater is old")
 
@@ -69,10 +75,29 @@ def test_a_statement_is_given_as_it_stands_alone_and_as_the_document_has_it():
 
 @pytest.mark.requirement("G-20")
 def test_the_plain_form_is_that_of_the_reference_page():
-    plain = assemble(RANKED, TraversalArgs())[1].to_dict()
+    plain = assembled()[1].to_dict()
     assert {key: plain[key] for key in ("source", "topic", "statements", "score")} == {
         "source": "s2",
         "topic": "T1",
         "statements": ["text of b", "text of e"],
         "score": 0.8,
     }
+
+
+def test_what_stands_right_before_and_after_the_ten_best_is_their_context_each_once_and_no_result_again():
+    said = [pair(f"n{at}", 0.0) for at in range(60)]
+    said = [(found, row._replace(position=at, topic_id="t1" if at < 50 else "t2")) for at, (found, row) in enumerate(said)]
+    best = [0, 2, 3, *range(9, 50, 4)]
+    ranked = [(replace(said[at][0], score=0.9 - 0.01 * n), said[at][1]) for n, at in enumerate(best)]
+    (result,) = assemble(ranked, TraversalArgs(), by_chunk(row for _, row in said))
+    beside = {s.id: [c.id for c in s.context] for s in result.statements}
+    expected = {"n0": ["n1"], "n2": [], "n3": ["n4"]} | {f"n{at}": [f"n{at - 1}", f"n{at + 1}"] for at in best[3:10]}
+    assert beside == expected | {f"n{at}": [] for at in best[10:]}
+    assert {(c.reason, c.score) for s in result.statements for c in s.context} == {("context", 0.0)}
+
+
+def test_context_is_of_the_same_topic():
+    row = pair("a", 0.9)[1]
+    other = row._replace(id="b", position=1, topic_id="t2")
+    (result,) = assemble([pair("a", 0.9)], TraversalArgs(), by_chunk([row, other]))
+    assert result.statements[0].context == ()

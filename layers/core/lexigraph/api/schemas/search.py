@@ -135,6 +135,10 @@ class StatementReply(Reply):
         description="the words of the document, where they do not stand alone; else empty",
         examples=["She signs what Tove Lund approves."],
     )
+    context: "list[StatementReply]" = Field(
+        description="what stands right before and after one of the ten best, to read it by: reason `context`, score 0",
+        examples=[[]],
+    )
 
 
 class ResultReply(Reply):

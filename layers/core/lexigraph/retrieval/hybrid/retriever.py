@@ -14,7 +14,7 @@ from lexigraph.retrieval.hybrid.statements import context_statements, contexts_w
 from lexigraph.retrieval.hybrid.subgraph import Context, Subgraph
 from lexigraph.retrieval.stages.args import Known, names_of
 from lexigraph.retrieval.stages.reranking import reranker_name
-from lexigraph.retrieval.stages.results import assemble
+from lexigraph.retrieval.stages.results import assemble, by_chunk
 from lexigraph.retrieval.stages.retriever import StatementRetriever
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings, load_settings
@@ -74,7 +74,7 @@ class HybridRetriever(StatementRetriever[HybridResults]):
         statements = context_statements(text, items, rows, args, self.weights)
         return HybridResults(
             text,
-            assemble(statements, args),
+            assemble(statements, args, by_chunk(rows)),
             entities=tuple(dict.fromkeys(name for item in items for name in item.path)),
             items=tuple(contexts_with_sources(items, rows)),
             degraded=degraded,

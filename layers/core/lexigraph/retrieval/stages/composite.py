@@ -173,7 +173,11 @@ class Composite(StatementRetriever[SearchResults], Generic[A]):
             reranker = self.models.reranker(self._reranker)
             # statements are reranked against the question and the entity names looked up (G-35)
             queries = [text, *(a.entity.value for a in entities if len(a.path) < 2)]
-            results = assemble(rank_statements(expansion, queries, reranker, stores.trace), self.args)
+            results = assemble(
+                rank_statements(expansion, queries, reranker, stores.trace),
+                self.args,
+                lambda chunk_id: expansion.found.said(chunk_id).values(),
+            )
         return SearchResults(text, results, entities=tuple(a.entity.value for a in entities), keywords=inquiry.keywords)
 
     def _always(self) -> set[str]:

@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from lexigraph.model.graph import Placement, StatementRow
@@ -10,14 +11,19 @@ from lexigraph.model.results import ScoredStatement, SearchResult
 from lexigraph.retrieval.stages.args import ResultArgs
 
 _TOKEN = re.compile(r"[^\W\u3040-\u9fff\uac00-\ud7af]+|\S")
+CONTEXT = "context"  # the reason of a statement that is there for the one beside it
+_WITH_CONTEXT = 10  # of the best statements
 _READ_ON = 0.98  # a statement counts a little less than the one before it in its chunk
 
 
-def assemble(ranked: Iterable[tuple[ScoredStatement, StatementRow]], args: ResultArgs) -> tuple[SearchResult, ...]:
+def assemble(
+    ranked: Iterable[tuple[ScoredStatement, StatementRow]], args: ResultArgs, said: Callable[[str], Iterable[StatementRow]]
+) -> tuple[SearchResult, ...]:
     """Group statements, best first, into results of one topic of one source, ordered by their best statement.
 
     What there is room for is decided first, statement by statement: ``max_statements_per_topic``, then ``most`` and
     ``max_context_tokens``. ``max_search_results`` takes the first of these results, as they are (G-31, G-32).
+    ``said`` returns the statements known of a chunk, in any order: those beside the best ones are their context.
     """
     groups: dict[tuple[str, str], list[tuple[ScoredStatement, StatementRow]]] = {}
     a_topic, left, room = (
@@ -34,14 +40,16 @@ def assemble(ranked: Iterable[tuple[ScoredStatement, StatementRow]], args: Resul
         left -= 1
         if left <= 0 or room <= 0:
             break
+    kept = list(filter(None, groups.values()))[: args.max_search_results]
+    context = _context([pair for pairs in kept for pair in pairs], said)
     return tuple(
         SearchResult(
             source=pairs[0][1].source,
             topic=pairs[0][1].topic,
-            statements=tuple(_with_facts(*pair) if args.include_facts else pair[0] for pair in pairs),
+            statements=tuple(_shown(*pair, context, facts=args.include_facts) for pair in pairs),
             score=pairs[0][0].score,
         )
-        for pairs in list(filter(None, groups.values()))[: args.max_search_results]
+        for pairs in kept
     )
 
 
@@ -50,8 +58,37 @@ def size(text: str) -> int:
     return len(_TOKEN.findall(text))
 
 
-def _with_facts(statement: ScoredStatement, row: StatementRow) -> ScoredStatement:
-    return replace(statement, facts=tuple(dict.fromkeys(map(str, row.facts))))
+def by_chunk(rows: Iterable[StatementRow]) -> Callable[[str], Iterable[StatementRow]]:
+    """Return what each chunk says."""
+    said = defaultdict[str, list[StatementRow]](list)
+    for row in rows:
+        said[row.chunk_id].append(row)
+    return lambda chunk_id: said.get(chunk_id, ())
+
+
+def _context(
+    pairs: Sequence[tuple[ScoredStatement, StatementRow]], said: Callable[[str], Iterable[StatementRow]]
+) -> dict[str, tuple[ScoredStatement, ...]]:
+    """Return what stands right before and after the best statements, by their ids: each once, and no result again."""
+    taken = {row.id for _, row in pairs}
+    context = {}
+    for _, row in sorted(pairs, key=lambda pair: -pair[0].score)[:_WITH_CONTEXT]:
+        beside = [
+            other
+            for other in sorted(said(row.chunk_id), key=lambda r: r.position)
+            if abs(other.position - row.position) == 1 and other.topic_id == row.topic_id and other.id not in taken
+        ]
+        taken.update(other.id for other in beside)
+        context[row.id] = tuple(scored_statement(other, 0.0, CONTEXT, {}) for other in beside)
+    return context
+
+
+def _shown(
+    statement: ScoredStatement, row: StatementRow, context: Mapping[str, tuple[ScoredStatement, ...]], *, facts: bool
+) -> ScoredStatement:
+    told = tuple(dict.fromkeys(map(str, row.facts))) if facts else ()
+    beside = context.get(row.id, ())
+    return replace(statement, facts=told, context=beside) if told or beside else statement
 
 
 def scored_statement(

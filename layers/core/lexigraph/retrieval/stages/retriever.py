@@ -13,7 +13,7 @@ from lexigraph.model.results import ScoredStatement, SearchResults
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.stages.args import Known, ResultArgs, names_of
 from lexigraph.retrieval.stages.models import Models
-from lexigraph.retrieval.stages.results import assemble
+from lexigraph.retrieval.stages.results import assemble, by_chunk
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
@@ -101,7 +101,9 @@ class RankedRetriever(StatementRetriever[SearchResults]):
 
     def _find(self, stores: BoundStores, text: str) -> SearchResults:
         ranked, entities = self._rank(stores, text)
-        return SearchResults(text, assemble(ranked, self.shape), entities=tuple(entities))
+        return SearchResults(
+            text, assemble(ranked, self.shape, by_chunk(row for _, row in ranked)), entities=tuple(entities)
+        )
 
     def _configure(self, own: Mapping[str, Any]) -> None:  # most have none
         """Take those of the parameters in ``OWN`` that were given."""
