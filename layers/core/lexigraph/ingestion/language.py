@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from lexigraph.model.graph import Metadata
-from lexigraph.model.scripts import ENGLISH, OTHER_SCRIPT, latin_language
+from lexigraph.model.scripts import ENGLISH, in_other_script, latin_language
 
 _LEAST_LETTERS = 40
 _OF_AN_IDEOGRAPH = 3  # letters that one says as much as
@@ -87,7 +87,7 @@ def language_within(text: str, language: str) -> str:
 
     So the Japanese paragraph of an English document is Japanese, however short; a German one is taken for English.
     """
-    if not OTHER_SCRIPT.search(text) and _fits(language, "Latin"):
+    if not in_other_script(text) and _fits(language, "Latin"):
         return language
     script, letters = _script(_sliced(text, _SAMPLE))
     if not letters or (language and _fits(language, script)):
@@ -136,7 +136,7 @@ def _sliced(text: str, size: int) -> str:
 def _script(sample: str) -> tuple[str, int]:
     """Return the script that most of a text is in, and how many letters of Latin script it is worth."""
     counts = {"Latin": len(_LATIN.findall(sample))}
-    if OTHER_SCRIPT.search(sample):
+    if in_other_script(sample):
         for script, letters in _LETTERS.items():
             counts[script] = len(letters.findall(sample)) * (_OF_AN_IDEOGRAPH if script in _IDEOGRAPHS else 1)
         if counts["Kana"] > _KANA_SHARE * (both := counts["Kana"] + counts["Han"]):

@@ -2,7 +2,7 @@
 
 import re
 
-from lexigraph.model.scripts import ENGLISH, OTHER_SCRIPT
+from lexigraph.model.scripts import ENGLISH, in_other_script
 
 _LONGEST = 2_000  # characters of a text that is about one thing
 _MOST_WORDS = 8
@@ -23,7 +23,7 @@ def lead_subject(text: str) -> str:
     of scripts that have no capitals.
     """
     text = text.strip()
-    if len(text) > _LONGEST or OTHER_SCRIPT.search(text[:100]):
+    if len(text) > _LONGEST or in_other_script(text[:100]):
         return ""
     found: list[str] = []
     after = ""

@@ -158,12 +158,17 @@ def without_optional(text: str) -> str:
     return text if text.isascii() else _OPTIONAL.sub("", text)
 
 
+def in_other_script(text: str) -> bool:
+    """Tell whether a text has letters of another script than the Latin one."""
+    return not text.isascii() and OTHER_SCRIPT.search(text) is not None
+
+
 def stemmed(word: str, language: str = "") -> str:
     """Return the stem of a lower-case word of a language other than English, or the word, where no stemmer knows it.
 
     Outside Latin script, the letters of the word tell the stemmer; in it, ``language`` does.
     """
-    if word.isascii() or not OTHER_SCRIPT.search(word):
+    if not in_other_script(word):
         return _stem(word, _ALGORITHMS[language]) if language in _ALGORITHMS else word
     return next((_stem(word, algorithm) for letters, algorithm in _BY_SCRIPT if letters.fullmatch(word)), word)
 

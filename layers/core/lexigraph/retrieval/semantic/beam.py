@@ -79,7 +79,7 @@ class Beam(Expansion[SemanticArgs]):
                 del self.found.candidates[i], self.found.rows[i]
         self.seeds.entities = [a for a in self.seeds.entities if a.entity.id in self.ranker.asked]
 
-    def score(self, step: str, new: Collection[str] = ()) -> None:
+    def score(self, step: str, new: Collection[str] = (), ranked: Sequence[str] = ()) -> None:  # noqa: ARG002  # all count
         """Learn how like the question all statements found and their chunks are."""
         vector, known = self.measured.goals[0].vector, self.cosines
         rows = {i: self.found.said(i) for i in self.found.candidates}

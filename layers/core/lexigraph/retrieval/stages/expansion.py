@@ -24,7 +24,7 @@ from lexigraph.retrieval.stages.ranking import (
 )
 from lexigraph.retrieval.stages.text import Name, longest, names
 from lexigraph.retrieval.stages.trace import BoundStores
-from lexigraph.storage.protocols import Neighbourhood, SearchRequest
+from lexigraph.storage.protocols import Neighbourhood
 
 A = TypeVar("A", bound=RankingArgs, covariant=True)
 
@@ -87,7 +87,8 @@ class Expansion(ABC, Generic[A]):
         hop = len(self.found.hops) + 1
         most = max(1, self.args.link_seeds // 2 ** (hop - 1))
         followed = {i for starts in self.found.hops for i in starts}
-        starts = [i for i in self.rank().ids if i not in followed][:most]
+        ranked = self.rank().ids
+        starts = [i for i in ranked if i not in followed][:most]
         in_text = {i: self._names_in(i) for i in starts}
         ids = {i: sorted({entity for entity, _ in found}) for i, found in in_text.items()}
         around = self._around(f"links_{hop}", starts, ids)
@@ -100,25 +101,15 @@ class Expansion(ABC, Generic[A]):
         for chunk in new:
             self._candidate(chunk.id, chunk.source, "link").entities.update(chunk.entities)
             self.found.linked.setdefault(chunk.id, chunk)
-        self.score(f"scores_{hop}", {chunk.id for chunk in new})
+        self.score(f"scores_{hop}", {chunk.id for chunk in new}, ranked)
         self._hear()
 
-    def score(self, step: str, new: Collection[str] = ()) -> None:
-        """Learn how like the question the ``new`` chunks, and all others found, and their statements are."""
-        lacking = self.likeness.lacking(self.found.candidates)
-        requests = self.likeness.requests(len(lacking), lacking) if lacking else []
-        of_chunks = len(requests)
-        vector = self.likeness.goals[0].vector
-        said = {i for chunk in self.found.candidates for i in self.found.said(chunk)} - self.cosines.keys()
-        if said and vector is not None:
-            requests.append(SearchRequest("statement", vector=vector, ids=tuple(sorted(said))))
-            self.cosines.update(dict.fromkeys(said, 0.0))
-        answers = self.stores.search(step, requests)
-        if lacking:
-            self.likeness.take(answers[:of_chunks], lacking)
-        self.cosines.update((hit.id, hit.score) for hits in answers[of_chunks:] for hit in hits)
-        if lacking or new:
-            self._refresh({*lacking, *new})
+    @abstractmethod
+    def score(self, step: str, new: Collection[str] = (), ranked: Sequence[str] = ()) -> None:
+        """Learn how like the question the ``new`` chunks, and all others found, and their statements are.
+
+        ``ranked`` are the chunks known before, best first.
+        """
 
     def _hear(self) -> None:
         """Learn what the chunks that only share an entity say of it: the rest of such a chunk is about something else."""

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lexigraph.retrieval.stages.ranking import Array, Weights
 from lexigraph.retrieval.stages.text import words
@@ -34,10 +36,10 @@ def packed(worth: Worth, diversity: float, weights: Weights) -> Iterator[tuple[i
     further chunk of a topic, counts a little less each time. Ties go by place. The first are the same however many are read.
     """
     chunk, topic, asked = np.asarray(worth.chunk), np.asarray(worth.topic), worth.asked
-    said_by = _words(worth.texts)
-    size, all_asked = np.maximum(said_by.sum(axis=1), 1e-9), np.maximum(asked.sum(axis=1), 1e-9)
+    said_by, said, ends = _words(worth.texts)
+    size, all_asked = np.maximum(said_by.sum(axis=0), 1e-9), np.maximum(asked.sum(axis=1), 1e-9)
     repeated, heard = np.zeros(len(chunk)), np.zeros(len(asked))
-    open_words, open_asked = np.ones(said_by.shape[1], np.bool_), np.ones(asked.shape[1], np.bool_)
+    open_words, open_asked = np.ones(len(said_by), np.bool_), np.ones(asked.shape[1], np.bool_)
     again, chunks, left = np.ones(len(chunk)), set[int](), np.ones(len(chunk), np.bool_)
     for _ in range(len(chunk)):
         said_again = np.minimum(weights.said_again * diversity * repeated / size, 1.0)
@@ -46,10 +48,11 @@ def packed(worth: Worth, diversity: float, weights: Weights) -> Iterator[tuple[i
         best = int(values.argmax())
         yield best, float(values[best])
         left[best] = False
-        new, told = open_words & (said_by[best] > 0), open_asked & (asked[chunk[best]] > 0)
-        repeated += said_by[:, new].sum(axis=1)
+        of_best = said[ends[best] : ends[best + 1]]
+        new, told = of_best[open_words[of_best]], open_asked & (asked[chunk[best]] > 0)
+        repeated += said_by[new].sum(axis=0)
         heard += asked[:, told].sum(axis=1)
-        open_words &= ~new
+        open_words[new] = False
         open_asked &= ~told
         again[chunk == chunk[best]] *= weights.repeat
         if chunk[best] not in chunks:
@@ -57,13 +60,16 @@ def packed(worth: Worth, diversity: float, weights: Weights) -> Iterator[tuple[i
             again[(topic == topic[best]) & (chunk != chunk[best])] *= weights.same_topic
 
 
-def _words(texts: Sequence[str]) -> Array:
-    """Return a row a text: the weights of the words in it, the more the fewer of the texts have them."""
-    at: dict[str, int] = {}
-    held = [sorted({at.setdefault(word, len(at)) for word in words(text)}) for text in texts]
-    said_by = np.zeros((len(texts), len(at)))
-    for row, places in enumerate(held):
-        said_by[row, places] = 1.0
-    df = said_by.sum(axis=0)
-    weighted: Array = said_by * np.log(1 + (len(texts) - df + 0.5) / (df + 0.5))
-    return weighted
+def _words(texts: Sequence[str]) -> tuple[Array, NDArray[np.intp], list[int]]:
+    """Return a row a word, its weight in each text that has it, more the fewer have it; the rows of the words of the first
+    text, then of the next and so on; and where among these a text begins and ends.
+    """
+    held = [dict.fromkeys(words(text)) for text in texts]
+    at = {word: row for row, word in enumerate(dict.fromkeys(chain.from_iterable(held)))}
+    said = np.fromiter(map(at.__getitem__, chain.from_iterable(held)), np.intp)
+    sizes = [len(of_text) for of_text in held]
+    said_by = np.zeros((len(at), len(texts)))
+    said_by[said, np.repeat(np.arange(len(texts)), sizes)] = 1.0
+    df = said_by.sum(axis=1, keepdims=True)
+    said_by *= np.log(1 + (len(texts) - df + 0.5) / (df + 0.5))
+    return said_by, said, list(accumulate(sizes, initial=0))

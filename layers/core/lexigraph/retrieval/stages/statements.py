@@ -18,7 +18,7 @@ from lexigraph.retrieval.stages.reranking import min_max, scored
 from lexigraph.retrieval.stages.results import scored_statement
 from lexigraph.retrieval.stages.trace import Trace
 
-_READ = 40  # best chunks whose statements are ranked
+RANKED = 32  # best chunks whose statements are ranked
 _RERANKED = 10  # statements of a chunk given to a reranker, those that fit best
 
 
@@ -47,11 +47,12 @@ def rank_statements(
     """
     found, weights = expansion.found, expansion.ranker.weights
     # a link may lead to a chunk that says nothing: a page of navigation
-    ranked = [chunk for chunk in expansion.rank().best(_READ) if found.said(chunk.id)]
+    ranked = [chunk for chunk in expansion.rank().best(RANKED) if found.said(chunk.id)]
     fits = _fits(expansion, ranked)
     _liken(expansion, fits)
     _rerank(fits, queries, reranker, trace)
     totals, worth = _worth(expansion, ranked, fits)
+    bound = weights.bound
     for at, value in packed(worth, expansion.args.diversity, weights) if fits else ():
         fit, chunk = fits[at], ranked[fits[at].chunk]
         parts = {
@@ -60,7 +61,7 @@ def rank_statements(
             "within": float(totals[at]) - chunk.score - weights.rerank * fit.rerank,
             "diversity": value - float(totals[at]),
         }
-        shown = {name: share for name, part in parts.items() if (share := round(part / weights.bound, 6))}
+        shown = {name: share for name, part in parts.items() if (share := round(part / bound, 6))}
         score = min(max(round(sum(shown.values()), 6), 0.0), 1.0)
         yield scored_statement(fit.row, score, found.candidates[chunk.id].reason, shown, chunk.path), fit.row
 
@@ -116,7 +117,7 @@ def _liken(expansion: Expansion[RankingArgs], fits: Sequence[Fit]) -> None:
     """Say how like the question statements are: by cosine and by the words they hold, each a share of the best."""
     coverage, known = expansion.ranker.coverage, expansion.cosines
     # a step of a manual says little without the heading above it
-    held = coverage.held([f"{f.row.topic}\n{_text(f.row)}" for f in fits])
+    held = np.maximum(coverage.held([f.row.topic for f in fits]), coverage.held([_text(f.row) for f in fits]))
     by_words = np.array(min_max([0.0, *coverage.best_shares(held).tolist()])[1:])
     cosines = [max(known.get(f.row.id, 0.0), 0.0) for f in fits]
     words_count = expansion.args.bm25_weight if any(cosines) else 1.0

@@ -12,10 +12,10 @@ from lexigraph.model.normalise import entity_key
 from lexigraph.model.scripts import (
     FUNCTION_WORDS,
     MARKS,
-    OTHER_SCRIPT,
     PARTICLE,
     UNSPACED,
     grams,
+    in_other_script,
     is_unspaced,
     pieces,
     stemmed,
@@ -52,7 +52,7 @@ STOP_WORDS = frozenset(_STOP_TEXT.split())
 @lru_cache(maxsize=131_072)
 def stem(word: str) -> str:
     """Return the Snowball stem of a lower-case word: as one of English, in other scripts as the script tells."""
-    if OTHER_SCRIPT.search(word):
+    if in_other_script(word):
         return stemmed(word)
     import snowballstemmer
 
@@ -72,7 +72,7 @@ def fold(text: str) -> str:
 def words(text: str) -> list[str]:
     """Return the words of a text in order, folded; pairs of letters where no blanks part them."""
     found = _WORD.findall(fold(text))
-    if not OTHER_SCRIPT.search(text):
+    if not in_other_script(text):
         return found
     cut = [piece for word in found for piece in pieces(word)]
     return [word for piece in cut for word in (grams(piece) if is_unspaced(piece) else [piece])]
@@ -100,7 +100,7 @@ class StemFinder:
 
     def __init__(self, wanted: Sequence[str], language: str = "") -> None:
         self._wanted, self._language = wanted, language
-        self._apart = bool(language) or any(OTHER_SCRIPT.search(sought) for sought in wanted)
+        self._apart = bool(language) or any(map(in_other_script, wanted))
         self._sought: list[tuple[int, str, str]] = []
         for at, sought in enumerate(wanted):
             roots = [sought if len(sought) < _MIN_CUT else sought[:-1], *([f"{sought[0]}y"] if sought in _IRREGULAR else [])]
@@ -108,12 +108,12 @@ class StemFinder:
 
     def found_in(self, texts: Sequence[str]) -> list[tuple[int, int]]:
         """Return which text holds which stem, as places among those given; all texts are searched as one."""
-        apart = [at for at, text in enumerate(texts) if self._apart or OTHER_SCRIPT.search(text)]
-        held = [(at, frozenset(stems(texts[at], self._language))) for at in apart]
+        apart = {at for at, text in enumerate(texts) if self._apart or in_other_script(text)}
+        held = [(at, frozenset(stems(texts[at], self._language))) for at in sorted(apart)]
         found = [(at, place) for at, has in held for place, sought in enumerate(self._wanted) if sought in has]
         if self._apart:
             return found
-        folded = ["" if OTHER_SCRIPT.search(text) else fold(text) for text in texts]
+        folded = ["" if at in apart else fold(text) for at, text in enumerate(texts)]
         ends = list(accumulate([len(text) + 1 for text in folded]))
         joined = "\n".join(folded)
         find, word_at = joined.find, _WORD.match

@@ -8,9 +8,10 @@ from lexigraph.model.graph import StatementRow
 from lexigraph.retrieval.stages.anchors import spread_over_sources
 from lexigraph.retrieval.stages.expansion import Expansion
 from lexigraph.retrieval.stages.ranking import Candidate
+from lexigraph.retrieval.stages.statements import RANKED
 from lexigraph.retrieval.traversal.args import TraversalArgs
 from lexigraph.retrieval.traversal.topics import FoundTopic, best_topics, grow
-from lexigraph.storage.protocols import EvidenceRequest
+from lexigraph.storage.protocols import EvidenceRequest, SearchRequest
 
 _MAX_TITLE_CHARS = 200
 _READ = 30  # best chunks of the pool, whose statements are read where nobody says how many
@@ -24,7 +25,23 @@ class TraversalExpansion(Expansion[TraversalArgs]):
         self._start()
         for _ in range(self.args.link_rounds):
             self.follow_links()
-        self.score("scores_1")
+        if not self.found.hops:
+            self.score("scores_1", ranked=self.rank().ids)
+
+    def score(self, step: str, new: Collection[str] = (), ranked: Sequence[str] = ()) -> None:
+        """Learn how like the question the chunks are and, in the last hop, the statements of those that may be returned."""
+        lacking = self.likeness.lacking(self.found.candidates)
+        requests = self.likeness.requests(len(lacking), lacking) if lacking else []
+        of_chunks = len(requests)
+        if len(self.found.hops) >= self.args.link_rounds and (vector := self.likeness.goals[0].vector) is not None:
+            said = tuple(sorted({i for chunk in (*ranked[:RANKED], *new) for i in self.found.said(chunk)}))
+            requests += [SearchRequest("statement", vector=vector, ids=said)] if said else []
+        answers = self.stores.search(step, requests)
+        if lacking:
+            self.likeness.take(answers[:of_chunks], lacking)
+        self.cosines.update((hit.id, hit.score) for hits in answers[of_chunks:] for hit in hits)
+        if lacking or new:
+            self._refresh({*lacking, *new})
 
     def _start(self) -> None:
         """Collect the statements of the best chunks, of the entities asked for, and of the topics that a beam finds."""

@@ -11,10 +11,10 @@ from unicodedata import normalize
 from lexigraph.model.scripts import (
     FUNCTION_WORDS,
     MARKS,
-    OTHER_SCRIPT,
     PARTICLE,
     WORD,
     grams,
+    in_other_script,
     is_unspaced,
     latin_language,
     pieces,
@@ -45,7 +45,7 @@ def further_words(text: str) -> list[str]:
     """Return what is indexed of a text beside the words that a store finds in it itself, in order; nothing of English."""
     words = _WORD.findall(text.lower())
     language = latin_language(words)
-    if OTHER_SCRIPT.search(text):
+    if in_other_script(text):
         words = WORD.findall(normalize("NFKC", text).lower())
     elif not language:
         return []

@@ -41,8 +41,9 @@ class Search:
         self._connection, self._sidecars, self._recent, self._tenant = connection, sidecars, recent, tenant
         self._partitions, self._patient = partitions, patient
         self._passing: dict[str, frozenset[str]] = {}
-        # key, id, source, chunk, text and, where it was needed, vector, by partition and key: requests ask for the same
+        # key, id, source, chunk and text, and vectors where needed, by partition and key: requests ask for the same
         self._records: dict[int, dict[int, _Row]] = {}
+        self._vectors: dict[int, dict[int, bytes]] = {}
         self._asked: dict[tuple[int, tuple[str, ...]], list[int]] = {}
 
     def answer(self, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
@@ -98,17 +99,18 @@ class Search:
         """Score slots from the database, where the same vectors must be."""
         keys = view.keys[slots].tolist()
         scores = self._exact(partition, keys, query)
-        records = self._records[partition.number]
-        if len(scores) < len(keys) or b"".join([records[key][5] for key in keys]) != view.vectors[slots].tobytes():
+        vectors = self._vectors[partition.number]
+        if len(scores) < len(keys) or b"".join([vectors[key] for key in keys]) != view.vectors[slots].tobytes():
             self._sidecars.distrust(partition)
             raise Moved
         return scores
 
     def _exact(self, partition: Partition, keys: list[int], query: FloatArray) -> Scores:
         """Return key and cosine of the records there are: in double precision, rounded, from the database."""
-        records = self._known(partition, keys, with_vectors=True)
-        keys = [key for key in keys if key in records]
-        vectors = np.frombuffer(b"".join([records[key][5] for key in keys]), "<f4").reshape(-1, partition.dimension)
+        self._know(partition, keys, with_vectors=True)
+        known = self._vectors[partition.number]
+        keys = [key for key in keys if key in known]
+        vectors = np.frombuffer(b"".join([known[key] for key in keys]), "<f4").reshape(-1, partition.dimension)
         cosines = np.einsum("ij,j->i", vectors.astype(np.float64), query.astype(np.float64))
         # adding zero turns -0.0 into 0.0
         return list(zip(keys, (np.round(cosines, 6) + 0.0).tolist(), strict=True))
@@ -118,12 +120,13 @@ class Search:
         if request.ids is None and len(scores) > request.k:
             scores = self._first(partition, scores, request.k)
         bring = request.vectors and partition.dimension > 0
-        records = self._known(partition, [key for key, _ in scores], with_vectors=bring)
-        hits = []
-        for negative, id_, found in sorted([(-score, records[key][1], records[key]) for key, score in scores]):
-            vector = np.frombuffer(found[5], "<f4") if bring else None
-            hits.append(Hit(id_, -negative, found[4], found[2], found[3], vector))
-        return hits
+        self._know(partition, [key for key, _ in scores], with_vectors=bring)
+        records, vectors = self._records[partition.number], self._vectors[partition.number]
+        ordered = sorted([(-score, records[key][1], records[key]) for key, score in scores])
+        return [
+            Hit(id_, -negative, text, source, chunk, np.frombuffer(vectors[key], "<f4") if bring else None)
+            for negative, id_, (key, _, source, chunk, text) in ordered
+        ]
 
     def _first(self, partition: Partition, scores: Scores, k: int) -> Scores:
         """Return the ``k`` best, of those that tie with the last, which may be hundreds, the first by id."""
@@ -145,24 +148,24 @@ class Search:
         allowed, records = self._sources_passing(filters), self._records[partition.number]
         return [key for key in keys if records[key][2] in allowed]
 
-    def _known(self, partition: Partition, keys: list[int], *, with_vectors: bool) -> dict[int, _Row]:
-        """Return the records read so far, these among them if there are such."""
-        records = self._records.setdefault(partition.number, {})
-        columns = 6 if with_vectors else 5
-        missing = [key for key in keys if len(records.get(key, ())) < columns]
-        self._read(partition, "key", missing, with_vectors=with_vectors)
-        return records
+    def _know(self, partition: Partition, keys: list[int], *, with_vectors: bool) -> None:
+        """Read the records that were not read so far, if there are such."""
+        known = (self._vectors if with_vectors else self._records).setdefault(partition.number, {})
+        self._read(partition, "key", [key for key in keys if key not in known], with_vectors=with_vectors)
 
     def _read(self, partition: Partition, by: str, values: list[str] | list[int], *, with_vectors: bool) -> list[int]:
-        """Read records by ``id`` or ``key``, to be found in ``_records``; return the keys of those that exist."""
+        """Read records by ``id`` or ``key``, for ``_records`` and ``_vectors``; return the keys of those that exist."""
         records = self._records.setdefault(partition.number, {})
+        vectors = self._vectors.setdefault(partition.number, {})
         found: list[int] = []
         columns = "key, id, source, chunk, text" + ", vector" * with_vectors
         for batch in in_batches(values):
             query = f"SELECT {columns} FROM {partition.records} WHERE {by} IN ({marks(len(batch))})"
-            rows = {row[0]: row for row in self._connection.execute(query, batch)}
-            records.update(rows)
-            found += rows
+            rows = self._connection.execute(query, batch).fetchall()
+            records.update((row[0], row[:5]) for row in rows)
+            if with_vectors:
+                vectors.update((row[0], row[5]) for row in rows)
+            found += [row[0] for row in rows]
         return found
 
     def _tagged(self, filters: Filter) -> Sql:
