@@ -37,6 +37,7 @@ class World:
         self.entities: dict[str, Entity] = {}
         self.asked: dict[str, float] = {}
         self.told: dict[tuple[str, str], NDArray[np.float64]] = {}
+        self.renamed: set[tuple[str, str]] = set()
 
     def chunk(
         self, id_: str, text: str, likeness: float = 0.2, *, title: str = "", source: str = "", **known: object
@@ -59,7 +60,7 @@ class World:
         return self.ranking(*hops).ids
 
     def ranking(self, *hops: list[str]) -> Ranking:
-        return self.ranker().rank(self.candidates, self.links, self.entities, hops, self.told)
+        return self.ranker().rank(self.candidates, self.links, self.entities, hops, self.told, self.renamed)
 
 
 def test_a_text_that_holds_all_words_of_a_subquery_counts_as_much_as_that_subquery_does():
@@ -165,6 +166,26 @@ def test_a_name_that_leads_to_many_chunks_says_less_of_each():
         many.chunk(f"page{n}", "A page of the same long book.", 0.1)
         many.link("lothair", "Ermengarde", f"page{n}")
     assert part(many.rank(["lothair"]), "ermengarde", "link") < part(alone.rank(["lothair"]), "ermengarde", "link")
+
+
+def test_being_linked_says_less_of_what_more_than_fifteen_sources_name():
+    bonus = {}
+    for df in (1, 15, 30, 60):
+        world = lothair()
+        world.weights = replace(WEIGHTS, link_specificity=0.0, link_coverage=0.0)
+        world.link("lothair", "Ermengarde", "ermengarde", df=df)
+        bonus[df] = part(world.rank(["lothair"]), "ermengarde", "link")
+    assert bonus[1] == bonus[15] == pytest.approx(2 * bonus[30], abs=2e-6) == pytest.approx(4 * bonus[60], abs=4e-6)
+
+
+def test_what_is_called_otherwise_leads_half_as_far():
+    plain, renamed = lothair(), lothair()
+    renamed.renamed = {("lothair", "Ermengarde")}
+    for world in (plain, renamed):
+        world.link("lothair", "Ermengarde", "ermengarde")
+    assert part(renamed.rank(["lothair"]), "ermengarde", "link") == pytest.approx(
+        WEIGHTS.other_name * part(plain.rank(["lothair"]), "ermengarde", "link"), abs=2e-6
+    )
 
 
 def chain() -> World:

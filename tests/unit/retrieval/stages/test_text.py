@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexigraph.model.normalise import entity_key
-from lexigraph.retrieval.stages.text import StemFinder, longest, names, stem, stems, words
+from lexigraph.retrieval.stages.text import StemFinder, holder, longest, names, same_thing, stem, stems, words
 
 
 def keys(text: str, **options: bool) -> list[str]:
@@ -31,6 +31,29 @@ def test_in_running_text_names_begin_and_end_with_a_capital_or_are_short():
     found = keys("The Pirate's Dream is a film by Mario Mattoli about oil refineries.")
     assert {"pirate's dream", "mario mattoli", "the pirate's dream"} <= set(found)
     assert not {"dream is a film", "film by mario", "refineries"} & set(found)
+
+
+def test_a_number_alone_is_no_name_in_running_text_but_may_be_asked_for():
+    text = "Born on 24 June 1984, he ran at the 1984 Summer Games."
+    assert {"1984 summer games", "24 june", "24 june 1984"} <= set(keys(text))
+    assert not {"24", "1984"} & set(keys(text))
+    assert "1984" in {name.key for name in names("who wrote 1984", capitals=False)}
+
+
+def test_a_name_with_its_kind_in_small_letters_is_the_same_thing():
+    state = {name.form: name for name in names("In Kerala state it rains.")}
+    assert same_thing(state["Kerala"], state["Kerala state"])
+    assert same_thing(state["Kerala state"], state["Kerala state"])
+    hills = {name.form: name for name in names("West Kerala Hills")}
+    assert not same_thing(hills["Kerala"], hills["West Kerala"])
+    assert not same_thing(hills["Kerala"], hills["Kerala Hills"])
+
+
+def test_a_name_lies_in_another_when_all_of_it_does():
+    around = holder([name for name in names("He left New York City Hall.") if name.key == "new york city"])
+    found = {name.key: home and home.key for name in names("He left New York City Hall.") for home in [around(name)]}
+    assert found["york"] == found["new york city"] == "new york city"
+    assert found["city hall"] is found["hall"] is None
 
 
 def test_a_possessive_is_no_part_of_a_name():

@@ -22,7 +22,7 @@ from lexigraph.retrieval.stages.ranking import (
     title_keys,
     title_matches,
 )
-from lexigraph.retrieval.stages.text import Name, longest, names
+from lexigraph.retrieval.stages.text import Name, holder, longest, names, same_thing
 from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import Neighbourhood
 
@@ -34,7 +34,7 @@ class Evidence:
     """Chunks that may answer, their statements, and the links that were followed, hop by hop.
 
     ``rows`` are the statements read so far, ``linked`` the chunks that links lead to, ``told`` the words of the question
-    that such a chunk says of an entity.
+    that such a chunk says of an entity, ``renamed`` the entities that a chunk followed names by another of their names only.
     """
 
     candidates: dict[str, Candidate] = field(default_factory=dict)
@@ -42,6 +42,7 @@ class Evidence:
     linked: dict[str, ChunkStatements] = field(default_factory=dict)
     links: dict[tuple[str, str, str, str], Link] = field(default_factory=dict)
     told: dict[tuple[str, str], Array] = field(default_factory=dict)
+    renamed: set[tuple[str, str]] = field(default_factory=set)
     entities: dict[str, Entity] = field(default_factory=dict)
     hops: list[list[str]] = field(default_factory=list)
     _read: set[str] = field(default_factory=set)
@@ -77,7 +78,9 @@ class Expansion(ABC, Generic[A]):
     def rank(self) -> Ranking:
         """Rank what was found so far."""
         found = self.found
-        return self.ranker.rank(found.candidates, found.links.values(), found.entities, found.hops, found.told)
+        return self.ranker.rank(
+            found.candidates, found.links.values(), found.entities, found.hops, found.told, found.renamed
+        )
 
     def follow_links(self) -> None:
         """Follow the links out of the best chunks not followed yet, and learn how like the question the new ones are.
@@ -185,13 +188,8 @@ class Expansion(ABC, Generic[A]):
         mentioned = self.found.mentioned(chunk_id)
         tenant, text = self.stores.tenant, self.found.candidates[chunk_id].text
         found = [(_entity_id(tenant, name.key), name) for name in names(text)]
-        whole = longest(name for entity, name in found if entity in mentioned)
-        home = {at: name for name in whole for at in range(name.first, name.last)}
-        return [
-            (entity, name)
-            for entity, name in found
-            if (within := home.get(name.first)) is None or name.last > within.last or name is within
-        ]
+        whole = holder(longest(name for entity, name in found if entity in mentioned))
+        return [(entity, name) for entity, name in found if (home := whole(name)) is None or same_thing(name, home)]
 
     def _sound(self, around: Neighbourhood, in_text: Mapping[str, Sequence[tuple[str, Name]]]) -> Iterable[Link]:
         """Yield the links worth following: not by a name that only is part of a longer one, nor back to the same title, nor
@@ -199,15 +197,20 @@ class Expansion(ABC, Generic[A]):
         """
         parts: dict[str, set[str]] = {}
         own: dict[str, frozenset[str]] = {}
+        plain: dict[str, set[str]] = {}
         for i, found in in_text.items():
             known = [(entity, name) for entity, name in found if entity in around.entities]
-            whole = {self._entity_id(name.key) for name in longest(name for _, name in known)}
+            whole = holder(longest(name for _, name in known))
+            meant = {entity for entity, name in known if (longer := whole(name)) and same_thing(name, longer)}
             own[i] = self._title_ids(self.found.candidates[i].title)
-            parts[i] = {entity for entity, _ in known} - whole - self.found.mentioned(i) - own[i]
+            plain[i] = {entity for entity, _ in known} | self.found.mentioned(i) | own[i]
+            parts[i] = plain[i] - meant - self.found.mentioned(i) - own[i]
         home = {chunk.id: chunk.source.id for chunk in around.chunks}
         for link in around.links:
             inside = home.get(link.to_chunk) == self.found.candidates[link.from_chunk].source
             to_itself = inside or (link.kind == "about" and link.entity_id in own[link.from_chunk])
+            if link.entity_id not in plain[link.from_chunk]:
+                self.found.renamed.add((link.from_chunk, link.entity_id))
             if link.entity_id not in parts[link.from_chunk] and not to_itself:
                 yield link
 

@@ -45,6 +45,11 @@ class Weights:
     link_base: float = 0.5
     link_specificity: float = 0.4
     link_coverage: float = 1.0
+    # Being linked at all says less by as many times as more sources than these name what was passed: a page about a country
+    # answers what is open by chance.
+    common: float = 15.0
+    # What is called otherwise in the text may be meant by it or not: a king of Imereti also was a *George VI*.
+    other_name: float = 0.5
     # Against the direction of a mention the evidence is weaker; and sharing an entity alone is no reason to be read: there
     # what counts is what is said of it.
     named: float = 0.6
@@ -240,18 +245,20 @@ class Ranker:
         entities: Mapping[str, Entity] | None = None,
         hops: Sequence[Sequence[str]] = (),
         told: Mapping[tuple[str, str], Array] | None = None,
+        renamed: Collection[tuple[str, str]] = (),
     ) -> Ranking:
         """Rank the chunks: own score, scaled so that the best has 1, plus the best bonus by a link; ties go by id.
 
         ``hops`` are the chunks whose ``links`` were followed, hop by hop; a hop starts from what the one before reached.
         ``told`` marks the question's words that a chunk says of an entity: of one that only shares it, these alone count.
+        ``renamed`` are the entities that a chunk names by another of their names only.
         """
         at = {i: row for row, i in enumerate(sorted(candidates))}
         chunks = [candidates[i] for i in at]
         held = np.array([c.held for c in chunks]).reshape(len(chunks), len(self.coverage.words))
         ranking = Ranking(chunks, self._own(chunks, held), held)
         between = (x for x in links if x.from_chunk in at and x.to_chunk in at and x.from_chunk != x.to_chunk)
-        weighed = self._weighed(sorted(between), entities or {}, ranking, at, told or {}) if hops else None
+        weighed = self._weighed(sorted(between), entities or {}, ranking, at, told or {}, renamed) if hops else None
         starts: set[int] = set()
         for hop, new in enumerate(hops):
             starts.update(at[i] for i in new if i in at)  # a chunk that the hop before has lifted passes more on
@@ -291,6 +298,7 @@ class Ranker:
         ranking: Ranking,
         at: Mapping[str, int],
         told: Mapping[tuple[str, str], Array],
+        renamed: Collection[tuple[str, str]],
     ) -> _Weighed:
         """Return what each link is worth when its target answers nothing, and what answering all open words adds to it.
 
@@ -303,12 +311,14 @@ class Ranker:
         ways = [(x.from_chunk, x.entity_id, x.kind) for x in links]
         fan = Counter(way for way, part in zip(ways, about, strict=True) if part)
         split = np.array([max(fan[way], 1) for way in ways], np.float64) ** w.fan
-        rare = w.link_specificity / np.sqrt([max(entity.df, 1) if entity else 1 for entity in passed])
+        naming = np.array([max(entity.df, 1) if entity else 1 for entity in passed], np.float64)
+        rare = w.link_specificity / np.sqrt(naming)
         kind = np.array([w.named if x.kind == "named" else 1.0 for x in links])
-        named = w.link_base * np.array(about)
+        named = w.link_base * np.array(about) / np.maximum(naming / w.common, 1.0)
         shared = np.array([x.kind == "shared" for x in links], np.bool_)
-        base = w.link * np.where(shared, named / split + w.shared * rare, kind * (named + rare) / split)
-        slope, says = w.link * kind * w.link_coverage, ranking.held[targets]
+        link = w.link * np.array([w.other_name if (x.from_chunk, x.entity_id) in renamed else 1.0 for x in links])
+        base = link * np.where(shared, named / split + w.shared * rare, kind * (named + rare) / split)
+        slope, says = link * kind * w.link_coverage, ranking.held[targets]
         for row in np.flatnonzero(shared).tolist():
             says[row] = told.get((links[row].to_chunk, links[row].entity_id), says[row])
         return _Weighed(links, passed, np.array(starts, np.intp), np.array(targets, np.intp), base, slope, says)

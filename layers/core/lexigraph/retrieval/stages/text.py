@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
@@ -144,7 +144,8 @@ def names(text: str, *, capitals: bool = True) -> Iterator[Name]:
     """Yield every stretch of up to eight words of a line that could be a name.
 
     With ``capitals`` it is written as names are in running text: it begins and ends with a capital or a digit and has only
-    function words between (``Wars of the Roses``), or it is a capital and one more word (``Anglican church``). Without, any
+    function words between (``Wars of the Roses``), or it is a capital and one more word (``Anglican church``); a number
+    alone is none. Without, any
     words may be a name, as in a question typed in lower case, and so may any two to twelve letters where no blanks part
     words. Stretches of function words alone are left out, and a possessive ending is dropped.
     """
@@ -157,7 +158,8 @@ def names(text: str, *, capitals: bool = True) -> Iterator[Name]:
             before, telling = "", False
             for last, word in enumerate(map(_name_word, forms[first : first + _MAX_NAME_WORDS]), first):
                 marked = word.marked or not capitals
-                telling = telling or not (word.function or (len(word.key) == 1 and last == first))
+                number = capitals and word.key.isdigit()  # 24 June is nothing about the series *24*
+                telling = telling or not (word.function or number or (len(word.key) == 1 and last == first))
                 ends = marked or (last == first + 1 and not word.function)
                 if telling and ends and word.bare:
                     yield Name(before + word.bare, " ".join(forms[first : last + 1]), at + first, at + last + 1)
@@ -219,3 +221,23 @@ def longest(found: Iterable[Name]) -> list[Name]:
             taken.update(span)
             kept.append(name)
     return sorted(kept, key=lambda n: n.first)
+
+
+def holder(whole: Iterable[Name]) -> Callable[[Name], Name | None]:
+    """Return a function that tells in which of the names, which do not overlap, a name lies; None when in none."""
+    at = {place: name for name in whole for place in range(name.first, name.last)}
+
+    def around(name: Name) -> Name | None:
+        found = at.get(name.first)
+        return found if found and name.last <= found.last else None
+
+    return around
+
+
+def same_thing(part: Name, whole: Name) -> bool:
+    """Tell whether a name that holds another only adds, in small letters, of what kind it is: ``Kerala state`` is
+    ``Kerala``, ``West Kerala`` is not.
+    """
+    forms = whole.form.split()
+    added = forms[: part.first - whole.first] + forms[part.last - whole.first :]
+    return all(form[0].islower() for form in added)
