@@ -4,6 +4,7 @@ python -m bench.ablations --corpus corpus.jsonl.gz --questions questions.jsonl.g
 """
 
 import argparse
+import math
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -30,6 +31,8 @@ ARGS: dict[str, dict[str, Any]] = {
     "without reranker": {"reranker": "none"},
 }
 CONSTANTS = {
+    "every link alike": replace(WEIGHTS, common=math.inf, other_name=1.0),
+    "without statement likeness": replace(WEIGHTS, statement=0.0),
     "without coverage": replace(WEIGHTS, coverage=0.0, link_coverage=0.0),
     "without title match": replace(WEIGHTS, title=0.0),
 }
