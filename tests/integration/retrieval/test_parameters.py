@@ -274,6 +274,7 @@ FLIPS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "subgraph_depth": (0, 2, {"top_k": 1}),
     "relation_bonus": (False, True, {}),
     "path_weight": (0.0, 5.0, {}),
+    "link_weight": (0.0, 5.0, {}),
     "graph_rank": ("none", "degree", {}),
     "graph_rank_weight": (0.1, 5.0, {"graph_rank": "pagerank"}),
     "max_entities": (1, 20, {"top_k": 1}),

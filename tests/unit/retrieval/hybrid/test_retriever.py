@@ -172,6 +172,30 @@ def test_statements_come_from_the_chunks_in_their_order(stores: Stores) -> None:
         assert statement.reason == item.reason
 
 
+def test_all_that_the_searches_find_is_read_though_the_graph_is_followed_from_the_best_only(tmp_path: Path) -> None:
+    pages = {f"Log {n}": f"Note {n}: the lamp of pier {n} was lit at dusk." for n in range(30)}
+    with laptop_with(tmp_path, pages) as stores:
+        everything = ask(stores, "When was the lamp lit?")
+        few = ask(stores, "When was the lamp lit?", top_k=3, subgraph_depth=0, expand_hops=0)
+
+    assert len(everything.items) == 30
+    assert {item.reason for item in everything.items} == {"vector"}
+    assert len(few.items) <= 6
+
+
+def test_a_statement_that_says_again_what_was_said_loses_by_diversity(tmp_path: Path) -> None:
+    pages = {
+        "Harbour book": "The ferry to Arno leaves the harbour at nine.",
+        "Town paper": "The ferry to Arno leaves the harbour at nine, too.",
+    }
+    with laptop_with(tmp_path, pages) as stores:
+        plain, diverse = (ask(stores, "When does the ferry to Arno leave?", diversity=d).statements for d in (0.0, 0.9))
+
+    assert not any("diversity" in s.parts for s in plain)
+    assert diverse[0].text == plain[0].text
+    assert diverse[1].parts["diversity"] < -0.05
+
+
 def test_any_question_stays_within_two_vector_and_three_graph_calls(stores: Stores) -> None:
     for text in (QUESTION, "Mara Quill", "zzz", "?! who", "Vellmark Hall and Olaf Brandt " * 50):
         calls = ask(stores, text, reranker="tfidf", graph_rank="pagerank").calls
@@ -183,13 +207,15 @@ ARGS: dict[str, st.SearchStrategy[Any]] = {
     "max_search_results": st.none() | st.integers(1, 5),
     "max_statements_per_topic": st.none() | st.integers(1, 3),
     "include_facts": st.booleans(),
-    "top_k": st.integers(1, 100),
+    "top_k": st.none() | st.integers(1, 100),
+    "diversity": st.floats(0, 0.9),
     "vector": st.just(True) | st.booleans(),
     "bm25_weight": st.floats(0, 10),
     "expand_hops": st.integers(0, 2),
     "subgraph_depth": st.integers(0, 2),
     "relation_bonus": st.booleans(),
     "path_weight": st.floats(0, 10),
+    "link_weight": st.floats(0, 10),
     "graph_rank": st.sampled_from(["none", "degree", "pagerank"]),
     "graph_rank_weight": st.floats(0, 10),
     "max_entities": st.integers(1, 200),

@@ -17,6 +17,8 @@ from lexigraph.retrieval.stages.args import (
     Weight,
 )
 
+START, READ = 8, 40  # best chunks of each search that the graph is followed from, and that are read
+
 
 @dataclass(frozen=True, slots=True)
 class HybridArgs(ResultArgs):
@@ -27,7 +29,7 @@ class HybridArgs(ResultArgs):
 
     | parameter | meaning | default |
     |---|---|---|
-    | ``top_k`` | chunks that each search starts from | 8 |
+    | ``top_k`` | chunks that each search starts from, and finds. None: start from 8, read the best 40 | None |
     | ``vector`` | search by vector; without it and without ``bm25`` nothing could be found | True |
     | ``bm25`` | search by words, and count them | True |
     | ``bm25_weight`` | how much the words of a chunk count beside its vector | 0.4 |
@@ -35,21 +37,23 @@ class HybridArgs(ResultArgs):
     | ``subgraph_depth`` | steps of the subgraph around what the searches found: 0, 1 or 2 | 2 |
     | ``relation_bonus`` | count by which relation a chunk was reached | True |
     | ``path_weight`` | how much the steps that lead to a chunk count together at most | 0.32 |
+    | ``link_weight`` | how much a chunk counts for what it adds to the one that a step leads from | 1.0 |
     | ``graph_rank`` | centrality in the part of the graph that was fetched: ``none``, ``degree`` or ``pagerank`` | none |
     | ``graph_rank_weight`` | how much that counts | 0.1 |
-    | ``max_entities`` | entities followed in one step at most | 20 |
+    | ``max_entities`` | entities followed in one step at most | 60 |
     | ``max_links_per_entity`` | chunks reached through one entity in one step at most | 10 |
     | ``max_link_df`` | entities are followed when at most so many sources name them | 15 |
     | ``min_rel_confidence`` | relations with less confidence lead nowhere | 0.4 |
     | ``entity_min_length`` | entities with shorter names lead nowhere | 2 |
     | ``cooccur_min_count`` | chunks in which two entities stand together, at least, for one to lead to the other | 2 |
-    | ``max_contexts`` | chunks that stay; up to 60 % more do before any is dropped | 24 |
+    | ``max_contexts`` | chunks that stay; up to 60 % more do before any is dropped | 40 |
+    | ``diversity`` | what repeats what was said already loses about this share of its worth, 0 to 0.9 | 0.3 |
     | ``reranker`` | ``tfidf``, ``bedrock``, ``model`` (a cross-encoder), or ``none`` / None | tfidf |
     | ``rerank_alpha`` | share of the score before reranking in the score after it | 0.5 |
     | ``rerank_timeout`` | seconds until the order without a reranker is kept | 15 |
     """
 
-    top_k: Annotated[int, Range(1, 100)] = 8
+    top_k: Annotated[int | None, Range(1, 100)] = None
     vector: bool = True
     bm25: bool = True
     bm25_weight: Weight = 0.4
@@ -57,15 +61,17 @@ class HybridArgs(ResultArgs):
     subgraph_depth: Annotated[int, Range(0, 2)] = 2
     relation_bonus: bool = True
     path_weight: Weight = 0.32
+    link_weight: Weight = 1.0
     graph_rank: Annotated[str, ("none", "degree", "pagerank")] = "none"
     graph_rank_weight: Weight = 0.1
-    max_entities: Annotated[int, Range(1, 200)] = 20
+    max_entities: Annotated[int, Range(1, 200)] = 60
     max_links_per_entity: Annotated[int, Range(1, 100)] = 10
     max_link_df: Annotated[int, Range(0, 1_000)] = RankingArgs.max_link_df
     min_rel_confidence: Share = 0.4
     entity_min_length: Annotated[int, Range(1, 50)] = 2
     cooccur_min_count: Annotated[int, Range(1, 50)] = 2
-    max_contexts: Annotated[int, Range(1, 200)] = 24
+    max_contexts: Annotated[int, Range(1, 200)] = 40
+    diversity: Annotated[float, Range(0.0, 0.9)] = RankingArgs.diversity
     reranker: RerankerName = RankingArgs.reranker
     rerank_alpha: Share = 0.5
     rerank_timeout: Annotated[float, Range(0.01, 120.0)] = 15.0
@@ -75,11 +81,16 @@ class HybridArgs(ResultArgs):
         (("graph_rank_weight",), {"graph_rank": ("none",)}),
         (("rerank_alpha", "rerank_timeout"), {"reranker": NO_RERANKER}),
         (
-            ("path_weight", "max_entities", "max_links_per_entity", "max_link_df", "entity_min_length"),
+            ("path_weight", "link_weight", "max_entities", "max_links_per_entity", "max_link_df", "entity_min_length"),
             {"expand_hops": (0,), "subgraph_depth": (0,)},
         ),
         (("min_rel_confidence", "cooccur_min_count"), {"expand_hops": (0, 1), "subgraph_depth": (0,)}),
     )
+
+    @property
+    def start_chunks(self) -> int:
+        """How many of the best chunks of each search the graph is followed from."""
+        return START if self.top_k is None else self.top_k
 
     def __post_init__(self) -> None:
         Args.__post_init__(self)
@@ -121,6 +132,10 @@ class HybridWeights:
     entity_decay: float = 0.65
     relation_step: float = 0.6
     most_paths: int = 8
+    # What a chunk that a link leads to gets for being titled by the name that led there, and for what it answers of the rest
+    # of the question where it only shares that name.
+    titled: float = 0.5
+    shared: float = 0.52
     # Pruning: nothing is cut up to so many times the target; then what lies beyond a gap, but for a part of the target.
     slack: float = 1.6
     gap: float = 0.55
@@ -128,9 +143,6 @@ class HybridWeights:
     per_reason: int = 2
     # The share of the subgraph's places that are kept for its second level.
     reserve: float = 0.25
-    # What a statement loses for fitting less than the best of its chunk, and for each before it.
-    within: float = 0.5
-    repeat: float = 0.9
 
     def of_type(self, type_: str) -> float:
         """Return the weight of a relation type."""

@@ -1,38 +1,48 @@
 """The explained scores of hybrid search: likeness to the question plus named bonuses (E-61 to E-64, E-70). Pure, no I/O.
 
 ``base_norm`` is the cosine, min-max scaled over the set; ``bonus`` a sum of parts: words, the relation by which a chunk was
-reached, the paths that lead to it, centrality. All are rounded to 4 digits, so that what is shown adds up.
+reached, the paths that lead to it, what it adds to the chunk they lead from, centrality. All are rounded to 4 digits, so
+that what is shown adds up.
 """
 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from lexigraph.model.relations import Step
 from lexigraph.retrieval.hybrid.args import HybridArgs, HybridWeights
+from lexigraph.retrieval.hybrid.links import Added
 from lexigraph.retrieval.hybrid.results import HybridItem
 from lexigraph.retrieval.hybrid.subgraph import Context
 from lexigraph.retrieval.stages.reranking import min_max
 
+_NOTHING = Added(0.0, ())
 _DAMPING = 0.85
 _ROUNDS = 30
 
 
 def score_contexts(
-    contexts: Sequence[Context], steps: Sequence[Step], args: HybridArgs, weights: HybridWeights
+    contexts: Sequence[Context],
+    steps: Sequence[Step],
+    args: HybridArgs,
+    weights: HybridWeights,
+    added: Mapping[str, Added] = MappingProxyType({}),
 ) -> list[HybridItem]:
-    """Return the contexts with their scores, best first, ties by id."""
+    """Return the contexts with their scores, best first, ties by id; ``added`` is what links bring, by chunk."""
     base = _scaled({c.id: c.cosine for c in contexts if c.cosine is not None})
     words = _scaled({c.id: c.bm25 for c in contexts}) if args.bm25 else {}
     central = centrality(args.graph_rank, [c.id for c in contexts], steps)
     items = []
     for c in contexts:
+        link = added.get(c.id, _NOTHING)
         parts = {
             "bm25": args.bm25_weight * words.get(c.id, 0.0),
             "relation": relation_bonus(c, weights) if args.relation_bonus else 0.0,
             "path": args.path_weight * path_score(c, weights),
+            "link": args.link_weight * link.worth,
             "graph_rank": args.graph_rank_weight * central.get(c.id, 0.0),
         }
         shown = {name: round(value, 4) for name, value in parts.items()}
@@ -51,7 +61,7 @@ def score_contexts(
                 rel_type=related.type if related else None,
                 rel_conf=related.weight if related else None,
                 evidence=related.evidence if related else "",
-                path=c.path,
+                path=c.path or link.names,
                 parts={name: value for name, value in shown.items() if value},
             )
         )

@@ -1,16 +1,19 @@
 """Hybrid retrieval (E-43, E-59 to E-70): vectors and words, relations of every kind, a small subgraph, explained scores."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from lexigraph.inference.protocols import Embedder, FloatArray, Reranker
 from lexigraph.model.errors import StoreUnavailable
-from lexigraph.retrieval.hybrid.args import HYBRID_WEIGHTS, HybridArgs, HybridWeights
+from lexigraph.model.graph import StatementRow
+from lexigraph.retrieval.hybrid.args import HYBRID_WEIGHTS, READ, HybridArgs, HybridWeights
+from lexigraph.retrieval.hybrid.links import added_by_links
 from lexigraph.retrieval.hybrid.relation_scores import prune, score_contexts
 from lexigraph.retrieval.hybrid.reranking import RerankGuard, reranked
 from lexigraph.retrieval.hybrid.results import HybridItem, HybridResults
-from lexigraph.retrieval.hybrid.statements import context_statements, contexts_with_sources
+from lexigraph.retrieval.hybrid.statements import contexts_with_sources, ranked_statements
 from lexigraph.retrieval.hybrid.subgraph import Context, Subgraph
 from lexigraph.retrieval.stages.args import Known, names_of
 from lexigraph.retrieval.stages.reranking import reranker_name
@@ -21,7 +24,6 @@ from lexigraph.settings import Settings, load_settings
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SearchRequest, VectorStore
 
 logger = logging.getLogger(__name__)
-POOL = 50  # chunks that each search looks at; what the graph leads to is preferred when it is among them
 
 
 class HybridRetriever(StatementRetriever[HybridResults]):
@@ -63,43 +65,59 @@ class HybridRetriever(StatementRetriever[HybridResults]):
         return Known(names_of(HybridArgs), {})
 
     def _find(self, stores: BoundStores, text: str) -> HybridResults:
-        trace, args = stores.trace, self.args
+        trace, args, weights = stores.trace, self.args, self.weights
         vector = self.models.vectors([text], trace)[0] if args.vector else None
-        subgraph = Subgraph(stores, text, args, self.weights)
+        subgraph = Subgraph(stores, text, args, weights)
         self._explore(stores, subgraph, text, vector)
+        chosen = subgraph.choose(self._scores(list(subgraph.contexts.values()), subgraph))
+        chunks = tuple(context.id for context in chosen)
+        rows = stores.evidence("evidence", EvidenceRequest(chunks=chunks, neighbours=False, facts=args.include_facts))
+        like = self._compare(stores, subgraph, chosen, rows, text, vector)
         degraded = bool(trace.warnings)
         with trace.step("rank"):
-            items = self._rank(subgraph, text, trace)
-        rows = stores.evidence("evidence", self._statements_of(items))
-        statements = context_statements(text, items, rows, args, self.weights)
+            items = self._rank(chosen, subgraph, rows, text, trace)
+            results = assemble(ranked_statements(text, items, rows, like, args, weights), args, by_chunk(rows))
         return HybridResults(
             text,
-            assemble(statements, args, by_chunk(rows)),
+            results,
             entities=tuple(dict.fromkeys(name for item in items for name in item.path)),
             items=tuple(contexts_with_sources(items, rows)),
             degraded=degraded,
         )
 
     def _explore(self, stores: BoundStores, subgraph: Subgraph, text: str, vector: FloatArray | None) -> None:
-        """Search, follow the graph from what was found, and learn how like the question the rest is."""
-        try:
-            requests = self._requests(text, vector)
-            found = dict(zip(requests, stores.search("search", list(requests.values())), strict=True))
-            subgraph.start(found)
+        """Search, and follow the graph from what was found."""
+        requests = self._requests(text, vector)
+        with _going_on(stores.trace, "the first documents were taken"):
+            subgraph.start(dict(zip(requests, stores.search("search", list(requests.values())), strict=True)))
             subgraph.grow(lambda contexts: self._scores(list(contexts), subgraph))
-            ids = tuple(sorted(subgraph.contexts))
-            exact = {} if not ids else self._requests(text, vector, ids)
-            subgraph.compare(dict(zip(exact, stores.search("scores", list(exact.values())), strict=True)))
-        except StoreUnavailable as error:
-            logger.warning("hybrid: search failed: %s", error)
-            stores.trace.warn("search_failed", "the vector store failed; the first documents were taken")
         if not subgraph.contexts and stores.trace.warnings:
             subgraph.first_chunks()
+
+    def _compare(
+        self,
+        stores: BoundStores,
+        subgraph: Subgraph,
+        chosen: Sequence[Context],
+        rows: Sequence[StatementRow],
+        text: str,
+        vector: FloatArray | None,
+    ) -> dict[str, float]:
+        """Learn how like the question the chosen chunks are, and return how like it their statements are."""
+        requests = self._requests(text, vector, tuple(sorted(c.id for c in chosen))) if chosen else {}
+        of_statements = SearchRequest("statement", vector=vector, ids=tuple(sorted({row.id for row in rows})))
+        asked = [*requests.values(), *([of_statements] if vector is not None and rows else [])]
+        like: dict[str, float] = {}
+        with _going_on(stores.trace, "documents are ranked by what is known of them"):
+            answers = stores.search("scores", asked)
+            subgraph.compare(dict(zip(requests, answers, strict=False)))
+            like.update((hit.id, hit.score) for hits in answers[len(requests) :] for hit in hits)
+        return like
 
     def _requests(
         self, text: str, vector: FloatArray | None, ids: tuple[str, ...] | None = None
     ) -> dict[str, SearchRequest]:
-        k = max(POOL, self.args.top_k)
+        k = max(READ, self.args.start_chunks)
         requests = {}
         if vector is not None:
             requests["vector"] = SearchRequest("chunk", vector=vector, k=k, ids=ids)
@@ -111,18 +129,26 @@ class HybridRetriever(StatementRetriever[HybridResults]):
         items = score_contexts(contexts, subgraph.steps, self.args, self.weights)
         return {item.id: item.composite_score for item in items}
 
-    def _rank(self, subgraph: Subgraph, text: str, trace: Trace) -> list[HybridItem]:
-        args, weights = self.args, self.weights
-        chosen = subgraph.choose(self._scores(list(subgraph.contexts.values()), subgraph))
-        kept = {item.id for item in prune(score_contexts(chosen, subgraph.steps, args, weights), args.max_contexts, weights)}
+    def _rank(
+        self, chosen: Sequence[Context], subgraph: Subgraph, rows: Sequence[StatementRow], text: str, trace: Trace
+    ) -> list[HybridItem]:
+        args, weights, steps = self.args, self.weights, subgraph.steps
+        added = added_by_links(text, chosen, rows, self._scores(chosen, subgraph), weights)
+        kept = {item.id for item in prune(score_contexts(chosen, steps, args, weights, added), args.max_contexts, weights)}
         # scaled again, so that what is shown spans the scale
-        items = score_contexts([c for c in chosen if c.id in kept], subgraph.steps, args, weights)
+        items = score_contexts([c for c in chosen if c.id in kept], steps, args, weights, added)
         reranker = self.models.reranker(self._reranker)
         if reranker is None:
             return items
         texts = [subgraph.contexts[item.id].text for item in items]
         return reranked(items, texts, text, reranker, self._guard, args.rerank_alpha, trace)
 
-    def _statements_of(self, items: Iterable[HybridItem]) -> EvidenceRequest:
-        chunks = tuple(item.id for item in items)
-        return EvidenceRequest(chunks=chunks, neighbours=False, facts=self.args.include_facts)
+
+@contextmanager
+def _going_on(trace: Trace, instead: str) -> Iterator[None]:
+    """Go on without the vector store where it fails, with a warning that ends in what is done ``instead``."""
+    try:
+        yield
+    except StoreUnavailable as error:
+        logger.warning("hybrid: search failed: %s", error)
+        trace.warn("search_failed", f"the vector store failed; {instead}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from lexigraph.model.ids import node_id
 from lexigraph.model.relations import Step
-from lexigraph.retrieval.hybrid.args import HybridArgs, HybridWeights
+from lexigraph.retrieval.hybrid.args import READ, HybridArgs, HybridWeights
 from lexigraph.retrieval.stages.text import names
 from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import Hit, RelatedRequest
@@ -47,15 +47,20 @@ class Subgraph:
     def __init__(self, stores: BoundStores, question: str, args: HybridArgs, weights: HybridWeights) -> None:
         self.stores, self.question, self.args, self.weights = stores, question, args, weights
         self.contexts: dict[str, Context] = {}
+        self._starts: dict[str, None] = {}
         self.steps: list[Step] = []
         self._found: Mapping[str, Sequence[Hit]] = {}
         self._pool: dict[str, Hit] = {}
 
     def start(self, found: Mapping[str, Sequence[Hit]]) -> None:
-        """Take the best ``top_k`` hits of each search for a start; ``found`` are its hits by the reason they give."""
+        """Take in what the searches found; ``found`` are the hits of each by the reason they give, the best first.
+
+        The graph is followed from the first of each.
+        """
         self._found = found
         for reason, hits in found.items():
-            for hit in hits[: self.args.top_k]:
+            self._starts.update((hit.id, None) for hit in hits[: self.args.start_chunks])
+            for hit in hits[: self.args.top_k or READ]:
                 self.contexts.setdefault(hit.id, Context(hit.id, reason))
             self._pool.update({hit.id: hit for hit in hits})
         self.compare(found)
@@ -64,10 +69,10 @@ class Subgraph:
         """Follow the steps out of the start, then out of the best chunks they lead to. ``score`` says which are best."""
         args = self.args
         if args.expand_hops or args.subgraph_depth:
-            self._follow("expansion", [c.id for c in self.contexts.values()], 1)
+            self._follow("expansion", list(self._starts), 1)
         if args.subgraph_depth > 1:
             first = score(c for c in self.contexts.values() if c.level == 1)
-            best = sorted(first, key=lambda i: (-first[i], i))[: 2 * args.top_k]
+            best = sorted(first, key=lambda i: (-first[i], i))[: 2 * args.start_chunks]
             self._follow("subgraph", best, 2)
 
     def compare(self, scores: Mapping[str, Sequence[Hit]]) -> None:
@@ -84,17 +89,18 @@ class Subgraph:
 
     def first_chunks(self) -> None:
         """Take the first chunks there are: better than nothing when no search is possible."""
-        request = RelatedRequest(names=self._names([]), first=self.args.top_k, per_entity=self.args.top_k, all_kinds=False)
+        most = self.args.start_chunks
+        request = RelatedRequest(names=self._names([]), first=most, per_entity=most, all_kinds=False)
         for step in self.stores.related("expansion", request):
             self.contexts.setdefault(step.to_chunk, Context(step.to_chunk, step.kind, path=step.names))
 
     def choose(self, scores: Mapping[str, float]) -> list[Context]:
-        """Return what stays: the start, the best ``2 * top_k`` of the expansion, then the subgraph within its quotas.
+        """Return what stays: what was searched, the best of the expansion, then the subgraph within its quotas.
 
-        The subgraph has as many places as the expansion; a share of them is kept for its second level, which also gets
-        what the first one leaves.
+        The expansion has twice as many places as a search finds, the subgraph as many again; a share of them is kept for
+        its second level, which also gets what the first one leaves.
         """
-        places = 2 * self.args.top_k
+        places = 2 * (self.args.top_k or READ)
         order = sorted(self.contexts.values(), key=lambda c: (-scores[c.id], c.id))
         levels = [[c for c in order if c.level == level] for level in (0, 1, 2)]
         expanded = [c for c in levels[1] if self._expands(c)][:places]
