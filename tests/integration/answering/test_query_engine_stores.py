@@ -75,6 +75,20 @@ def test_an_answer_cites_the_documents_of_a_chain_at_their_places(connection):
         assert parsed[citation.start : citation.end] == citation.text
 
 
+@pytest.mark.parametrize("name", ["traversal", "semantic-guided", "hybrid", "multidoc", "fused"])
+@pytest.mark.parametrize("limit", [{"max_search_results": 1}, {"max_context_tokens": 5}, {"max_statements_per_topic": 1}])
+def test_whether_there_is_an_answer_does_not_hang_on_how_much_is_shown(connection, name, limit):
+    def judged(question: str, **args: Any) -> tuple[float, bool]:
+        engine = LexicalGraphQueryEngine.for_retriever(
+            name, connection, connection, embedder=WordEmbedder(), llm="none", tenant="acme", settings=Settings(), **args
+        )
+        answer = engine.query(question)
+        return answer.confidence, answer.answerable
+
+    for question in ("Who leads the team that owns Tidewater?", "Which lift is in the city of Lyon?"):
+        assert judged(question, **limit) == judged(question)
+
+
 def test_another_tenant_gets_nothing(connection):
     response = engine(connection).query("Who owns Tidewater?", tenant="other")
     assert (response.response, response.citations) == (prompts.NOTHING_FOUND, ())

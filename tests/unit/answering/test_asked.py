@@ -28,6 +28,24 @@ def test_what_is_asked_for_stands_behind_the_last_question_word(results, questio
     assert asked(question, results).focus <= set(stems(focus)) | set(stems("wo der"))
 
 
+@pytest.mark.parametrize(
+    ("question", "several"),
+    [
+        ("Which limits does inotify have?", True),
+        ("What are the socket types of the domain?", True),
+        ("List the colours of the signal.", True),
+        ("Which process holds the lock?", False),
+        ("Which limit does inotify have?", False),
+        ("Which user may read it?", False),
+        ("Which option avoids that files are shared?", False),
+        ("What does the boiler burn?", False),
+        ("At which address is it found?", False),
+    ],
+)
+def test_several_things_are_asked_for_by_a_plural_or_a_word_for_all(results, question, several):
+    assert asked(question, results).for_several is several
+
+
 def test_a_rare_word_is_worth_more_than_a_common_one_and_one_that_nothing_has_most(results):
     rows = [("a.md", "The pump is red.", 0.9), ("b.md", "The pump is loud.", 0.8), ("c.md", "A valve.", 0.7)]
     worth = asked("Is the pump red or purple?", results, *rows).worth

@@ -123,6 +123,36 @@ def test_an_enumeration_is_gathered_where_all_of_it_is_asked_for(results):
     assert len(texts("Which signal stops the pump?", found)) < len(everything)
 
 
+LEAD = "The following settings of the boiler can be changed:"
+
+
+def listed(results, *others):
+    """A list below one line, which what stands alone has in front; only the first item is much like a question."""
+    names = ("max_heat", "max_flow", "max_steam")
+    rows = [
+        ("boiler.md", f"{LEAD} {name}: the upper bound of what the boiler gives.", 0.9 if not at else 0.2)
+        for at, name in enumerate(names)
+    ]
+    found = results(*rows, *others)
+    return replace(
+        found,
+        results=tuple(
+            replace(r, statements=(replace(s, original=s.text.removeprefix(LEAD).strip()),)) if at < len(names) else r
+            for at, r in enumerate(found.results)
+            for s in r.statements
+        ),
+    )
+
+
+@pytest.mark.parametrize("question", ["Which settings does the boiler have?", "List the settings of the boiler."])
+def test_what_stands_below_one_line_is_quoted_together_where_several_things_are_asked_for(results, question):
+    other = ("boiler.md", "The boiler was painted twice.", 0.15)
+    found = listed(results, other)
+    assert [t.split(":")[0] for t in texts(question, found)][:3] == ["max_heat", "max_flow", "max_steam"]
+    assert "The boiler was painted twice." not in texts(question, found)
+    assert len(texts("Which setting bounds the heat of the boiler?", found)) == 1
+
+
 def test_what_several_documents_say_is_quoted_once_with_all_of_them_cited(results):
     found = results(
         ("a.md", "The outage was caused by a field mapping.", 0.9),
@@ -134,9 +164,16 @@ def test_what_several_documents_say_is_quoted_once_with_all_of_them_cited(result
     assert quotation(group) == "The outage was caused by a field mapping. [S1][S2]"
 
 
-@pytest.mark.parametrize("other", ["Release 2.9 does not fix the parser.", "Release 2.8 does fix the parser."])
-def test_what_differs_in_a_number_or_a_denial_is_not_the_same(results, other):
-    found = results(("a.md", "Release 2.9 does fix the parser.", 0.9), ("b.md", other, 0.88))
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Release 2.9 does not fix the parser of key_a.",
+        "Release 2.8 does fix the parser of key_a.",
+        "Release 2.9 does fix the parser of key_b.",
+    ],
+)
+def test_what_differs_in_a_number_a_denial_or_an_identifier_is_not_the_same(results, other):
+    found = results(("a.md", "Release 2.9 does fix the parser of key_a.", 0.9), ("b.md", other, 0.88))
     assert len(quoted("Which release does fix the parser?", found)) == 2
 
 

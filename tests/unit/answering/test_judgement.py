@@ -68,6 +68,11 @@ def test_an_identifier_that_nothing_has_tells_that_it_is_not_there(results):
     assert known >= ANSWERABLE > confidence("Which release addresses CVE-2014-9390?", notes)
 
 
+def test_so_does_an_acronym(found):
+    assert confidence("When does the ferry leave the harbour by GPS?", found(0.55)) < ANSWERABLE
+    assert confidence("When does the ferry leave the harbour by boat?", found(0.55)) >= ANSWERABLE
+
+
 @pytest.mark.parametrize("embedding", ["", "amazon.titan-embed-text-v2:0-1024", "hash-64"])
 def test_of_a_model_that_is_not_calibrated_cosines_do_not_count(found, embedding):
     question = "When does the ferry leave the harbour?"

@@ -5,10 +5,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from lexigraph.answering.candidates import Candidate, names_in, says_name
 from lexigraph.model.normalise import entity_key
-from lexigraph.retrieval.stages.text import stems
+from lexigraph.retrieval.stages.text import STOP_WORDS, stems
 
 _ASKS = re.compile(
     r"\b(?:who|whom|whose|what|which|when|where|why|how|list|name|compare|explain|tell|show)\b", re.IGNORECASE
@@ -42,6 +43,10 @@ _EDGES = "([{\"'\u201c\u2018\u00ab.,:;!?)]}\u201d\u2019\u00bb"
 # CVE-2023-25652, max_user_watches, /proc/sys, --partscan, 2.38.5
 _IDENTIFIER = re.compile(r"(?=.*\d)(?=.*[^\W\d]).*|.*\w[_/=]\w.*|-{1,2}\w.*|/\w.*|\d+(?:\.\d+){2,}", re.DOTALL)
 _FOR_ALL = re.compile(r"\b(?:list|all|every|each|enumerate)\b", re.IGNORECASE)
+_WHICH = re.compile(r"\b(?:which|what)\s+(?:(?:are|were|of)\s+)?(?:the\s+)?", re.IGNORECASE)
+_PLURAL = re.compile(r"\w{2,}(?<![sui])s|criteria|people", re.IGNORECASE)
+_BEHIND_A_VERB = frozenset("the a an it its that this these them their to".split())
+_OF_A_NAME = 3  # words that the name of what is asked for may have: UNIX socket types
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +73,13 @@ class Asked:
 
     @property
     def for_all(self) -> bool:
-        """Whether an enumeration is asked for."""
+        """Whether all of something is asked for."""
         return bool(_FOR_ALL.search(self.text))
+
+    @property
+    def for_several(self) -> bool:
+        """Whether more than one thing is asked for: all, or which things."""
+        return self.for_all or any(_begins_with_a_plural(self.text[asks.end() :]) for asks in _WHICH.finditer(self.text))
 
     def share(self, words: frozenset[str]) -> float:
         """Return how much of what is asked for is among some words, 0 to 1."""
@@ -105,9 +115,13 @@ def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()
     known = {name for c in found for name in c.names}
     names = names_in(question) | {key for name in entities if says_name(key := entity_key(name), question)}
     focus = frozenset(stems(_focus(question))) & words or frozenset(words)
-    written = (word.strip(_EDGES).removesuffix("()") for word in question.casefold().split())
-    identifiers = frozenset(word for word in written if _IDENTIFIER.fullmatch(word))
-    return Asked(question, worth, focus, frozenset(names & known), identifiers, frozenset(counts))
+    return Asked(question, worth, focus, frozenset(names & known), identifiers(question), frozenset(counts))
+
+
+def identifiers(text: str) -> frozenset[str]:
+    """Return the words of a text that are no words of a language, in lower case."""
+    written = (word.strip(_EDGES).removesuffix("()") for word in text.casefold().split())
+    return frozenset(word for word in written if _IDENTIFIER.fullmatch(word))
 
 
 def _focus(question: str) -> str:
@@ -116,6 +130,17 @@ def _focus(question: str) -> str:
     clause = question[begin[-1].end() :] if begin else question
     aside = next((a for a in _ASIDE.finditer(clause) if stems(clause[: a.start()])), None)
     return clause[: aside.start()] if aside else clause
+
+
+def _begins_with_a_plural(text: str) -> bool:
+    """Tell whether the first noun of a text seems to be a plural: "limits does it have", not "option limits the size"."""
+    words = text.split()[: _OF_A_NAME + 1]
+    name = list(takewhile(lambda word: word.casefold() not in STOP_WORDS, words[:_OF_A_NAME]))
+    following = [*words[1 : len(name) + 1], ""]
+    return any(
+        _PLURAL.fullmatch(word.strip(_EDGES)) and then.casefold() not in _BEHIND_A_VERB
+        for word, then in zip(name, following, strict=False)
+    )
 
 
 def _weight(words: frozenset[str] | set[str], worth: dict[str, float]) -> float:

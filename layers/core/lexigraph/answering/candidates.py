@@ -63,6 +63,13 @@ def candidates(results: SearchResults, external: Sequence[ExternalText] = ()) ->
     return found
 
 
+def beyond(results: SearchResults, shown: Sequence[Candidate]) -> list[Candidate]:
+    """Return those of the best statements that limits cut off: what is judged does not hang on how much is shown."""
+    known = {(c.citation.statement_id, c.passage) for c in shown}
+    cut = [(s, r) for r in results.looked_at for s in r.statements if (s.id, s.chunk_id) not in known]
+    return [_of_statement(s, r, at, 0.0, results) for at, (s, r) in enumerate(cut, len(shown))]
+
+
 def names_in(text: str) -> set[str]:
     """Return the keys of the names in a text: runs of capitalised words, without function words at the start."""
     found, run = set(), list[str]()

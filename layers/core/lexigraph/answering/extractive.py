@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import islice
 from textwrap import dedent
 
+from lexigraph.answering import asked as asking
 from lexigraph.answering import citations
 from lexigraph.answering.asked import Asked
 from lexigraph.answering.candidates import Candidate
@@ -23,9 +24,11 @@ _NEAR = 1.5
 _CHAINED = 2.5  # reached by a name: the answer is at the end of its chain, and unlike the question
 _FOR_WORTH = 4  # statements at most that are quoted for that alone
 _LISTED = 3.0  # of the best one's document, where all of something is asked for
-_OTHER = 4.0  # about a name, or a part of the question, that nothing quoted has
+_OTHER = 4.0  # about a name that nothing quoted has, or given with the question
+_FURTHER = 2.0  # about a part of the question that nothing quoted has
 _PART = 0.35  # of the question's words that something has: so much more of them is a part of its own
 _SAME = 0.75  # from this share of common words on, two statements say the same
+_LINE = 4  # words of a line that leads to a list; a heading has fewer
 _NEAREST = 3  # quoted below an answer that says "not found"
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NEGATIONS = frozenset("not no nor never neither none nobody nothing without cannot t".split())
@@ -97,19 +100,30 @@ class _Selection:
             behind = _LISTED if listed else _CHAINED if c.place in self.linked else _NEAR
             if best - worth <= behind and (listed or len(self.chosen) < _FOR_WORTH):
                 self._take(c)
+        for group in list(self.chosen) if self.asked.for_several else ():
+            self._enumerate(group[0])
         for name in sorted(self.asked.names):
             if not any(name in c.names for group in self.chosen for c in group):
-                self._take_first(c for worth, c in self.weighed if best - worth <= _OTHER and name in c.names)
+                behind = _OTHER if len(self.asked.names) > 1 else _FURTHER
+                self._take_first(c for worth, c in self.weighed if best - worth <= behind and name in c.names)
         self._complete(best)
         for group in self.chosen:  # grows by what leads to what leads there
             self._take_first(sorted(self.linked.get(group[0].place, ()), key=self.order.index))
         return self.chosen
 
+    def _enumerate(self, item: Candidate) -> None:
+        """Quote what else is listed below the line that an item stands under."""
+        for lead in sorted({lead for c in self.order if c.home == item.home and (lead := _lead(c)) and _under(lead, item)}):
+            for c in sorted(self.order, key=lambda c: (c.citation.start, c.place)):
+                if c.home == item.home and _under(lead, c):
+                    self._take(c)
+
     def _complete(self, best: float) -> None:
         """Quote what answers a part of the question that nothing quoted so far does."""
         mass, quoted = self.asked.mass, frozenset[str]().union(*(c.about for group in self.chosen for c in group))
         whole = mass(frozenset(self.asked.found))
-        near = [c for worth, c in self.weighed if best - worth <= _OTHER]
+        least = {True: best - _OTHER, False: best - _FURTHER}
+        near = [c for worth, c in self.weighed if worth >= least[c.citation.reason == EXTERNAL]]
         while near:
             adds, new = max(((mass(c.words - quoted), c) for c in near), key=lambda pair: pair[0])
             if adds <= _PART * whole or len(self.chosen) == self.limit:
@@ -134,6 +148,17 @@ class _Selection:
             self.chosen.append([new])
 
 
+def _lead(c: Candidate) -> str:
+    """Return the line that an item of a list stands under; empty for a heading, or where there is none."""
+    said, text = c.citation.resolved, c.citation.text
+    lead = said.removesuffix(text).strip() if said.endswith(text) else ""
+    return lead if lead.endswith(":") and len(_WORD.findall(lead)) >= _LINE else ""
+
+
+def _under(lead: str, c: Candidate) -> bool:
+    return (c.citation.resolved or c.citation.text).startswith(lead)
+
+
 def _only_announces(c: Candidate, found: Sequence[Candidate]) -> bool:
     """Tell whether a statement is the line above code or a table that is a statement with that line."""
     text = c.citation.text
@@ -141,13 +166,14 @@ def _only_announces(c: Candidate, found: Sequence[Candidate]) -> bool:
 
 
 def _say_the_same(a: Candidate, b: Candidate) -> bool:
-    """Tell whether two statements say the same: most of their words, all numbers, and as much denied."""
+    """Tell whether two statements say the same: most of their words, all numbers and identifiers, and as much denied."""
     return _overlap(a.words, b.words) >= _SAME and _told(a) == _told(b)
 
 
 def _told(c: Candidate) -> tuple[frozenset[str], bool]:
     text = c.citation.resolved or c.citation.text
-    return frozenset(_NUMBER.findall(text)), bool(_NEGATIONS.intersection(_WORD.findall(text.casefold())))
+    denies = bool(_NEGATIONS.intersection(_WORD.findall(text.casefold())))
+    return frozenset(_NUMBER.findall(text)) | asking.identifiers(text), denies
 
 
 def _labelled(groups: Sequence[Sequence[Candidate]]) -> tuple[Quotation, ...]:

@@ -3,7 +3,7 @@
 Three signals make the confidence. The *cosine* of question and nearest chunk tells foreign questions. *Coverage*, the
 question's words in one passage with its headings, the rare ones counted most, tells what is near but not said; two rare
 words in one place are enough, however many a long question has. An *identifier* of the question (``CVE-2023-25652``,
-``--partscan``) that nothing found has tells that it is not there.
+``--partscan``) or an acronym (``AES``) that nothing found has tells that it is not there.
 """
 
 import math
@@ -61,5 +61,9 @@ def judge(asked: Asked, found: Sequence[Candidate], nearest: float | None, embed
 
 
 def _lacking(asked: Asked, found: Sequence[Candidate]) -> float:
-    """Return the share of the question's identifiers that the statement with the most of them lacks."""
+    """Return the share of the question's identifiers that the statement with the most of them lacks; 1 where nothing found
+    has an acronym of it.
+    """
+    if any(len(word) > 1 and word.isalpha() and word.isupper() for word in asked.missing):
+        return 1.0
     return 1.0 - max(map(asked.identified, found)) if asked.identifiers else 0.0

@@ -16,7 +16,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.multidoc.articles import RetrievalFailed
 from lexigraph.retrieval.multidoc.synthesizer import MultiDocSynthesizer
 from lexigraph.retrieval.stages.args import ResultArgs
-from lexigraph.retrieval.stages.results import assemble, by_chunk, read_on
+from lexigraph.retrieval.stages.results import assemble, by_chunk, looking, read_on
 from lexigraph.storage.protocols import EvidenceRequest
 
 MAX_EXAMPLES = 20
@@ -108,9 +108,11 @@ class _Found:
             raise RetrievalFailed(str(error)) from error
         everything = ResultArgs(max_search_results=None, max_statements_per_topic=None)
         cosines = {s["section_id"]: 2 * s["relevance_score"] - 1 for s in self.context.sections}
+        looked_at, ranked = looking(read_on(rows, parts))
         return SearchResults(
             question.text,
-            assemble(read_on(rows, parts), everything, by_chunk(rows)),
+            assemble(ranked, everything, by_chunk(rows)),
+            looked_at=looked_at,
             warnings=self.context.warnings,
             cosines=cosines,
             nearest=max(cosines.values(), default=None),

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self, TypeVar, cast
 from lexigraph.answering import asked as asking
 from lexigraph.answering import citations, prompts
 from lexigraph.answering.asked import Asked
-from lexigraph.answering.candidates import Candidate, candidates
+from lexigraph.answering.candidates import Candidate, beyond, candidates
 from lexigraph.answering.citations import CheckedAnswer
 from lexigraph.answering.context import (
     AnswerContext,
@@ -324,7 +324,8 @@ class LexicalGraphQueryEngine:
         retrieved = time.perf_counter()
         found = candidates(results, external)
         read = asking.read(followup.text, found, results.entities)
-        judgement = judge(read, found, results.nearest, results.embedding)
+        known = [*found, *beyond(results, found)]
+        judgement = judge(asking.read(followup.text, known, results.entities), known, results.nearest, results.embedding)
         sure = bool(found) and judgement.confidence >= self.args.min_confidence
         asked = _Asked(
             question=followup.text,

@@ -75,7 +75,8 @@ class SearchResults:
 
     ``cosines`` tell how like the question chunks and statements of the results are, by id, as far as the search compared
     them, -1 to 1; ``nearest`` is the highest of all that it compared, returned or not, None when it went by words only;
-    ``embedding`` is the label of the model that tells so. They are no part of the JSON.
+    ``embedding`` is the label of the model that tells so. ``looked_at`` are the best statements, each by itself, whatever
+    limits cut off: by them is judged whether there is an answer. They are no part of the JSON.
     """
 
     question: str
@@ -88,6 +89,7 @@ class SearchResults:
     cosines: Mapping[str, float] = field(default_factory=dict)
     nearest: float | None = None
     embedding: str = ""
+    looked_at: tuple[SearchResult, ...] = ()
 
     @property
     def statements(self) -> tuple[ScoredStatement, ...]:

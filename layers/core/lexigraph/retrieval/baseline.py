@@ -9,7 +9,7 @@ from lexigraph.model.errors import InvalidInput
 from lexigraph.model.results import SearchResults
 from lexigraph.retrieval.stages.args import Known, RankingArgs, ResultArgs, Share, names_of
 from lexigraph.retrieval.stages.reranking import min_max
-from lexigraph.retrieval.stages.results import assemble, by_chunk, read_on
+from lexigraph.retrieval.stages.results import assemble, by_chunk, looking, read_on
 from lexigraph.retrieval.stages.retriever import StatementRetriever
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings
@@ -66,7 +66,8 @@ class BaselineRetriever(StatementRetriever[SearchResults]):
         rows = stores.evidence(
             "evidence", EvidenceRequest(chunks=tuple(best), neighbours=False, facts=self.args.include_facts)
         )
-        return SearchResults(text, assemble(read_on(rows, parts), self.args, by_chunk(rows)))
+        looked_at, ranked = looking(read_on(rows, parts))
+        return SearchResults(text, assemble(ranked, self.args, by_chunk(rows)), looked_at=looked_at)
 
     def _scores(self, stores: BoundStores, text: str) -> dict[str, dict[str, float]]:
         """Return the scaled parts of each chunk's score."""

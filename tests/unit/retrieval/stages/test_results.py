@@ -6,7 +6,7 @@ import pytest
 
 from lexigraph.model.graph import FactRow, Source, StatementRow
 from lexigraph.model.results import ScoredStatement, SearchResult
-from lexigraph.retrieval.stages.results import assemble, by_chunk, scored_statement
+from lexigraph.retrieval.stages.results import assemble, by_chunk, looking, scored_statement
 from lexigraph.retrieval.traversal.args import TraversalArgs
 
 Pair = tuple[ScoredStatement, StatementRow]
@@ -38,6 +38,14 @@ def assembled(**args: object) -> tuple[SearchResult, ...]:
 def shown(**args: object) -> list[tuple[str, str, list[str]]]:
     results = assembled(**args)
     return [(r.source.id, r.topic, [s.id for s in r.statements]) for r in results]
+
+
+def test_the_best_are_looked_at_whatever_limits_cut_off():
+    looked_at, ranked = looking(iter(RANKED))
+    assert [s.id for r in looked_at for s in r.statements] == ["a", "b", "c", "d", "e", "f"]
+    assert len(assemble(ranked, TraversalArgs.of({"max_search_results": 1}), lambda _: ())) == 1
+    many, rest = looking([pair(f"s{n}", 0.5) for n in range(150)])
+    assert (len(many), len(list(rest))) == (100, 150)
 
 
 @pytest.mark.requirement("G-03", "G-20")

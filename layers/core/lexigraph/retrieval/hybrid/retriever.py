@@ -17,7 +17,7 @@ from lexigraph.retrieval.hybrid.statements import contexts_with_sources, ranked_
 from lexigraph.retrieval.hybrid.subgraph import Context, Subgraph
 from lexigraph.retrieval.stages.args import Known, names_of
 from lexigraph.retrieval.stages.reranking import reranker_name
-from lexigraph.retrieval.stages.results import assemble, by_chunk
+from lexigraph.retrieval.stages.results import assemble, by_chunk, looking
 from lexigraph.retrieval.stages.retriever import StatementRetriever
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings, load_settings
@@ -76,13 +76,15 @@ class HybridRetriever(StatementRetriever[HybridResults]):
         degraded = bool(trace.warnings)
         with trace.step("rank"):
             items = self._rank(chosen, subgraph, rows, text, trace)
-            results = assemble(ranked_statements(text, items, rows, like, args, weights), args, by_chunk(rows))
+            looked_at, ranked = looking(ranked_statements(text, items, rows, like, args, weights))
+            results = assemble(ranked, args, by_chunk(rows))
         return HybridResults(
             text,
             results,
             entities=tuple(dict.fromkeys(name for item in items for name in item.path)),
             items=tuple(contexts_with_sources(items, rows)),
             degraded=degraded,
+            looked_at=looked_at,
         )
 
     def _explore(self, stores: BoundStores, subgraph: Subgraph, text: str, vector: FloatArray | None) -> None:

@@ -17,7 +17,7 @@ from lexigraph.retrieval.stages.args import Known, RankingArgs, names_of
 from lexigraph.retrieval.stages.expansion import Expansion
 from lexigraph.retrieval.stages.ranking import WEIGHTS, Weights
 from lexigraph.retrieval.stages.reranking import reranker_name
-from lexigraph.retrieval.stages.results import assemble
+from lexigraph.retrieval.stages.results import assemble, looking
 from lexigraph.retrieval.stages.retriever import StatementRetriever
 from lexigraph.retrieval.stages.statements import rank_statements
 from lexigraph.retrieval.stages.trace import BoundStores
@@ -173,12 +173,15 @@ class Composite(StatementRetriever[SearchResults], Generic[A]):
             reranker = self.models.reranker(self._reranker)
             # statements are reranked against the question and the entity names looked up (G-35)
             queries = [text, *(a.entity.value for a in entities if len(a.path) < 2)]
-            results = assemble(
-                rank_statements(expansion, queries, reranker, stores.trace),
-                self.args,
-                lambda chunk_id: expansion.found.said(chunk_id).values(),
-            )
-        return SearchResults(text, results, entities=tuple(a.entity.value for a in entities), keywords=inquiry.keywords)
+            looked_at, ranked = looking(rank_statements(expansion, queries, reranker, stores.trace))
+            results = assemble(ranked, self.args, lambda chunk_id: expansion.found.said(chunk_id).values())
+        return SearchResults(
+            text,
+            results,
+            entities=tuple(a.entity.value for a in entities),
+            keywords=inquiry.keywords,
+            looked_at=looked_at,
+        )
 
     def _always(self) -> set[str]:
         """Return the parameters that have an effect whatever their partners are."""

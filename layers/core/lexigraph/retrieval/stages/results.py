@@ -5,6 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 
 from lexigraph.model.graph import Placement, StatementRow
 from lexigraph.model.results import ScoredStatement, SearchResult
@@ -13,11 +14,14 @@ from lexigraph.retrieval.stages.args import ResultArgs
 _TOKEN = re.compile(r"[^\W\u3040-\u9fff\uac00-\ud7af]+|\S")
 CONTEXT = "context"  # the reason of a statement that is there for the one beside it
 _WITH_CONTEXT = 10  # of the best statements
+_LOOKED_AT = 100  # of the best statements tell whether a question can be answered
 _READ_ON = 0.98  # a statement counts a little less than the one before it in its chunk
+
+Pair = tuple[ScoredStatement, StatementRow]
 
 
 def assemble(
-    ranked: Iterable[tuple[ScoredStatement, StatementRow]], args: ResultArgs, said: Callable[[str], Iterable[StatementRow]]
+    ranked: Iterable[Pair], args: ResultArgs, said: Callable[[str], Iterable[StatementRow]]
 ) -> tuple[SearchResult, ...]:
     """Group statements, best first, into results of one topic of one source, ordered by their best statement.
 
@@ -51,6 +55,14 @@ def assemble(
         )
         for pairs in kept
     )
+
+
+def looking(ranked: Iterable[Pair]) -> tuple[tuple[SearchResult, ...], Iterable[Pair]]:
+    """Return the best statements, each by itself, whatever limits cut off, and all of them again."""
+    following = iter(ranked)
+    first = tuple(islice(following, _LOOKED_AT))
+    best = tuple(SearchResult(source=r.source, topic=r.topic, statements=(s,), score=s.score) for s, r in first)
+    return best, chain(first, following)
 
 
 def size(text: str) -> int:

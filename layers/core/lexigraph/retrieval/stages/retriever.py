@@ -13,7 +13,7 @@ from lexigraph.model.results import ScoredStatement, SearchResults
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.stages.args import Known, ResultArgs, names_of
 from lexigraph.retrieval.stages.models import Models
-from lexigraph.retrieval.stages.results import assemble, by_chunk
+from lexigraph.retrieval.stages.results import assemble, by_chunk, looking
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
@@ -101,9 +101,9 @@ class RankedRetriever(StatementRetriever[SearchResults]):
 
     def _find(self, stores: BoundStores, text: str) -> SearchResults:
         ranked, entities = self._rank(stores, text)
-        return SearchResults(
-            text, assemble(ranked, self.shape, by_chunk(row for _, row in ranked)), entities=tuple(entities)
-        )
+        looked_at, every = looking(ranked)
+        results = assemble(every, self.shape, by_chunk(row for _, row in ranked))
+        return SearchResults(text, results, entities=tuple(entities), looked_at=looked_at)
 
     def _configure(self, own: Mapping[str, Any]) -> None:  # most have none
         """Take those of the parameters in ``OWN`` that were given."""
