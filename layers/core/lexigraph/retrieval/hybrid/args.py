@@ -40,7 +40,7 @@ class HybridArgs(ResultArgs):
     | ``link_weight`` | how much a chunk counts for what it adds to the one that a step leads from | 1.0 |
     | ``graph_rank`` | centrality in the part of the graph that was fetched: ``none``, ``degree`` or ``pagerank`` | none |
     | ``graph_rank_weight`` | how much that counts | 0.1 |
-    | ``max_entities`` | entities followed in one step at most | 60 |
+    | ``max_entities`` | entities followed in one step at most | 40 |
     | ``max_links_per_entity`` | chunks reached through one entity in one step at most | 10 |
     | ``max_link_df`` | entities are followed when at most so many sources name them | 15 |
     | ``min_rel_confidence`` | relations with less confidence lead nowhere | 0.4 |
@@ -64,7 +64,7 @@ class HybridArgs(ResultArgs):
     link_weight: Weight = 1.0
     graph_rank: Annotated[str, ("none", "degree", "pagerank")] = "none"
     graph_rank_weight: Weight = 0.1
-    max_entities: Annotated[int, Range(1, 200)] = 60
+    max_entities: Annotated[int, Range(1, 200)] = 40
     max_links_per_entity: Annotated[int, Range(1, 100)] = 10
     max_link_df: Annotated[int, Range(0, 1_000)] = RankingArgs.max_link_df
     min_rel_confidence: Share = 0.4
