@@ -80,7 +80,7 @@ class Answers:
             "timings": dict(answer.timings),
         }
         if not _PASSING & {w.type for w in answer.warnings}:
-            self._service.answers.put(self._key, reply, self._body.question[:80])
+            self._service.answers.put(self._key, reply)
         return dict(reply)
 
     def _entities(self, answer: QueryResponse) -> list[dict[str, Any]]:

@@ -17,11 +17,11 @@ class Memory(Protocol[T]):
     def get(self, key: Key) -> T | None:
         """Return the value, None when it is not known any more."""
 
-    def put(self, key: Key, value: T, shown: str) -> None:
-        """Remember a value; ``shown`` is what its key is called to the tenant."""
+    def put(self, key: Key, value: T) -> None:
+        """Remember a value."""
 
-    def names(self, tenant: str) -> list[str]:
-        """Return what is remembered for a tenant, the oldest first."""
+    def count(self, tenant: str) -> int:
+        """Return how many values are remembered for a tenant."""
 
     def clear(self, tenant: str) -> None:
         """Forget all that belongs to a tenant."""
@@ -32,7 +32,7 @@ class Remembered(Generic[T]):
 
     def __init__(self, most: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._most, self._seconds, self._clock = most, seconds, clock
-        self._kept: OrderedDict[Key, tuple[float, str, T]] = OrderedDict()
+        self._kept: OrderedDict[Key, tuple[float, T]] = OrderedDict()
         self._lock = Lock()
 
     def get(self, key: Key) -> T | None:
@@ -42,18 +42,18 @@ class Remembered(Generic[T]):
                 self._kept.pop(key, None)
                 return None
             self._kept.move_to_end(key)
-            return found[2]
+            return found[1]
 
-    def put(self, key: Key, value: T, shown: str) -> None:
+    def put(self, key: Key, value: T) -> None:
         with self._lock:
-            self._kept[key] = (self._clock() + self._seconds, shown, value)
+            self._kept[key] = (self._clock() + self._seconds, value)
             self._kept.move_to_end(key)
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
 
-    def names(self, tenant: str) -> list[str]:
+    def count(self, tenant: str) -> int:
         with self._lock:
-            return [shown for key, (until, shown, _) in self._kept.items() if key[0] == tenant and until >= self._clock()]
+            return sum(key[0] == tenant and until >= self._clock() for key, (until, _) in self._kept.items())
 
     def clear(self, tenant: str) -> None:
         with self._lock:

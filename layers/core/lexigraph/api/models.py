@@ -87,6 +87,6 @@ class RememberingEmbedder:
             with in_general_words():
                 vectors = self._embedder.embed_questions(new)
             for text, vector in zip(new, vectors, strict=True):
-                self._known.put((self._tenant, self.label, text), vector, f"question:{text[:80]}")
+                self._known.put((self._tenant, self.label, text), vector)
                 found[text] = vector
         return np.stack([found[text] for text in texts]) if texts else np.zeros((0, self.dimension), np.float32)

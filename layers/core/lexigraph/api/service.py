@@ -142,7 +142,7 @@ class Service:
                     max_question_chars=self.settings.max_question_chars,
                     **{name: args[name] for name in SHARED if name in args},
                 )
-                self._engines.put(key, engine, name)
+                self._engines.put(key, engine)
         return engine
 
     def recall(

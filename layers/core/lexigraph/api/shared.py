@@ -24,15 +24,15 @@ T = TypeVar("T")
 _SCHEMA = """
 CREATE TABLE remembered (
     k INTEGER PRIMARY KEY, kind TEXT NOT NULL, tenant TEXT NOT NULL, key TEXT NOT NULL, until REAL NOT NULL,
-    shown TEXT NOT NULL, value BLOB NOT NULL, UNIQUE (kind, tenant, key)
+    value BLOB NOT NULL, UNIQUE (kind, tenant, key)
 );
 CREATE INDEX remembered_until ON remembered (kind, until);
 CREATE TABLE buckets (key TEXT PRIMARY KEY, left REAL NOT NULL, since REAL NOT NULL) WITHOUT ROWID;
 CREATE INDEX buckets_since ON buckets (since);
 """
 _GET = "SELECT value FROM remembered WHERE kind = ? AND tenant = ? AND key = ? AND until >= ?"
-_PUT = "INSERT OR REPLACE INTO remembered (kind, tenant, key, until, shown, value) VALUES (?, ?, ?, ?, ?, ?)"
-_NAMES = "SELECT shown FROM remembered WHERE kind = ? AND tenant = ? AND until >= ? ORDER BY until, k"
+_PUT = "INSERT OR REPLACE INTO remembered (kind, tenant, key, until, value) VALUES (?, ?, ?, ?, ?)"
+_COUNT = "SELECT count(*) FROM remembered WHERE kind = ? AND tenant = ? AND until >= ?"
 _TRIM = """
 DELETE FROM remembered WHERE kind = :kind AND (until < :now OR k IN (
     SELECT k FROM remembered WHERE kind = :kind ORDER BY until DESC, k DESC LIMIT -1 OFFSET :most))
@@ -99,16 +99,16 @@ class SharedMemory(Generic[T]):
             return self._read(found[0]) if found else None
         return None
 
-    def put(self, key: Key, value: T, shown: str) -> None:
+    def put(self, key: Key, value: T) -> None:
         now = self._clock()
-        row = (self._kind, key[0], json.dumps(key[1:]), now + self._seconds, shown, self._write(value))
+        row = (self._kind, key[0], json.dumps(key[1:]), now + self._seconds, self._write(value))
         with suppress(StoreUnavailable), self._database.write() as c:
             c.execute(_PUT, row)
             c.execute(_TRIM, {"kind": self._kind, "now": now, "most": self._most})
 
-    def names(self, tenant: str) -> list[str]:
+    def count(self, tenant: str) -> int:
         with self._database.read() as c:
-            return [shown for (shown,) in c.execute(_NAMES, (self._kind, tenant, self._clock()))]
+            return int(c.execute(_COUNT, (self._kind, tenant, self._clock())).fetchone()[0])
 
     def clear(self, tenant: str) -> None:
         with self._database.write() as c:

@@ -13,12 +13,22 @@ router = APIRouter(prefix="/cache", tags=["service"])
 
 
 class CacheStats(Reply):
-    """The tenant's entries, oldest first."""
+    """How much is remembered for the tenant. A key's holder is not told what others asked: entries are numbered."""
 
     embedding_cache_size: int = Field(description="questions whose vectors are remembered", examples=[1])
     answer_cache_size: int = Field(description="questions whose answers are remembered", examples=[1])
-    embedding_cache_keys: list[str] = Field(description="which, oldest first", examples=[["question:Describe the flow"]])
-    answer_cache_keys: list[str] = Field(description="which, oldest first", examples=[["Describe the flow"]])
+    embedding_cache_keys: list[str] = Field(description="one a vector, without its question", examples=[["embedding-1"]])
+    answer_cache_keys: list[str] = Field(description="one an answer, without its question", examples=[["answer-1"]])
+
+    @classmethod
+    def of(cls, embeddings: int, answers: int) -> "CacheStats":
+        """Return the reply for so many vectors and answers."""
+        return cls(
+            embedding_cache_size=embeddings,
+            answer_cache_size=answers,
+            embedding_cache_keys=[f"embedding-{n + 1}" for n in range(embeddings)],
+            answer_cache_keys=[f"answer-{n + 1}" for n in range(answers)],
+        )
 
 
 class Cleared(Reply):
@@ -29,19 +39,13 @@ class Cleared(Reply):
 
 @router.get("/stats", operation_id="cache_stats", summary="Show what is remembered")
 async def cache_stats(who: Reader, service: TheService) -> CacheStats:
-    """Return the questions whose vectors, and those whose answers, are remembered: the tenant's own."""
+    """Return how many vectors of questions and answers are remembered for the tenant."""
 
-    def work() -> tuple[list[str], list[str]]:
+    def work() -> CacheStats:
         service.freshness(who.tenant)  # what was cleared elsewhere counts no more
-        return service.embeddings.names(who.tenant), service.answers.names(who.tenant)
+        return CacheStats.of(service.embeddings.count(who.tenant), service.answers.count(who.tenant))
 
-    embeddings, answers = await service.run(work)
-    return CacheStats(
-        embedding_cache_size=len(embeddings),
-        answer_cache_size=len(answers),
-        embedding_cache_keys=embeddings,
-        answer_cache_keys=answers,
-    )
+    return await service.run(work)
 
 
 @router.post("/clear", operation_id="clear_cache", summary="Forget what is remembered")

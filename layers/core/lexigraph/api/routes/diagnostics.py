@@ -163,7 +163,7 @@ def _related(service: Service, tenant: Tenant) -> RelationCounts:
         known = stores.graph.relation_counts(
             tenant, least_together=settings.cooccur_min_count, min_name=settings.entity_min_length
         )
-        service.counts.put(key, known, "relations")
+        service.counts.put(key, known)
     return known
 
 

@@ -106,7 +106,7 @@ async def multidoc(who: Reader, service: TheService, body: MultidocRequest) -> d
             synthesizer, body.question, service.embedder(who.tenant), llm=service.llm, examples=examples
         ).to_dict()
         if not answer["warnings"]:
-            service.answers.put(key, answer, body.question[:80])
+            service.answers.put(key, answer)
         return answer
 
     return await service.run(work)
