@@ -240,7 +240,8 @@ def _ingest(writer: httpx.Client) -> int:
 @contextmanager
 def own_server(home: Path, seed: int, corpus: Path, workers: int) -> Iterator[Target]:
     """Serve the index in ``home`` from processes of their own, which take documents in from the folder ``corpus``."""
-    settings = Settings(data=home, cache="none", api_auth="key", api_rate=0, ingest_in="process", ingest_roots=[corpus])
+    roots = {WRITER: corpus}
+    settings = Settings(data=home, cache="none", api_auth="key", api_rate=0, ingest_in="process", ingest_roots=roots)
     registry = RegistryFactory.for_registry(f"sqlite:///{home}")
     (read_secret, read_key), (write_secret, write_key) = new_key(TENANT, ["read"]), new_key(WRITER, ["read", "ingest"])
     keys = (read_key, write_key)

@@ -10,6 +10,7 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
+from lexigraph.api.access.auth import Openness
 from lexigraph.api.access.keys import HEADER, new_key
 from lexigraph.api.app import create_app
 from lexigraph.api.service import Service
@@ -80,10 +81,15 @@ class Api:
 
 @contextmanager
 def laptop_api(
-    folder: Path, *, stores: Stores | None = None, llm: LanguageModel | None = None, open_: bool = False, **settings: Any
+    folder: Path,
+    *,
+    stores: Stores | None = None,
+    llm: LanguageModel | None = None,
+    open_: Openness = False,
+    **settings: Any,
 ) -> Iterator[Api]:
-    """Serve a laptop in a folder; ``ingest_roots`` is the folder unless given."""
-    made = Settings(**{"data": folder / "data", "ingest_roots": [folder], "api_rate": 0, **settings})
+    """Serve a laptop in a folder, which is the root of the default tenant unless ``ingest_roots`` is given."""
+    made = Settings(**{"data": folder / "data", "ingest_roots": {"default": folder}, "api_rate": 0, **settings})
     opened = stores or open_laptop(folder / "data")
     service = LaptopService(made, stores=opened, embedder=WordEmbedder(), llm=llm)
     with serving(create_app(made, service, open_=open_)) as url:

@@ -37,7 +37,7 @@ _MANAGED = (
     "POST /unstructured/upload_document",
 )
 _STREAMED = ("POST /query", "GET /jobs/{job_id}/events", "POST /mcp")
-_FOLLOWED = ("GET /ingest/stream",)  # takes in and streams
+_FOLLOWED = ("GET /ingest/stream", "POST /ingest/stream")  # takes in and streams
 _OPEN = ("GET /health",)
 QUESTIONS = "POST /query"  # the one route with figures of its own: CloudWatch takes money for those of every other
 # the gateway's own errors in the shape of all others
@@ -75,7 +75,7 @@ class ApiStack(Stack):
         environment = {
             "LEXIGRAPH_WORKFLOW": ingestion.machine.state_machine_arn,
             "LEXIGRAPH_USAGE_KEYS": json.dumps({"*": usage_key}),
-            "LEXIGRAPH_INGEST_ROOTS": "[]",  # files come by the bucket, none from the function's own disk
+            "LEXIGRAPH_INGEST_ROOTS": "{}",  # files come by the bucket, none from the function's own disk
         }
         self.functions = self._asked(deployment, environment)
         if profile.aws:

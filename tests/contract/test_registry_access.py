@@ -47,6 +47,15 @@ def test_a_revoked_key_opens_nothing_and_is_still_listed(open_registry: Callable
     assert other.revoke_key(A, READER.id) == revoked, "revoking again changes nothing"
 
 
+def test_it_is_known_whether_a_key_was_ever_made_whoever_s_and_revoked_or_not(open_registry: Callable[[], Registry]) -> None:
+    registry, other = open_registry(), open_registry()
+    assert not registry.any_key()
+    registry.add_key(ApiKey("lxk_other", "01" * 32, "b", ("read",)))
+    assert registry.any_key()
+    registry.revoke_key(B, "lxk_other")
+    assert (registry.any_key(), other.any_key()) == (True, True)
+
+
 def test_a_key_of_another_tenant_cannot_be_revoked(registry: Registry) -> None:
     registry.add_key(READER)
     with pytest.raises(NotFound, match="lxk_reader"):

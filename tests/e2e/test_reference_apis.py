@@ -83,7 +83,7 @@ def serving(folder: Path, **env: str) -> Iterator[Server]:
     """Run ``lexigraph serve`` in a folder, with a key made by the command."""
     scopes = [part for scope in ("read", "ingest", "admin") for part in ("--scope", scope)]
     key = apart("keys", "create", *scopes, cwd=folder).out.strip()
-    with begin("serve", "--port", "0", cwd=folder, env=env) as process:
+    with begin("serve", "--port", "0", "--root", ".", cwd=folder, env=env) as process:
         end = threading.Timer(600, process.kill)  # a test that hangs ends
         end.start()
         try:

@@ -47,7 +47,9 @@ class Server:
 def serving(folder: Path, workers: int = 2, **env: str) -> Iterator[Server]:
     """Serve the data in a folder, whose files may be taken in."""
     environment = {"LEXIGRAPH_DATA": str(folder / "data"), "LEXIGRAPH_API_RATE": "0", **env}
-    with begin("serve", "--port", "0", "--open", "--workers", str(workers), cwd=folder, env=environment) as process:
+    with begin(
+        "serve", "--port", "0", "--open", "--root", ".", "--workers", str(workers), cwd=folder, env=environment
+    ) as process:
         server = Server(process)
         try:
             yield server

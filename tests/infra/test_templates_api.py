@@ -82,6 +82,7 @@ def test_every_operation_that_writes_goes_to_a_function_that_may_write(templates
         "DELETE /documents/{document_id}",
         "POST /ingest",
         "GET /ingest/stream",
+        "POST /ingest/stream",
         "POST /estimate",
         "POST /cache/clear",
         "POST /unstructured/upload_document",
@@ -193,6 +194,6 @@ def test_the_application_takes_its_principal_from_the_gateway_and_no_file_from_i
     for job in ("query", "manage"):
         environment = found.functions[job]["Environment"]["Variables"]
         assert environment["LEXIGRAPH_API_AUTH"] == "gateway"
-        assert environment["LEXIGRAPH_INGEST_ROOTS"] == "[]"
+        assert environment["LEXIGRAPH_INGEST_ROOTS"] == "{}"
         assert float(environment["LEXIGRAPH_API_DEADLINE"]) < found.functions[job]["Timeout"]  # says so before it is cut off
     assert PROFILES[profile].aws == ("stream" in found.functions)

@@ -59,7 +59,12 @@ def served(tmp_path: Path) -> Iterator[tuple[Api, Failing]]:
     write_pages(tmp_path / "corpus", PAGES)
     stores = open_laptop(tmp_path / "data")
     settings = Settings(
-        data=tmp_path / "data", ingest_roots=[tmp_path], api_rate=0, ingest_in="thread", batch_documents=1, cache="none"
+        data=tmp_path / "data",
+        ingest_roots={"default": tmp_path},
+        api_rate=0,
+        ingest_in="thread",
+        batch_documents=1,
+        cache="none",
     )
     service = Served(settings, stores=stores, embedder=WordEmbedder())
     with serving(create_app(settings, service)) as url:

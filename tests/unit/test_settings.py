@@ -39,8 +39,8 @@ def test_a_value_that_is_no_json_is_refused_as_that(monkeypatch: pytest.MonkeyPa
 
 
 def test_objects_and_lists_are_given_on_the_command_line_as_json_and_text_as_it_is() -> None:
-    given = assignments(['llm_options={"top_p": 0.5}', 'ingest_roots=["a", "b"]', "data={1}"])
+    given = assignments(['llm_options={"top_p": 0.5}', 'ingest_roots={"acme": "a"}', "data={1}"])
     settings = load_settings(**given)
     assert settings.llm_options == {"top_p": 0.5}
-    assert settings.ingest_roots == [Path("a"), Path("b")]
+    assert settings.ingest_roots == {"acme": Path("a")}
     assert settings.data == Path("{1}")

@@ -117,7 +117,9 @@ class Settings(BaseSettings):
     api_follow: float = Field(0.0, ge=0, le=900, description="seconds that /ingest/stream follows a job; 0: to its end")
     ingest_in: Literal["process", "thread"] = Field("process", description="where the server takes documents in")
     ingest_jobs: int = Field(2, ge=1, le=16, description="tenants whose documents the server takes in at the same time")
-    ingest_roots: list[Path] = Field([Path()], description="folders whose files /ingest may take in (JSON list)")
+    ingest_roots: dict[str, Path] = Field(
+        default_factory=dict, description="the folder whose files /ingest may take in, by tenant (JSON)"
+    )
 
     # on AWS
     inbox: str = Field(

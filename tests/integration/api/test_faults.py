@@ -79,7 +79,9 @@ def served(folder: Path, *, embedder: WordEmbedder | None = None, model: str = "
     if model:
         settings |= {"llm": "openai:test", "llm_options": {"base_url": f"{model}/v1"}}
     data = folder / "data"
-    made = Settings(**{"data": data, "ingest_roots": [folder], "api_rate": 0, "api_deadline": DEADLINE, **settings})
+    made = Settings(
+        **{"data": data, "ingest_roots": {"default": folder}, "api_rate": 0, "api_deadline": DEADLINE, **settings}
+    )
     stores = open_laptop(data)
     assert not laptop(data, stores).ingest([write_pages(folder / "corpus", PAGES)]).failures
     service = LaptopService(made, stores=stores, embedder=embedder or WordEmbedder())

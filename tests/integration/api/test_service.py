@@ -118,10 +118,59 @@ def test_an_open_server_asks_for_no_key_but_answers_this_machine_only(tmp_path: 
         assert httpx.get(f"{api.url}/nowhere", headers={HEADER: "yourapitoken"}).status_code == 404
         rebound = httpx.get(f"{api.url}/health", headers={"Host": "attacker.example"})
         assert "this machine" in refused(rebound, 403, "forbidden")["message"]
-        foreign = httpx.get(f"{api.url}/health", headers={"Origin": "https://attacker.example"})
-        refused(foreign, 403, "forbidden")
-        own = httpx.get(f"{api.url}/health", headers={"Origin": "http://localhost:8010"})
-        assert own.status_code == 200
+        assert httpx.get(f"{api.url}/health", headers={"Origin": api.url}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "https://attacker.example",
+        "http://localhost:3000",
+        "http://127.0.0.1",
+        "https://127.0.0.1:{port}",
+        "http://localhost:{port}",
+        "http://127.0.0.1:{port}0",
+        "http://127.0.0.1:{port}.attacker.example",
+        "null",
+        "",
+    ],
+)
+def test_an_open_server_answers_pages_of_its_own_origin_only(tmp_path: Path, origin: str) -> None:
+    with laptop_api(tmp_path, open_=True) as api:
+        foreign = {"Origin": origin.format(port=api.url.rsplit(":", 1)[1])}
+        sent = {"file": ("flow.md", b"Mira Holm signs.")}
+        refused(httpx.post(f"{api.url}/documents", files=sent, headers=foreign), 403, "forbidden")
+        refused(httpx.get(f"{api.url}/documents", headers=foreign), 403, "forbidden")
+        assert httpx.get(f"{api.url}/documents").json()["documents"] == []
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["X-Forwarded-For: 10.0.0.7", "X-Forwarded-Proto: http", "Forwarded: for=10.0.0.7", "Via: 1.1 proxy", "X-Real-IP: ::1"],
+)
+def test_an_open_server_answers_nothing_that_came_through_a_proxy(tmp_path: Path, header: str) -> None:
+    with laptop_api(tmp_path, open_=True) as api:
+        told = refused(httpx.get(f"{api.url}/documents", headers=dict([header.split(": ")])), 403, "forbidden")
+        assert "proxy" in told["message"]
+        assert api.client().get("/documents", headers=dict([header.split(": ")])).status_code == 403
+    with laptop_api(tmp_path) as api:
+        assert api.client().get("/documents", headers=dict([header.split(": ")])).status_code == 200
+
+
+def test_a_get_that_changes_something_needs_what_another_page_cannot_send(tmp_path: Path) -> None:
+    (tmp_path / "flow.md").write_text("Mira Holm signs.")
+    with laptop_api(tmp_path, open_=True, ingest_in="thread") as api:
+        at = f"{api.url}/ingest/stream?path=flow.md"
+        told = refused(httpx.get(at), 403, "forbidden")  # as an image of a page, in a browser that says no more
+        assert "POST" in told["hint"]
+        assert httpx.get(f"{api.url}/jobs").json() == {"jobs": []}
+        for reply in (
+            httpx.post(at),
+            httpx.get(at, headers={HEADER: "any"}),
+            httpx.get(at, headers={"Sec-Fetch-Site": "same-origin"}),  # its own page
+        ):
+            assert (reply.status_code, '"stage":"done"' in reply.text) == (200, True), reply.text
+        refused(httpx.post(at, headers={"Origin": "http://localhost:3000"}), 403, "forbidden")
 
 
 @pytest.mark.parametrize("header", ["Host", "Origin"])
@@ -131,12 +180,28 @@ def test_an_open_server_refuses_a_host_or_origin_that_is_none(tmp_path: Path, he
         refused(httpx.get(f"{api.url}/health", headers={header: value}), 403, "forbidden")
 
 
+def test_a_server_that_is_open_until_a_key_is_made_is_closed_by_the_first_of_any_tenant(tmp_path: Path) -> None:
+    with laptop_api(tmp_path, open_="until_key", ingest_in="thread") as api:
+        nobody = httpx.Client(base_url=api.url)
+        assert nobody.post("/documents", files={"file": ("flow.md", b"Mira Holm signs.")}).status_code == 200
+        other = api.client("other")
+        refused(nobody.get("/documents"), 401, "unauthorized")
+        refused(nobody.post("/query", json={"question": "Who signs?"}), 401, "unauthorized")
+        assert other.get("/documents").json()["documents"] == []
+        key = api.stores.registry.keys(Tenant("other"))[0]
+        api.stores.registry.revoke_key(Tenant("other"), key.id)
+        refused(nobody.get("/documents"), 401, "unauthorized")
+        assert nobody.get("/health").status_code == 200
+        nobody.close()
+
+
 def test_a_page_of_another_site_cannot_make_an_open_server_work_by_an_image_or_a_link(tmp_path: Path) -> None:
     # a browser sends no origin with these
     with laptop_api(tmp_path, open_=True) as api:
         foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
-        ingest = httpx.get(f"{api.url}/ingest/stream", params={"path": "."}, headers=foreign)
-        refused(ingest, 403, "forbidden")
+        for site in (foreign, {**foreign, "Sec-Fetch-Site": "same-site"}):  # of another port of this machine
+            refused(httpx.get(f"{api.url}/documents", headers=site), 403, "forbidden")
+            refused(httpx.get(f"{api.url}/ingest/stream", params={"path": "."}, headers=site), 403, "forbidden")
         assert httpx.get(f"{api.url}/jobs").json() == {"jobs": []}
         assert httpx.get(f"{api.url}/docs", headers=foreign).status_code == 200
 

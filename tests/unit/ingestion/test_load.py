@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from lexigraph.api.access.keys import new_key
 from lexigraph.ingestion.events import told
 from lexigraph.ingestion.load import FILE_TYPES, FileItem, Rejected, fingerprint, known_type, load, passed_over, scan
 from lexigraph.model.document import LoadedDocument
@@ -28,10 +29,14 @@ def put(folder: Path, name: str, content: str | bytes) -> Path:
     return path
 
 
+def item(path: Path) -> FileItem:
+    (found,) = scan([path])
+    assert isinstance(found, FileItem), found
+    return found
+
+
 def read(path: Path, settings: Settings) -> LoadedDocument:
-    (item,) = scan([path])
-    assert isinstance(item, FileItem), item
-    (document,) = load(item, settings)
+    (document,) = load(item(path), settings)
     assert isinstance(document, LoadedDocument), document
     return document
 
@@ -685,3 +690,49 @@ def test_offsets_of_all_formats_point_into_the_text(tmp_path: Path, settings: Se
             assert document.text[block.start : block.end].strip(), name
             ends.append(block.end)
         assert "\r" not in document.text, name
+
+
+# ---------------------------------------------------------------- keys
+
+PRIVATE_KEY = (
+    f"-----BEGIN OPENSSH PRIVATE KEY-----\n{'b3BlbnNza' * 7}\n{'AAAAB3Nza' * 7}\n-----END OPENSSH PRIVATE KEY-----\n"
+)
+
+
+@pytest.mark.parametrize("name", ["key.txt", "flow.md", "settings.yaml", "page.html", "notes.1"])
+@pytest.mark.parametrize("before", ["", "The key of the laptop is "])
+def test_a_file_that_holds_a_key_is_refused_without_it(tmp_path: Path, settings: Settings, name: str, before: str) -> None:
+    secret, _ = new_key("default", ["admin"])
+    (told,) = load(item(put(tmp_path, name, f"{before}{secret}\n")), settings)
+    assert "holds an API key" in str(told)
+    assert secret not in str(told)
+
+
+def test_a_key_is_found_in_whatever_encoding_and_in_the_text_of_an_office_file(tmp_path: Path, settings: Settings) -> None:
+    secret, _ = new_key("default", ["admin"])
+    for path in (
+        put(tmp_path, "wide.txt", f"The key is {secret}.".encode("utf-16")),
+        put(tmp_path, "memo.docx", files.docx([("Heading 1", "Keys"), ("Normal", f"The key is {secret}.")])),
+        put(tmp_path, "id.txt", PRIVATE_KEY),
+    ):
+        (told,) = load(item(path), settings)
+        assert "holds an API key" in str(told), path.name
+
+
+def test_of_records_only_those_with_a_key_are_refused(tmp_path: Path, settings: Settings) -> None:
+    secret, _ = new_key("default", ["admin"])
+    lines = [
+        {"id": "a", "text": "Mira Holm signs."},
+        {"id": "b", "text": f"Use {secret}"},
+        {"id": "c", "text": "Tove reads."},
+    ]
+    found = list(load(item(put(tmp_path, "talk.jsonl", "\n".join(map(json.dumps, lines)))), settings))
+    assert [isinstance(each, LoadedDocument) for each in found] == [True, False, True]
+
+
+def test_what_only_tells_of_keys_is_read(tmp_path: Path, settings: Settings) -> None:
+    text = (
+        "A key begins with lxk_, `lexigraph keys revoke lxk_5554b5e1` revokes one.\n\n"
+        "A file of OpenSSL begins with\n\n-----BEGIN PRIVATE KEY-----\n\nand ends with\n\n-----END PRIVATE KEY-----\n"
+    )
+    assert "revokes one" in read(put(tmp_path, "keys.md", text), settings).text

@@ -7,7 +7,7 @@ from importlib import import_module
 from fastapi import Depends, FastAPI
 
 from lexigraph import __version__
-from lexigraph.api.access.auth import Principals
+from lexigraph.api.access.auth import Openness, Principals
 from lexigraph.api.errors import handle_errors
 from lexigraph.api.limits import Requests, only_declared
 from lexigraph.api.openapi.document import describe, errors
@@ -34,11 +34,14 @@ ROUTES = (
 _MULTIPART_OVERHEAD = 100_000
 
 
-def create_app(settings: Settings | None = None, service: Service | None = None, *, open_: bool | None = None) -> FastAPI:
+def create_app(
+    settings: Settings | None = None, service: Service | None = None, *, open_: Openness | None = None
+) -> FastAPI:
     """Return the application over the stores and models of the settings.
 
-    ``open_`` lets everybody in without a key, as the default tenant: for loopback only; default as the settings say
-    (``api_auth``). The service's stores are opened when first needed, so that making the app costs nothing.
+    ``open_`` lets everybody in without a key, as the default tenant: for loopback only; ``until_key`` until the first key
+    of any tenant is made; default as the settings say (``api_auth``). The service's stores are opened when first needed,
+    so that making the app costs nothing.
     """
     settings = settings or load_settings()
     service = service or Service(settings)

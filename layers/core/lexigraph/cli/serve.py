@@ -3,7 +3,10 @@
 import signal
 import socket
 import tempfile
-from typing import Annotated
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +14,10 @@ from lexigraph.cli.invocation import current, require_database
 from lexigraph.cli.processes import Processes
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.tenant import Tenant
+
+if TYPE_CHECKING:
+    from lexigraph.api.access.auth import Openness
+    from lexigraph.storage.protocols import Registry
 
 
 def serve(
@@ -21,36 +28,45 @@ def serve(
         bool | None,
         typer.Option(
             "--open/--keys",
-            help="Ask for no key, on loopback only; or for one. Default: for one as soon as the tenant has one.",
+            help="Ask for no key, on loopback only; or for one. Default: for none until the first key is made.",
+            show_default=False,
+        ),
+    ] = None,
+    root: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[TENANT=]FOLDER",
+            help="Folder whose files the tenant may have taken in by their paths; one a tenant. Default: none.",
             show_default=False,
         ),
     ] = None,
     workers: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Server processes.")] = 1,
 ) -> None:
     """Serve the HTTP API, with its documentation at /docs, until interrupted."""
-    from lexigraph.api.access.auth import LOOPBACK
+    from lexigraph.api.access.auth import UNTIL_KEY
     from lexigraph.api.service import Service
     from lexigraph.cli.served import order
+    from lexigraph.ingestion.roots import check_roots
 
     invocation = current(context)
     settings = invocation.settings()
+    settings = settings.model_copy(update={"ingest_roots": settings.ingest_roots | _roots(root or (), settings.tenant)})
+    check_roots(settings)
     service = Service(settings)
     registry = service.stores.registry  # what cannot be opened is told before anybody is listened to
-    if open_ is None:
-        has_keys = any(not key.revoked_at for key in registry.keys(Tenant(settings.tenant)))
-        open_ = settings.api_auth == "open" or (host in LOOPBACK and not has_keys)
-    if open_ and host not in LOOPBACK:
-        raise InvalidInput(f"host {host}: a server without keys listens on loopback only; use --keys, or leave --host out")
+    opens = _openness(host, True if open_ is None and settings.api_auth == "open" else open_, registry)
     service.close()  # each process opens its own
     with listening(host, port) as listener, tempfile.TemporaryDirectory(prefix="lexigraph-serve-") as folder:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
         invocation.err.print(f"listening on {address}, documentation at {address}/docs", soft_wrap=True, highlight=False)
-        if open_:
-            invocation.err.print(f"no key is asked for: everybody on this machine is tenant {settings.tenant}")
+        if opens:
+            until = " until one is made" if opens == UNTIL_KEY else ""
+            told = f"no key is asked for{until}: everybody on this machine is tenant {settings.tenant}"
+            invocation.err.print(told, soft_wrap=True, highlight=False)
         else:
             invocation.err.print("a key is asked for in X-API-Key; `lexigraph keys create` makes one")
         shared = folder if workers > 1 else ""
-        told = order(settings, listener, open_=open_, processes=workers, shared=shared, verbose=invocation.verbose)
+        told = order(settings, listener, open_=opens, processes=workers, shared=shared, verbose=invocation.verbose)
         by = Processes(workers, told, listener).run()
     signal.raise_signal(by)  # who waits for this process sees why it ended
 
@@ -68,6 +84,34 @@ def mcp(context: typer.Context) -> None:
     service = Service(settings)
     asyncio.run(serve_stdio(service, Principal(Tenant(settings.tenant), frozenset({"read"}))))
     service.close()
+
+
+def _openness(host: str, asked: bool | None, registry: "Registry") -> "Openness":
+    """Return whom to let in without a key: whom ``asked`` says, else everybody of this machine until a key was ever made.
+
+    Raise ``InvalidInput`` for a server that would be open to other machines.
+    """
+    from lexigraph.api.access.auth import LOOPBACK, UNTIL_KEY
+
+    if asked and host not in LOOPBACK:
+        raise InvalidInput(f"host {host}: a server without keys listens on loopback only; use --keys, or leave --host out")
+    if asked is None and host in LOOPBACK and not registry.any_key():
+        return UNTIL_KEY
+    return bool(asked)
+
+
+def _roots(given: Sequence[str], tenant: str) -> dict[str, Path]:
+    """Return the folders by tenant; a folder alone is that of ``tenant``. Raise ``InvalidInput`` for two of one tenant."""
+    roots: dict[str, Path] = {}
+    for each in given:
+        owner, folder = tenant, each
+        with suppress(InvalidInput):  # a folder may have the sign in its name, too
+            named, equals, rest = each.partition("=")
+            owner, folder = (Tenant(named), rest) if equals else (tenant, each)
+        if owner in roots:
+            raise InvalidInput(f"--root: tenant {owner} has two; name one folder a tenant, which may hold others")
+        roots[owner] = Path(folder).expanduser().resolve()
+    return roots
 
 
 def listening(host: str, port: int) -> socket.socket:

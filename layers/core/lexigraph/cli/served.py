@@ -11,6 +11,7 @@ from typing import Any
 
 import uvicorn
 
+from lexigraph.api.access.auth import Openness
 from lexigraph.api.app import create_app
 from lexigraph.api.service import Service
 from lexigraph.api.shared import Shared
@@ -37,7 +38,9 @@ class OneByOne(socket.socket):
         return super().accept()
 
 
-def order(settings: Settings, listener: socket.socket, *, open_: bool, processes: int, shared: str, verbose: bool) -> str:
+def order(
+    settings: Settings, listener: socket.socket, *, open_: Openness, processes: int, shared: str, verbose: bool
+) -> str:
     """Return the line for a process; ``shared`` is the folder of what they know together, empty for one alone."""
     return json.dumps(
         {

@@ -41,6 +41,7 @@ from lexigraph.ingestion.readers.word import read_docx
 from lexigraph.model.document import LoadedDocument
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.graph import Metadata
+from lexigraph.model.secrets import holds_secret
 from lexigraph.settings import Settings
 
 # the end of a file's name -> its type
@@ -117,6 +118,7 @@ _SECTION = re.compile(r"\.[1-8](?:ssl|pm|perl|x|posix|p)?")
 _NAMED = frozenset({"source", "log"})  # types whose files are called by their whole names
 _HOPELESS = 20  # bad lines at the head of a jsonl file after which it is none
 _HASH_BYTES = 32
+_SQLITE = b"SQLite format 3\0"  # the first bytes of a file
 _CLOCK_SECONDS = 0.1  # by which the time of a file may be behind the clock
 
 
@@ -274,13 +276,17 @@ def _hash(data: bytes) -> str:
 
 
 def _opened(item: FileItem, settings: Settings) -> BufferedReader:
-    """Open a file that is neither empty nor too large. Raise ``InvalidInput`` or ``OSError``."""
+    """Open a file that is neither empty, too large nor a database. Raise ``InvalidInput`` or ``OSError``."""
     size, limit = item.path.stat().st_size, settings.max_file_bytes
     if size == 0:
         raise InvalidInput("is empty")
     if size > limit:
         raise InvalidInput(f"has {size:,} bytes, the limit is {limit:,} (max_file_bytes): split it or raise the limit")
-    return item.path.open("rb")
+    stream = item.path.open("rb")
+    if stream.peek(len(_SQLITE)).startswith(_SQLITE):
+        stream.close()
+        raise InvalidInput("is a database, whatever its name says")
+    return stream
 
 
 # ---------------------------------------------------------------- reading
@@ -330,13 +336,15 @@ def _whole(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reje
         yield from _each(item, settings, "item", numbered)
     else:
         named = Path(_shown(item.path))
-        yield _document(item, parsed, item.uri, _hash(data), named.name if item.type in _NAMED else named.stem)
+        yield _document(item, parsed, item.uri, data, named.name if item.type in _NAMED else named.stem)
 
 
-def _document(item: FileItem, parsed: Parsed, uri: str, digest: str, title: str) -> LoadedDocument:
+def _document(item: FileItem, parsed: Parsed, uri: str, data: bytes, title: str) -> LoadedDocument:
+    if holds_secret(data) or holds_secret(parsed.text):  # a reader may change how it looks
+        raise InvalidInput("holds an API key or a private key: take it out, and keep keys elsewhere")
     metadata: Metadata = {**parsed.metadata, "file_name": Path(_shown(item.path)).name, "file_type": item.type}
     metadata = with_language(metadata, parsed.text)
-    return LoadedDocument(uri, parsed.title or title, parsed.text, parsed.blocks, digest, metadata)
+    return LoadedDocument(uri, parsed.title or title, parsed.text, parsed.blocks, _hash(data), metadata)
 
 
 def _records(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Rejected]:
@@ -376,7 +384,7 @@ def _each(
                 raise InvalidInput("has an id that came before in this file")
             seen.add(uri)
             title = lead_subject(record.parsed.text) if record.untitled else record.key or uri.rpartition("#")[2]
-            yield _document(item, record.parsed, uri, _hash(raw), title)
+            yield _document(item, record.parsed, uri, raw, title)
         except InvalidInput as error:
             bad += 1
             yield Rejected(f"{_shown(item.path)}, {place} {number:,}", str(error), uri)

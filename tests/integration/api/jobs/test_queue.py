@@ -66,8 +66,8 @@ class ServiceOf(Service):
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[ServiceOf]:
-    stores = open_laptop(tmp_path)
-    made = ServiceOf(Settings(data=tmp_path), stores=stores, embedder=WordEmbedder())
+    stores = open_laptop(tmp_path / "data")
+    made = ServiceOf(Settings(data=tmp_path / "data"), stores=stores, embedder=WordEmbedder())
     yield made
     made.close()
     stores.close()
@@ -119,7 +119,7 @@ def test_events_that_nobody_wants_any_more_are_not_waited_for(service: ServiceOf
 @pytest.mark.slow
 def test_clients_that_have_left_keep_no_stream_from_others(service: ServiceOf, tmp_path: Path) -> None:
     (tmp_path / "flow.txt").write_text("Mira Holm signs.")
-    settings = service.settings.model_copy(update={"ingest_roots": [tmp_path], "api_rate": 0})
+    settings = service.settings.model_copy(update={"ingest_roots": {MINE: tmp_path}, "api_rate": 0})
     service.settings = settings
     with (
         serving(create_app(settings, service, open_=True)) as url,
@@ -157,7 +157,7 @@ def test_a_job_that_lost_its_store_is_tried_again_when_the_store_is_back(
 ) -> None:
     job, path = send(service, "a.txt")
     assert service.jobs.wait(MINE, job.id, 0.2).status == "RUNNING"
-    store, away = tmp_path / "registry.sqlite", tmp_path / "away.sqlite"
+    store, away = tmp_path / "data" / "registry.sqlite", tmp_path / "away.sqlite"
     store.rename(away)
     service.worker.go.set()
     eventually(lambda: "was interrupted and is tried again" in caplog.text)
@@ -302,7 +302,7 @@ def test_a_job_that_its_server_left_is_done_by_the_one_that_joins_it(tmp_path: P
 def test_an_ingest_that_goes_on_after_a_failure_is_joined_too(service: ServiceOf, tmp_path: Path) -> None:
     (tmp_path / "flow.md").write_text("Mira Holm signs.")
     time.sleep(0.2)
-    service.settings = service.settings.model_copy(update={"ingest_roots": [tmp_path]})
+    service.settings = service.settings.model_copy(update={"ingest_roots": {MINE: tmp_path}})
     registry = service.stores.registry
     failed = begin(service, MINE, "flow.md", "default", incremental=False, relations=True)
     registry.finish_job(MINE, failed.id, "FAILED", {})
@@ -328,7 +328,7 @@ def test_processes_take_in_two_tenants_at_once(tmp_path: Path) -> None:
             llm="openai:any",
             llm_options={"base_url": model.base_url},
             relations=False,
-            ingest_roots=[tmp_path],
+            ingest_roots={A: tmp_path, B: tmp_path},
             model_attempts=1,
         )
         service = Service(settings)
@@ -356,7 +356,7 @@ def test_a_process_logs_what_its_server_logs(
             llm="openai:any",
             llm_options={"base_url": model.base_url},
             extractor="local",
-            ingest_roots=[tmp_path],
+            ingest_roots={A: tmp_path},
             model_attempts=1,
         )
         service = Service(settings)

@@ -116,7 +116,7 @@ def test_every_reply_has_a_schema_and_those_that_come_as_events_show_them(made: 
                     streams.add(place)
                     assert content["example"].count("\n\n") >= 3
                     assert "event: " in content["example"]
-    assert streams == {"POST /query", "GET /ingest/stream"}
+    assert streams == {"POST /query", "GET /ingest/stream", "POST /ingest/stream"}
 
 
 def test_every_example_fits_its_own_schema(made: dict[str, Any]) -> None:

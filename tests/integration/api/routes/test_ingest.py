@@ -136,7 +136,7 @@ def test_a_path_outside_the_roots_is_refused_in_the_same_words_there_or_not(api:
 def test_files_that_others_sent_and_that_wait_are_not_taken_in_nor_named(tmp_path: Path) -> None:
     write_pages(tmp_path / "corpus", FLOW)
     waiting = tmp_path / "data" / "uploads" / "0f6c" / "secret.txt"
-    with laptop_api(tmp_path, ingest_in="thread") as api:
+    with laptop_api(tmp_path, ingest_in="thread", ingest_roots={"other": tmp_path}) as api:
         client = api.client("other")
         waiting.parent.mkdir(parents=True)
         waiting.write_text("Mira Holm signs.")
@@ -148,10 +148,20 @@ def test_files_that_others_sent_and_that_wait_are_not_taken_in_nor_named(tmp_pat
         assert (told["documents_new"], told["failures"]) == (2, [])
 
 
-def test_without_any_root_no_path_is_taken_in(tmp_path: Path) -> None:
-    with laptop_api(tmp_path, ingest_roots=[]) as api:
-        reply = api.client().post("/ingest", json={"path": str(tmp_path)})
-        assert (reply.status_code, reply.json()["error"]) == (422, "invalid_input")
+@pytest.mark.parametrize("roots", [{}, {"other": "corpus"}])
+def test_a_tenant_without_a_root_takes_in_no_path_and_is_told_what_to_do(tmp_path: Path, roots: dict[str, str]) -> None:
+    write_pages(tmp_path / "corpus", FLOW)
+    with laptop_api(tmp_path, ingest_roots={tenant: tmp_path / name for tenant, name in roots.items()}) as api:
+        client = api.client()
+        for path in (str(tmp_path / "corpus"), "corpus", ".", "Flow.md"):
+            for reply in (
+                client.post("/ingest", json={"path": path}),
+                client.get("/ingest/stream", params={"path": path}),
+                client.post("/estimate", json={"path": path}),
+            ):
+                assert (reply.status_code, reply.json()["error"]) == (422, "invalid_input")
+                assert "POST /documents" in reply.json()["message"]
+        assert client.get("/jobs").json()["jobs"] == []
 
 
 def test_links_that_lead_outside_the_roots_are_not_followed(api: Api, tmp_path: Path, tmp_path_factory: Any) -> None:

@@ -2,14 +2,14 @@
 
 ``key``: the caller sends ``X-API-Key``. ``open``: who sends no key of ours is the default tenant with every scope, who sends
 one is whom it stands for; for a server on loopback, which then answers only requests that name a loopback host and come
-from no other site.
+from its own pages or none, and through no proxy. A server may be open until the first key is made, whoever's it is.
 ``gateway``, ``adapter``: a gateway's authorizer has looked the key up (:mod:`lexigraph.api.access.gateway`).
 Headers by which a gateway would say who asks are dropped: nobody but the gateway's own adapter may.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
 from anyio import to_thread
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 PUBLIC = frozenset({"/health", "/docs", "/openapi.json", "/"})
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+UNTIL_KEY: Literal["until_key"] = "until_key"
+Openness = bool | Literal["until_key"]
+_OWN_PAGES = (None, "same-origin", "none")  # of Sec-Fetch-Site, which browsers write and pages cannot; none: typed in
+_PROXIES = ("forwarded", "x-forwarded-", "x-real-ip", "via")  # how headers of proxies begin
 
 
 class Principals:
@@ -42,13 +46,14 @@ class Principals:
         *,
         registry: Callable[[], Registry],
         tenant: str,
-        open_: bool,
+        open_: Openness,
         rate: int,
         shared: "Shared | None" = None,
         source: Source | None = None,
     ) -> None:
         self._app, self._registry, self._rate, self._shared = app, registry, rate, shared
         self._open = Principal(Tenant(tenant), frozenset(SCOPES)) if open_ else None
+        self._until_key = open_ == UNTIL_KEY
         self._limit, self._source = RateLimit(), source
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,13 +77,13 @@ class Principals:
         headers = Headers(scope=scope)
         public = is_public(scope["path"])
         if self._open:
-            _check_local(headers, public=public)
+            _check_own(scope, headers, public=public)
         if public:
             return None
         given = headers.get(HEADER, "")
         # another tenant's key, or one that was revoked, never reads or writes as the default tenant
-        if self._open and not given.startswith(PREFIX):
-            return await self._limited(self._open)
+        if not given.startswith(PREFIX) and (anybody := await self._anybody()):
+            return await self._limited(anybody)
         key = None
         if given.startswith(PREFIX) and len(given) <= LONGEST:
             key = await to_thread.run_sync(self._registry().key, digest(given))
@@ -90,6 +95,12 @@ class Principals:
                 headers={"WWW-Authenticate": "ApiKey"},
             )
         return await self._limited(Principal(Tenant(key.tenant), frozenset(key.scopes), key.id, key.databases, key.rate))
+
+    async def _anybody(self) -> Principal | None:
+        """Return who asks without a key; None when one is needed."""
+        if self._open and self._until_key and await to_thread.run_sync(self._registry().any_key):
+            self._open = None  # for good
+        return self._open
 
     async def _limited(self, principal: Principal) -> Principal:
         rate = principal.rate or self._rate
@@ -136,21 +147,38 @@ ReaderOrWriter = Annotated[Principal, Depends(_with_scope("read", "ingest"))]
 Admin = Annotated[Principal, Depends(_with_scope("admin"))]
 
 
+def check_meant(request: Request, who: Principal) -> None:
+    """Raise ``ApiError`` 403 for a GET that changes something, when a page of another origin could have made a browser send
+    it: without a key nothing else tells. Such a page can set no header that is not simple.
+    """
+    own = HEADER in request.headers or request.headers.get("sec-fetch-site") == "same-origin"
+    if request.method == "GET" and not who.key_id and not own:
+        hint = f"send it as POST, or with the header {HEADER}, which may hold anything on a server without keys"
+        raise ApiError(403, "a GET that changes something needs a header that no other page can send", hint=hint)
+
+
 def check_database(who: Principal, name: str) -> None:
     """Raise ``ApiError`` 403 for a database label that the key may not name (H-03)."""
     if who.databases and name not in who.databases:
         raise ApiError(403, "db_name: the key may not read this database", hint="ask for a key that names it")
 
 
-def _check_local(headers: Mapping[str, str], *, public: bool) -> None:
-    """Refuse what a page of another site, or a name that points here, makes a browser send to an open server."""
-    for header in ("host", "origin"):
-        value = headers.get(header, "")
-        if value and _hostname(value) not in LOOPBACK:
-            raise ApiError(403, f"this server runs without keys and answers {header}s of this machine only")
-    # an image or a link of another site comes without an origin; only browsers send this, and pages cannot change it
-    if not public and headers.get("sec-fetch-site") == "cross-site":
-        raise ApiError(403, "this server runs without keys and answers no page of another site")
+def _check_own(scope: Scope, headers: Headers, *, public: bool) -> None:
+    """Refuse what a page of another origin, or a name that points here, makes a browser send, and what a proxy hands on."""
+    if any(name.startswith(_PROXIES) for name in headers):
+        raise _closed("nothing that came through a proxy")
+    host = headers.get("host", "")
+    if _hostname(host) not in LOOPBACK:
+        raise _closed("hosts of this machine only")
+    if headers.get("origin", own := f"{scope['scheme']}://{host}") != own:
+        raise _closed("no page of another origin")
+    # an image or a link of another site comes without an origin
+    if not public and headers.get("sec-fetch-site") not in _OWN_PAGES:
+        raise _closed("no page of another origin")
+
+
+def _closed(what: str) -> ApiError:
+    return ApiError(403, f"this server runs without keys and answers {what}", hint="`lexigraph serve --keys` asks for keys")
 
 
 def _hostname(value: str) -> str | None:

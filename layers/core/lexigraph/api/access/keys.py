@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from lexigraph.model.errors import InvalidInput
+from lexigraph.model.secrets import KEY_PREFIX
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import SCOPES, ApiKey
 
 HEADER = "X-API-Key"
-PREFIX = "lxk_"
+PREFIX = KEY_PREFIX
 LONGEST = 200
 
 

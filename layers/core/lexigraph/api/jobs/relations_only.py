@@ -9,8 +9,9 @@ from lexigraph.api.errors import ApiError
 from lexigraph.api.jobs.handover import is_id
 from lexigraph.api.limits import FLAG, NUMBER, TEXT, WHOLE
 from lexigraph.api.service import Service
-from lexigraph.ingestion.jobs import RELATE, inside
+from lexigraph.ingestion.jobs import RELATE
 from lexigraph.ingestion.relations import NO_MODEL, NewChunks
+from lexigraph.ingestion.roots import inside
 from lexigraph.model.errors import InvalidInput, NotFound
 from lexigraph.model.ids import source_id
 from lexigraph.model.tenant import Tenant
@@ -71,7 +72,7 @@ def begin_relate(
             raise InvalidInput(NO_MODEL)
         what.checked(service.settings)
         return service.handover.relate(tenant, namespace, path, what)
-    document = path if is_id(path) else source_id(tenant, namespace, inside(path, service.settings).as_uri())
+    document = path if is_id(path) else source_id(tenant, namespace, inside(tenant, path, service.settings).as_uri())
     if service.stores.registry.document(tenant, document) is None:
         raise NotFound(f"path: no document was taken in from {path[:80]!r} into the namespace {namespace!r}")
     what.checked(service.settings)

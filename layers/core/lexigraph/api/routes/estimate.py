@@ -19,8 +19,9 @@ from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.ingest import Place
 from lexigraph.api.service import Service, TheService
 from lexigraph.ingestion.events import told
-from lexigraph.ingestion.jobs import file_type, files_inside
+from lexigraph.ingestion.jobs import file_type
 from lexigraph.ingestion.load import FileItem, passed_over
+from lexigraph.ingestion.roots import files_inside
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.folders import translated
 
@@ -84,7 +85,7 @@ async def estimate_ingest(who: Writer, service: TheService, body: EstimateReques
 def _files(service: Service, tenant: Tenant, body: EstimateRequest, skipped: Counter[str]) -> Iterator[list[FileItem]]:
     """Give the files that are meant, as long as the block lasts; count those of no known type in ``skipped``."""
     if body.path is not None and service.handover is None:
-        yield files_inside([body.path], service.settings, skipped)[0]
+        yield files_inside(tenant, [body.path], service.settings, skipped)[0]
         return
     with TemporaryDirectory() as folder:
         if body.path is not None and service.handover:

@@ -7,19 +7,20 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from fastapi.sse import ServerSentEvent
 
 from lexigraph.api import sse
-from lexigraph.api.access.auth import Writer
+from lexigraph.api.access.auth import Writer, check_meant
 from lexigraph.api.jobs.outcome import check_any_taken, when_over
 from lexigraph.api.jobs.relations_only import RelationsOnly, begin_relate
 from lexigraph.api.limits import FLAG, NUMBER, TEXT
 from lexigraph.api.openapi.document import errors, events
 from lexigraph.api.schemas.ingest import IngestReply, IngestRequest
 from lexigraph.api.service import Service, TheService
-from lexigraph.ingestion.jobs import RELATE, ingest_request, inside
+from lexigraph.ingestion.jobs import RELATE, ingest_request
+from lexigraph.ingestion.roots import inside
 from lexigraph.model.errors import NotFound
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import JobRecord
@@ -65,7 +66,7 @@ async def ingest(
     refresh_relations: RefreshRelations = True,
     wait: Wait = 20.0,
 ) -> IngestReply:
-    """Take in what lies at ``path``, inside the folders that the settings allow, and answer when it is done.
+    """Take in what lies at ``path``, inside the folder that is open to the tenant, and answer when it is done.
 
     A run that was interrupted goes on where it stopped. What cannot be read is in ``failures``; 422 when nothing can.
     """
@@ -75,14 +76,17 @@ async def ingest(
     return IngestReply.of(job)
 
 
-@router.get(
-    "/ingest/stream",
-    operation_id="ingest_stream",
-    summary="Take in a file or folder, and tell every step",
-    response_class=StreamingResponse,
-    responses={200: events("`start`, the stages, `result`, `done`; a stage `error` ends it", _EVENTS), **errors(404)},
-)
+_STREAM: dict[str, Any] = {
+    "summary": "Take in a file or folder, and tell every step",
+    "response_class": StreamingResponse,
+    "responses": {200: events("`start`, the stages, `result`, `done`; a stage `error` ends it", _EVENTS), **errors(404)},
+}
+
+
+@router.post("/ingest/stream", operation_id="ingest_and_stream", **_STREAM)
+@router.get("/ingest/stream", operation_id="ingest_stream", **_STREAM)
 async def ingest_stream(
+    request: Request,
     who: Writer,
     service: TheService,
     path: Where,
@@ -100,7 +104,9 @@ async def ingest_stream(
     A client that goes away stops nothing: the job goes on, and ``/jobs/{id}/events`` tells the rest; the header
     ``X-Job-Id`` has the id. A server that follows a job for some time only says so by a last stage ``job_continues``. With
     ``inc_rel_only`` the new chunks of a document that was taken in from ``path`` are related to others, nothing else.
+    GET is for clients that can do nothing else: without keys it asks for a header that other pages cannot send.
     """
+    check_meant(request, who)
 
     def work() -> JobRecord:
         if relations_only:
@@ -125,11 +131,11 @@ def begin(
     refresh: bool = False,
     checkpoint: bool = True,
 ) -> JobRecord:
-    """Start a job for a path. Raise ``InvalidInput`` outside the roots, ``NotFound`` when nothing is there."""
+    """Start a job for a path. Raise ``InvalidInput`` outside the tenant's root, ``NotFound`` when nothing is there."""
     incremental = incremental and not refresh
     if service.handover:
         return service.handover.ingest(tenant, namespace, path, incremental=incremental, relations=relations)
-    found = inside(path, service.settings)
+    found = inside(tenant, path, service.settings)
     if not os.path.exists(found):  # noqa: PTH110  # Path.exists fails on a name too long for this system
         raise NotFound("path: no such file or folder")
     request = {**ingest_request([str(found)], namespace, incremental=incremental), "relations": relations}

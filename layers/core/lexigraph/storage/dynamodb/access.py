@@ -31,6 +31,7 @@ from lexigraph.storage.protocols import ApiKey, Claim, Freshness, Session, seen_
 
 _RECALL, _SESSION = "recall#", "session"
 _KEY = "key"
+_ANY_KEY: Key = ("system#keys", "made")
 
 
 class DynamoAccess:
@@ -99,6 +100,7 @@ class DynamoAccess:
                     put(item, "attribute_not_exists(pk)"),
                     put(_at(of_id) | {"tenant": key.tenant, "digest": key.digest}, "attribute_not_exists(pk)"),
                     put({"pk": f"t#{key.tenant}#keys", "sk": order, "digest": key.digest}),
+                    put(_at(_ANY_KEY)),
                 ]
             )
         except Outdated:
@@ -114,6 +116,9 @@ class DynamoAccess:
         listed = [_digest_key(item["digest"]) for item in self._table.query(f"t#{tenant}#keys")]
         found = self._table.get_many(listed)
         return [key_of(found[key]) for key in listed]
+
+    def any_key(self) -> bool:
+        return self._table.get(_ANY_KEY) is not None
 
     def revoke_key(self, tenant: Tenant, key_id: str) -> ApiKey:
         known = self._table.get(_id_key(key_id))

@@ -232,6 +232,9 @@ class Registry(Protocol):
     def keys(self, tenant: Tenant) -> list[ApiKey]:
         """Return the tenant's keys, revoked ones too, oldest first."""
 
+    def any_key(self) -> bool:
+        """Tell whether a key was ever made, whoever's it is, revoked ones too."""
+
     def revoke_key(self, tenant: Tenant, key_id: str) -> ApiKey:
         """Revoke a key; at once for whoever asks the registry. Raise ``NotFound``."""
 

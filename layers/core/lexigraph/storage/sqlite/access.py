@@ -127,6 +127,10 @@ class SqliteAccess:
         with self._database.read() as c:
             return [_api_key(row) for row in c.execute(f"{_KEY} WHERE tenant = ? ORDER BY k", (tenant,))]
 
+    def any_key(self) -> bool:
+        with self._database.read() as c:
+            return bool(c.execute("SELECT EXISTS (SELECT 1 FROM keys)").fetchone()[0])
+
     def revoke_key(self, tenant: Tenant, key_id: str) -> ApiKey:
         with self._database.write() as c:
             found = "tenant = ? AND id = ?"

@@ -1,0 +1,19 @@
+"""What a key looks like: those of the HTTP API, and private keys. Text that holds one is taken in by nobody.
+
+A reader who may only ask would otherwise be quoted the key of an administrator.
+"""
+
+import re
+
+KEY_PREFIX = "lxk_"
+_SECRETS = (
+    rf"{KEY_PREFIX}[0-9a-f]{{8}}_[A-Za-z0-9_-]{{43}}(?![A-Za-z0-9_-])|"
+    # the head alone stands in many a manual
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----\s{1,4}[A-Za-z0-9+/=]{40}"
+)
+_IN_TEXT, _IN_BYTES = re.compile(_SECRETS), re.compile(_SECRETS.encode())
+
+
+def holds_secret(given: str | bytes) -> bool:
+    """Whether a text, or the bytes of a file, hold a whole key of the HTTP API or a private key (PEM)."""
+    return bool(_IN_TEXT.search(given) if isinstance(given, str) else _IN_BYTES.search(given))
