@@ -16,6 +16,7 @@ from functions.work import inbox, workflow
 from lexigraph.ingestion.jobs import file_type
 from lexigraph.ingestion.workflow.file_run import begin
 from lexigraph.model.errors import InvalidInput
+from lexigraph.model.names import checked_name
 
 processor = BatchProcessor(event_type=EventType.SQS, model=ObjectMessage, raise_on_entire_batch_failure=False)
 
@@ -43,6 +44,9 @@ def _begin(event: S3EventNotificationEventBridgeModel, created: bool) -> None:
     try:
         at = inbox().located(detail.bucket.name, detail.object.key)
         file_type(at.name)
+        if created:  # what was taken in before goes, whatever it is called
+            checked_name("key: its namespace", at.namespace)
+            checked_name("key: the name of the file", at.name, len(at.name))
     except InvalidInput as error:
         logger.warning("passed over", extra={"reason": str(error)})
         return

@@ -139,6 +139,9 @@ def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:
     assert here("keys", "list", "--json", "--data", tmp_path).json["keys"][0]["revoked_at"]
     assert here("keys", "revoke", "lxk_nothing", "--data", tmp_path).code == 3
     assert here("keys", "create", "--scope", "everything", "--data", tmp_path).code == 2
+    for named in ("--name", "--database"):
+        refused = here("keys", "create", named, "shop\u202e", "--data", tmp_path)
+        assert (refused.code, "something visible" in refused.err) == (2, True)
 
 
 def test_whoever_binds_a_key_to_a_database_is_told_that_this_is_a_label(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -314,6 +315,48 @@ def test_a_file_name_that_cannot_be_is_refused(client: httpx.Client, name: str) 
     body = b"--b\r\nContent-Disposition: " + disposition + b"\r\n\r\n\r\n--b--\r\n"
     reply = client.post("/documents", content=body, headers={"Content-Type": "multipart/form-data; boundary=b"})
     refused(reply, 400, 422)
+
+
+UNSEEN = ["\u202eabc", "a\nb", "a\x00b", "a\u200bb", "a\u2066b", "\ufeff", "   ", "a\U000e0041b", "a\n"]
+FILE = {"file": ("flow.md", b"Mira Holm signs.")}
+NAMED: dict[tuple[str, str, str], dict[str, Any]] = {
+    ("POST", "/ingest", "namespace"): {"json": {"path": "corpus"}},
+    ("GET", "/ingest/stream", "namespace"): {"params": {"path": "corpus"}},
+    ("POST", "/ingest/stream", "namespace"): {"params": {"path": "corpus"}},
+    ("GET", "/documents", "namespace"): {"params": {}},
+    ("POST", "/documents", "namespace"): {"data": {}, "files": FILE},
+    ("POST", "/unstructured/upload_document/", "db_name"): {"data": {}, "files": FILE},
+    ("POST", "/unstructured/multihop_query/", "db_name"): {"json": VALID["/unstructured/multihop_query/"]},
+    ("POST", "/unstructured/multihop_query/", "namespace"): {"json": VALID["/unstructured/multihop_query/"]},
+    ("POST", "/api/v1/memory/recall", "session_id"): {"json": {"query": "Who signs?"}},
+    ("POST", "/estimate", "name"): {"json": {"text": "Mira Holm signs."}},
+}
+
+
+@pytest.mark.parametrize("place", NAMED, ids=" ".join)
+@pytest.mark.parametrize("name", UNSEEN)
+def test_a_name_that_cannot_be_seen_whole_is_refused_before_there_is_a_job(
+    client: httpx.Client, place: tuple[str, str, str], name: str
+) -> None:
+    method, path, field = place
+    before = client.get("/jobs").json()
+    how, *more = NAMED[place]
+    sent = {how: {**NAMED[place][how], field: name}} | {kind: NAMED[place][kind] for kind in more}
+    told = refused(client.request(method, path, **sent), field=field)
+    assert "something visible" in told["message"]
+    assert client.get("/jobs").json() == before
+
+
+def test_the_id_of_a_text_is_a_name_too(client: httpx.Client) -> None:
+    body = {"question": "Who signs?", "context": [{"id": "a\u202eb", "text": "Mira Holm signs."}]}
+    refused(client.post("/query", json=body), field="context.0")
+
+
+@pytest.mark.parametrize("path", UPLOADS)
+def test_a_file_whose_name_turns_a_line_round_is_refused(client: httpx.Client, path: str) -> None:
+    refused(client.post(path, files={"file": ("flow\u202efdp.md", b"Mira Holm signs.")}), field="file: its name")
+    taken = client.post(path, files={"file": ("می\u200cخواهم 審判 a\u00a0b.md", b"Mira Holm signs.")})
+    assert taken.status_code == 200, taken.text
 
 
 @pytest.mark.parametrize("path", UPLOADS)

@@ -122,6 +122,12 @@ def test_a_message_that_cannot_be_read_comes_again_alone_and_files_of_no_known_t
     assert len(there.started()) == 1
 
 
+@pytest.mark.parametrize("key", ["default/co%E2%80%AEurt/harbour.md", "default/default/har\u200bbour.md"])
+def test_a_file_under_a_name_that_cannot_be_seen_whole_is_passed_over(there: Deployed, key: str) -> None:
+    assert invoke("start", message("start.created", version_id=there.put(HARBOUR), key=key)) == {"batchItemFailures": []}
+    assert there.started() == []
+
+
 @pytest.mark.slow
 def test_an_event_told_twice_is_remembered_in_its_table(tmp_path: Path) -> None:
     with deployed(tmp_path, LEXIGRAPH_IDEMPOTENCY_TABLE="started") as made:

@@ -29,6 +29,7 @@ from lexigraph.model.errors import (
     StoreUnavailable,
     in_general,
 )
+from lexigraph.model.names import PATTERN, RULE
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +40,11 @@ _NAME_CHARS = 80  # of what was sent, in a message
 A_WORD = r"[^\x00-/:-@\[-`{-\xa9]"
 NOT_BLANK = r"[^\x00-\x20]"
 # what a pattern of a field asks for, in words
-_PATTERNS = {A_WORD: "must hold a letter or a digit", NOT_BLANK: "must hold something other than white space"}
+_PATTERNS = {
+    A_WORD: "must hold a letter or a digit",
+    NOT_BLANK: "must hold something other than white space",
+    PATTERN: RULE,
+}
 # parts of a place that the framework adds: which of several types was tried
 _NO_NAMES = frozenset(
     "bool int float str none constrained-str constrained-int comparison membership combination ContextText".split()

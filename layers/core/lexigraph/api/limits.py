@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lexigraph.api.errors import MAX_DEPTH, ApiError, answer_error, ending
 from lexigraph.model.errors import InvalidInput
+from lexigraph.model.names import visible
 from lexigraph.retrieval.stages.args import check_names
 
 MAX_BODY_BYTES = 1_000_000
@@ -104,6 +105,7 @@ def _written(pattern: str, what: str) -> Callable[[Any], Any]:
 
 # the last part of a parameter's annotation, behind its limits, which would be missing in the OpenAPI document otherwise
 TEXT = AfterValidator(whole)
+NAME = AfterValidator(visible)  # behind ``pattern=names.PATTERN``, which the document shows
 FLAG = BeforeValidator(_written("true|false", "true or false"))
 WHOLE = BeforeValidator(_written(r"-?[0-9]{1,18}(\.0{1,9})?", "a whole number"))
 NUMBER = BeforeValidator(_written(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9]{1,2})?", "a number"))

@@ -28,6 +28,7 @@ from lexigraph.api.schemas.query import QueryRequest
 from lexigraph.api.service import Service
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import parse_filter
+from lexigraph.model.names import LONGEST
 from lexigraph.retrieval.recall.args import RecallArgs
 
 _ABOUT = """Documents as a lexical graph: `query` answers with citations, the search tools return ranked statements with
@@ -120,7 +121,7 @@ def _recall(service: Service, who: WhoAsks) -> Callable[..., Any]:
     async def hm_recall(
         ctx: Context[Any, Any],
         query: Annotated[str, Field(min_length=1, max_length=4_000, description="words or a regular expression")],
-        session_id: Annotated[str, Field(min_length=1, max_length=128)] = "default",
+        session_id: Annotated[str, Field(min_length=1, max_length=LONGEST)] = "default",
         max_results: Annotated[int, Field(ge=1, le=50)] = 10,
         force_regex: bool = False,
         filters: Filters = None,

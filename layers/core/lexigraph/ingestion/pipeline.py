@@ -18,6 +18,7 @@ from lexigraph.ingestion.remove import remove_all
 from lexigraph.ingestion.run import Run
 from lexigraph.ingestion.upkeep import repair
 from lexigraph.model.errors import InvalidInput, NotFound, code_of, in_general
+from lexigraph.model.names import checked_name
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings, cores, load_settings
 from lexigraph.storage.factory import open_stores
@@ -83,7 +84,7 @@ class LexicalGraphIndex:
         for a bad tenant or namespace, or a database of another embedding model, ``StoreUnavailable`` and
         ``ModelUnavailable`` when the run cannot go on: run it again, it continues.
         """
-        owner, namespace = Tenant(tenant), _checked_namespace(namespace)
+        owner, namespace = Tenant(tenant), checked_name("namespace", namespace)
         began = time.perf_counter()
         self._refuse_other_embedding(owner)
         given = job
@@ -216,9 +217,3 @@ class LexicalGraphIndex:
 def job_lease(job_id: str) -> str:
     """Return the lease that whoever works on a job holds: a running job without a holder was interrupted."""
     return f"job:{job_id}"
-
-
-def _checked_namespace(namespace: str) -> str:
-    if not isinstance(namespace, str) or not 1 <= len(namespace) <= 128 or not namespace.isprintable():
-        raise InvalidInput(f"namespace {str(namespace)[:40]!r}: use 1 to 128 printable characters")
-    return namespace

@@ -406,7 +406,7 @@ def test_so_many_nodes_at_most_and_the_best_are_kept(stores: Stores, session: st
         ("x" * 10_000, {"force_regex": True}, "at most 4,000"),
         ("x", {"session_id": ""}, "session_id"),
         ("x", {"session_id": "s" * 129}, "1 to 128"),
-        ("x", {"session_id": "a\x00b"}, "printable"),
+        ("x", {"session_id": "a\x00b"}, "session_id: must hold something visible"),
     ],
 )
 def test_what_is_out_of_range_is_refused_by_name(

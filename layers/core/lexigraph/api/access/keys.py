@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lexigraph.model.errors import InvalidInput
+from lexigraph.model.names import checked_name
 from lexigraph.model.secrets import KEY_PREFIX
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import SCOPES, ApiKey
@@ -28,7 +29,13 @@ class Principal:
 
 
 def new_key(tenant: str, scopes: Iterable[str], *, name: str = "", **limits: Any) -> tuple[str, ApiKey]:
-    """Return a secret, which nobody can see again, and the key to keep. Raise ``InvalidInput`` for an unknown scope."""
+    """Return a secret, which nobody can see again, and the key to keep.
+
+    Raise ``InvalidInput`` for an unknown scope, and for a name or a database that cannot be one.
+    """
+    for field, given in (("name", name), *(("database", each) for each in limits.get("databases", ()))):
+        if given or field == "database":
+            checked_name(field, given)
     wanted = set(scopes)
     granted = tuple(scope for scope in SCOPES if scope in wanted)
     if unknown := sorted(wanted - set(granted)):

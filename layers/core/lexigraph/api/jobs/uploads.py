@@ -1,6 +1,5 @@
 """Files that clients send: written aside as they arrive, checked, and taken in by a job."""
 
-import re
 import secrets
 from pathlib import Path
 from shutil import copyfileobj, rmtree
@@ -14,13 +13,13 @@ from lexigraph.api.jobs.outcome import nothing_taken, when_over
 from lexigraph.api.limits import NUMBER
 from lexigraph.api.service import Service
 from lexigraph.ingestion.jobs import file_type, ingest_request
+from lexigraph.model.names import checked_name
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.folders import translated
 from lexigraph.storage.protocols import JobRecord
 
 Wait = Annotated[float, Query(ge=0, le=600, description="seconds to wait for the end; then 202", examples=[20.0]), NUMBER]
 _MAX_NAME = 200
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\]")
 
 
 async def _only_file(
@@ -90,8 +89,8 @@ def _check_size(service: Service, size: int) -> None:
 
 
 def file_name(given: str) -> str:
-    """Return the last part of a name, safe as a name here. Raise ``ApiError`` for one that cannot be."""
-    name = _UNSAFE.sub("_", Path(given.replace("\\", "/")).name).strip()
+    """Return the last part of a name. Raise ``ApiError`` or ``InvalidInput`` for one that cannot be."""
+    name = Path(given.replace("\\", "/")).name.strip()
     if not name or name.startswith(".") or len(name.encode("utf-8", "replace")) > _MAX_NAME:
         raise ApiError(422, f"file: its name must have 1 to {_MAX_NAME} bytes and not begin with a full stop")
-    return name
+    return checked_name("file: its name", name, _MAX_NAME)

@@ -10,10 +10,11 @@ from lexigraph.api.access.auth import Reader, Writer
 from lexigraph.api.errors import ApiError
 from lexigraph.api.jobs.outcome import when_over
 from lexigraph.api.jobs.uploads import Upload, Wait, take_upload
-from lexigraph.api.limits import TEXT, WHOLE, Reply
+from lexigraph.api.limits import NAME, TEXT, WHOLE, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.service import TheService
 from lexigraph.model.ids import source_id
+from lexigraph.model.names import LONGEST, PATTERN
 from lexigraph.storage.protocols import DocumentRecord
 
 router = APIRouter(prefix="/documents", tags=["documents"])
@@ -86,7 +87,9 @@ async def list_documents(
     who: Reader,
     service: TheService,
     namespace: Annotated[
-        str | None, Query(min_length=1, max_length=128, description="those of one namespace", examples=["default"]), TEXT
+        str | None,
+        Query(min_length=1, max_length=LONGEST, pattern=PATTERN, description="those of one namespace", examples=["default"]),
+        NAME,
     ] = None,
     after: Annotated[
         str,
@@ -122,7 +125,9 @@ async def send_document(
     response: Response,
     file: Upload,
     namespace: Annotated[
-        str, Form(min_length=1, max_length=128, description="what it is filed under", examples=["default"]), TEXT
+        str,
+        Form(min_length=1, max_length=LONGEST, pattern=PATTERN, description="what it is filed under", examples=["default"]),
+        NAME,
     ] = "default",
     wait: Wait = 20.0,
 ) -> DocumentJob:

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from lexigraph.api.access.auth import Writer
 from lexigraph.api.estimator import estimate_apart
 from lexigraph.api.jobs.uploads import file_name
-from lexigraph.api.limits import Body, Reply
+from lexigraph.api.limits import NAME, Body, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.ingest import Place
 from lexigraph.api.service import Service, TheService
@@ -22,13 +22,14 @@ from lexigraph.ingestion.events import told
 from lexigraph.ingestion.jobs import file_type
 from lexigraph.ingestion.load import FileItem, passed_over
 from lexigraph.ingestion.roots import files_inside
+from lexigraph.model.names import PATTERN
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.folders import translated
 
 router = APIRouter(tags=["ingest"])
 _SHARE = 0.9  # of the deadline
 _Text = Annotated[str, Field(min_length=1, max_length=900_000)]
-_Name = Annotated[str, Field(min_length=1, max_length=200)]
+_Name = Annotated[str, Field(min_length=1, max_length=200, pattern=PATTERN), NAME]
 
 
 class EstimateRequest(Body):

@@ -15,13 +15,14 @@ from lexigraph.api import sse
 from lexigraph.api.access.auth import Writer, check_meant
 from lexigraph.api.jobs.outcome import check_any_taken, when_over
 from lexigraph.api.jobs.relations_only import RelationsOnly, begin_relate
-from lexigraph.api.limits import FLAG, NUMBER, TEXT
+from lexigraph.api.limits import FLAG, NAME, NUMBER, TEXT
 from lexigraph.api.openapi.document import errors, events
 from lexigraph.api.schemas.ingest import IngestReply, IngestRequest
 from lexigraph.api.service import Service, TheService
 from lexigraph.ingestion.jobs import RELATE, ingest_request
 from lexigraph.ingestion.roots import inside
 from lexigraph.model.errors import NotFound
+from lexigraph.model.names import LONGEST, PATTERN
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import JobRecord
 
@@ -46,7 +47,15 @@ Where = Annotated[
     TEXT,
 ]
 Namespace = Annotated[
-    str, Query(min_length=1, max_length=128, description="what the documents are filed under", examples=["default"]), TEXT
+    str,
+    Query(
+        min_length=1,
+        max_length=LONGEST,
+        pattern=PATTERN,
+        description="what the documents are filed under",
+        examples=["default"],
+    ),
+    NAME,
 ]
 
 

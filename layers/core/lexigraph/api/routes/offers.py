@@ -8,9 +8,11 @@ from pydantic import Field
 from lexigraph.api.access.auth import Writer
 from lexigraph.api.errors import ApiError
 from lexigraph.api.jobs.uploads import file_name
-from lexigraph.api.limits import Body, Reply
+from lexigraph.api.limits import NAME, Body, Reply
 from lexigraph.api.openapi.document import errors
+from lexigraph.api.schemas.ingest import Namespace
 from lexigraph.api.service import TheService
+from lexigraph.model.names import PATTERN
 
 router = APIRouter(prefix="/documents", tags=["documents"])
 
@@ -18,10 +20,10 @@ router = APIRouter(prefix="/documents", tags=["documents"])
 class OfferRequest(Body):
     """The file to come."""
 
-    name: Annotated[str, Field(min_length=1, max_length=200, description="of the file", examples=["flow.md"])]
-    namespace: Annotated[
-        str, Field(min_length=1, max_length=128, description="what it is filed under", examples=["default"])
-    ] = "default"
+    name: Annotated[
+        str, Field(min_length=1, max_length=200, pattern=PATTERN, description="of the file", examples=["flow.md"]), NAME
+    ]
+    namespace: Namespace = Field(description="what it is filed under", default="default", examples=["default"])
 
 
 class OfferReply(Reply):

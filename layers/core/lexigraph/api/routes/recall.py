@@ -7,9 +7,10 @@ from pydantic import ConfigDict, Field
 
 from lexigraph.api.access.auth import Reader
 from lexigraph.api.errors import NOT_BLANK
-from lexigraph.api.limits import Reply
+from lexigraph.api.limits import NAME, Reply
 from lexigraph.api.schemas.search import Filtered, NoticeReply
 from lexigraph.api.service import TheService
+from lexigraph.model.names import LONGEST, PATTERN
 from lexigraph.retrieval.recall.args import RecallArgs
 
 router = APIRouter(prefix="/api/v1/memory", tags=["recall"])
@@ -25,11 +26,12 @@ class RecallRequest(Filtered):
         description="words or a regular expression",
         examples=["JWT authentication decisions"],
     )
-    session_id: str = Field(
+    session_id: Annotated[str, NAME] = Field(
         "default",
         description="what was seen before in it counts; the default one is the key's own",
         min_length=1,
-        max_length=128,
+        max_length=LONGEST,
+        pattern=PATTERN,
         examples=["default"],
     )
     max_results: int = Field(10, description="nodes at most", ge=1, le=50, examples=[10])

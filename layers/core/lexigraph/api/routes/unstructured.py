@@ -9,16 +9,17 @@ from pydantic import Field
 from lexigraph.api.access.auth import Reader, Writer, check_database
 from lexigraph.api.errors import A_WORD
 from lexigraph.api.jobs.uploads import Upload, Wait, take_upload
-from lexigraph.api.limits import TEXT, Reply
+from lexigraph.api.limits import NAME, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.search import Filtered, NoticeReply
 from lexigraph.api.service import TheService
+from lexigraph.model.names import LONGEST, PATTERN
 from lexigraph.model.question import Question
 from lexigraph.retrieval.multihop.retriever import MultihopRetriever
 
 router = APIRouter(tags=["unstructured"])
 DATABASE = "fractal_db"
-Name = Annotated[str, Field(min_length=1, max_length=128)]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=PATTERN), NAME]
 
 
 class MultihopRequest(Filtered):
@@ -115,7 +116,9 @@ async def upload_document(
     response: Response,
     file: Upload,
     db_name: Annotated[
-        str, Form(min_length=1, max_length=128, description="label of the database", examples=[DATABASE]), TEXT
+        str,
+        Form(min_length=1, max_length=LONGEST, pattern=PATTERN, description="label of the database", examples=[DATABASE]),
+        NAME,
     ] = DATABASE,
     wait: Wait = 20.0,
 ) -> UploadReply:

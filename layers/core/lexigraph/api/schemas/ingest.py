@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lexigraph.api.limits import Body, Reply
+from lexigraph.api.limits import NAME, Body, Reply
+from lexigraph.model.names import LONGEST, PATTERN
 from lexigraph.storage.protocols import JobRecord
 
 Place = Annotated[
@@ -17,7 +18,15 @@ Place = Annotated[
     ),
 ]
 Namespace = Annotated[
-    str, Field(min_length=1, max_length=128, description="what the documents are filed under", examples=["default"])
+    str,
+    Field(
+        min_length=1,
+        max_length=LONGEST,
+        pattern=PATTERN,
+        description="what the documents are filed under",
+        examples=["default"],
+    ),
+    NAME,
 ]
 
 

@@ -4,8 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lexigraph.api.limits import Body, Reply
+from lexigraph.api.limits import NAME, Body, Reply
 from lexigraph.api.schemas.search import Filtered, ItemReply, NoticeReply, Parameters, QuestionText, StatementKind
+from lexigraph.model.names import PATTERN
 from lexigraph.retrieval.catalogue import RetrieverName
 
 Retriever = Annotated[RetrieverName, Field(description="what finds the statements", examples=["hybrid"])]
@@ -14,7 +15,9 @@ Retriever = Annotated[RetrieverName, Field(description="what finds the statement
 class ContextText(Body):
     """A text to draw on beside what is found (E-38)."""
 
-    id: str = Field(description="how sources name it", min_length=1, max_length=200, examples=["ext1"])
+    id: Annotated[str, NAME] = Field(
+        description="how sources name it", min_length=1, max_length=200, pattern=PATTERN, examples=["ext1"]
+    )
     text: str = Field(description="the text", min_length=1, max_length=20_000, examples=["A memo on the approval flow."])
 
 

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from lexigraph.model.errors import InvalidInput
+from lexigraph.model.names import checked_name
 from lexigraph.model.question import MAX_CHARS
 from lexigraph.retrieval.recall.sessions import DEFAULT
 from lexigraph.retrieval.stages.args import Args, Range
-
-MAX_SESSION_CHARS = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +27,7 @@ class RecallArgs(Args):
 
     def __post_init__(self) -> None:
         Args.__post_init__(self)
-        name = self.session_id
-        if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > MAX_SESSION_CHARS:
-            raise InvalidInput(f"session_id must be 1 to {MAX_SESSION_CHARS} printable characters, not blank")
+        checked_name("session_id", self.session_id)
 
 
 def recall_query(text: str, *, force_regex: bool = False) -> str:

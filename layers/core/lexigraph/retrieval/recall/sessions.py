@@ -66,7 +66,7 @@ class PhaseWeights:
 def session_key(session_id: str, caller: str) -> str:
     """Return under what a session is kept: the default one is the caller's own, or of this process where nobody is named.
 
-    No name that a client may give (printable) is the same.
+    No name that a client may give (without line ends) is the same.
     """
     return f"{DEFAULT}\n{caller or f'{_PROCESS} {os.getpid()}'}" if session_id == DEFAULT else session_id
 

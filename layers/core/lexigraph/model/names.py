@@ -1,0 +1,39 @@
+r"""What may be a name that a client gives: of a namespace, a database, a session, a file, a text, a key. One rule for all.
+
+A name is shown, compared, and part of ids and logs, so that what cannot be seen in it would make two names look alike,
+turn a line round or break it.
+"""
+
+import re
+
+from lexigraph.model.errors import InvalidInput
+
+LONGEST = 128
+RULE = "must hold something visible, and no control, direction or zero-width character"
+
+# without the two joiners (U+200C, U+200D), which are part of words in many a language
+_UNSEEN = (
+    r"\x00-\x1f\x7f-\x9f"  # control
+    r"\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # format, line ends, direction
+)
+_BLANK = r" \u00a0\u1680\u2000-\u200d\u202f\u205f\u3000"
+# as JSON Schema, Python and Rust read it alike; what is left, lone surrogates and tags, :func:`visible` refuses
+PATTERN = f"^[^{_UNSEEN}]*[^{_UNSEEN}{_BLANK}][^{_UNSEEN}]*$"
+_NAME, _NEVER = re.compile(PATTERN), re.compile("[\ud800-\udfff\U000e0000-\U000e0fff]")
+
+
+def visible(name: str) -> str:
+    """Return a name as it is. Raise ``ValueError`` with the rule that it breaks."""
+    if not _NAME.fullmatch(name) or _NEVER.search(name):
+        raise ValueError(RULE)
+    return name
+
+
+def checked_name(field: str, name: object, longest: int = LONGEST) -> str:
+    """Return a name as it is. Raise ``InvalidInput`` naming the ``field`` for one that breaks the rule."""
+    if not isinstance(name, str) or not 1 <= len(name) <= longest:
+        raise InvalidInput(f"{field}: must have 1 to {longest} characters")
+    try:
+        return visible(name)
+    except ValueError:
+        raise InvalidInput(f"{field}: {RULE}") from None
