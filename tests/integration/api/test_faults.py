@@ -2,7 +2,9 @@
 
 import http.client
 import json
+import logging
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -404,3 +406,26 @@ def test_a_full_disk_refuses_uploads_and_leaves_nothing(tmp_path: Path) -> None:
             unavailable(client.post("/documents", files={"file": ("a.txt", b"word " * 60_000)}), UNAVAILABLE)
         assert list((tmp_path / "data" / "uploads").iterdir()) == []
         assert client.post("/retrieve/traversal", json={"question": QUESTION}).json()["results"]
+
+
+@pytest.mark.parametrize(
+    ("file", "damage", "path"),
+    [
+        ("graph.sqlite", "UPDATE source SET uri = CAST(? AS TEXT)", "/retrieve/traversal"),
+        ("registry.sqlite", "UPDATE documents SET record = CAST(? AS TEXT)", "/documents"),
+        ("registry.sqlite", "UPDATE jobs SET request = CAST(? AS TEXT)", "/jobs"),
+    ],
+)
+def test_a_damaged_row_is_told_without_what_stands_in_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, file: str, damage: str, path: str
+) -> None:
+    caplog.set_level(logging.DEBUG, "lexigraph")
+    with served(tmp_path) as api:
+        with sqlite3.connect(tmp_path / "data" / file) as database:
+            database.execute(damage, (b"the password is 4711 \xff\xfe",))
+        client = api.client()
+        asked = client.post(path, json={"question": QUESTION}) if path.startswith("/retrieve") else client.get(path)
+    unavailable(asked, UNAVAILABLE)
+    assert "the file is damaged" in caplog.text
+    for told in (asked.text, caplog.text):
+        assert "4711" not in told

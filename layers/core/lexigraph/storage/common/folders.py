@@ -20,6 +20,7 @@ SQLITE_REMEDIES = {
     sqlite3.SQLITE_NOTADB: "the file is damaged or of another kind; move it away and ingest again",
     sqlite3.SQLITE_CORRUPT: "the file is damaged; move it away and ingest again",
 }
+_VALUE = " with text '"  # what follows in a message is the value that was stored: it belongs into no log
 _OS_REMEDIES = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
@@ -39,8 +40,9 @@ def translated(path: Path) -> Iterator[None]:
     except LexigraphError:
         raise
     except sqlite3.Error as error:
-        remedy = SQLITE_REMEDIES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
-        raise StoreUnavailable(": ".join(filter(None, (str(path), str(error), remedy)))) from error
+        said, undecodable, _ = str(error).partition(_VALUE)
+        code = sqlite3.SQLITE_CORRUPT if undecodable else getattr(error, "sqlite_errorcode", 0) & 0xFF
+        raise StoreUnavailable(": ".join(filter(None, (str(path), said, SQLITE_REMEDIES.get(code))))) from error
     except OSError as error:
         remedy = _OS_REMEDIES.get(error.errno or 0)
         raise StoreUnavailable(": ".join(filter(None, (str(path), error.strerror or str(error), remedy)))) from error
