@@ -8,7 +8,7 @@ WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
 # images set it to stay small; here each of hundreds of processes would compile all that it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test ci soak lint types format lock bench openapi architecture clean requirements invoke layers synth servers runtimes model emulate
+.PHONY: help setup demo test ci soak lint types format lock bench openapi architecture clean requirements invoke layers synth servers runtimes model emulate sbom audit
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -38,6 +38,11 @@ $(VENV)/emulator: requirements/emulator.lock $(VENV)/uv
 	@$(BIN)/uv pip install --quiet --python .emulator/bin/python --require-hashes -r requirements/emulator.lock
 	@touch $@
 
+.build/audit: requirements/audit.lock $(VENV)/uv
+	@test -x .build/audit/bin/python || $(PYTHON) -m venv .build/audit
+	@$(BIN)/uv pip install --quiet --python .build/audit/bin/python --require-hashes -r requirements/audit.lock
+	@touch $@
+
 node_modules/.bin/cdk: package.json package-lock.json
 	@npm ci --silent --no-audit --no-fund
 	@touch $@
@@ -60,9 +65,11 @@ format: $(VENV)/dev  ## rewrite the sources in the project's format
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
 # a file to a process: what its tests share is made once; the servers are fetched where they can be had; tests that need one say why they are skipped
+# a weakness of a package that became known is printed and fails nothing: no change of ours brought it
 ci: lint $(VENV)/infra $(VENV)/emulator node_modules/.bin/cdk  ## all that CI runs
 	@$(MAKE) --no-print-directory -j 2 types test
 	-@$(BIN)/python -m tests.servers
+	-@$(MAKE) --no-print-directory audit
 	@$(BIN)/pytest -m "slow and not soak" -n $(WORKERS) --dist loadfile --durations 60 -rs $(TESTS)
 
 $(VENV)/model: requirements/model.lock $(VENV)/dev
@@ -98,6 +105,7 @@ lock: $(VENV)/uv  ## resolve requirements/*.lock anew
 	$$C --group infra -c requirements/dev.lock -o requirements/infra.lock; \
 	$$C --no-deps --group model -o requirements/model.lock; \
 	$$C --group emulator -o requirements/emulator.lock; \
+	$$C --group audit -o requirements/audit.lock; \
 	printf "hatchling==1.33.0\neditables\n" | $$C - -o requirements/build.lock; \
 	echo "uv==0.13.9" | $$C - -o requirements/uv.lock
 
@@ -109,6 +117,12 @@ synth: $(VENV)/infra  ## synthesize and check the templates of every profile; no
 
 emulate: $(VENV)/infra $(VENV)/emulator node_modules/.bin/cdk  ## deploy to an emulator on loopback and drive it from upload to answer
 	@$(BIN)/python -m infra.emulate
+
+sbom: $(VENV)/laptop  ## write what ships as CycloneDX, with licences and digests, into .build/sbom
+	@$(BIN)/python -m infra.sbom
+
+audit: .build/audit $(VENV)/laptop  ## ask for known weaknesses of what ships, where the network allows it
+	@$(BIN)/python -m infra.audit .build/audit/bin/pip-audit
 
 openapi: $(VENV)/laptop  ## renew docs/openapi.json; refuses what would break clients
 	@$(BIN)/python -m lexigraph.api.openapi.file docs/openapi.json

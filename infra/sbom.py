@@ -1,0 +1,122 @@
+"""What is shipped, as CycloneDX 1.6: `python -m infra.sbom` writes one bill of materials for each thing that ships.
+
+Packages and digests are those of the locks, so that nothing has to be installed, and the same locks give the same bytes.
+Licences are those of ``requirements/licences.json``, which people keep: a package without one is refused.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from lexigraph import __version__
+
+ROOT = Path(__file__).parent.parent
+LOCKS = ROOT / "requirements"
+BUILT = ROOT / ".build" / "sbom"
+# what ships -> the locks of all that comes with it
+SHIPPED = {
+    "laptop": ("laptop", "aws"),
+    "layer-core": ("layer-core",),
+    "layer-parsers": ("layer-parsers",),
+}
+# those that ask nothing of who uses the package unchanged but to keep its notices
+ALLOWED = frozenset(
+    "0BSD AFL-2.1 Apache-2.0 BSD-2-Clause BSD-3-Clause CC0-1.0 CNRI-Python ISC MIT MIT-0 MIT-CMU MPL-2.0 PSF-2.0 "
+    "Zlib".split()
+)
+_PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)")
+_DIGEST = re.compile(r"--hash=sha256:([0-9a-f]{64})")
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package of a lock: what pip may install of it, by SHA-256."""
+
+    name: str
+    version: str
+    digests: tuple[str, ...]
+
+    @property
+    def url(self) -> str:
+        """The package URL."""
+        return f"pkg:pypi/{quote(self.name)}@{quote(self.version)}"
+
+
+def packages(lock: Path) -> Iterator[Package]:
+    """Yield the packages of a lock, in its order."""
+    for entry in re.split(r"\n(?=\S)", lock.read_text("utf-8")):
+        if found := _PINNED.match(entry):
+            yield Package(found[1], found[2], tuple(_DIGEST.findall(entry)))
+
+
+def shipped(locks: tuple[str, ...]) -> list[Package]:
+    """Return the packages of some locks, each once, by name."""
+    found = {package.url: package for name in locks for package in packages(LOCKS / f"{name}.lock")}
+    return sorted(found.values(), key=lambda package: (package.name, package.version))
+
+
+def licences() -> dict[str, str]:
+    """Return the licence of each package that ships, as an SPDX expression."""
+    found: dict[str, str] = json.loads((LOCKS / "licences.json").read_text("utf-8"))
+    return found
+
+
+def bill(name: str, licensed: Mapping[str, str]) -> dict[str, Any]:
+    """Return the bill of materials of what ships under a name. Raise ``KeyError`` for a package without a licence."""
+    own = {
+        "type": "application",
+        "bom-ref": "lexigraph",
+        "name": "lexigraph",
+        "version": __version__,
+        "purl": f"pkg:pypi/lexigraph@{__version__}",
+        "licenses": [{"expression": "Apache-2.0"}],
+    }
+    found = shipped(SHIPPED[name])
+    return {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {"component": own, "properties": [{"name": "lexigraph:shipped", "value": name}]},
+        "components": [_component(package, licensed[package.name]) for package in found],
+        "dependencies": [{"ref": "lexigraph", "dependsOn": [package.url for package in found]}],
+    }
+
+
+def _component(package: Package, licence: str) -> dict[str, Any]:
+    digests = [{"alg": "SHA-256", "content": digest} for digest in package.digests]
+    return {
+        "type": "library",
+        "bom-ref": package.url,
+        "name": package.name,
+        "version": package.version,
+        "purl": package.url,
+        "licenses": [{"expression": licence}],
+        # of every file that may be installed, whatever the platform: of one of them, not of the package
+        "externalReferences": [
+            {
+                "type": "distribution",
+                "url": f"https://pypi.org/project/{package.name}/{package.version}/#files",
+                "hashes": digests,
+            }
+        ],
+    }
+
+
+def main() -> None:
+    """Write the bills of materials, and say where."""
+    BUILT.mkdir(parents=True, exist_ok=True)
+    for name in SHIPPED:
+        path = BUILT / f"{name}.cdx.json"
+        made = bill(name, licences())
+        path.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
+        sys.stdout.write(f"{path.relative_to(ROOT)}: {len(made['components'])} packages\n")
+
+
+if __name__ == "__main__":
+    main()
