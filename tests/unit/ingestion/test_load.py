@@ -12,6 +12,7 @@ import pytest
 from lexigraph.api.access.keys import new_key
 from lexigraph.ingestion.events import told
 from lexigraph.ingestion.load import FILE_TYPES, FileItem, Rejected, fingerprint, known_type, load, passed_over, scan
+from lexigraph.ingestion.roots import not_own
 from lexigraph.model.document import LoadedDocument
 from lexigraph.settings import Settings, load_settings
 from tests import files
@@ -99,10 +100,14 @@ def test_what_was_passed_over_is_told_with_what_to_do_the_most_first() -> None:
 
 def test_the_folder_of_the_stores_is_not_looked_into(tmp_path: Path) -> None:
     put(tmp_path, "a.txt", "x")
-    put(tmp_path, "data/documents/1.bin", "x")
+    put(tmp_path, "data/documents/text.1", "x")
+    put(tmp_path, "elsewhere/text.1", "x")
+    settings = Settings(data=tmp_path / "data", document_store=f"file:///{tmp_path}/elsewhere")
     skipped: Counter[str] = Counter()
-    assert len(list(scan([tmp_path], skipped, own=tmp_path / "data"))) == 1
+    assert [found.path for found in scan([tmp_path], skipped, shut=not_own(settings))] == [tmp_path / "a.txt"]
     assert skipped == {}
+    (told,) = scan([tmp_path / "elsewhere"], shut=not_own(settings))
+    assert "belongs to the stores" in str(told)
 
 
 def test_a_file_is_found_once_however_it_is_reached(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,18 @@ def test_hidden_files_are_not_read_by_name_nor_by_a_link(root: Path, hidden: str
     items, refused = files_inside("acme", ["."], settings(root))
     assert [item.path.name for item in items] == ["flow.md", "parts.md"]
     assert [(each.path, OTHERS in each.reason) for each in refused] == ([(link, True)] if link else [])
+
+
+def test_a_link_that_leads_to_another_folder_is_told_and_nothing_of_what_lies_there(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "private" / "below").mkdir(parents=True)
+    (tmp_path / "private" / "below" / "salaries.md").write_text("Mira Holm earns much.")
+    (tmp_path / "private" / "photo.tiff").write_text("x")
+    (root / "linked").symlink_to(tmp_path / "private")
+    skipped: Counter[str] = Counter()
+    items, refused = files_inside("acme", ["."], settings(root), skipped)
+    assert [item.path.name for item in items] == ["flow.md", "parts.md"]
+    assert [each.path for each in refused] == ["linked"]
+    assert skipped == {}
 
 
 def test_a_root_that_is_itself_hidden_is_read(tmp_path: Path) -> None:

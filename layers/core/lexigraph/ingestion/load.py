@@ -114,6 +114,7 @@ _REMEDIES = {
     **dict.fromkeys((".tex", ".ps", ".djvu"), "make a .pdf of it"),
 }
 _UNKNOWN = "unknown type"
+_OWN = "belongs to the stores: name another file"
 _SECTION = re.compile(r"\.[1-8](?:ssl|pm|perl|x|posix|p)?")
 _NAMED = frozenset({"source", "log"})  # types whose files are called by their whole names
 _HOPELESS = 20  # bad lines at the head of a jsonl file after which it is none
@@ -159,17 +160,16 @@ def passed_over(skipped: Mapping[str, int]) -> list[Skipped]:
 
 
 def scan(
-    paths: Sequence[Path], skipped: Counter[str] | None = None, *, own: Path | None = None
+    paths: Sequence[Path], skipped: Counter[str] | None = None, *, shut: Callable[[Path], str | None] = lambda _: None
 ) -> Iterator[FileItem | Rejected]:
     """Yield the files at and below ``paths``, each once, folders in order of names.
 
     Hidden files and folders below a path are passed over. Links are followed; what was seen already is not seen again.
     Files of an unknown type are rejected when a path names them; in folders they are passed over and counted in
-    ``skipped`` by the end of their names. The folder ``own``, where the stores are, is not looked into.
+    ``skipped`` by the end of their names. What is ``shut`` is not looked into: it is rejected for the reason that this
+    returns, or passed over in a folder when that is empty.
     """
     seen: set[tuple[int, int]] = set()
-    if own and own.exists():
-        seen.add((own.stat().st_dev, own.stat().st_ino))
     pending: list[tuple[Path, bool]] = [(Path(path), True) for path in reversed(paths)]
     while pending:
         path, named = pending.pop()
@@ -177,6 +177,10 @@ def scan(
         try:
             found = path.stat()
             if (found.st_dev, found.st_ino) in seen:
+                continue
+            if (reason := shut(path)) is not None:
+                if reason or named:
+                    yield Rejected(_shown(path) if named else path.name, reason or _OWN)
                 continue
             if stat.S_ISDIR(found.st_mode):
                 names = sorted((entry.name for entry in os.scandir(path) if not entry.name.startswith(".")), reverse=True)

@@ -7,7 +7,8 @@ looked at when it is loaded: databases and keys are refused there (:mod:`lexigra
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from lexigraph.ingestion.load import FileItem, Rejected, scan
@@ -60,18 +61,25 @@ def files_inside(
     if not all(map(os.path.exists, named)):  # also False for what no file can be called
         raise NotFound("path: no such file or folder")
     root, own = _root(tenant, settings), own_folders(settings)
-    for found in scan(named, skipped, own=settings.data):
+
+    def shut(path: Path) -> str | None:
+        where = path.resolve()
+        if _is_own(where, own):
+            return ""  # not even the names of what others sent
+        return None if _is_open(where, root) else OUTSIDE
+
+    for found in scan(named, skipped, shut=shut):
         if isinstance(found, Rejected):
             outside.append(found)
-            continue
-        where = found.path.resolve()
-        if _is_own(where, own):
-            continue  # not even the names of what others sent
-        if _is_open(where, root):
-            items.append(FileItem(where, found.uri, found.type))
         else:
-            outside.append(Rejected(found.path.name, OUTSIDE))
+            items.append(replace(found, path=found.path.resolve()))
     return items, outside
+
+
+def not_own(settings: Settings) -> Callable[[Path], str | None]:
+    """Return what shuts the folders of the stores to ``scan``, when it comes to them: who names what is in them means it."""
+    own = own_folders(settings)
+    return lambda path: "" if path.resolve() in own else None
 
 
 def own_folders(settings: Settings) -> list[Path]:

@@ -14,6 +14,7 @@ from lexigraph.ingestion.events import Event, Failure, IngestReport, Listener
 from lexigraph.ingestion.load import FileItem, Rejected, fingerprint, load, passed_over, scan
 from lexigraph.ingestion.models import CachedModels
 from lexigraph.ingestion.pace import Pace
+from lexigraph.ingestion.roots import not_own
 from lexigraph.ingestion.upkeep import repair
 from lexigraph.ingestion.upkeep.late import Ids, holding
 from lexigraph.model.document import LoadedDocument
@@ -151,7 +152,7 @@ class Run:
     def _files(self, paths: Sequence[Path | FileItem]) -> Iterator[FileItem]:
         yield from (p for p in paths if isinstance(p, FileItem))
         skipped: Counter[str] = Counter()
-        for found in scan([p for p in paths if isinstance(p, Path)], skipped, own=self.settings.data):
+        for found in scan([p for p in paths if isinstance(p, Path)], skipped, shut=not_own(self.settings)):
             if isinstance(found, Rejected):
                 self._fail(found)
             else:

@@ -92,11 +92,11 @@ def test_the_stream_tells_start_then_the_stages_then_result_and_done(api: Api) -
 
 @pytest.mark.requirement("E-17")
 def test_a_job_that_fails_ends_the_stream_with_an_error_event(api: Api, tmp_path: Path) -> None:
-    (tmp_path / "long").mkdir()
-    reply = api.client().get("/ingest/stream", params={"path": "long", "namespace": "a\nb"})
-    told = events(reply)
+    (tmp_path / "data" / "documents").mkdir()
+    (tmp_path / "data" / "documents" / "default").write_text("where the folder of the texts belongs")
+    told = events(api.client().get("/ingest/stream", params={"path": "corpus"}))
     assert told[-1][1]["stage"] == "error"
-    assert "namespace" in told[-1][1]["error"]
+    assert "store" in told[-1][1]["error"]
     assert [name for name, _ in told].count("result") == 0
 
 
