@@ -456,8 +456,7 @@ def test_the_caches_are_told_and_cleared_as_on_the_page(server: Server) -> None:
     ask(server, QUERY)
     with server.client() as client:
         told = client.get("/cache/stats").json()
-        assert told["answer_cache_keys"] == [QUESTION]
-        assert f"question:{QUESTION}" in told["embedding_cache_keys"]
+        assert told["answer_cache_keys"] == ["answer-1"], "counted, and not told: others may have asked"
         assert (told["embedding_cache_size"], told["answer_cache_size"]) == (len(told["embedding_cache_keys"]), 1)
         assert client.post("/cache/clear").json() == {"cleared": True}
         assert client.get("/cache/stats").json()["answer_cache_size"] == 0

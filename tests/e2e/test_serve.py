@@ -294,7 +294,7 @@ def test_a_server_killed_while_it_streams_answers_again_after_its_next_start(tmp
         server.until(job, "SUCCEEDED")
         with (
             pytest.raises(httpx.TransportError),
-            server.client.stream("GET", "/ingest/stream", params={"path": "corpus"}) as reply,
+            server.client.stream("POST", "/ingest/stream", params={"path": "corpus"}) as reply,
         ):
             for _ in reply.iter_raw():
                 if server.process.poll() is None:

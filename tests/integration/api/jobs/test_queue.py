@@ -126,7 +126,8 @@ def test_clients_that_have_left_keep_no_stream_from_others(service: ServiceOf, t
         httpx.Client(base_url=url, timeout=SECONDS, verify=False) as client,
     ):
         for _ in range(STREAMS + 5):
-            with client.stream("GET", "/ingest/stream", params={"path": "flow.txt"}) as reply:
+            with client.stream("POST", "/ingest/stream", params={"path": "flow.txt"}) as reply:
+                assert "X-Job-Id" in reply.headers
                 next(reply.iter_raw())
         answer = client.post("/query", json={"question": "Who signs?", "stream": True})
         assert "event: done" in answer.text
