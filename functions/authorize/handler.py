@@ -10,6 +10,7 @@ from typing import Any
 from functions.payloads import AuthorizerEvent
 from functions.runtime import function, registry, settings
 from lexigraph.api.access.keys import HEADER, LONGEST, PREFIX, digest
+from lexigraph.model.filters import plain_filter
 
 DENIED = "denied"
 
@@ -28,6 +29,7 @@ def handler(event: AuthorizerEvent) -> dict[str, Any]:
         "key_id": key.id,
         "databases": json.dumps(key.databases),
         "rate": key.rate,
+        "filters": json.dumps(plain_filter(key.filters)) if key.filters else "",
     }
     plans = settings().usage_keys
     usage = plans.get(key.tenant) or plans.get("*")

@@ -11,9 +11,10 @@ import pytest
 from lexigraph.answering.query_engine import LexicalGraphQueryEngine
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.errors import LexigraphError
+from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.ids import content_hash, entity_id
 from lexigraph.model.relations import ChunkRelation, PairObservation, RelationCounts
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.retrieval.recall.patterns import compile_pattern
 from lexigraph.storage.protocols import (
     ApiKey,
@@ -30,6 +31,7 @@ from lexigraph.storage.protocols import (
 from tests.laptop import content, laptop
 
 OURS, THEIRS = Tenant("ours"), Tenant("theirs")
+EVERYTHING = MetadataFilter("title", "!=", "")
 OUR_KEY = ApiKey("lxk_ours", "ab" * 32, OURS, ("read",))
 TEXT = "# Granite\n\nGranite was built by Tove Lund.\n\nTove Lund lives in Bergen.\n"
 
@@ -62,6 +64,7 @@ def calls(index: LexicalGraphIndex) -> dict[str, Callable[[], Any]]:
         "graph.sources": lambda: s.graph.sources(THEIRS, [document.source_id]),
         "graph.chunk_ids": lambda: s.graph.chunk_ids(THEIRS, document.source_id),
         "graph.entities": lambda: s.graph.entities(THEIRS, entities, connected=9).found,
+        "graph.names": lambda: any(s.graph.names(View(THEIRS, EVERYTHING), searches[-1:])),
         "graph.evidence": lambda: s.graph.evidence(THEIRS, wanted),
         "graph.neighbourhood": lambda: s.graph.neighbourhood(THEIRS, chunks, names={chunks[0]: entities}).chunks,
         "graph.nodes": lambda: s.graph.nodes(THEIRS, entities, near=entities),

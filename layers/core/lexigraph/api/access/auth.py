@@ -89,7 +89,7 @@ class Principals:
                 hint=f"send a key in the header {HEADER}; `lexigraph keys create` makes one",
                 headers={"WWW-Authenticate": "ApiKey"},
             )
-        return await self._limited(Principal(Tenant(key.tenant), frozenset(key.scopes), key.id, key.databases, key.rate))
+        return await self._limited(Principal(key.opens, frozenset(key.scopes), key.id, key.databases, key.rate))
 
     async def _limited(self, principal: Principal) -> Principal:
         rate = principal.rate or self._rate

@@ -11,7 +11,8 @@ from typing import Any, Literal
 from lexigraph.api.access.keys import HEADER, Principal
 from lexigraph.api.errors import ApiError
 from lexigraph.model.errors import InvalidInput
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.filters import Filter, parse_filter
+from lexigraph.model.tenant import Tenant, View
 
 Source = Literal["gateway", "adapter"]
 CONTEXT_HEADER = b"x-amzn-request-context"
@@ -25,8 +26,9 @@ def asked_by(scope: Mapping[str, Any], source: Source) -> Principal | None:
         return None
     try:
         databases = json.loads(said.get("databases") or "[]")
+        tenant = Tenant(said["tenant"])
         return Principal(
-            Tenant(said["tenant"]),
+            View(tenant, rights) if (rights := _filters(said)) else tenant,
             frozenset(said["scopes"].split()),
             said["key_id"],
             tuple(str(name) for name in databases),
@@ -34,6 +36,11 @@ def asked_by(scope: Mapping[str, Any], source: Source) -> Principal | None:
         )
     except (KeyError, TypeError, ValueError, AttributeError, InvalidInput):
         raise _unreadable() from None
+
+
+def _filters(said: Mapping[str, Any]) -> Filter | None:
+    """Return the filters of the key. What cannot be read lets nobody in: an authorizer that is older knows none."""
+    return parse_filter(json.loads(said["filters"])) if said.get("filters") else None
 
 
 def _of_event(scope: Mapping[str, Any]) -> Mapping[str, Any]:

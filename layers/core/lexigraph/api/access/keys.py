@@ -17,7 +17,10 @@ LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who asks, and what they may. ``databases`` are the labels they may name, any when empty."""
+    """Who asks, and what they may: of the ``tenant``, or of the view of it that the key opens.
+
+    ``databases`` are the labels they may name, any when empty.
+    """
 
     tenant: Tenant
     scopes: frozenset[str]
