@@ -7,11 +7,21 @@ import pytest
 
 from lexigraph.model.errors import LexigraphError
 from lexigraph.model.filters import Filter, MetadataFilter, MetadataFilters
+from lexigraph.model.graph import Source
 from lexigraph.model.ids import entity_id, node_id, topic_id
 from lexigraph.model.relations import ChunkRelation, PairObservation
 from lexigraph.model.tenant import Tenant, View
 from lexigraph.retrieval.recall.patterns import compile_pattern
-from lexigraph.storage.protocols import EvidenceRequest, GraphStore, RelatedRequest, SearchRequest, SourceVersion
+from lexigraph.storage.protocols import (
+    EvidenceRequest,
+    GraphStore,
+    RelatedRequest,
+    SearchRequest,
+    SourceVersion,
+    VectorRecord,
+    VectorStore,
+)
+from tests.contract.vector_fixtures import WORDS_OF_ALL_TENANTS, Opener, random_units
 from tests.worlds import said, show, take_out, version
 
 OURS = Tenant("ours")
@@ -191,3 +201,60 @@ def test_ids_are_those_of_the_tenant_and_nothing_can_be_written_to_a_view(graph_
     graph_store.withdraw(view, flow)
     graph_store.collect(view, flow)
     assert graph_store.stats(OURS)["statements"] == 1
+
+
+def _filled(store: VectorStore) -> tuple[list[str], list[str]]:
+    """Records of documents that are seen, and more of others: with the same words and with words of their own."""
+    sources = {"s1": "staff", "s2": "staff", "h1": "board", "h2": "board", "h3": "board"}
+    directions = random_units(len(sources) * 4, seed=1)
+    texts = ("the ledger of Bergen", "Tove signs the ledger, the ledger", "a clock in Bergen", "sentences about nothing")
+    hidden = ("Bergen Bergen Bergen and the ledger", "Nettle keeps the ledger of Tove", "ledger ledger", "Nettle Nettle")
+    rows = [
+        VectorRecord(f"{source}-{at}", text, source, f"c-{source}-{at}", directions[4 * number + at])
+        for number, (source, group) in enumerate(sources.items())
+        for at, text in enumerate(texts if group == "staff" else hidden)
+    ]
+    names = [VectorRecord(f"e{at}", name) for at, name in enumerate(("Tove Lund", "Nettle"))]
+    store.upsert(OURS, {"chunk": rows, "statement": rows, "entity": names})
+    store.tag(OURS, [Source(i, f"file:///{i}", "default", i, {"group": group, "year": 1}) for i, group in sources.items()])
+    return [r.id for r in rows], [r.id for r in rows if r.source_id.startswith("h")]
+
+
+def _searches(every: list[str]) -> list[SearchRequest]:
+    ids, wide = tuple(every), MetadataFilter("year", "==", 1)
+    narrow, hidden = MetadataFilter("title", "==", "s1"), MetadataFilter("group", "==", "board")
+    found: list[SearchRequest] = []
+    for filters in (None, wide, narrow, hidden):
+        found += [SearchRequest("chunk", vector=random_units(1, 2)[0], k=k, filters=filters) for k in (3, 99)]
+        found += [SearchRequest("statement", vector=random_units(1, 3)[0], ids=ids, filters=filters)]
+        for text in ("ledger", "Bergen ledger Tove", "Nettle", "the", "clock nothing"):
+            found += [SearchRequest("chunk", text=text, k=k, filters=filters, vectors=k == 2) for k in (2, 99)]
+            found += [SearchRequest("chunk", text=text, ids=ids, filters=filters)]
+        found.append(SearchRequest("chunk", text="led", prefix=True, filters=filters))
+    return found
+
+
+def test_searches_of_a_view_find_what_they_would_without_the_rest(open_vector_store: Opener) -> None:
+    store, view = open_vector_store(), View(OURS, STAFF)
+    every, hidden = _filled(store)
+    before, whole = store.search_many(view, _searches(every)), store.search_many(OURS, _searches(every))
+    fetched, counted = store.fetch(view, "chunk", every), store.stats(view)
+    store.delete(OURS, {"chunk": hidden, "statement": hidden, "entity": ["e0", "e1"]})
+    after = store.search_many(OURS, _searches(every))
+    if open_vector_store.back_end in WORDS_OF_ALL_TENANTS:  # scores of words are not those of the rest alone
+        before, after = ([[h.id for h in hits] for hits in found if hits] for found in (before, after))
+        assert [sorted(ids) for ids in before] == [sorted(ids) for ids in after]
+    else:
+        assert repr(before) == repr(after)
+    assert repr(before) != repr(whole)
+    assert fetched.keys() == set(every) - set(hidden)
+    assert counted == store.stats(OURS)
+
+
+def test_no_name_of_the_index_of_names_is_found_in_a_view(vector_store: VectorStore) -> None:
+    _filled(vector_store)
+    view = View(OURS, MetadataFilter("group", "!=", "nobody"))
+    requests = [SearchRequest("entity", text="Nettle"), SearchRequest("entity", text="Tove", ids=("e0", "e1"))]
+    assert vector_store.search_many(view, requests) == [[], []]
+    assert vector_store.fetch(view, "entity", ["e0", "e1"]) == {}
+    assert len(vector_store.search_many(OURS, requests)[0]) == 1

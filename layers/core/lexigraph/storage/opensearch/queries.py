@@ -14,7 +14,7 @@ from unicodedata import combining, normalize
 import numpy as np
 import snowballstemmer
 
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.common.words import further_words, looked_up
 from lexigraph.storage.opensearch.connection import Json
 from lexigraph.storage.opensearch.schema import WORDS, words_key
@@ -116,13 +116,21 @@ def unpacked(packed: str) -> FloatArray:
 
 
 def of_tenant(tenant: Tenant, **terms: Any) -> Json:
-    """Return the query for the documents of a tenant whose fields have these values, or one of a list of values."""
+    """Return the query for the documents of a tenant whose fields have these values, or one of a list of values.
+
+    Of a view: for those with tags that pass its rights.
+    """
     wanted = [{"terms" if isinstance(value, list) else "term": {name: value}} for name, value in terms.items()]
-    return _all([{"term": {"tenant": str(tenant)}}, *wanted])
+    return _all([*_owned(tenant), *wanted])
+
+
+def _owned(tenant: Tenant) -> list[Json]:
+    rights = [tag_query(tenant.rights)] if isinstance(tenant, View) else []
+    return [{"term": {"tenant": str(tenant.whole)}}, *rights]
 
 
 def _by_words(request: SearchRequest, tenant: Tenant, filters: list[Json]) -> Json:
-    field = f"{WORDS}.{words_key(tenant)}"
+    field = f"{WORDS}.{words_key(tenant.whole)}"
     words, begun = looked_up(request.text, request.prefix)
     some: list[Json] = []
     if words:
@@ -154,7 +162,7 @@ def _stem(word: str) -> str:
 
 
 def _filters(request: SearchRequest, tenant: Tenant, ids: list[str] | None) -> list[Json]:
-    filters: list[Json] = [{"term": {"tenant": str(tenant)}}]
+    filters = _owned(tenant)
     if ids is not None:
         filters.append({"terms": {"doc_key": ids}})
     if request.filters is not None:

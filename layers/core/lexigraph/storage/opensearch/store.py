@@ -205,9 +205,9 @@ class OpenSearchVectorStore:
                     answers[at] = sorted([*answers[at], *ranked], key=lambda hit: (-hit.score, hit.id))
             asked = again
         if found_some:
-            self._ours.add(tenant)
+            self._ours.add(tenant.whole)
         elif any(request.index in VECTOR_INDEXES for request in requests):
-            self._refuse_other_embedding(tenant)
+            self._refuse_other_embedding(tenant.whole)
         return answers
 
     def fetch(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> dict[str, VectorRecord]:
