@@ -18,8 +18,10 @@ from lexigraph.ingestion.load import FileItem, Rejected, known_endings, known_ty
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.ingestion.relations import NewChunks
 from lexigraph.model.errors import InvalidInput, LexigraphError, NotFound, code_of, in_general
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.filters import parse_filter
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.settings import Settings
+from lexigraph.storage.common.views import RIGHTS
 from lexigraph.storage.protocols import JobRecord
 
 logger = logging.getLogger(__name__)
@@ -30,9 +32,9 @@ OUTSIDE = "lies outside the folders that may be taken in (ingest_roots)"
 
 
 def ingest_request(
-    paths: Sequence[str], namespace: str, *, incremental: bool, upload: Mapping[str, str] | None = None
+    paths: Sequence[str], namespace: str, *, incremental: bool, upload: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the request of a job. ``upload`` has ``path`` where the file was put aside, and its ``uri``."""
+    """Return the request of a job. ``upload`` has ``path`` where the file was put aside, its ``uri`` and ``metadata``."""
     asked = {"paths": list(paths), "namespace": namespace, "incremental": incremental, "resumable": True}
     return {**asked, "upload": dict(upload)} if upload else asked
 
@@ -43,6 +45,7 @@ def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed
     ``resumed``: it was begun before, so that what it finished is skipped even when it asks for everything anew.
     """
     request = job.request
+    rights = parse_filter(request.get(RIGHTS))
     try:
         if related := request.get(RELATE):
             index.relate(related["name"], NewChunks(**related["what"]), tenant=tenant, job=job)
@@ -51,7 +54,7 @@ def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed
         items, outside = _items(index, request, skipped)
         report = index.ingest(
             items,
-            tenant=tenant,
+            tenant=View(tenant, rights) if rights else tenant,
             namespace=request["namespace"],
             incremental=bool(request.get("incremental", True)) or resumed,
             refresh_relations=bool(request.get("relations", True)),
@@ -127,7 +130,7 @@ def _items(
         path = Path(upload["path"])
         if not path.is_file():
             raise NotFound("the uploaded file is gone: upload it again")
-        return [FileItem(path, upload["uri"], file_type(path.name))], []
+        return [FileItem(path, upload["uri"], file_type(path.name), upload.get("metadata") or {})], []
     return files_inside(request["paths"], index.settings, skipped)
 
 

@@ -15,6 +15,7 @@ from lexigraph.api import sse
 from lexigraph.api.access.auth import Writer
 from lexigraph.api.jobs.outcome import check_any_taken, when_over
 from lexigraph.api.jobs.relations_only import RelationsOnly, begin_relate
+from lexigraph.api.jobs.uploads import check_whole
 from lexigraph.api.limits import FLAG, NUMBER, TEXT
 from lexigraph.api.openapi.document import errors, events
 from lexigraph.api.schemas.ingest import IngestReply, IngestRequest
@@ -69,6 +70,7 @@ async def ingest(
 
     A run that was interrupted goes on where it stopped. What cannot be read is in ``failures``; 422 when nothing can.
     """
+    check_whole(who.tenant)
     start = partial(begin, service, who.tenant, body.path, body.namespace, incremental, refresh_relations, refresh=refresh)
     job = await when_over(service, who.tenant, start, wait, response)
     check_any_taken(job)
@@ -101,6 +103,7 @@ async def ingest_stream(
     ``X-Job-Id`` has the id. A server that follows a job for some time only says so by a last stage ``job_continues``. With
     ``inc_rel_only`` the new chunks of a document that was taken in from ``path`` are related to others, nothing else.
     """
+    check_whole(who.tenant)
 
     def work() -> JobRecord:
         if relations_only:
