@@ -5,16 +5,18 @@ from typing import Any
 
 import pytest
 
-from lexigraph.model.errors import LexigraphError
+from lexigraph.model.errors import InvalidInput, LexigraphError, NotFound
 from lexigraph.model.filters import Filter, MetadataFilter, MetadataFilters
 from lexigraph.model.graph import Source
-from lexigraph.model.ids import entity_id, node_id, topic_id
+from lexigraph.model.ids import entity_id, node_id, source_id, topic_id
 from lexigraph.model.relations import ChunkRelation, PairObservation
 from lexigraph.model.tenant import Tenant, View
 from lexigraph.retrieval.recall.patterns import compile_pattern
 from lexigraph.storage.protocols import (
+    DocumentRecord,
     EvidenceRequest,
     GraphStore,
+    Registry,
     RelatedRequest,
     SearchRequest,
     SourceVersion,
@@ -258,3 +260,63 @@ def test_no_name_of_the_index_of_names_is_found_in_a_view(vector_store: VectorSt
     assert vector_store.search_many(view, requests) == [[], []]
     assert vector_store.fetch(view, "entity", ["e0", "e1"]) == {}
     assert len(vector_store.search_many(OURS, requests)[0]) == 1
+
+
+def test_a_registry_lists_the_documents_that_a_view_sees_page_by_page(registry: Registry) -> None:
+    rights = MetadataFilters((STAFF, MetadataFilter("namespace", "==", "court")), "or")
+    seen = [_record(f"file:///{at:02}", "staff" if at % 3 else "board", "court" if at == 9 else "shop") for at in range(20)]
+    registry.save(OURS, seen)
+    view, wanted = (
+        View(OURS, rights),
+        [r.source_id for r in seen if r.metadata["group"] == "staff" or r.namespace == "court"],
+    )
+    found, after = list[str](), ""
+    while page := registry.documents(view, after=after, limit=4):
+        assert len(page) <= 4
+        found += [record.source_id for record in page]
+        after = page[-1].uri
+    assert found == wanted
+    assert [r.source_id for r in registry.documents(view, namespace="court")] == [seen[9].source_id]
+    for record in seen:
+        assert (registry.document(view, record.source_id) is not None) == (record.source_id in wanted)
+    assert set(registry.records(view, [r.source_id for r in seen])) == set(wanted)
+    assert registry.stats(view) == {"BUILDING": 0, "READY": len(wanted), "REMOVING": 0, "FAILED": 0, "jobs": 0}
+    with pytest.raises(InvalidInput, match="limit"):
+        registry.documents(view, limit=0)
+
+
+def test_jobs_of_a_view_are_those_begun_in_it_without_what_they_tell_of_others(registry: Registry) -> None:
+    view, other = View(OURS, STAFF), View(OURS, MetadataFilter("group", "==", "board"))
+    whole = registry.start_job(OURS, "ingest", {"paths": ["a"]})
+    mine = registry.start_job(view, "ingest", {"paths": ["b"]})
+    told = {"documents_new": 1, "entities_created": 7, "embedded": 0}
+    registry.add_events(OURS, mine.id, [("result", told)])
+    registry.finish_job(OURS, mine.id, "SUCCEEDED", told)
+    assert [job.id for job in registry.jobs(view)] == [mine.id]
+    assert registry.jobs(other) == []
+    assert registry.job(view, mine.id).result == {"documents_new": 1}
+    assert [event.data for event in registry.events(view, mine.id)] == [{"documents_new": 1}]
+    assert registry.events(other, mine.id) == registry.events(view, whole.id) == []
+    for who, job in ((view, whole), (other, mine)):
+        with pytest.raises(NotFound):
+            registry.job(who, job.id)
+    assert registry.job(OURS, mine.id).result == told
+    assert [(str(tenant), job.id) for tenant, job in registry.unfinished()] == [("ours", whole.id)]
+
+
+def test_sessions_and_places_of_a_view_are_its_own_and_documents_make_its_answers_stale(registry: Registry) -> None:
+    view = View(OURS, STAFF)
+    registry.touch(OURS, "s", ["entity:1"], 1.0, keep_seconds=9.0)
+    registry.touch(view, "s", ["entity:2"], 1.0, keep_seconds=9.0)
+    assert [list(registry.session(who, "s", since=0.0).seen) for who in (OURS, view)] == [["entity:1"], ["entity:2"]]
+    registry.ordinals(OURS, "court", ["source:hidden", "source:seen"])
+    assert registry.ordinals(view, "court", ["source:seen"]) == {"source:seen": 0}
+    before = registry.freshness(view)
+    registry.save(OURS, [_record("file:///a", "staff", "court")])
+    assert registry.freshness(view).revision > before.revision
+    registry.clear(OURS)
+    assert registry.freshness(view).cleared > before.cleared
+
+
+def _record(uri: str, group: str, namespace: str) -> DocumentRecord:
+    return DocumentRecord(source_id("ours", namespace, uri), uri, namespace, uri, "READY", metadata={"group": group})

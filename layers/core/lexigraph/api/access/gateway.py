@@ -26,21 +26,22 @@ def asked_by(scope: Mapping[str, Any], source: Source) -> Principal | None:
         return None
     try:
         databases = json.loads(said.get("databases") or "[]")
-        tenant = Tenant(said["tenant"])
+        tenant, scopes = Tenant(said["tenant"]), said["scopes"].split()
+        if told := said.get("filtered"):
+            filtered = json.loads(told)
+            tenant, scopes = View(tenant, _filters_of(filtered)), filtered["scopes"]
         return Principal(
-            View(tenant, rights) if (rights := _filters(said)) else tenant,
-            frozenset(said["scopes"].split()),
-            said["key_id"],
-            tuple(str(name) for name in databases),
-            int(said.get("rate") or 0),
+            tenant, frozenset(scopes), said["key_id"], tuple(str(name) for name in databases), int(said.get("rate") or 0)
         )
     except (KeyError, TypeError, ValueError, AttributeError, InvalidInput):
         raise _unreadable() from None
 
 
-def _filters(said: Mapping[str, Any]) -> Filter | None:
-    """Return the filters of the key. What cannot be read lets nobody in: an authorizer that is older knows none."""
-    return parse_filter(json.loads(said["filters"])) if said.get("filters") else None
+def _filters_of(told: Mapping[str, Any]) -> Filter:
+    """Return the filters of a key. Raise ``InvalidInput`` where there are none."""
+    if found := parse_filter(told["filters"]):
+        return found
+    raise InvalidInput("the key has no filters")
 
 
 def _of_event(scope: Mapping[str, Any]) -> Mapping[str, Any]:
