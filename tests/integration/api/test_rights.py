@@ -210,3 +210,23 @@ def test_tools_of_mcp_are_bound_as_the_routes_are(halves: Halves) -> None:
         told = [{name: value for name, value in one.items() if name != "metadata"} for one in told]
         assert told[0] == told[1]
         assert not mine.get("isError")
+
+
+def test_every_route_is_asked_by_somebody_who_sees_half(halves: Halves) -> None:
+    """A new route has to be thought of: it is listed once a test here, or in ``test_rights_to_write``, asks it."""
+    asked = {
+        "/health", "/diagnostics", "/query", "/ranking/preview", "/query/multidoc", "/retrieve/{retriever}",
+        "/api/v1/memory/recall", "/unstructured/upload_document/", "/unstructured/multihop_query/", "/ingest",
+        "/ingest/stream", "/estimate", "/documents", "/documents/{document_id}", "/jobs", "/jobs/{job_id}",
+        "/jobs/{job_id}/events", "/graph/egonet", "/cache/stats", "/cache/clear",
+    }  # fmt: skip
+    assert set(httpx.get(f"{halves.whole.url}/openapi.json").json()["paths"]) == asked
+
+
+def test_answers_that_stream_are_those_of_the_half(halves: Halves) -> None:
+    def told(client: httpx.Client) -> list[str]:
+        body = {"question": QUESTIONS[0], "stream": True, "retriever": "traversal"}
+        lines = client.post("/query", json=body).text.splitlines()
+        return [line for line in lines if line.startswith("data: ") and "timings" not in line]
+
+    assert told(halves.reader) == told(halves.other) != []
