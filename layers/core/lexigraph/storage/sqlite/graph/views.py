@@ -17,7 +17,7 @@ from lexigraph.storage.sqlite.database import Database
 from lexigraph.storage.sqlite.filters import filter_sql
 from lexigraph.storage.sqlite.graph.schema import SYNONYMS
 
-_MOST = 32  # views whose connections are kept, those used last
+_MOST = 8  # views whose connections (one a thread) are kept, those used last
 
 # Whether the view sees the source of a chunk
 _SEEN = "EXISTS (SELECT 1 FROM main.chunk c CROSS JOIN temp.source s ON s.k = c.source WHERE c.k = {0})"
