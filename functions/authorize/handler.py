@@ -4,12 +4,11 @@ The gateway caches the answer by the key for at most a minute: as long may a rev
 whole API, since the next request with the same key asks for something else; what a key may, the application checks.
 """
 
-import json
 from typing import Any
 
 from functions.payloads import AuthorizerEvent
 from functions.runtime import function, registry, settings
-from lexigraph.api.access.keys import HEADER, LONGEST, PREFIX, digest
+from lexigraph.api.access.keys import HEADER, LONGEST, PREFIX, context_of, digest
 
 DENIED = "denied"
 
@@ -22,13 +21,7 @@ def handler(event: AuthorizerEvent) -> dict[str, Any]:
     stage = "/".join(event.method_arn.split("/")[:2])  # arn:...:API/STAGE
     if key is None:
         return _policy(DENIED, "Deny", stage)
-    context = {
-        "tenant": key.tenant,
-        "scopes": " ".join(key.scopes),
-        "key_id": key.id,
-        "databases": json.dumps(key.databases),
-        "rate": key.rate,
-    }
+    context = context_of(key)
     plans = settings().usage_keys
     usage = plans.get(key.tenant) or plans.get("*")
     return {**_policy(key.id, "Allow", stage), "context": context, **({"usageIdentifierKey": usage} if usage else {})}

@@ -1,5 +1,6 @@
 """What every registry promises of keys, sessions, places in a namespace, and the revision."""
 
+import json
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from lexigraph.model.errors import Conflict, NotFound
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.filters import MetadataFilter, MetadataFilters
+from lexigraph.model.tenant import Tenant, View
+from lexigraph.storage.common.records import key_columns
 from lexigraph.storage.protocols import ApiKey, Freshness, Registry, Session
 from lexigraph.storage.sqlite.database import APPLICATION_ID
 from lexigraph.storage.sqlite.registry import SqliteRegistry
@@ -27,6 +30,26 @@ def test_a_key_is_found_by_its_digest_alone(registry: Registry) -> None:
     assert found.created_at
     assert replace(found, created_at="") == READER
     assert registry.key("ef" * 32) is None
+
+
+def test_a_key_with_filters_opens_a_view_of_its_tenant(registry: Registry) -> None:
+    rights = MetadataFilters((MetadataFilter("groups", "in", ("staff", 1, True)), MetadataFilter("draft", "!=", True)))
+    registry.add_key(replace(WRITER, filters=rights))
+    registry.add_key(READER)
+    found = registry.key(WRITER.digest)
+    assert found is not None
+    assert (found.filters, found.scopes, found.opens) == (rights, WRITER.scopes, View(A, rights))
+    assert registry.keys(A)[0] == found
+    assert registry.revoke_key(A, WRITER.id).filters == rights
+    reader = registry.key(READER.digest)
+    assert reader is not None
+    assert (reader.filters, reader.opens) == (None, A)
+
+
+def test_a_release_that_knows_no_filters_finds_that_a_key_with_filters_may_do_nothing() -> None:
+    kept = key_columns(replace(READER, filters=MetadataFilter("groups", "==", "staff")))
+    assert json.loads(kept["scopes"]) == []
+    assert json.loads(key_columns(READER)["scopes"]) == ["read"]
 
 
 def test_keys_are_those_of_a_tenant_oldest_first(registry: Registry) -> None:

@@ -1,5 +1,6 @@
 """``lexigraph serve`` as a process: what it says, and what is left when it is killed in the middle of its work."""
 
+import json
 import os
 import signal
 import socket
@@ -142,6 +143,24 @@ def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:
     for named in ("--name", "--database"):
         refused = here("keys", "create", named, "shop\u202e", "--data", tmp_path)
         assert (refused.code, "something visible" in refused.err) == (2, True)
+
+
+def test_a_key_is_made_with_filters_and_what_it_sees_is_told(tmp_path: Path) -> None:
+    where = {"condition": "not", "filters": [{"key": "draft", "operator": "==", "value": True}]}
+    made = here("keys", "create", "--filter", "groups in [staff, press]", "--filter", json.dumps(where), "--data", tmp_path)
+    assert made.out.startswith("lxk_")
+    assert '"staff", "press"' in made.err
+    assert "nothing of any other" in made.err
+    here("keys", "create", "--data", tmp_path)
+    bound, free = here("keys", "list", "--json", "--data", tmp_path).json["keys"]
+    groups = {"key": "groups", "operator": "in", "value": ["staff", "press"]}
+    assert bound["filters"] == {"condition": "and", "filters": [groups, where]}
+    assert free["filters"] is None
+    for bad in ("groups", '{"key": 1}', "{", "groups in [" + ", ".join(f"group-{n}" for n in range(999)) + "]"):
+        refused = here("keys", "create", "--filter", bad, "--data", tmp_path)
+        assert (refused.code, refused.out) == (2, "")
+        assert "filter" in refused.err
+    assert len(here("keys", "list", "--json", "--data", tmp_path).json["keys"]) == 2
 
 
 def test_whoever_binds_a_key_to_a_database_is_told_that_this_is_a_label(tmp_path: Path) -> None:

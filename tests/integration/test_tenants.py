@@ -11,9 +11,10 @@ import pytest
 from lexigraph.answering.query_engine import LexicalGraphQueryEngine
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.errors import LexigraphError
+from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.ids import content_hash, entity_id
 from lexigraph.model.relations import ChunkRelation, PairObservation, RelationCounts
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.retrieval.recall.patterns import compile_pattern
 from lexigraph.storage.protocols import (
     ApiKey,
@@ -30,6 +31,7 @@ from lexigraph.storage.protocols import (
 from tests.laptop import content, laptop
 
 OURS, THEIRS = Tenant("ours"), Tenant("theirs")
+EVERYTHING = MetadataFilter("title", "!=", "")
 OUR_KEY = ApiKey("lxk_ours", "ab" * 32, OURS, ("read",))
 TEXT = "# Granite\n\nGranite was built by Tove Lund.\n\nTove Lund lives in Bergen.\n"
 
@@ -45,7 +47,7 @@ def index(tmp_path: Path) -> LexicalGraphIndex:
     return index
 
 
-def calls(index: LexicalGraphIndex) -> dict[str, Callable[[], Any]]:
+def calls(index: LexicalGraphIndex, who: Tenant = THEIRS) -> dict[str, Callable[[], Any]]:
     """Every reading call of every store, with ids and keys of ours, as the other tenant."""
     s: Stores = index.stores
     document = index.documents(tenant=OURS)[0]
@@ -59,58 +61,59 @@ def calls(index: LexicalGraphIndex) -> dict[str, Callable[[], Any]]:
     searches += [SearchRequest("chunk", vector=vector, ids=chunks), SearchRequest("entity", text="Granite", prefix=True)]
     kinds = list(s.cache.stats(OURS))
     return {
-        "graph.sources": lambda: s.graph.sources(THEIRS, [document.source_id]),
-        "graph.chunk_ids": lambda: s.graph.chunk_ids(THEIRS, document.source_id),
-        "graph.entities": lambda: s.graph.entities(THEIRS, entities, connected=9).found,
-        "graph.evidence": lambda: s.graph.evidence(THEIRS, wanted),
-        "graph.neighbourhood": lambda: s.graph.neighbourhood(THEIRS, chunks, names={chunks[0]: entities}).chunks,
-        "graph.nodes": lambda: s.graph.nodes(THEIRS, entities, near=entities),
-        "graph.matching": lambda: s.graph.matching(THEIRS, compile_pattern("."), near=entities).nodes,
-        "graph.surroundings": lambda: s.graph.surroundings(THEIRS, entities).nodes,
-        "graph.adjacent": lambda: s.graph.adjacent(THEIRS, chunks, per_kind=9).places,
-        "graph.related": lambda: s.graph.related(THEIRS, RelatedRequest(chunks, names={"": entities}, first=9)),
-        "graph.observed": lambda: s.graph.observed(THEIRS, chunks, "observer", "how"),
-        "graph.relation_counts": lambda: s.graph.relation_counts(THEIRS) != RelationCounts(),
-        "graph.egonet": lambda: s.graph.egonet(THEIRS, entities[0]),
-        "graph.stats": lambda: any(s.graph.stats(THEIRS).values()),
-        "graph.source_ids": lambda: s.graph.source_ids(THEIRS),
-        "graph.absent": lambda: set(entities) - set(s.graph.absent(THEIRS, entities)),
-        "graph.absent_chunks": lambda: set(chunks) - set(s.graph.absent_chunks(THEIRS, chunks)),
-        "graph.node_ids": lambda: s.graph.node_ids(THEIRS, document.source_id),
-        "graph.doomed": lambda: s.graph.doomed(THEIRS, [document.source_id]),
-        "graph.derive": lambda: s.graph.derive(THEIRS),
-        "vectors.search_many": lambda: [hit for hits in s.vectors.search_many(THEIRS, searches) for hit in hits],
-        "vectors.fetch": lambda: s.vectors.fetch(THEIRS, "chunk", chunks),
-        "vectors.visible": lambda: s.vectors.visible(THEIRS, {"chunk": chunks}),
-        "vectors.sources": lambda: s.vectors.sources(THEIRS),
-        "vectors.ids": lambda: s.vectors.ids(THEIRS, "chunk"),
-        "vectors.stats": lambda: any(s.vectors.stats(THEIRS).values()),
-        "documents.get": lambda: s.documents.get(THEIRS, document.source_id, "text.1"),
-        "documents.names": lambda: s.documents.names(THEIRS, document.source_id),
-        "documents.sources": lambda: s.documents.sources(THEIRS),
-        "registry.document": lambda: s.registry.document(THEIRS, document.source_id),
-        "registry.documents": lambda: s.registry.documents(THEIRS),
-        "registry.fingerprints": lambda: s.registry.fingerprints(THEIRS, [document.source_id]),
-        "registry.job": lambda: s.registry.job(THEIRS, job),
-        "registry.jobs": lambda: s.registry.jobs(THEIRS),
-        "registry.events": lambda: s.registry.events(THEIRS, job),
-        "registry.records": lambda: s.registry.records(THEIRS, [document.source_id]),
-        "registry.revision": lambda: s.registry.revision(THEIRS),
-        "registry.freshness": lambda: any(asdict(s.registry.freshness(THEIRS)).values()),
-        "registry.late_writers": lambda: s.registry.late_writers(THEIRS, since=0.0),
-        "registry.keys": lambda: s.registry.keys(THEIRS),
-        "registry.revoke_key": lambda: s.registry.revoke_key(THEIRS, OUR_KEY.id),
-        "registry.claimed": lambda: s.registry.claimed(THEIRS, "file:///claimed"),
-        "registry.session": lambda: s.registry.session(THEIRS, "session", since=0.0).seen,
-        "registry.stats": lambda: any(s.registry.stats(THEIRS).values()),
-        "cache.get_many": lambda: any(s.cache.get_many(THEIRS, k, _keys(index)) for k in kinds),
-        "cache.owners": lambda: s.cache.owners(THEIRS),
-        "cache.stats": lambda: any(s.cache.stats(THEIRS).values()),
-        "index.documents": lambda: index.documents(tenant=THEIRS),
-        "index.document": lambda: index.document(document.source_id, tenant=THEIRS),
-        "index.text": lambda: index.text(document, tenant=THEIRS),
-        "index.remove": lambda: index.remove([document.source_id], tenant=THEIRS),
-        "index.repair": lambda: index.repair(tenant=THEIRS),
+        "graph.sources": lambda: s.graph.sources(who, [document.source_id]),
+        "graph.chunk_ids": lambda: s.graph.chunk_ids(who, document.source_id),
+        "graph.entities": lambda: s.graph.entities(who, entities, connected=9).found,
+        "graph.names": lambda: any(s.graph.names(who if isinstance(who, View) else View(who, EVERYTHING), searches[-1:])),
+        "graph.evidence": lambda: s.graph.evidence(who, wanted),
+        "graph.neighbourhood": lambda: s.graph.neighbourhood(who, chunks, names={chunks[0]: entities}).chunks,
+        "graph.nodes": lambda: s.graph.nodes(who, entities, near=entities),
+        "graph.matching": lambda: s.graph.matching(who, compile_pattern("."), near=entities).nodes,
+        "graph.surroundings": lambda: s.graph.surroundings(who, entities).nodes,
+        "graph.adjacent": lambda: s.graph.adjacent(who, chunks, per_kind=9).places,
+        "graph.related": lambda: s.graph.related(who, RelatedRequest(chunks, names={"": entities}, first=9)),
+        "graph.observed": lambda: s.graph.observed(who, chunks, "observer", "how"),
+        "graph.relation_counts": lambda: s.graph.relation_counts(who) != RelationCounts(),
+        "graph.egonet": lambda: s.graph.egonet(who, entities[0]),
+        "graph.stats": lambda: any(s.graph.stats(who).values()),
+        "graph.source_ids": lambda: s.graph.source_ids(who),
+        "graph.absent": lambda: set(entities) - set(s.graph.absent(who, entities)),
+        "graph.absent_chunks": lambda: set(chunks) - set(s.graph.absent_chunks(who, chunks)),
+        "graph.node_ids": lambda: s.graph.node_ids(who, document.source_id),
+        "graph.doomed": lambda: s.graph.doomed(who, [document.source_id]),
+        "graph.derive": lambda: s.graph.derive(who),
+        "vectors.search_many": lambda: [hit for hits in s.vectors.search_many(who, searches) for hit in hits],
+        "vectors.fetch": lambda: s.vectors.fetch(who, "chunk", chunks),
+        "vectors.visible": lambda: s.vectors.visible(who, {"chunk": chunks}),
+        "vectors.sources": lambda: s.vectors.sources(who),
+        "vectors.ids": lambda: s.vectors.ids(who, "chunk"),
+        "vectors.stats": lambda: any(s.vectors.stats(who).values()),
+        "documents.get": lambda: s.documents.get(who, document.source_id, "text.1"),
+        "documents.names": lambda: s.documents.names(who, document.source_id),
+        "documents.sources": lambda: s.documents.sources(who),
+        "registry.document": lambda: s.registry.document(who, document.source_id),
+        "registry.documents": lambda: s.registry.documents(who),
+        "registry.fingerprints": lambda: s.registry.fingerprints(who, [document.source_id]),
+        "registry.job": lambda: s.registry.job(who, job),
+        "registry.jobs": lambda: s.registry.jobs(who),
+        "registry.events": lambda: s.registry.events(who, job),
+        "registry.records": lambda: s.registry.records(who, [document.source_id]),
+        "registry.revision": lambda: s.registry.revision(who),
+        "registry.freshness": lambda: any(asdict(s.registry.freshness(who)).values()),
+        "registry.late_writers": lambda: s.registry.late_writers(who, since=0.0),
+        "registry.keys": lambda: s.registry.keys(who),
+        "registry.revoke_key": lambda: s.registry.revoke_key(who, OUR_KEY.id),
+        "registry.claimed": lambda: s.registry.claimed(who, "file:///claimed"),
+        "registry.session": lambda: s.registry.session(who, "session", since=0.0).seen,
+        "registry.stats": lambda: any(s.registry.stats(who).values()),
+        "cache.get_many": lambda: any(s.cache.get_many(who, k, _keys(index)) for k in kinds),
+        "cache.owners": lambda: s.cache.owners(who),
+        "cache.stats": lambda: any(s.cache.stats(who).values()),
+        "index.documents": lambda: index.documents(tenant=who),
+        "index.document": lambda: index.document(document.source_id, tenant=who),
+        "index.text": lambda: index.text(document, tenant=who),
+        "index.remove": lambda: index.remove([document.source_id], tenant=who),
+        "index.repair": lambda: index.repair(tenant=who),
     }
 
 
@@ -139,6 +142,24 @@ def test_no_reading_call_gives_the_other_tenant_anything(index: LexicalGraphInde
     assert leaks == {}
     assert content(index.stores, OURS) == before
     assert index.stores.registry.key(OUR_KEY.digest), "it is not revoked"
+
+
+def test_no_reading_call_gives_a_view_anything_that_sees_nothing(index: LexicalGraphIndex) -> None:
+    stores = index.stores
+    ends = index.documents(tenant=OURS)[0].intended[:1] * 2
+    stores.graph.relate(OURS, [PairObservation(*ends, "observer", "how", (ChunkRelation(*ends, "CAUSES", 0.8),))])
+    stores.registry.add_key(OUR_KEY)
+    stores.registry.touch(OURS, "session", list(ends), 1.0, keep_seconds=1.0)
+    before, leaks = content(stores, OURS), {}
+    for name, call in calls(index, View(OURS, MetadataFilter("group", "==", "staff"))).items():
+        try:
+            found = call()
+        except LexigraphError:
+            continue
+        if found and name not in ("registry.revision", "registry.freshness"):  # that something changed is no secret
+            leaks[name] = found
+    assert leaks == {}
+    assert content(stores, OURS) == before
 
 
 def test_every_reading_call_of_the_protocols_is_tried(index: LexicalGraphIndex) -> None:

@@ -4,19 +4,25 @@ import json
 import logging
 import socket
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from mangum import Mangum
 
 from lexigraph import __version__
-from lexigraph.api.access.keys import HEADER, digest
+from lexigraph.api.access.keys import HEADER, context_of, digest
 from lexigraph.api.access.rates import RateLimit
 from lexigraph.api.app import create_app
+from lexigraph.api.service import Service
 from lexigraph.cli.serve import listening
+from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
+from lexigraph.storage.protocols import ApiKey, DocumentRecord
 from tests.server import Api, laptop_api
 
 
@@ -91,6 +97,31 @@ def test_a_limit_of_a_keys_own_holds_behind_a_gateway_too(tmp_path: Path) -> Non
 
     assert [asked("few", "2") for _ in range(4)] == [200, 200, 429, 429]
     assert [asked("any", "0") for _ in range(4)] == [200] * 4, "the gateway counts these"
+
+
+def test_filters_of_a_key_hold_behind_a_gateway_too(tmp_path: Path) -> None:
+    documents = [
+        DocumentRecord(f"source:{n:032}", f"file:///{n}", "default", "", "READY", metadata={"n": n}) for n in (1, 2)
+    ]
+    settings = Settings(data=tmp_path, api_auth="gateway")
+    with closing(Service(settings)) as service:
+        service.stores.registry.save(Tenant("team"), documents)
+        handler = Mangum(create_app(settings, service), lifespan="off")
+
+        def asked(**said: Any) -> tuple[int, int]:
+            event = json.loads((Path(__file__).parents[3] / "events" / "query.jobs.json").read_text("utf-8"))
+            event |= {"path": "/documents", "resource": "/documents"}
+            event["requestContext"] |= {"authorizer": said, "path": "/prod/documents", "resourcePath": "/documents"}
+            reply = handler(event, None)  # type: ignore[arg-type]  # it asks nothing of the context
+            return reply["statusCode"], len(json.loads(reply["body"]).get("documents", ()))
+
+        key = ApiKey("lxk_k", "ab" * 32, "team", ("read",))
+        filtered = context_of(replace(key, filters=MetadataFilter("n", "==", 2)))
+        assert asked(**context_of(key)) == (200, 2)
+        assert asked(**filtered) == (200, 1)
+        assert asked(**{name: value for name, value in filtered.items() if name != "filtered"})[0] == 403
+        for nonsense in ("{", "{}", '{"filters": null, "scopes": ["read"]}', '{"filters": {"key": 1}, "scopes": ["read"]}'):
+            assert asked(**{**filtered, "filtered": nonsense})[0] == 401
 
 
 def test_tokens_come_back_with_time() -> None:

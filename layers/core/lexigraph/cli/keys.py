@@ -1,5 +1,7 @@
 """``lexigraph keys``: who may use the HTTP API."""
 
+import json
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -10,10 +12,13 @@ from rich.table import Table
 from lexigraph.cli.invocation import current
 from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import one_line, print_json
+from lexigraph.model.errors import InvalidInput
+from lexigraph.model.filters import Filter, MetadataFilters, parse_expression, parse_filter, plain_filter
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import ApiKey, Registry
 
+_MOST_FILTER = 4_000  # of what a gateway's authorizer hands on
 app = typer.Typer(help="Make, list and revoke the keys of the HTTP API.")
 _LABELS = (
     "a db_name is a label: the key may give no other one, and reads all of the tenant's documents on every route; "
@@ -34,6 +39,14 @@ def create(
             help="A db_name it may give where a route has one; may be repeated. A label: it parts no data. Default: any."
         ),
     ] = None,
+    filter_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filter",
+            metavar="'KEY OP VALUE'",
+            help="It sees only documents whose metadata pass: 'groups in [staff, press]', or JSON; repeat for and.",
+        ),
+    ] = None,
     rate: Annotated[int, typer.Option(min=0, max=1_000_000, help="Requests a minute; 0 is as the settings say.")] = 0,
     json_: JsonOption = False,
 ) -> None:
@@ -41,13 +54,15 @@ def create(
     from lexigraph.api.access.keys import new_key
 
     settings = current(context).settings()
-    secret, key = new_key(
-        settings.tenant, tuple(dict.fromkeys(scope or ["read"])), name=name, databases=tuple(database or ()), rate=rate
-    )
+    scopes, limits = tuple(dict.fromkeys(scope or ["read"])), {"databases": tuple(database or ()), "rate": rate}
+    secret, key = new_key(settings.tenant, scopes, name=name, filters=rights_of(filter_ or ()), **limits)
     with _registry(settings) as registry:
         registry.add_key(key)
-    if database:
-        current(context).err.print(_LABELS, soft_wrap=True, highlight=False)
+    notes = [_LABELS] if database else []
+    if key.filters:
+        notes.append(f"the key sees the documents that pass {_told(key.filters)}, and nothing of any other")
+    for note in notes:
+        current(context).err.print(note, soft_wrap=True, highlight=False, markup=False)
     if json_:
         print_json({"key": secret, **_plain(key)})
     else:
@@ -64,9 +79,11 @@ def list_keys(context: typer.Context, json_: JsonOption = False) -> None:
     if json_:
         print_json({"keys": [_plain(key) for key in keys]})
         return
-    table = Table("key", "name", "scopes", "made", "revoked", box=None, pad_edge=False)
+    table = Table("key", "name", "scopes", "sees", "made", "revoked", box=None, pad_edge=False)
     for key in keys:
-        table.add_row(key.id, one_line(key.name, 40), ", ".join(key.scopes), key.created_at[:19], key.revoked_at[:19])
+        sees = one_line(_told(key.filters), 60) if key.filters else "all"
+        times = key.created_at[:19], key.revoked_at[:19]
+        table.add_row(key.id, one_line(key.name, 40), ", ".join(key.scopes), sees, *times)
     if keys:
         invocation.out.print(table)
     else:
@@ -82,6 +99,29 @@ def revoke(context: typer.Context, key: Annotated[str, typer.Argument(help="Its 
     typer.echo(f"revoked {revoked.id}")
 
 
+def rights_of(expressions: Sequence[str]) -> Filter | None:
+    """Return the filter that all expressions make together; one may be JSON. Raise ``InvalidInput`` for what is none."""
+    parts = tuple(map(_parsed, expressions))
+    rights = parse_filter(MetadataFilters(parts) if len(parts) > 1 else next(iter(parts), None))
+    if rights and len(_told(rights)) > _MOST_FILTER:
+        raise InvalidInput(f"--filter: longer than {_MOST_FILTER:,} characters as JSON: name groups instead of documents")
+    return rights
+
+
+def _parsed(expression: str) -> Filter:
+    if not expression.lstrip().startswith("{"):
+        return parse_expression(expression)
+    try:
+        raw = json.loads(expression)
+    except ValueError:
+        raise InvalidInput(f"--filter: {expression[:60]!r} begins as JSON and is none") from None
+    return parse_filter(raw) or parse_expression(expression)
+
+
+def _told(filters: Filter) -> str:
+    return json.dumps(plain_filter(filters), ensure_ascii=False)
+
+
 def _registry(settings: Settings) -> closing[Registry]:
     from lexigraph.storage.factory import RegistryFactory
 
@@ -89,4 +129,5 @@ def _registry(settings: Settings) -> closing[Registry]:
 
 
 def _plain(key: ApiKey) -> dict[str, Any]:
-    return {name: value for name, value in asdict(key).items() if name != "digest"}
+    filters = plain_filter(key.filters) if key.filters else None
+    return {**{name: value for name, value in asdict(key).items() if name != "digest"}, "filters": filters}

@@ -18,7 +18,9 @@ from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.ingestion.relations import NewChunks
 from lexigraph.ingestion.roots import files_inside
 from lexigraph.model.errors import InvalidInput, LexigraphError, NotFound, code_of, in_general
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.filters import parse_filter
+from lexigraph.model.tenant import Tenant, View
+from lexigraph.storage.common.views import RIGHTS
 from lexigraph.storage.protocols import JobRecord
 
 logger = logging.getLogger(__name__)
@@ -28,9 +30,9 @@ RELATE = "relate"  # in a request: relate the new chunks of a document, and do n
 
 
 def ingest_request(
-    paths: Sequence[str], namespace: str, *, incremental: bool, upload: Mapping[str, str] | None = None
+    paths: Sequence[str], namespace: str, *, incremental: bool, upload: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the request of a job. ``upload`` has ``path`` where the file was put aside, and its ``uri``."""
+    """Return the request of a job. ``upload`` has ``path`` where the file was put aside, its ``uri`` and ``metadata``."""
     asked = {"paths": list(paths), "namespace": namespace, "incremental": incremental, "resumable": True}
     return {**asked, "upload": dict(upload)} if upload else asked
 
@@ -41,6 +43,7 @@ def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed
     ``resumed``: it was begun before, so that what it finished is skipped even when it asks for everything anew.
     """
     request = job.request
+    rights = parse_filter(request.get(RIGHTS))
     try:
         if related := request.get(RELATE):
             index.relate(related["name"], NewChunks(**related["what"]), tenant=tenant, job=job)
@@ -49,7 +52,7 @@ def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed
         items, outside = _items(index, tenant, request, skipped)
         report = index.ingest(
             items,
-            tenant=tenant,
+            tenant=View(tenant, rights) if rights else tenant,
             namespace=request["namespace"],
             incremental=bool(request.get("incremental", True)) or resumed,
             refresh_relations=bool(request.get("relations", True)),
@@ -81,7 +84,7 @@ def _items(
         path = Path(upload["path"])
         if not path.is_file():
             raise NotFound("the uploaded file is gone: upload it again")
-        return [FileItem(path, upload["uri"], file_type(path.name))], []
+        return [FileItem(path, upload["uri"], file_type(path.name), upload.get("metadata") or {})], []
     return files_inside(tenant, request["paths"], index.settings, skipped)
 
 

@@ -13,7 +13,7 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ from lexigraph.ingestion.readers.word import read_docx
 from lexigraph.model.document import LoadedDocument
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.graph import Metadata
+from lexigraph.model.ids import content_hash
 from lexigraph.model.secrets import holds_secret
 from lexigraph.settings import Settings
 
@@ -127,12 +128,18 @@ _CLOCK_SECONDS = 0.1  # by which the time of a file may be behind the clock
 class FileItem:
     """A file to load. ``uri`` is its absolute ``file://`` URI, ``type`` one of the values of ``FILE_TYPES``.
 
-    A file of type ``jsonl`` holds many documents, one of type ``json`` may.
+    A file of type ``jsonl`` holds many documents, one of type ``json`` may. ``metadata`` was given with it: it goes before
+    what the documents say of themselves.
     """
 
     path: Path
     uri: str
     type: str
+    metadata: Metadata = field(default_factory=dict)
+
+    def marked(self, digest: str) -> str:
+        """Return the hash of a document of this file, by that of its bytes: other metadata make another document."""
+        return content_hash(digest, json.dumps(sorted(self.metadata.items()))) if self.metadata else digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +275,7 @@ def fingerprint(item: FileItem, settings: Settings) -> str | Rejected:
     """
     try:
         with _opened(item, settings) as stream:
-            return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=_HASH_BYTES)).hexdigest()
+            return item.marked(hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=_HASH_BYTES)).hexdigest())
     except OSError as error:
         return Rejected(_shown(item.path), _os_reason(error))
     except InvalidInput as error:
@@ -346,9 +353,9 @@ def _whole(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reje
 def _document(item: FileItem, parsed: Parsed, uri: str, data: bytes, title: str) -> LoadedDocument:
     if holds_secret(data) or holds_secret(parsed.text):  # a reader may change how it looks
         raise InvalidInput("holds an API key or a private key: take it out, and keep keys elsewhere")
-    metadata: Metadata = {**parsed.metadata, "file_name": Path(_shown(item.path)).name, "file_type": item.type}
-    metadata = with_language(metadata, parsed.text)
-    return LoadedDocument(uri, parsed.title or title, parsed.text, parsed.blocks, _hash(data), metadata)
+    of_file: Metadata = {"file_name": Path(_shown(item.path)).name, "file_type": item.type}
+    metadata = with_language({**parsed.metadata, **item.metadata, **of_file}, parsed.text)
+    return LoadedDocument(uri, parsed.title or title, parsed.text, parsed.blocks, item.marked(_hash(data)), metadata)
 
 
 def _records(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Rejected]:

@@ -19,7 +19,7 @@ from lexigraph.ingestion.run import Run
 from lexigraph.ingestion.upkeep import repair
 from lexigraph.model.errors import InvalidInput, NotFound, code_of, in_general
 from lexigraph.model.names import checked_name
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.settings import Settings, cores, load_settings
 from lexigraph.storage.factory import open_stores
 from lexigraph.storage.protocols import DocumentRecord, JobRecord, Stores
@@ -77,6 +77,7 @@ class LexicalGraphIndex:
     ) -> IngestReport:
         """Take in files and folders; return what was done. What cannot be read is reported and the rest goes on.
 
+        Of a view only such documents are taken in as it sees, none in the place of one that it does not see.
         A file given as a ``FileItem`` has the URI that the item says, wherever it lies. ``job`` is one that was started
         for this before and whose lease (:func:`job_lease`) the caller holds; by default one is started.
         ``incremental`` skips what has not changed; otherwise everything is extracted and embedded anew, and written with
@@ -84,7 +85,8 @@ class LexicalGraphIndex:
         for a bad tenant or namespace, or a database of another embedding model, ``StoreUnavailable`` and
         ``ModelUnavailable`` when the run cannot go on: run it again, it continues.
         """
-        owner, namespace = Tenant(tenant), checked_name("namespace", namespace)
+        asking, namespace = Tenant(tenant), checked_name("namespace", namespace)
+        owner = asking.whole
         began = time.perf_counter()
         self._refuse_other_embedding(owner)
         given = job
@@ -103,7 +105,8 @@ class LexicalGraphIndex:
                 self._close_dead_jobs(owner)
                 models = CachedModels(extractor, self.models.embedder, self.stores.cache, fresh=fresh)
                 of_run = self.stores, models, self.llm, self.settings, owner, namespace, report, tell
-                run = Run(*of_run, fresh=fresh, again=again, ahead=_AHEAD if self._workers() else 0)
+                view = asking if isinstance(asking, View) else None
+                run = Run(*of_run, fresh=fresh, again=again, ahead=_AHEAD if self._workers() else 0, view=view)
                 run.take_in([p if isinstance(p, FileItem) else Path(p) for p in paths])
         except BaseException as error:
             report.elapsed_sec = round(time.perf_counter() - began, 3)

@@ -22,7 +22,7 @@ from lexigraph.model.errors import Misconfigured
 from lexigraph.model.graph import Source
 from lexigraph.model.ids import source_id
 from lexigraph.model.normalise import entity_key
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import DocumentRecord, Registry, Stores
 
@@ -32,6 +32,8 @@ _GROUP_CHARS = 500_000  # documents written together hold at most about this muc
 _PAGE = 500
 CHUNKS = "chunks-2"  # version of reading and cutting: another one makes every document be looked at again
 MANY_DOCUMENTS = frozenset({"json", "jsonl"})  # file types whose fingerprint is not that of one document
+_NO_RIGHT = "its metadata do not pass the filters of the key: send metadata that do"
+_TAKEN = "its name is taken in this namespace: send it under another name, or into another namespace"
 Loaded = tuple[LoadedDocument, Source, str]
 
 
@@ -98,8 +100,8 @@ class Run:
     """Documents on their way in: those of a whole ingest in process, or those of one part of a file in the workflow.
 
     ``report`` grows with it; ``tell`` hears of its steps. ``fresh`` takes all chunks for new; ``again`` relates also those
-    that were related before. ``ahead`` groups of documents are read before those before them are written, for an extractor
-    that works by itself.
+    that were related before. With a ``view`` only what it sees is taken in, and taken away. ``ahead`` groups of documents
+    are read before those before them are written, for an extractor that works by itself.
     """
 
     stores: Stores
@@ -114,6 +116,7 @@ class Run:
     fresh: bool
     again: bool
     ahead: int = 0
+    view: View | None = None
 
     def __post_init__(self) -> None:
         self._before: dict[str, int] = {}
@@ -146,7 +149,11 @@ class Run:
             after = self.stores.graph.stats(self.tenant)
             self.report.entities_created = max(0, after["entities"] - self._before["entities"])
             self.report.relations_created = max(0, after["facts"] - self._before["facts"])
-        self.report.documents_removed = remove.remove_all(self.stores, self.tenant, list(self._gone), self._gone)
+        gone = list(self._gone)
+        if self.view:
+            seen = self.stores.registry.records(self.view, gone)
+            gone = [i for i in gone if i in seen]
+        self.report.documents_removed = remove.remove_all(self.stores, self.tenant, gone, self._gone)
         repair.sweep(self.stores, self.tenant)
 
     def _files(self, paths: Sequence[Path | FileItem]) -> Iterator[FileItem]:
@@ -166,7 +173,7 @@ class Run:
     def _documents(self, items: Sequence[FileItem]) -> Iterator[Loaded]:
         """Yield what has to be looked at: a file known by its bytes to be unchanged is not even parsed."""
         for at, item in enumerate(items, 1):
-            if self.fresh or not self._known(item):
+            if self.fresh or self.view or not self._known(item):
                 where = self.settings, self.stores.registry, self.tenant, self.namespace
                 yield from map(self.loaded, read(item, *where, self._gone, self._fail))
             self.report.files_processed = at
@@ -208,7 +215,7 @@ class Run:
 
     def _process(self, group: Sequence[Loaded]) -> list[Loaded]:
         """Bring a group of documents to READY; return those that another process holds."""
-        group, repeated = _without_repeats(group)
+        group, repeated = _without_repeats(self._admitted(group))
         for document, _, _ in repeated:
             self._fail(Rejected(document.uri, "stands in this input twice; the first one was taken"))
         total = len(group)
@@ -217,7 +224,7 @@ class Run:
         written: dict[str, Ids] = {}
         with holding(self.stores, self.tenant, [source.id for _, source, _ in group], written) as mine:
             # between the look above and the lease another process may have done the work
-            held = self.changed([one for one in group if one[1].id in mine], count=False)
+            held = self.changed(self._admitted([one for one in group if one[1].id in mine]), count=False)
             self.resume_removals(held)
             plans = [self.plan(one) for one in held]
             chunks = sum(len(p.new) for p in plans)
@@ -225,6 +232,23 @@ class Run:
             if plans:
                 self._build(plans, written)
         return [one for one in group if one[1].id not in mine]
+
+    def _admitted(self, group: Sequence[Loaded]) -> Sequence[Loaded]:
+        """Return the documents that may be taken in; of a view those that it sees, in the place of none that it does not."""
+        if self.view is None:
+            return group
+        ids = [source.id for _, source, _ in group]
+        there, seen = (self.stores.registry.records(who, ids) for who in (self.tenant, self.view))
+        admitted = []
+        for one in group:
+            source = one[1]
+            if not self.view.rights.matches(source.filterable):
+                self._fail(Rejected(source.uri, _NO_RIGHT))
+            elif source.id in there and source.id not in seen:
+                self._fail(Rejected(source.uri, _TAKEN))
+            else:
+                admitted.append(one)
+        return admitted
 
     def _build(self, plans: list[versions.Plan], written: dict[str, Ids]) -> None:
         self._before = self._before or self.stores.graph.stats(self.tenant)

@@ -149,6 +149,19 @@ def _only(raw: Mapping[Any, Any], *known: str) -> None:
             raise InvalidInput(f"filters.{str(name)[:_NAME_CHARS]}: is unknown here; known are {', '.join(known)}")
 
 
+def plain_filter(filters: Filter) -> dict[str, Any]:
+    """Return a filter as the plain data that :func:`parse_filter` reads."""
+    if isinstance(filters, MetadataFilters):
+        return {"condition": filters.condition, "filters": [plain_filter(part) for part in filters.filters]}
+    value = list(filters.value) if isinstance(filters.value, tuple) else filters.value
+    return {"key": filters.key, "operator": filters.operator, "value": value}
+
+
+def both(one: Filter | None, other: Filter | None) -> Filter | None:
+    """Return what passes both, as far as they are given."""
+    return MetadataFilters((one, other)) if one and other else one or other
+
+
 _EXPRESSION = re.compile(r"\s*([\w.:-]+)\s*(==|!=|<=|>=|<|>|=|\bnot_in\b|\bin\b)\s*(.+?)\s*", re.DOTALL)
 
 

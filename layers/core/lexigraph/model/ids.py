@@ -9,6 +9,7 @@ from typing import Literal
 
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.normalise import entity_key, statement_key, text_key
+from lexigraph.model.tenant import Tenant
 
 Kind = Literal["source", "chunk", "topic", "statement", "fact", "entity", "relation"]
 
@@ -23,8 +24,9 @@ def _digest(parts: tuple[str, ...], size: int) -> str:
 
 
 def node_id(kind: Kind, tenant: str, *parts: str) -> str:
-    """Return the id of a node of this kind whose natural key is ``parts``."""
-    return f"{kind}:{_digest((tenant, kind, *parts), 16)}"
+    """Return the id of a node of this kind whose natural key is ``parts``; the same in every view of the tenant."""
+    owner = tenant.whole if isinstance(tenant, Tenant) else tenant
+    return f"{kind}:{_digest((owner, kind, *parts), 16)}"
 
 
 def content_hash(*parts: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from lexigraph.api.jobs.outcome import UPLOAD_GRACE_SECONDS, standing
 from lexigraph.ingestion.workflow.aws import Inbox
+from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.dynamodb.registry import DynamoDBRegistry
 from lexigraph.storage.protocols import Registry
@@ -56,6 +57,26 @@ def test_the_job_of_an_upload_that_never_comes_fails_when_its_address_is_no_long
     registry = SqliteRegistry(f"sqlite:///{tmp_path / 'data'}")
     check_a_job_whose_file_does_not_come(api, registry)
     registry.close()
+
+
+def test_where_files_are_handed_over_a_key_with_filters_reads_only(api: Api) -> None:
+    staff, files = api.client(filters=MetadataFilter("groups", "==", "staff")), {"file": ("flow.md", b"# Flow")}
+    for reply in (
+        staff.post("/documents", files=files),
+        staff.post("/unstructured/upload_document/", files=files),
+        staff.post("/documents/upload-url", json={"name": "flow.md"}),
+        staff.delete(f"/documents/source:{'0' * 32}"),
+        staff.post("/ingest", json={"path": "s3://lexigraph-inbox/default/default/flow.md"}),
+        staff.post("/estimate", json={"path": "s3://lexigraph-inbox/default/default/flow.md"}),
+    ):
+        assert (reply.status_code, reply.json()["error"]) == (403, "forbidden"), reply.text
+    assert staff.get("/documents").status_code == 200
+    assert api.client().get("/jobs").json() == {"jobs": []}
+
+
+def test_where_files_are_handed_over_metadata_are_those_of_the_file(api: Api) -> None:
+    reply = api.client().post("/documents", files={"file": ("flow.md", b"# Flow")}, data={"metadata": '{"year": 2024}'})
+    assert (reply.status_code, reply.json()["message"][:9]) == (422, "metadata:")
 
 
 @pytest.mark.parametrize("region", ["us-east-1", "us-west-2", "eu-central-1"])

@@ -94,7 +94,7 @@ class Principals:
                 hint=f"send a key in the header {HEADER}; `lexigraph keys create` makes one",
                 headers={"WWW-Authenticate": "ApiKey"},
             )
-        return await self._limited(Principal(Tenant(key.tenant), frozenset(key.scopes), key.id, key.databases, key.rate))
+        return await self._limited(Principal(key.opens, frozenset(key.scopes), key.id, key.databases, key.rate))
 
     async def _anybody(self) -> Principal | None:
         """Return who asks without a key; None when one is needed."""

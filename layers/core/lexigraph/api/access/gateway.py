@@ -11,7 +11,8 @@ from typing import Any, Literal
 from lexigraph.api.access.keys import HEADER, Principal
 from lexigraph.api.errors import ApiError
 from lexigraph.model.errors import InvalidInput
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.filters import Filter, parse_filter
+from lexigraph.model.tenant import Tenant, View
 
 Source = Literal["gateway", "adapter"]
 CONTEXT_HEADER = b"x-amzn-request-context"
@@ -25,15 +26,22 @@ def asked_by(scope: Mapping[str, Any], source: Source) -> Principal | None:
         return None
     try:
         databases = json.loads(said.get("databases") or "[]")
+        tenant, scopes = Tenant(said["tenant"]), said["scopes"].split()
+        if told := said.get("filtered"):
+            filtered = json.loads(told)
+            tenant, scopes = View(tenant, _filters_of(filtered)), filtered["scopes"]
         return Principal(
-            Tenant(said["tenant"]),
-            frozenset(said["scopes"].split()),
-            said["key_id"],
-            tuple(str(name) for name in databases),
-            int(said.get("rate") or 0),
+            tenant, frozenset(scopes), said["key_id"], tuple(str(name) for name in databases), int(said.get("rate") or 0)
         )
     except (KeyError, TypeError, ValueError, AttributeError, InvalidInput):
         raise _unreadable() from None
+
+
+def _filters_of(told: Mapping[str, Any]) -> Filter:
+    """Return the filters of a key. Raise ``InvalidInput`` where there are none."""
+    if found := parse_filter(told["filters"]):
+        return found
+    raise InvalidInput("the key has no filters")
 
 
 def _of_event(scope: Mapping[str, Any]) -> Mapping[str, Any]:

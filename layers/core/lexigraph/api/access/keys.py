@@ -1,12 +1,14 @@
 """API keys: how they look, how they are made, by what they are known, and for whom one stands."""
 
 import hashlib
+import json
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from lexigraph.model.errors import InvalidInput
+from lexigraph.model.filters import plain_filter
 from lexigraph.model.names import checked_name
 from lexigraph.model.secrets import KEY_PREFIX
 from lexigraph.model.tenant import Tenant
@@ -19,7 +21,10 @@ LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who asks, and what they may. ``databases`` are the labels they may name, any when empty."""
+    """Who asks, and what they may: of the ``tenant``, or of the view of it that the key opens.
+
+    ``databases`` are the labels they may name, any when empty.
+    """
 
     tenant: Tenant
     scopes: frozenset[str]
@@ -50,3 +55,14 @@ def new_key(tenant: str, scopes: Iterable[str], *, name: str = "", **limits: Any
 def digest(secret: str) -> str:
     """Return what is kept of a key. Its 256 random bits need no slow hash."""
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def context_of(key: ApiKey) -> dict[str, str | int]:
+    """Return what an authorizer says of a key: what the application reads.
+
+    Scopes of a key with filters go with these, so that an application that knows no filters lets it do nothing.
+    """
+    scopes = {"scopes": " ".join(key.scopes)}
+    if key.filters:
+        scopes = {"scopes": "", "filtered": json.dumps({"filters": plain_filter(key.filters), "scopes": key.scopes})}
+    return {"tenant": key.tenant, **scopes, "key_id": key.id, "databases": json.dumps(key.databases), "rate": key.rate}

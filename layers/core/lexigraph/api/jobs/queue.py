@@ -181,7 +181,7 @@ class Jobs:
         """
         with self._beginning:
             job = self._same(tenant, request) or self._registry.start_job(tenant, KIND, request)
-        self._add(tenant, job)  # also one of another server, which may have died
+        self._add(tenant.whole, job)  # also one of another server, which may have died
         return job
 
     def resume(self) -> list[str]:

@@ -1,25 +1,31 @@
 """Files that clients send: written aside as they arrive, checked, and taken in by a job."""
 
+import json
 import secrets
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from shutil import copyfileobj, rmtree
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import Depends, File, Query, Request, Response, UploadFile
+from fastapi import Depends, File, Form, Query, Request, Response, UploadFile
 
 from lexigraph.api.errors import ApiError
 from lexigraph.api.jobs.outcome import nothing_taken, when_over
-from lexigraph.api.limits import NUMBER
+from lexigraph.api.limits import NUMBER, TEXT
 from lexigraph.api.service import Service
 from lexigraph.ingestion.jobs import file_type, ingest_request
+from lexigraph.model.filters import MAX_KEY_CHARS
+from lexigraph.model.graph import Scalar
 from lexigraph.model.names import checked_name
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.common.folders import translated
 from lexigraph.storage.protocols import JobRecord
 
 Wait = Annotated[float, Query(ge=0, le=600, description="seconds to wait for the end; then 202", examples=[20.0]), NUMBER]
 _MAX_NAME = 200
+_MAX_METADATA = 20_000
 
 
 async def _only_file(
@@ -43,14 +49,53 @@ async def _only_file(
 Upload = Annotated[UploadFile, Depends(_only_file)]
 
 
-def begin_upload(service: Service, tenant: Tenant, file: UploadFile, namespace: str) -> JobRecord:
+async def _metadata(
+    metadata: Annotated[
+        str,
+        Form(
+            max_length=_MAX_METADATA,
+            description="a JSON object of texts, numbers and true/false, which filters see; goes before what the file says",
+            examples=['{"groups": "staff"}'],
+        ),
+        TEXT,
+    ] = "",
+) -> dict[str, Scalar]:
+    """Return the metadata of a form. Raise ``ApiError`` 422 for what is no object of scalars."""
+    try:
+        given = json.loads(metadata) if metadata else {}
+    except (ValueError, RecursionError):
+        given = None
+    scalars = (str, int, float, bool)
+    if not isinstance(given, dict) or not all(isinstance(value, scalars) for value in given.values()):
+        raise ApiError(422, 'metadata: must be a JSON object of texts, numbers and true/false, such as {"groups": "staff"}')
+    if any(len(key) > MAX_KEY_CHARS for key in given):
+        raise ApiError(422, f"metadata: a key has more than {MAX_KEY_CHARS} characters")
+    return given
+
+
+GivenMetadata = Annotated[dict[str, Scalar], Depends(_metadata)]
+
+
+def check_whole(tenant: Tenant) -> None:
+    """Raise ``ApiError`` 403 for a view where what is taken in is not looked at document by document."""
+    if isinstance(tenant, View):
+        raise ApiError(403, "the key has filters: it may not do this", hint="send documents to POST /documents")
+
+
+def begin_upload(
+    service: Service, tenant: Tenant, file: UploadFile, namespace: str, metadata: Mapping[str, Scalar] | None = None
+) -> JobRecord:
     """Put a file aside and start the job that takes it in.
 
-    Raise ``InvalidInput`` for a type that is not known, ``ApiError`` 413 for a file over ``max_file_bytes``.
+    Raise ``InvalidInput`` for a type that is not known, ``ApiError`` 413 for a file over ``max_file_bytes``, 403 and 422 for
+    a view and metadata in a deployment.
     """
     name = file_name(file.filename or "")
     file_type(name)
     if service.handover:
+        check_whole(tenant)
+        if metadata:
+            raise ApiError(422, "metadata: a deployment takes those in the file; write them there, or leave them out")
         _check_size(service, file.size or 0)
         return service.handover.send(tenant, namespace, name, file.file)
     folder = service.jobs.uploads / secrets.token_hex(16)
@@ -61,7 +106,8 @@ def begin_upload(service: Service, tenant: Tenant, file: UploadFile, namespace: 
             with path.open("wb") as written:
                 copyfileobj(file.file, written, 1 << 20)
         _check_size(service, path.stat().st_size)
-        upload = {"path": str(path), "uri": f"upload://{quote(namespace, safe='')}/{quote(name)}"}
+        uri = f"upload://{quote(namespace, safe='')}/{quote(name)}"
+        upload = {"path": str(path), "uri": uri, **({"metadata": metadata} if metadata else {})}
         return service.jobs.begin(tenant, ingest_request([], namespace, incremental=True, upload=upload))
     except BaseException:
         rmtree(folder, ignore_errors=True)
@@ -69,13 +115,20 @@ def begin_upload(service: Service, tenant: Tenant, file: UploadFile, namespace: 
 
 
 async def take_upload(
-    service: Service, tenant: Tenant, file: UploadFile, namespace: str, seconds: float, response: Response
+    service: Service,
+    tenant: Tenant,
+    file: UploadFile,
+    namespace: str,
+    seconds: float,
+    response: Response,
+    metadata: Mapping[str, Scalar],
 ) -> JobRecord:
     """Take a file in as :func:`begin_upload` and :func:`when_over` say.
 
     Raise ``ApiError`` when the job is over without having taken it in.
     """
-    job = await when_over(service, tenant, lambda: begin_upload(service, tenant, file, namespace), seconds, response)
+    begin = partial(begin_upload, service, tenant, file, namespace, metadata)
+    job = await when_over(service, tenant, begin, seconds, response)
     if nothing_taken(job):
         raise ApiError(422, f"file: {job.result['failures'][0]['reason']}")
     return job

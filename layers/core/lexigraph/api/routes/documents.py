@@ -9,10 +9,11 @@ from pydantic import Field
 from lexigraph.api.access.auth import Reader, Writer
 from lexigraph.api.errors import ApiError
 from lexigraph.api.jobs.outcome import when_over
-from lexigraph.api.jobs.uploads import Upload, Wait, take_upload
+from lexigraph.api.jobs.uploads import GivenMetadata, Upload, Wait, check_whole, take_upload
 from lexigraph.api.limits import NAME, TEXT, WHOLE, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.service import TheService
+from lexigraph.model.errors import NotFound
 from lexigraph.model.ids import source_id
 from lexigraph.model.names import LONGEST, PATTERN
 from lexigraph.storage.protocols import DocumentRecord
@@ -124,6 +125,7 @@ async def send_document(
     service: TheService,
     response: Response,
     file: Upload,
+    metadata: GivenMetadata,
     namespace: Annotated[
         str,
         Form(min_length=1, max_length=LONGEST, pattern=PATTERN, description="what it is filed under", examples=["default"]),
@@ -131,8 +133,11 @@ async def send_document(
     ] = "default",
     wait: Wait = 20.0,
 ) -> DocumentJob:
-    """Take a document in. A file of the same name in the same namespace is replaced, at once and whole."""
-    job = await take_upload(service, who.tenant, file, namespace, wait, response)
+    """Take a document in. A file of the same name in the same namespace is replaced, at once and whole.
+
+    What a key with filters sends has to pass them.
+    """
+    job = await take_upload(service, who.tenant, file, namespace, wait, response, metadata)
     running = job.status == "RUNNING"
     taken = source_id(who.tenant, namespace, job.request["upload"]["uri"])
     record = None if running else await service.run(lambda: service.stores.registry.document(who.tenant, taken))
@@ -165,8 +170,14 @@ async def remove_document(who: Writer, service: TheService, response: Response, 
     """Remove a document with all that only it supports; questions no longer see it when this answers with 200."""
     handover = await service.run(lambda: service.handover)  # it may have to be opened
     if handover is None:
-        removed = await service.run(lambda: service.index.remove([document_id], tenant=who.tenant), waits=True)
-        return Removed(removed=removed)
+
+        def work() -> int:
+            if service.stores.registry.document(who.tenant, document_id) is None:
+                raise NotFound(f"no document {document_id!r}; `lexigraph documents list` shows all")
+            return service.index.remove([document_id], tenant=who.tenant.whole)
+
+        return Removed(removed=await service.run(work, waits=True))
+    check_whole(who.tenant)
     begin = partial(handover.remove, who.tenant, document_id)
     job = await when_over(service, who.tenant, begin, _REMOVAL_SECONDS, response)
     return Removed(removed=job.result.get("documents_removed", 0), job_id=job.id)

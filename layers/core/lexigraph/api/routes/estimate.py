@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from lexigraph.api.access.auth import Writer
 from lexigraph.api.estimator import estimate_apart
-from lexigraph.api.jobs.uploads import file_name
+from lexigraph.api.jobs.uploads import check_whole, file_name
 from lexigraph.api.limits import NAME, Body, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.ingest import Place
@@ -68,6 +68,8 @@ class EstimateReply(Reply):
 @router.post("/estimate", operation_id="estimate", summary="Tell what an ingest would take", responses=errors(404))
 async def estimate_ingest(who: Writer, service: TheService, body: EstimateRequest) -> EstimateReply:
     """Read and cut documents, without any model, and tell what taking them in anew would need. Nothing is kept of them."""
+    if body.path is not None:
+        check_whole(who.tenant)
     # the process ends before the answer is due, so that whoever waits for it can say so
     until = time.monotonic() + _SHARE * service.settings.api_deadline
     prices = body.model_dump(include={"usd_per_million_input", "usd_per_million_output"})

@@ -15,6 +15,7 @@ from lexigraph.api import sse
 from lexigraph.api.access.auth import Writer, check_meant
 from lexigraph.api.jobs.outcome import check_any_taken, when_over
 from lexigraph.api.jobs.relations_only import RelationsOnly, begin_relate
+from lexigraph.api.jobs.uploads import check_whole
 from lexigraph.api.limits import FLAG, NAME, NUMBER, TEXT
 from lexigraph.api.openapi.document import errors, events
 from lexigraph.api.schemas.ingest import IngestReply, IngestRequest
@@ -79,6 +80,7 @@ async def ingest(
 
     A run that was interrupted goes on where it stopped. What cannot be read is in ``failures``; 422 when nothing can.
     """
+    check_whole(who.tenant)
     start = partial(begin, service, who.tenant, body.path, body.namespace, incremental, refresh_relations, refresh=refresh)
     job = await when_over(service, who.tenant, start, wait, response)
     check_any_taken(job)
@@ -116,6 +118,7 @@ async def ingest_stream(
     GET is for clients that can do nothing else: without keys it asks for a header that other pages cannot send.
     """
     check_meant(request, who)
+    check_whole(who.tenant)
 
     def work() -> JobRecord:
         if relations_only:

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from lexigraph.api.access.auth import Writer
 from lexigraph.api.errors import ApiError
-from lexigraph.api.jobs.uploads import file_name
+from lexigraph.api.jobs.uploads import check_whole, file_name
 from lexigraph.api.limits import NAME, Body, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.ingest import Namespace
@@ -42,6 +42,7 @@ async def offer_upload(who: Writer, service: TheService, body: OfferRequest) -> 
     handover = service.handover
     if handover is None:
         raise ApiError(404, "this server takes files in itself", hint="POST /documents")
+    check_whole(who.tenant)
     name = file_name(body.name)
     job, offer = await service.run(lambda: handover.offer(who.tenant, body.namespace, name))
     return OfferReply(

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from lexigraph.api.access.auth import Reader, Writer, check_database
 from lexigraph.api.errors import A_WORD
-from lexigraph.api.jobs.uploads import Upload, Wait, take_upload
+from lexigraph.api.jobs.uploads import GivenMetadata, Upload, Wait, take_upload
 from lexigraph.api.limits import NAME, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.search import Filtered, NoticeReply
@@ -115,6 +115,7 @@ async def upload_document(
     service: TheService,
     response: Response,
     file: Upload,
+    metadata: GivenMetadata,
     db_name: Annotated[
         str,
         Form(min_length=1, max_length=LONGEST, pattern=PATTERN, description="label of the database", examples=[DATABASE]),
@@ -125,7 +126,7 @@ async def upload_document(
     """Take a document in; the reply names the namespace made for it (H-26)."""
     check_database(who, db_name)
     namespace = f"document_upload_{secrets.token_hex(4)}"  # one for this document alone (H-04)
-    job = await take_upload(service, who.tenant, file, namespace, wait, response)
+    job = await take_upload(service, who.tenant, file, namespace, wait, response, metadata)
     records = await service.run(lambda: service.stores.registry.documents(who.tenant, namespace=namespace))
     return UploadReply(
         status="accepted" if job.status == "RUNNING" else "success",

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from lexigraph.model.errors import Conflict, InvalidInput, NotFound
+from lexigraph.model.filters import parse_filter, plain_filter
 from lexigraph.storage.protocols import ApiKey, DocumentRecord
 
 DOCUMENT = ("source_id", "uri", "namespace", "state", "fingerprint", "updated_at")
@@ -34,13 +35,20 @@ def document_of(columns: Mapping[str, Any], rest: Mapping[str, Any]) -> Document
 def key_columns(key: ApiKey) -> dict[str, Any]:
     """Return the columns of a new key, created now."""
     lists = {name: json.dumps(getattr(key, name)) for name in _LISTS}
-    return {name: getattr(key, name) for name in KEY} | lists | {"created_at": now_text(), "revoked_at": ""}
+    filters = {"filters": ""}
+    if key.filters:
+        # a release that knows no filters finds a key that may do nothing
+        filters = {"filters": json.dumps({"filters": plain_filter(key.filters), "scopes": key.scopes}), "scopes": "[]"}
+    return {name: getattr(key, name) for name in KEY} | lists | filters | {"created_at": now_text(), "revoked_at": ""}
 
 
 def key_of(columns: Mapping[str, Any]) -> ApiKey:
     """Return the key of its columns; there may be more."""
-    lists = {name: tuple(json.loads(columns[name])) for name in _LISTS}
-    return ApiKey(**{name: columns[name] for name in KEY} | lists)
+    lists: dict[str, Any] = {name: tuple(json.loads(columns[name])) for name in _LISTS}
+    if filtered := columns.get("filters"):  # keys of earlier releases have none
+        told = json.loads(filtered)
+        lists |= {"filters": parse_filter(told["filters"]), "scopes": tuple(told["scopes"])}
+    return ApiKey(**{name: columns[name] for name in KEY if name != "filters"} | lists)
 
 
 def as_json(value: Mapping[str, Any] | Sequence[Any], what: str) -> str:

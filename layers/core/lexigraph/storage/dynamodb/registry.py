@@ -40,6 +40,7 @@ from typing import get_args
 from lexigraph.model.errors import Conflict
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.records import check_limit, columns_of, document_of, now_text, rest_of
+from lexigraph.storage.common.views import seen_by_views
 from lexigraph.storage.dynamodb.access import DynamoAccess
 from lexigraph.storage.dynamodb.bodies import HEAD, read_whole, stamp, sweep, with_body
 from lexigraph.storage.dynamodb.items import (
@@ -76,6 +77,7 @@ class _Change:
     after: str = ""
 
 
+@seen_by_views
 class DynamoDBRegistry(DynamoLeases, DynamoJobs, DynamoAccess):
     """A :class:`~lexigraph.storage.protocols.Registry` in the table of ``dynamodb://TABLE[?region=REGION&endpoint=URL]``.
 

@@ -11,6 +11,7 @@ from lexigraph.aws import code_of, config, credentials_remedy, not_reached, sess
 from lexigraph.model.errors import Conflict, LexigraphError, Misconfigured, StoreUnavailable
 from lexigraph.retry import Retry, kind_of
 from lexigraph.storage.neptune.address import NeptuneAddress
+from lexigraph.storage.neptune.views import bound
 
 Row = dict[str, Any]
 CONNECT_SECONDS = 5.0
@@ -83,11 +84,13 @@ class NeptuneClient:
 
     def read(self, query: str, /, **parameters: Any) -> list[Row]:
         """Return the rows of a query that changes nothing, from a reader; it may lag behind the writer by milliseconds."""
-        return self._rows_of("read", self.address.read_endpoint, query, lambda: parameters)
+        text, given = bound(query, parameters)
+        return self._rows_of("read", self.address.read_endpoint, text, lambda: given)
 
     def read_latest(self, query: str, /, **parameters: Any) -> list[Row]:
         """Return the rows of a query that changes nothing, from the writer: all that was written is seen."""
-        return self._rows_of("read", self.address.endpoint, query, lambda: parameters)
+        text, given = bound(query, parameters)
+        return self._rows_of("read", self.address.endpoint, text, lambda: given)
 
     def write(self, query: str, /, rows: Sequence[Mapping[str, Any]] | None = None, **parameters: Any) -> list[Row]:
         """Run a query that changes the graph and return its rows. It must be safe to repeat: a lost reply repeats it.

@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from lexigraph.model.graph import Entity
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.common.contribution import majority
 from lexigraph.storage.neptune.client import NeptuneClient, Row
 from lexigraph.storage.neptune.publish import tell
-from lexigraph.storage.neptune.schema import LIVE
+from lexigraph.storage.neptune.schema import LIVE, SHOWN, synonyms_owner
 from lexigraph.storage.protocols import Derived
 
 _MOST = 10_000  # entities in one call
@@ -40,6 +40,30 @@ UNION ALL
 UNWIND $ids AS id MATCH (e:Entity {`~id`: id})-[r:ALIAS_OF]->(:Entity) RETURN id, r.alias_form AS form
 UNION ALL
 UNWIND $ids AS id MATCH (e:Entity {`~id`: id})<-[r:ALIAS_OF]-(:Entity) RETURN id, r.target_form AS form
+"""
+# of these what a view sees: titles, and other names with their owners
+_TITLES = f"UNWIND $ids AS id MATCH (e:Entity {{`~id`: id}})<-[a:ABOUT]-(s:Source) WHERE {SHOWN} RETURN id, a.form AS form"
+_OTHER_NAMES = """
+UNWIND $ids AS id MATCH (e:Entity {`~id`: id})-[r:ALIAS_OF]->(:Entity) RETURN id, r.alias_form AS form, r.chunk AS chunk
+UNION ALL
+UNWIND $ids AS id MATCH (e:Entity {`~id`: id})<-[r:ALIAS_OF]-(:Entity) RETURN id, r.target_form AS form, r.chunk AS chunk
+"""
+_NAMED = f"""
+MATCH (s:Source)<-[p:EXTRACTED_FROM]-(c:Chunk) WHERE {LIVE}
+MATCH (c)<-[:MENTIONED_IN]-(:Statement)-[m:MENTIONS]->(e:Entity) WHERE m.chunk = id(c)
+RETURN DISTINCT id(e) AS id
+UNION
+MATCH (s:Source)-[:ABOUT]->(e:Entity) WHERE {SHOWN}
+RETURN DISTINCT id(e) AS id
+"""
+_EVERY_ALIAS = """
+MATCH (a:Entity)-[r:ALIAS_OF]->(b:Entity) WHERE b.tenant = $tenant
+RETURN id(b) AS id, id(a) AS other_id, r.chunk AS chunk
+"""
+_LIVE_CHUNKS = f"""
+UNWIND $ids AS id
+MATCH (c:Chunk {{`~id`: id}})-[p:EXTRACTED_FROM]->(s:Source) WHERE {LIVE}
+RETURN DISTINCT id
 """
 _DEGREE = f"""
 UNWIND $ids AS id
@@ -101,9 +125,34 @@ class NeptuneDerive:
         self._client.write(_SETTLE, _ids(everything), tenant=tenant, stamp=derived.stamp)
 
 
-def _computed(client: NeptuneClient, tenant: str, ids: Sequence[str]) -> list[Entity]:
+def every_entity(client: NeptuneClient, view: View) -> list[Entity]:
+    """Return the entities that a text, a title or another name names which a view sees, as it sees them."""
+    named = {row["id"] for row in client.read_latest(_NAMED, tenant=view)}
+    aliases = client.read_latest(_EVERY_ALIAS, tenant=view.whole)
+    named |= {row[end] for row in seen_aliases(client, view, aliases) for end in ("id", "other_id")}
+    return computed(client, view, sorted(named))
+
+
+def computed(client: NeptuneClient, view: View, ids: Sequence[str]) -> list[Entity]:
+    """Return those of these entities that a view sees named, with what is derived from what it sees."""
+    parts = (ids[at : at + _ENTITIES_AT_ONCE] for at in range(0, len(ids), _ENTITIES_AT_ONCE))
+    return [entity for part in parts for entity in _computed(client, view, part)]
+
+
+def seen_aliases(client: NeptuneClient, tenant: Tenant, rows: Sequence[Row]) -> list[Row]:
+    """Return the rows whose ``chunk``, the owner of an alias, readers see or stands for the synonyms."""
+    owners = sorted({row["chunk"] for row in rows})
+    live = {row["id"] for row in client.read_latest(_LIVE_CHUNKS, ids=owners, tenant=tenant)} | {synonyms_owner(tenant)}
+    return [row for row in rows if row["chunk"] in live]
+
+
+def _computed(client: NeptuneClient, tenant: Tenant, ids: Sequence[str]) -> list[Entity]:
     mentions = client.read_latest(_MENTIONS, ids=ids, tenant=tenant)
-    other = client.read_latest(_OTHER_FORMS, ids=ids)
+    if isinstance(tenant, View):
+        other = client.read_latest(_TITLES, ids=ids, tenant=tenant)
+        other += seen_aliases(client, tenant, client.read_latest(_OTHER_NAMES, ids=ids))
+    else:
+        other = client.read_latest(_OTHER_FORMS, ids=ids)
     forms = [(str(m["id"]), str(m["form"]), int(m["times"])) for m in mentions]
     value = majority([*forms, *((str(o["id"]), str(o["form"]), 1) for o in other)])
     class_ = majority((str(m["id"]), str(m["class"]), int(m["times"])) for m in mentions)

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import Tenant, View
+from lexigraph.storage.neptune.derive import computed
 from lexigraph.storage.neptune.excerpt import ask
 from lexigraph.storage.neptune.gremlin.walks import WalkingPart, edges_at
 from lexigraph.storage.neptune.read import MENTIONED
+from lexigraph.storage.neptune.schema import LIVE_OTHER, SHOWN
 from lexigraph.storage.sqlite.graph.egonet import MOST, Edge, net
 
 # The name of a node of each kind in the patterns, and what it is shown as
@@ -42,9 +44,9 @@ _EDGES = (
         "chunk",
         "other",
         "(s:Source)<-[p:EXTRACTED_FROM]-(c:Chunk)-[:REL]->(d:Chunk)-[q:EXTRACTED_FROM]->(z:Source) "
-        "WHERE SEEN AND z.tenant = $tenant AND q.since <= z.live AND z.live < q.until",
+        f"WHERE SEEN AND {LIVE_OTHER}",
     ),
-    ("ABOUT", "source", "entity", "(s:Source)-[:ABOUT]->(e:Entity) WHERE s.tenant = $tenant AND s.live > 0"),
+    ("ABOUT", "source", "entity", f"(s:Source)-[:ABOUT]->(e:Entity) WHERE {SHOWN}"),
 )
 
 
@@ -72,6 +74,13 @@ class NeptuneEgonet(WalkingPart):
             return edges
 
         def step(nodes: Sequence[str]) -> set[Edge]:
+            if isinstance(tenant, View):
+                return by_opencypher(nodes)
             return self._walked(lambda gremlin: edges_at(gremlin, tenant, nodes, shown), lambda: by_opencypher(nodes))
 
-        return net(node_id, depth, limit, step, shown.__getitem__)
+        around = net(node_id, depth, limit, step, shown.__getitem__)
+        if isinstance(tenant, View):
+            entities = [node["id"] for node in around["nodes"] if node["type"] == "entity"]
+            names = {e.id: e.value for e in computed(self._client, tenant, entities)}
+            around["nodes"] = [{**node, "label": names.get(node["id"], node["label"])} for node in around["nodes"]]
+        return around

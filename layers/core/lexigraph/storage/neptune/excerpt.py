@@ -16,8 +16,10 @@ from functools import cache
 from typing import Any
 
 from lexigraph.model.filters import Filter, MetadataFilter
-from lexigraph.model.graph import Source
+from lexigraph.model.graph import Entity, Source
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.neptune.client import NeptuneClient
+from lexigraph.storage.neptune.derive import computed
 from lexigraph.storage.neptune.filters import filter_condition
 from lexigraph.storage.neptune.schema import LIVE, synonyms_owner
 from lexigraph.storage.sqlite.database import marks
@@ -47,28 +49,34 @@ class Excerpt(SqliteRead, SqliteLinks, SqliteRelated, SqliteAdjacent, SqliteWalk
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def _read(self) -> AbstractContextManager[sqlite3.Connection]:
+    def _read(self, tenant: Tenant) -> AbstractContextManager[sqlite3.Connection]:  # noqa: ARG002  # it holds no other's
         return nullcontext(self._connection)
 
 
 def ask(
-    client: NeptuneClient, query: str, tenant: str, filters: Filter | None = None, **parameters: Any
+    client: NeptuneClient, query: str, tenant: Tenant, filters: Filter | None = None, **parameters: Any
 ) -> list[tuple[str, list[Any]]]:
     """Run a query in which ``SEEN`` stands for what readers see of a chunk placed by ``p`` in ``s``; return its rows."""
     condition, compared = filter_condition(filters)
     text = query.replace("SEEN", f"{LIVE} AND {condition}" if filters else LIVE)
-    given = {"tenant": tenant, "synonyms": synonyms_owner(tenant), "filtered": filters is not None, **parameters, **compared}
+    # what a view sees of entities is not what their properties say
+    narrowed = filters is not None or isinstance(tenant, View)
+    given = {"tenant": tenant, "synonyms": synonyms_owner(tenant), "filtered": narrowed, **parameters, **compared}
     # parameters that a variant of the query does not use are left out
     rows = client.read(text, **{name: value for name, value in given.items() if f"${name}" in text})
     return [(row["kind"], row["row"]) for row in rows]
 
 
 @contextmanager
-def excerpt(client: NeptuneClient, query: str, tenant: str, filters: Filter | None, **parameters: Any) -> Iterator[Excerpt]:
+def excerpt(
+    client: NeptuneClient, query: str, tenant: Tenant, filters: Filter | None, **parameters: Any
+) -> Iterator[Excerpt]:
     """Run a query (:func:`ask`) and give a graph that holds what its rows say."""
     tables = _Tables(tenant)
     for kind, row in ask(client, query, tenant, filters, **parameters):
         KINDS[kind](tables, *row)
+    if isinstance(tenant, View):
+        tables.derive_anew(lambda ids: computed(client, tenant, ids))
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(_empty())
         tables.fill(connection)
@@ -136,6 +144,17 @@ class _Tables:
     def entity(self, id_: str, value: str, class_: str, df: int, degree: int) -> None:
         """An entity of the tenant."""
         self._rows["entity"][(self._key(id_),)] = (self._key(id_), raw(id_), TENANT, value, class_, df, degree)
+
+    def derive_anew(self, computed: Callable[[list[str]], list[Entity]]) -> None:
+        """Put in the place of the properties of all entities those that are computed."""
+        owned = [id_ for id_, key in self._keys.items() if self._rows["entity"].get((key,), (0, 0, _NOBODY))[2] == TENANT]
+        found = {e.id: e for e in computed(sorted(owned))}
+        for id_ in owned:
+            del self._rows["entity"][(self._key(id_),)]
+            if e := found.get(id_):
+                self.entity(id_, e.value, e.class_, e.df, e.degree)
+            else:
+                self._named(id_)  # nothing that the view sees names it
 
     def alias(self, alias: str, target: str) -> None:
         """Another name of an entity, as a text that readers see or the synonyms give it."""
@@ -265,5 +284,7 @@ _KEY_COLUMNS = {
 }
 # What a row of each kind says, and its columns: those of the method.
 KINDS: Mapping[str, Callable[..., None]] = {
-    name: method for name, method in vars(_Tables).items() if not name.startswith("_") and name != "fill"
+    name: method
+    for name, method in vars(_Tables).items()
+    if not name.startswith("_") and name not in ("fill", "derive_anew")
 }

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from lexigraph.model.graph import Placement, Source
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.neptune.client import NeptuneClient
-from lexigraph.storage.neptune.schema import LIVE, SOURCE_COLUMNS, source_of
+from lexigraph.storage.neptune.schema import LIVE, SHOWN, SOURCE_COLUMNS, source_of
 from lexigraph.storage.protocols import Doomed
 
 _PLACED = "(c:Chunk)-[p:EXTRACTED_FROM]->(s:Source)"
 _COUNTS = {
-    "sources": "MATCH (s:Source) WHERE s.tenant = $tenant AND s.live > 0 RETURN count(s) AS n",
+    "sources": f"MATCH (s:Source) WHERE {SHOWN} RETURN count(s) AS n",
     "chunks": f"MATCH {_PLACED} WHERE {LIVE} RETURN count(DISTINCT id(c)) AS n",
     "topics": f"MATCH (n:Topic)-[i:MENTIONED_IN]->{_PLACED} WHERE {LIVE} RETURN count(DISTINCT id(n)) AS n",
     "statements": f"MATCH (n:Statement)-[i:MENTIONED_IN]->{_PLACED} WHERE {LIVE} RETURN count(DISTINCT id(n)) AS n",
@@ -19,11 +19,15 @@ _COUNTS = {
     "entities": "MATCH (e:Entity) WHERE e.tenant = $tenant AND e.df > 0 RETURN count(e) AS n",
     "mentions": "MATCH (e:Entity)<-[m:MENTIONS]-(x:Statement)-[i:MENTIONED_IN]->(c:Chunk) WHERE e.tenant = $tenant "
     f"WITH m, c WHERE id(c) = m.chunk MATCH {_PLACED} WHERE {LIVE} RETURN count(DISTINCT id(m)) AS n",
-    "links": "MATCH (s:Source)-[a:ABOUT]->(e:Entity) WHERE s.tenant = $tenant AND s.live > 0 RETURN count(a) AS n",
+    "links": f"MATCH (s:Source)-[a:ABOUT]->(e:Entity) WHERE {SHOWN} RETURN count(a) AS n",
 }
+_ENTITIES_SEEN = (
+    "MATCH (e:Entity)<-[m:MENTIONS]-(x:Statement)-[i:MENTIONED_IN]->(c:Chunk) WHERE m.chunk = id(c) WITH e, c "
+    f"MATCH {_PLACED} WHERE {LIVE} RETURN count(DISTINCT id(e)) AS n"
+)
 _SOURCES = f"""
 UNWIND $ids AS id
-MATCH (s:Source {{`~id`: id}}) WHERE s.tenant = $tenant AND s.live > 0
+MATCH (s:Source {{`~id`: id}}) WHERE {SHOWN}
 RETURN {SOURCE_COLUMNS}
 """
 _PLACEMENTS = f"""
@@ -50,7 +54,9 @@ class NeptuneInspect:
     _client: NeptuneClient
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
-        return {name: int(self._client.read(query, tenant=tenant)[0]["n"]) for name, query in _COUNTS.items()}
+        # `df` counts all sources of a tenant
+        queries = _COUNTS | ({"entities": _ENTITIES_SEEN} if isinstance(tenant, View) else {})
+        return {name: int(self._client.read(query, tenant=tenant)[0]["n"]) for name, query in queries.items()}
 
     def sources(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, Source]:
         rows = self._client.read_latest(_SOURCES, ids=sorted(set(source_ids)), tenant=tenant)

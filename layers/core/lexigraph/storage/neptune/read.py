@@ -4,18 +4,21 @@ The queries bring candidates, ordered by what the protocol ranks by before any l
 the answer of them (:mod:`~lexigraph.storage.neptune.excerpt`, which names the kinds of rows).
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import StatementRow
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.neptune.client import NeptuneClient
+from lexigraph.storage.neptune.derive import every_entity
 from lexigraph.storage.neptune.excerpt import admitted, excerpt
-from lexigraph.storage.protocols import EntityLookup, EvidenceRequest
+from lexigraph.storage.protocols import EntityLookup, EvidenceRequest, Hit, SearchRequest
 from lexigraph.storage.sqlite.graph.read import HUB, TITLES
 from lexigraph.storage.sqlite.graph.topics import BESIDE, CHUNKS, SHARED
+from lexigraph.storage.sqlite.names import Names
 
 _GROUP = 100  # other names of one entity, beyond which some that share a fact with it might be missed
 
@@ -114,6 +117,7 @@ class NeptuneRead:
     """What is known of entities, and what is said."""
 
     _client: NeptuneClient
+    _names: Names
 
     def entities(
         self, tenant: Tenant, entity_ids: Sequence[str], *, connected: int = 0, filters: Filter | None = None
@@ -123,6 +127,13 @@ class NeptuneRead:
         query = LOOK_UP_CONNECTED if connected else LOOK_UP
         with excerpt(self._client, query, tenant, filters, ids=list(entity_ids), most=connected + _GROUP) as graph:
             return graph.entities(tenant, entity_ids, connected=connected, filters=admitted(filters))
+
+    def names(self, view: View, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
+        # nothing tells in one read that names have changed: they are read anew as often as that may be
+        return self._names.search(view, time.monotonic_ns(), lambda: self._names_of(view), requests)
+
+    def _names_of(self, view: View) -> list[tuple[str, str]]:
+        return [(entity.id, entity.value) for entity in every_entity(self._client, view)]
 
     def evidence(self, tenant: Tenant, request: EvidenceRequest) -> list[StatementRow]:
         if not (request.chunks or request.statements or request.entities or request.topics):

@@ -4,16 +4,15 @@ OBSERVED notes which pairs were asked about, REL what came of it, an edge an obs
 and go with either.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from lexigraph.model.relations import PairObservation, RelationCounts
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.neptune.client import NeptuneClient, Row
-from lexigraph.storage.neptune.schema import LIVE, edge_id, synonyms_owner
+from lexigraph.storage.neptune.derive import every_entity, seen_aliases
+from lexigraph.storage.neptune.schema import LIVE, LIVE_OTHER, edge_id
 from lexigraph.storage.sqlite.graph.relations import COMMON, counts_of
-
-_LIVE_OTHER = "z.tenant = $tenant AND q.since <= z.live AND z.live < q.until"
 
 _EXISTING = """
 UNWIND $ids AS id
@@ -55,7 +54,7 @@ RETURN id(a) AS first, id(b) AS second
 """
 _LIVE_RELATIONS = f"""
 MATCH (s:Source)<-[p:EXTRACTED_FROM]-(a:Chunk)-[r:REL]->(b:Chunk)-[q:EXTRACTED_FROM]->(z:Source)
-WHERE {LIVE} AND {_LIVE_OTHER}
+WHERE {LIVE} AND {LIVE_OTHER}
 RETURN DISTINCT id(a) AS src, id(b) AS dst, r.type AS type
 """
 # One row for each entity and live chunk that names it; what too many chunks name, live or not, is left out below.
@@ -74,11 +73,6 @@ RETURN id(e) AS id
 _ALIASES = """
 MATCH (a:Entity)-[r:ALIAS_OF]->(b:Entity) WHERE b.tenant = $tenant
 RETURN id(b) AS id, b.value AS value, id(a) AS other_id, a.value AS other, r.chunk AS chunk
-"""
-_LIVE_CHUNKS = f"""
-UNWIND $ids AS id
-MATCH (c:Chunk {{`~id`: id}})-[p:EXTRACTED_FROM]->(s:Source) WHERE {LIVE}
-RETURN DISTINCT id
 """
 _ENTITIES = "MATCH (e:Entity) WHERE e.tenant = $tenant AND e.df > 0 RETURN count(*) AS entities"
 
@@ -134,17 +128,15 @@ class NeptuneRelations:
         return {pair: len(found[pair]) for pair in pairs}
 
     def relation_counts(self, tenant: Tenant, *, least_together: int = 2, min_name: int = 2) -> RelationCounts:
+        if isinstance(tenant, View):
+            return self._counts_of_view(tenant, least_together, min_name)
         common = {row["id"] for row in self._client.read(_COMMON, tenant=tenant, common=COMMON)}
         rows = self._client.read(_NAMED, tenant=tenant, min_name=min_name)
         named = [(row["entity"], row["chunk"]) for row in rows if row["entity"] not in common]
         entity, chunk = ({i: k for k, i in enumerate({pair[side] for pair in named})} for side in (0, 1))
         others: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
-        aliases = self._client.read(_ALIASES, tenant=tenant)
-        owners = sorted({row["chunk"] for row in aliases})
-        live = {row["id"] for row in self._client.read(_LIVE_CHUNKS, ids=owners, tenant=tenant)} | {synonyms_owner(tenant)}
-        for row in aliases:
-            if row["chunk"] in live:
-                others[row["id"], row["value"]].add((row["other"], row["other_id"]))
+        for row in self._aliases(tenant):
+            others[row["id"], row["value"]].add((row["other"], row["other_id"]))
         return counts_of(
             len(self._client.read(_LIVE_RELATIONS, tenant=tenant)),
             ((entity[e], chunk[c]) for e, c in named),
@@ -152,6 +144,28 @@ class NeptuneRelations:
             self._client.read(_ENTITIES, tenant=tenant)[0]["entities"],
             {one: [name for name, _ in found] for one, found in others.items()},
         )
+
+    def _counts_of_view(self, view: View, least_together: int, min_name: int) -> RelationCounts:
+        """Count as :meth:`relation_counts` does; what entities are called, and which are common, follows from the view."""
+        entities = {e.id: e for e in every_entity(self._client, view)}
+        rows = self._client.read(_NAMED, tenant=view, min_name=0)
+        chunks = Counter(row["entity"] for row in rows)
+        telling = {i for i, count in chunks.items() if count <= COMMON and len(entities[i].value) >= min_name}
+        entity, chunk = ({i: k for k, i in enumerate({row[side] for row in rows})} for side in ("entity", "chunk"))
+        others: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for other_id, id_ in {(row["other_id"], row["id"]) for row in self._aliases(view)}:
+            others[id_, entities[id_].value].append(entities[other_id].value)
+        return counts_of(
+            len(self._client.read(_LIVE_RELATIONS, tenant=view)),
+            ((entity[row["entity"]], chunk[row["chunk"]]) for row in rows if row["entity"] in telling),
+            least_together,
+            sum(e.df > 0 for e in entities.values()),
+            others,
+        )
+
+    def _aliases(self, tenant: Tenant) -> list[Row]:
+        """Return the other names that the synonyms, or texts that readers see, give."""
+        return seen_aliases(self._client, tenant, self._client.read(_ALIASES, tenant=tenant.whole))
 
 
 def _in_order(rows: Iterable[Row]) -> list[Row]:

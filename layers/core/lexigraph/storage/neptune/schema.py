@@ -51,12 +51,16 @@ from typing import Any
 
 from lexigraph.model.graph import ChunkGraph, Source
 from lexigraph.model.ids import content_hash
+from lexigraph.model.tenant import Tenant
 
 # ``until`` of a chunk that stays: larger than any version, exact as a double
 OPEN = 2**53 - 1
 
 # A chunk placed by ``p`` in a source ``s`` that readers of ``$tenant`` see
 LIVE = "s.tenant = $tenant AND p.since <= s.live AND s.live < p.until"
+# The same of a second chunk, placed by ``q`` in ``z``; and a source ``s`` of which they see something
+LIVE_OTHER = "z.tenant = $tenant AND q.since <= z.live AND z.live < q.until"
+SHOWN = "s.tenant = $tenant AND s.live > 0"
 
 # What a query returns of a source, in the order of :func:`source_of`
 SOURCE_COLUMNS = (
@@ -69,9 +73,9 @@ def edge_id(edge: str, *parts: str | int) -> str:
     return f"{edge.lower()}:{content_hash(*map(str, parts))[:32]}"
 
 
-def synonyms_owner(tenant: str) -> str:
+def synonyms_owner(tenant: Tenant) -> str:
     """Return what stands for the chunk in a tenant's ALIAS_OF edges that no chunk owns."""
-    return f"synonyms:{tenant}"
+    return f"synonyms:{tenant.whole}"
 
 
 def source_of(row: dict[str, Any]) -> Source:

@@ -19,6 +19,7 @@ from lexigraph.storage.neptune.related import NeptuneRelated
 from lexigraph.storage.neptune.relations import NeptuneRelations
 from lexigraph.storage.neptune.walks import NeptuneWalks
 from lexigraph.storage.neptune.write import NeptuneWrite
+from lexigraph.storage.sqlite.names import Names
 
 
 class NeptuneGraphStore(
@@ -44,7 +45,7 @@ class NeptuneGraphStore(
     """
 
     def __init__(self, connection: str, **options: Any) -> None:
-        self._client = NeptuneClient.connect(connection, **options)
+        self._client, self._names = NeptuneClient.connect(connection, **options), Names()
         address = self._client.address
         seconds = options.get("read_seconds", READ_SECONDS)
         self._gremlin = GremlinWalks(address, seconds=seconds) if address.walks else None

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lexigraph.model.filters import Filter
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.common.texts import Look
+from lexigraph.storage.neptune.derive import every_entity
 from lexigraph.storage.neptune.excerpt import admitted, excerpt
 from lexigraph.storage.neptune.gremlin.connection import Walks
 from lexigraph.storage.neptune.gremlin.walks import WalkingPart, distances
 from lexigraph.storage.neptune.read import ENTITIES, MENTIONED, NAMED, SOURCE_ROW, together
+from lexigraph.storage.neptune.schema import LIVE
 from lexigraph.storage.protocols import GraphNode, Matches, Surroundings, TextPattern
 from lexigraph.storage.sqlite.graph.read import HUB
 from lexigraph.storage.sqlite.graph.walks import PASSED, RUNS_OVER, TOLD_OVER
@@ -261,6 +263,18 @@ def _texts_query(fragments: int) -> str:
     )
 
 
+def _seen_texts_query(fragments: int) -> str:
+    """Return the same for the statements and topics that a view sees; which entities it does is told otherwise."""
+    most = (_LOOKED_AT if fragments else _BROUGHT) + 1
+    return "\nUNION ALL ".join(
+        f"""MATCH (n:{label})-[i:MENTIONED_IN]->(c:Chunk)-[p:EXTRACTED_FROM]->(s:Source) WHERE {LIVE}
+        WITH DISTINCT n WITH n, {_TEXTS[label]} AS text LIMIT {most}
+        WITH n, text, {_holds(fragments)} AS holds
+        RETURN '{label}' AS kind, count(n) AS looked_at, collect(CASE WHEN holds THEN [id(n), text] END) AS texts"""
+        for label in ("Statement", "Topic")
+    )
+
+
 def _holds(fragments: int) -> str:
     return " OR ".join(f"toLower(text) CONTAINS $fragment{n}" for n in range(fragments)) or "true"
 
@@ -284,7 +298,7 @@ class NeptuneWalks(WalkingPart):
             hops = distances(gremlin, tenant, found, near, filters) if found else {}
             return {id_: replace(node, hops=hops.get(id_)) for id_, node in found.items()}
 
-        return self._walked(by_gremlin, by_opencypher) if near else by_opencypher()
+        return self._walked(by_gremlin, by_opencypher) if near and not isinstance(tenant, View) else by_opencypher()
 
     def matching(
         self,
@@ -298,7 +312,12 @@ class NeptuneWalks(WalkingPart):
     ) -> Matches:
         look, most_looked_at = Look(pattern, most), _LOOKED_AT if pattern.fragments else _BROUGHT
         wanted = {f"fragment{n}": fragment.lower() for n, fragment in enumerate(pattern.fragments)}
-        rows = self._client.read(_texts_query(len(wanted)), tenant=tenant, **wanted)
+        if isinstance(tenant, View):
+            named = [[e.id, e.value] for e in every_entity(self._client, tenant)]
+            rows = self._client.read(_seen_texts_query(len(wanted)), tenant=tenant, **wanted)
+            rows.append({"looked_at": len(named), "texts": named})
+        else:
+            rows = self._client.read(_texts_query(len(wanted)), tenant=tenant, **wanted)
         found = [id_ for row in rows for id_ in look.best((id_, id_, text) for id_, text in row["texts"])]
         complete = look.complete and all(row["looked_at"] <= most_looked_at for row in rows)
         return Matches(self.nodes(tenant, list(dict.fromkeys([*node_ids, *found])), near=near, filters=filters), complete)

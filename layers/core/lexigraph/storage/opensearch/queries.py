@@ -14,7 +14,7 @@ from unicodedata import combining, normalize
 import numpy as np
 import snowballstemmer
 
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.common.words import further_words, looked_up
 from lexigraph.storage.opensearch.connection import Json
 from lexigraph.storage.opensearch.schema import WORDS, words_key
@@ -28,7 +28,7 @@ _MORE = 8  # found beyond k, so that ties at the edge go by id
 # letters that asciifolding takes apart, and Unicode does not
 _FOLDED = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
 # a beginning stands for so many words; all count as one word, as rare as the most frequent of them
-_BEGUN = "top_terms_blended_freqs_64"
+BEGUN = "top_terms_blended_freqs_64"
 
 
 class Query(NamedTuple):
@@ -116,26 +116,35 @@ def unpacked(packed: str) -> FloatArray:
 
 
 def of_tenant(tenant: Tenant, **terms: Any) -> Json:
-    """Return the query for the documents of a tenant whose fields have these values, or one of a list of values."""
+    """Return the query for the documents of a tenant whose fields have these values, or one of a list of values.
+
+    Of a view: for those with tags that pass its rights.
+    """
     wanted = [{"terms" if isinstance(value, list) else "term": {name: value}} for name, value in terms.items()]
-    return _all([{"term": {"tenant": str(tenant)}}, *wanted])
+    return _all([*owned(tenant), *wanted])
+
+
+def owned(tenant: Tenant) -> list[Json]:
+    """Return the conditions on documents of a tenant, or on those that a view sees."""
+    rights = [tag_query(tenant.rights)] if isinstance(tenant, View) else []
+    return [{"term": {"tenant": str(tenant.whole)}}, *rights]
 
 
 def _by_words(request: SearchRequest, tenant: Tenant, filters: list[Json]) -> Json:
-    field = f"{WORDS}.{words_key(tenant)}"
+    field = f"{WORDS}.{words_key(tenant.whole)}"
     words, begun = looked_up(request.text, request.prefix)
     some: list[Json] = []
     if words:
         some.append({"match": {field: {"query": " ".join(words)}}})
     if begun:
-        some.append({"prefix": {field: {"value": _as_indexed(begun, request.index != "entity"), "rewrite": _BEGUN}}})
+        some.append({"prefix": {field: {"value": as_indexed(begun, request.index != "entity"), "rewrite": BEGUN}}})
     if not some:
         return {}
     query = {"bool": {"should": some, "minimum_should_match": 1, "filter": filters}}
     return {"query": query, "sort": [{"_score": "desc"}, {"doc_key": "asc"}]}
 
 
-def _as_indexed(word: str, stemmed: bool) -> str:
+def as_indexed(word: str, stemmed: bool = True) -> str:
     """Return a beginning in the form that words have in the index: a query for beginnings is not analysed there."""
     folded = "".join(map(_without_accent, word)).translate(_FOLDED)[:200]
     # as in SQLite and in Lucene, there is nothing to stem in two letters
@@ -154,7 +163,7 @@ def _stem(word: str) -> str:
 
 
 def _filters(request: SearchRequest, tenant: Tenant, ids: list[str] | None) -> list[Json]:
-    filters: list[Json] = [{"term": {"tenant": str(tenant)}}]
+    filters = owned(tenant)
     if ids is not None:
         filters.append({"terms": {"doc_key": ids}})
     if request.filters is not None:

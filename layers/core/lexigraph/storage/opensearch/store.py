@@ -13,7 +13,7 @@ from itertools import islice
 
 from lexigraph.model.errors import InvalidInput, Misconfigured
 from lexigraph.model.graph import Source
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.common.vector_checks import INDEXES, check_embedding, check_index, check_records, check_requests
 from lexigraph.storage.opensearch.connection import Collection, Json, Search, parse_place
 from lexigraph.storage.opensearch.documents import Documents
@@ -28,6 +28,7 @@ from lexigraph.storage.opensearch.queries import (
     record_of,
 )
 from lexigraph.storage.opensearch.schema import EVERY, TAGS, WORDS, document_id, every_embedding, index_name
+from lexigraph.storage.opensearch.seen import Term, count_query, is_scored, scored, terms_of, wider
 from lexigraph.storage.opensearch.tags import tag_words
 from lexigraph.storage.opensearch.unseen import Unseen, Versions, Write
 from lexigraph.storage.protocols import VECTOR_INDEXES, Hit, IndexName, SearchRequest, VectorRecord
@@ -186,8 +187,32 @@ class OpenSearchVectorStore:
     # ------------------------------------------------------------ reading
 
     def search_many(self, tenant: Tenant, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
-        """Answer all requests in one multi-search; once more only where hundreds of records tie at the edge of a list."""
+        """Answer all requests in one multi-search; once more only where hundreds of records tie at the edge of a list.
+
+        Of a view words are counted before, in one more.
+        """
         check_requests(requests, self.label, self.dimension)
+        if isinstance(tenant, View) and any(map(is_scored, requests)):
+            return self._scored(tenant, requests)
+        return self._found(tenant, requests)
+
+    def _scored(self, view: View, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
+        """Answer requests of a view, some of them by words."""
+        terms = [terms_of(request, view) if is_scored(request) else [] for request in requests]
+        asked = {(r.index, term.name): term for r, of in zip(requests, terms, strict=True) for term in of}
+        every: list[tuple[IndexName, Term | None]] = [(index, term) for (index, _), term in asked.items()]
+        every += [(index, None) for index in dict.fromkeys(index for index, _ in asked)]
+        searches = [Search(self._names[index], count_query(view, term)) for index, term in every]
+        totals = [found.get("total", {}).get("value", 0) for found in self._collection.search(searches)]
+        counts: dict[IndexName, dict[str, int]] = {index: {} for index, _ in every}
+        for (index, term), total in zip(every, totals, strict=True):
+            counts[index][term.name if term else ""] = total
+        found = self._found(view, [wider(r) if is_scored(r) else r for r in requests])
+        return [
+            scored(r, hits, of, counts[r.index]) if of else hits for r, hits, of in zip(requests, found, terms, strict=True)
+        ]
+
+    def _found(self, tenant: Tenant, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
         answers: list[list[Hit]] = [[] for _ in requests]
         asked = [(at, query) for at, request in enumerate(requests) for query in queries(request, tenant)]
         found_some = False
@@ -205,9 +230,9 @@ class OpenSearchVectorStore:
                     answers[at] = sorted([*answers[at], *ranked], key=lambda hit: (-hit.score, hit.id))
             asked = again
         if found_some:
-            self._ours.add(tenant)
+            self._ours.add(tenant.whole)
         elif any(request.index in VECTOR_INDEXES for request in requests):
-            self._refuse_other_embedding(tenant)
+            self._refuse_other_embedding(tenant.whole)
         return answers
 
     def fetch(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> dict[str, VectorRecord]:

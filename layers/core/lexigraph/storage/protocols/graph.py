@@ -7,7 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import ChunkGraph, ChunkStatements, Entity, Link, Placement, Source, StatementRow
 from lexigraph.model.relations import PairObservation, RelationCounts, Step
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import Tenant, View
+from lexigraph.storage.protocols.vectors import Hit, SearchRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +229,11 @@ class RelatedRequest:
 
 @runtime_checkable
 class GraphStore(Protocol):
-    """The lexical graph. Readers see, of each source, the version that is live and nothing else."""
+    """The lexical graph. Readers see, of each source, the version that is live and nothing else.
+
+    Of a view every reading method tells what it would if the tenant had only the sources that the view sees: whatever is
+    counted, ranked or cut is counted, ranked and cut among these.
+    """
 
     # -- writing, in this order
     def write(self, tenant: Tenant, versions: Sequence[SourceVersion]) -> None:
@@ -304,6 +309,12 @@ class GraphStore(Protocol):
 
         Only what a text or title of a live source names that the ``filters`` admit, and the aliases that such a source or
         the synonyms give; ``df`` and ``degree`` count all live sources.
+        """
+
+    def names(self, view: View, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
+        """Search the names of the entities that a view sees, as the index ``entity`` of a vector store has a tenant's.
+
+        That they have changed may be noticed late where reading them takes long: some 20 times as long.
         """
 
     def evidence(self, tenant: Tenant, request: EvidenceRequest) -> list[StatementRow]:

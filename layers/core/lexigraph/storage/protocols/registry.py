@@ -5,8 +5,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Metadata
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import Tenant, View
 
 DocumentState = Literal["BUILDING", "READY", "REMOVING", "FAILED"]
 JobStatus = Literal["RUNNING", "SUCCEEDED", "FAILED"]
@@ -89,7 +90,8 @@ class ApiKey:
     """A key of the HTTP API: never the secret itself, only its SHA-256 as hex.
 
     ``id`` is its public name. ``databases`` are the labels it may name (empty: any), ``rate`` the requests it may make a
-    minute (0: as the settings say). A key with ``revoked_at`` opens nothing.
+    minute (0: as the settings say). With ``filters`` it opens a view of the tenant: the documents that pass them. A key with
+    ``revoked_at`` opens nothing.
     """
 
     id: str
@@ -101,6 +103,13 @@ class ApiKey:
     rate: int = 0
     created_at: str = ""
     revoked_at: str = ""
+    filters: Filter | None = None
+
+    @property
+    def opens(self) -> Tenant:
+        """The tenant, or with filters the view of it, that whoever has the key reads."""
+        owner = Tenant(self.tenant)
+        return View(owner, self.filters) if self.filters else owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +141,11 @@ def seen_at(nodes: Sequence[str], at: float) -> dict[str, float]:
 
 @runtime_checkable
 class Registry(Protocol):
-    """Documents, jobs, events, leases, API keys and sessions."""
+    """Documents, jobs, events, leases, API keys and sessions.
+
+    Of a view :meth:`document`, :meth:`documents`, :meth:`records` and :meth:`stats` tell what it sees, and the methods of
+    jobs those that were begun in it, without counts of what others have; sessions and places in namespaces are its own.
+    """
 
     def document(self, tenant: Tenant, source_id: str) -> DocumentRecord | None:
         """Return the record of a document."""

@@ -68,6 +68,9 @@ class VectorStore(Protocol):
     A store holds the vectors of several embeddings side by side; text without vectors and tags are common to them, and what
     is deleted is deleted of all. Where a tenant has vectors of other embeddings only, writing and searching are refused,
     unless the store was opened ``beside`` them to write what is missing.
+
+    Of a view :meth:`search_many`, :meth:`fetch` and :meth:`stats` tell of the records of the sources that it sees. It sees
+    none of the index ``entity``, whose records are of no source (``GraphStore.names``).
     """
 
     label: str

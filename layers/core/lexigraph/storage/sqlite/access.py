@@ -35,6 +35,7 @@ CREATE TABLE IF NOT EXISTS claims (
     tenant TEXT NOT NULL, key TEXT NOT NULL, "order" TEXT NOT NULL, holder TEXT NOT NULL, PRIMARY KEY (tenant, key)
 ) WITHOUT ROWID;
 """
+FILTERS = "ALTER TABLE keys ADD COLUMN filters TEXT NOT NULL DEFAULT '';\n"
 # servers forget what they remember for a tenant when this has grown
 CLEARED = "ALTER TABLE revisions ADD COLUMN cleared INTEGER NOT NULL DEFAULT 0;\n"
 

@@ -39,7 +39,7 @@ class Database:
 
     ``version`` is the format this code writes, ``migrations[n]`` brings a file from format n to n+1. A newer file, or a
     file of another program, is refused and left as it is. Connections come and go between transactions, so nothing should
-    be kept in one.
+    be kept in one; ``opened`` is called with each new one.
 
     Raise ``InvalidInput`` for a file that is refused, ``StoreUnavailable`` for one that cannot be opened.
     """
@@ -52,8 +52,9 @@ class Database:
         version: int = 1,
         migrations: Mapping[int, str | Callable[[sqlite3.Connection], None]] | None = None,
         mapped: bool = True,
+        opened: Callable[[sqlite3.Connection], None] | None = None,
     ) -> None:
-        self.path, self._mapped = path, mapped
+        self.path, self._mapped, self._opened = path, mapped, opened
         self._schema, self._version, self._migrations = schema, version, migrations or {}
         self._reset()
         with _REGISTER:
@@ -105,7 +106,7 @@ class Database:
     def _borrowed(self, *, create: bool = False) -> Iterator["_Handle"]:
         handle: _Handle | None = getattr(self._local, "handle", None)
         if handle is None:
-            handle = self._local.handle = _Handle(self.path, self._closing, self._mapped)
+            handle = self._local.handle = _Handle(self.path, self._closing, self._mapped, self._opened)
             with self._lock:
                 self._handles.add(handle)
         with handle.lock, translated(self.path):
@@ -148,8 +149,14 @@ class Database:
 class _Handle:
     """The connection of one thread to a file, opened when first used; ``lock`` is held while it is in use."""
 
-    def __init__(self, path: Path, closing: threading.Event, mapped: bool) -> None:
-        self.path, self.lock = path, threading.RLock()
+    def __init__(
+        self,
+        path: Path,
+        closing: threading.Event,
+        mapped: bool,
+        opened: Callable[[sqlite3.Connection], None] | None,
+    ) -> None:
+        self.path, self.lock, self._opened = path, threading.RLock(), opened
         self._closing, self._mapped, self._turn = closing, mapped, -1
         self._file: tuple[int, int] | None = None
         self._connection: sqlite3.Connection | None = None
@@ -179,6 +186,8 @@ class _Handle:
             connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             try:
                 connection.executescript(f"{_PRAGMAS}PRAGMA mmap_size={_MAPPED_BYTES if self._mapped else 0};")
+                if self._opened is not None:
+                    self._opened(connection)
             except BaseException:
                 connection.close()
                 raise

@@ -23,10 +23,12 @@ from lexigraph.storage.common.records import (
     now_text,
     rest_of,
 )
+from lexigraph.storage.common.views import seen_by_views
 from lexigraph.storage.protocols import DocumentRecord, DocumentState, JobEvent, JobRecord, JobStatus, LateWriter
 from lexigraph.storage.sqlite.access import (
     CLAIMS,
     CLEARED,
+    FILTERS,
     TABLES,
     SqliteAccess,
     bump,
@@ -34,7 +36,7 @@ from lexigraph.storage.sqlite.access import (
 from lexigraph.storage.sqlite.database import Database
 from lexigraph.storage.sqlite.holders import Holder
 
-VERSION = 4
+VERSION = 5
 
 # `record` holds, as JSON, the fields of a document that no query asks for
 SCHEMA = (
@@ -65,6 +67,7 @@ CREATE INDEX leases_holder ON leases (holder);
     + TABLES
     + CLAIMS
     + CLEARED
+    + FILTERS
 )
 
 
@@ -105,6 +108,7 @@ SELECT :job, coalesce(max(seq), 0) + 1, :stage, :at, :data FROM events WHERE job
 _DROP_DEAD = "DELETE FROM leases WHERE holder NOT IN (SELECT value FROM json_each(?))"
 
 
+@seen_by_views
 class SqliteRegistry(SqliteAccess):
     """A :class:`~lexigraph.storage.protocols.Registry` in the folder of ``sqlite:///FOLDER``, which is made when missing.
 
@@ -114,7 +118,8 @@ class SqliteRegistry(SqliteAccess):
     def __init__(self, connection: str) -> None:
         """Open the registry. Raise ``InvalidInput`` for a connection or file that is refused."""
         self.path = embedded_path(connection, "registry.sqlite")
-        self._database = Database(self.path, SCHEMA, version=VERSION, migrations={1: TABLES, 2: CLAIMS, 3: CLEARED})
+        migrations = {1: TABLES, 2: CLAIMS, 3: CLEARED, 4: FILTERS}
+        self._database = Database(self.path, SCHEMA, version=VERSION, migrations=migrations)
 
     # -- documents
 

@@ -31,7 +31,7 @@ class SqliteCollect(SqlitePart):
     """What goes when no version needs it."""
 
     def doomed(self, tenant: Tenant, source_ids: Sequence[str]) -> Doomed:
-        with self._read() as connection:
+        with self._database.read() as connection:
             _find_doomed(connection, tenant, source_ids)
             return Doomed(
                 chunks=_public(connection, "chunk", "SELECT k FROM temp.doomed"),

@@ -61,7 +61,7 @@ class SqliteEgonet(SqlitePart):
     """What is around a node."""
 
     def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120) -> dict[str, list[dict[str, Any]]]:
-        with self._read() as connection:
+        with self._read(tenant) as connection:
 
             def shown(node: str) -> str:
                 query = next(query for kind, query in _LABELS.items() if node.startswith(f"{kind}:"))

@@ -7,9 +7,11 @@ from typing import Any
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.ids import Kind
+from lexigraph.model.tenant import Tenant
 from lexigraph.storage.sqlite.database import Database, in_batches, marks
 from lexigraph.storage.sqlite.filters import filter_sql
 from lexigraph.storage.sqlite.graph.schema import LIVE
+from lexigraph.storage.sqlite.graph.views import Seen, of_view
 
 Keys = dict[bytes, int]
 Pair = tuple[int, int]  # chunk, statement
@@ -36,14 +38,15 @@ class SqlitePart:
     """A part of the store in ``_database``, or of another that reads a connection of its own."""
 
     _database: Database
+    _seen: Seen
 
-    def _read(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Give a connection that sees one moment."""
-        return self._database.read()
+    def _read(self, tenant: Tenant) -> AbstractContextManager[sqlite3.Connection]:
+        """Give a connection that sees one moment, and of that what the tenant, or its view, sees."""
+        return of_view(tenant, self._database, self._seen).read()
 
     @contextmanager
-    def _gate(self, tenant: str, filters: Filter | None) -> Iterator[Gate]:
-        with self._read() as connection:
+    def _gate(self, tenant: Tenant, filters: Filter | None) -> Iterator[Gate]:
+        with self._read(tenant) as connection:
             yield Gate(connection, tenant_key(connection, tenant), filters)
 
 

@@ -43,12 +43,12 @@ class SqliteInspect(SqlitePart):
     """What is there, readers or not."""
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
-        with self._read() as connection:
+        with self._read(tenant) as connection:
             t = tenant_key(connection, tenant)
             return {name: connection.execute(query, (t,)).fetchone()[0] for name, query in _COUNTS.items()}
 
     def sources(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, Source]:
-        with self._read() as connection:
+        with self._read(tenant) as connection:
             rows = select(connection, _SOURCES, map(raw, source_ids), (tenant_key(connection, tenant),))
         found = {public("source", id_): row for id_, *row in rows}
         return {
@@ -57,27 +57,27 @@ class SqliteInspect(SqlitePart):
         }
 
     def chunk_ids(self, tenant: Tenant, source_id: str) -> dict[str, Placement]:
-        with self._read() as connection:
+        with self._read(tenant) as connection:
             rows = connection.execute(_PLACEMENTS, (raw(source_id), tenant_key(connection, tenant)))
             return {public("chunk", id_): Placement(*place) for id_, *place in rows}
 
     def source_ids(self, tenant: Tenant, *, after: str = "", limit: int | None = None) -> list[str]:
         query = "SELECT id FROM source WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?"
-        with self._read() as connection:
+        with self._read(tenant) as connection:
             given = (tenant_key(connection, tenant), raw(after), -1 if limit is None else limit)
             return [public("source", id_) for (id_,) in connection.execute(query, given)]
 
     def absent(self, tenant: Tenant, entity_ids: Sequence[str]) -> list[str]:
-        with self._read() as connection:
+        with self._read(tenant) as connection:
             return _absent(connection, tenant, entity_ids, "SELECT id FROM entity WHERE id IN ({}) AND tenant = ?")
 
     def absent_chunks(self, tenant: Tenant, chunk_ids: Sequence[str]) -> list[str]:
         query = "SELECT c.id FROM chunk c JOIN source s ON s.k = c.source WHERE c.id IN ({}) AND s.tenant = ?"
-        with self._read() as connection:
+        with self._read(tenant) as connection:
             return _absent(connection, tenant, chunk_ids, query)
 
     def node_ids(self, tenant: Tenant, source_id: str) -> Doomed:
-        with self._read() as connection:
+        with self._read(tenant) as connection:
             given = (raw(source_id), tenant_key(connection, tenant))
             return Doomed(
                 *(

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Entity, StatementRow
-from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import EntityLookup, EvidenceRequest
-from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, SqlitePart, keys_of, public, raw, select
+from lexigraph.model.tenant import Tenant, View
+from lexigraph.storage.protocols import EntityLookup, EvidenceRequest, Hit, SearchRequest
+from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, SqlitePart, keys_of, public, raw, select, tenant_key
 from lexigraph.storage.sqlite.graph.rows import statement_rows
 from lexigraph.storage.sqlite.graph.schema import SYNONYMS
 from lexigraph.storage.sqlite.graph.topics import of_topics
+from lexigraph.storage.sqlite.names import Names
 
 # Mentions of one entity that are looked at; beyond, the entity alone is no evidence (EvidenceRequest).
 HUB = 1_000
@@ -25,6 +26,8 @@ TITLED = "CROSS JOIN placed p ON p.source = a.source CROSS JOIN source s ON s.k 
 
 class SqliteRead(SqlitePart):
     """What is known of entities, and what is said."""
+
+    _names: Names
 
     def entities(
         self, tenant: Tenant, entity_ids: Sequence[str], *, connected: int = 0, filters: Filter | None = None
@@ -48,6 +51,12 @@ class SqliteRead(SqlitePart):
                 connected=tuple(sorted(((name[k], e) for k, e in near), key=lambda pair: (pair[1].df, pair[1].id, pair[0]))),
             )
 
+    def names(self, view: View, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
+        with self._read(view) as connection:
+            # grows whenever a version is shown or hidden
+            (state,) = connection.execute("SELECT coalesce(max(value), 0) FROM counter WHERE name = 'stamp'").fetchone()
+            return self._names.search(view, state, lambda: _names_of(connection, view), requests)
+
     def evidence(self, tenant: Tenant, request: EvidenceRequest) -> list[StatementRow]:
         with self._gate(tenant, request.filters) as gate:
             chunks = list(keys_of(gate.connection, "chunk", (raw(c) for c in request.chunks)).values())
@@ -63,6 +72,11 @@ class SqliteRead(SqlitePart):
             pairs |= of_topics(gate, request, wanted)
             rows = statement_rows(gate, pairs, chunks, facts=request.facts)
             return _with_asked(gate.connection, rows, same) if same else rows
+
+
+def _names_of(connection: sqlite3.Connection, view: View) -> list[tuple[str, str]]:
+    query = "SELECT id, value FROM entity WHERE tenant = ? AND value <> ''"
+    return [(public("entity", id_), value) for id_, value in connection.execute(query, (tenant_key(connection, view),))]
 
 
 def seen_entities(gate: Gate, rows: Mapping[int, Entity]) -> set[int]:

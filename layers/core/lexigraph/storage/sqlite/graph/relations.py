@@ -81,13 +81,13 @@ class SqliteRelations(SqlitePart):
             return created, known
 
     def observed(self, tenant: Tenant, chunk_ids: Sequence[str], observer: str, how: str) -> dict[tuple[str, str], int]:
-        with self._read() as connection:
+        with self._read(tenant) as connection:
             keys = _chunk_keys(connection, tenant, chunk_ids).values()
             rows = select(connection, _OBSERVED, keys, (observer, how))
         return {(public("chunk", a), public("chunk", b)): count for a, b, count in rows}
 
     def relation_counts(self, tenant: Tenant, *, least_together: int = 2, min_name: int = 2) -> RelationCounts:
-        with self._read() as connection:
+        with self._read(tenant) as connection:
             t = tenant_key(connection, tenant)
             named = connection.execute(_NAMED, (t, min_name)).fetchall()
             others: dict[tuple[int, str], list[str]] = {}

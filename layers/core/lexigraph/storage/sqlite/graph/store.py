@@ -1,5 +1,7 @@
 """The embedded graph store: one SQLite file, safe between threads and processes."""
 
+from functools import partial
+
 from lexigraph.storage.common.folders import embedded_path
 from lexigraph.storage.sqlite.database import Database
 from lexigraph.storage.sqlite.graph.adjacent import SqliteAdjacent
@@ -13,8 +15,10 @@ from lexigraph.storage.sqlite.graph.read import SqliteRead
 from lexigraph.storage.sqlite.graph.related import SqliteRelated
 from lexigraph.storage.sqlite.graph.relations import SqliteRelations
 from lexigraph.storage.sqlite.graph.schema import SCHEMA, VERSION
+from lexigraph.storage.sqlite.graph.views import Seen
 from lexigraph.storage.sqlite.graph.walks import SqliteWalks
 from lexigraph.storage.sqlite.graph.write import SqliteWrite
+from lexigraph.storage.sqlite.names import Names
 
 
 class SqliteGraphStore(
@@ -34,7 +38,10 @@ class SqliteGraphStore(
 
     def __init__(self, connection: str) -> None:
         path = embedded_path(connection, "graph.sqlite")
-        self._database = Database(path, SCHEMA, version=VERSION, migrations=MIGRATIONS)
+        opening = partial(Database, path, SCHEMA, version=VERSION, migrations=MIGRATIONS)
+        self._database, self._seen = opening(), Seen(lambda narrow: opening(opened=narrow))
+        self._names = Names()
 
     def close(self) -> None:
+        self._seen.close()
         self._database.close()

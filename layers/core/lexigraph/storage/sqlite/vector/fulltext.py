@@ -8,7 +8,7 @@ ln((N - n + 0.5) / (n + 0.5)), at least 1e-6, and its frequency by k1 + 1 more; 
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import log, log1p
 
 import numpy as np
@@ -25,11 +25,11 @@ _ADDED = 30_000  # rows that further words may score
 # a word in more of the rows than this says little; it is left out unless there is no other
 _FREQUENT_SHARE = 0.2
 _FREQUENT_ROWS = 20_000
-_K1 = 1.2
-_LEAST = 1e-6  # FTS5's weight of a word in half of the rows and more
+K1 = 1.2
+LEAST = 1e-6  # FTS5's weight of a word in half of the rows and more
 _ROW = np.dtype([("key", np.int64), ("score", np.float64)])
 
-_Counted = tuple[int, str]  # in how many rows an FTS5 term is
+Counted = tuple[int, str]  # in how many rows an FTS5 term is
 
 
 def score_words(
@@ -49,16 +49,16 @@ def score_words(
     known = recent.scored(partition, text, prefix) if tagged is None else None
     if known is not None:
         return known
-    chosen, added = _split(partition, _counted(connection, partition, _terms(text, prefix), recent)[:_USED])
+    chosen, added = split(partition, _counted(connection, partition, terms_of(text, prefix), recent))
     rows = [_rows(connection, partition, term, tagged) for _, term in chosen]
-    scored = _sum(rows, [_factor(partition, count) for count, _ in chosen])
+    scored = added_up(rows, [_factor(partition, count) for count, _ in chosen])
     if added:
-        plain = _sum(rows, [1.0] * len(rows))
+        plain = added_up(rows)
         any_chosen = " OR ".join(term for _, term in chosen)
         rows = [_rows(connection, partition, f"({any_chosen}) AND {term}", tagged) for _, term in added]
         # what the chosen words give is in these scores, too
         rows = [Scored(r.keys, r.scores - plain.scores[np.searchsorted(plain.keys, r.keys)]) for r in rows]
-        scored = _sum([scored, *rows], [1.0, *(_factor(partition, count) for count, _ in added)])
+        scored = added_up([scored, *rows], [1.0, *(_factor(partition, count) for count, _ in added)])
     scored = Scored(scored.keys, np.round(scored.scores, 6))
     if tagged is None:
         recent.keep(partition, text, prefix, scored)
@@ -79,10 +79,11 @@ def _rows(connection: sqlite3.Connection, partition: Partition, expression: str,
     return Scored(rows["key"], -rows["score"])
 
 
-def _sum(parts: Sequence[Scored], factors: Sequence[float]) -> Scored:
-    """Return the rows of all parts, by key, with the sums of their scores times the factors."""
+def added_up(parts: Sequence[Scored], factors: Sequence[float] | None = None) -> Scored:
+    """Return the rows of all parts, by key, with the sums of their scores times the factors, by default 1."""
     if not parts:
         return Scored(np.zeros(0, np.int64), np.zeros(0))
+    factors = factors or [1.0] * len(parts)
     keys, places = np.unique(np.concatenate([part.keys for part in parts]), return_inverse=True)
     scores = np.concatenate([part.scores * factor for part, factor in zip(parts, factors, strict=True)])
     return Scored(keys, np.bincount(places, scores, len(keys)).astype(np.float64, copy=False))
@@ -91,14 +92,14 @@ def _sum(parts: Sequence[Scored], factors: Sequence[float]) -> Scored:
 def _factor(partition: Partition, count: int) -> float:
     """Return what makes Lucene's score of FTS5's, for a word in this many rows."""
     odds = (partition.live - count + 0.5) / (count + 0.5)
-    return log1p(odds) / (_K1 + 1) / (log(odds) if odds > 1 else _LEAST)
+    return log1p(odds) / (K1 + 1) / (log(odds) if odds > 1 else LEAST)
 
 
-def _split(partition: Partition, counted: list[_Counted]) -> tuple[list[_Counted], list[_Counted]]:
+def split(partition: Partition, counted: list[Counted]) -> tuple[list[Counted], list[Counted]]:
     """Return the words that choose the rows, and those that only add to the scores of these."""
-    chosen, added = list[_Counted](), list[_Counted]()
+    chosen, added = list[Counted](), list[Counted]()
     rows, most = 0, _CHOSEN_NAMES if partition.name == "entity" else _CHOSEN
-    for count, term in counted:
+    for count, term in counted[:_USED]:
         rows += count
         if rows <= most or not chosen:
             chosen.append((count, term))
@@ -107,13 +108,14 @@ def _split(partition: Partition, counted: list[_Counted]) -> tuple[list[_Counted
     return chosen, added
 
 
-def _terms(text: str, prefix: bool) -> list[str]:
+def terms_of(text: str, prefix: bool) -> list[str]:
+    """Return the FTS5 terms of a text."""
     words, begun = looked_up(text, prefix)
     return [f'"{word}"' for word in words] + ([f'"{begun}"*'] if begun else [])
 
 
-def _counted(connection: sqlite3.Connection, partition: Partition, terms: list[str], recent: Recent) -> list[_Counted]:
-    """Return the terms that occur with their numbers of rows, rarest first, without the very frequent."""
+def _counted(connection: sqlite3.Connection, partition: Partition, terms: list[str], recent: Recent) -> list[Counted]:
+    """Return what :func:`telling` does of all rows."""
     known = recent.counts(partition)
 
     def rows_with(term: str, limit: int) -> int:
@@ -123,10 +125,18 @@ def _counted(connection: sqlite3.Connection, partition: Partition, terms: list[s
             count = known[term, limit] = int(connection.execute(query, (term, limit)).fetchone()[0])
         return count
 
+    return telling(partition, partition.live, terms, rows_with)
+
+
+def telling(partition: Partition, live: int, terms: list[str], rows_with: Callable[[str, int], int]) -> list[Counted]:
+    """Return the terms that occur with their numbers of rows, of ``live`` ones, rarest first, without the very frequent.
+
+    ``rows_with`` counts the rows with a term, up to a limit (-1: none).
+    """
     names = partition.name == "entity"
-    frequent = _CHOSEN_NAMES if names else max(_CHOSEN, int(min(_FREQUENT_ROWS, partition.live * _FREQUENT_SHARE)))
+    frequent = _CHOSEN_NAMES if names else max(_CHOSEN, int(min(_FREQUENT_ROWS, live * _FREQUENT_SHARE)))
     counted = sorted((rows_with(term, frequent + 1), term) for term in terms)
-    telling = [(count, term) for count, term in counted if 0 < count <= frequent]
-    if telling or names:
-        return telling
+    few = [(count, term) for count, term in counted if 0 < count <= frequent]
+    if few or names:
+        return few
     return sorted((rows_with(term, -1), term) for count, term in counted if count)

@@ -35,6 +35,10 @@ class Scored:
         """Return key and score of the rows that have one of these keys."""
         return self._where(np.isin(self.keys, np.asarray(keys, np.int64)))
 
+    def where(self, chosen: NDArray[np.bool_]) -> "Scored":
+        """Return the rows that are chosen."""
+        return Scored(self.keys[chosen], self.scores[chosen])
+
     def _where(self, chosen: NDArray[np.bool_]) -> list[tuple[int, float]]:
         return list(zip(self.keys[chosen].tolist(), self.scores[chosen].tolist(), strict=True))
 

@@ -3,19 +3,23 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lexigraph.model.filters import Filter
+from lexigraph.model.filters import Filter, both
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.protocols import FloatArray, Hit, IndexName, SearchRequest
 from lexigraph.storage.sqlite.database import in_batches, marks
 from lexigraph.storage.sqlite.filters import Sql, filter_sql
 from lexigraph.storage.sqlite.vector.fulltext import score_words
 from lexigraph.storage.sqlite.vector.partitions import Partition
-from lexigraph.storage.sqlite.vector.recent import Recent
-from lexigraph.storage.sqlite.vector.sidecar import Moved, Sidecars, View
+from lexigraph.storage.sqlite.vector.recent import Recent, Scored
+from lexigraph.storage.sqlite.vector.seen import SeenRecords, score_seen_words
+from lexigraph.storage.sqlite.vector.sidecar import Moved, Sidecars
+from lexigraph.storage.sqlite.vector.sidecar import View as Vectors
 
 Scores = list[tuple[int, float]]
 _Row = tuple[Any, ...]
@@ -33,12 +37,15 @@ class Search:
         connection: sqlite3.Connection,
         sidecars: Sidecars,
         recent: Recent,
-        tenant: str,
+        seen: SeenRecords,
+        tenant: Tenant,
         partitions: Mapping[IndexName, Partition],
         *,
         patient: bool,
     ) -> None:
-        self._connection, self._sidecars, self._recent, self._tenant = connection, sidecars, recent, tenant
+        self._connection, self._sidecars, self._recent, self._tenant = connection, sidecars, recent, tenant.whole
+        self._seen = seen
+        self._rights = tenant.rights if isinstance(tenant, View) else None
         self._partitions, self._patient = partitions, patient
         self._passing: dict[str, frozenset[str]] = {}
         # key, id, source, chunk and text, and vectors where needed, by partition and key: requests ask for the same
@@ -48,6 +55,8 @@ class Search:
 
     def answer(self, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
         """Return the hits of each request. Raise ``Moved`` to be asked again in another transaction."""
+        if self._rights:
+            requests = [replace(r, filters=both(self._rights, r.filters)) for r in requests]
         hits: list[list[Hit]] = [[] for _ in requests]
         nearest: dict[IndexName, list[int]] = {}
         for at, request in enumerate(requests):
@@ -73,10 +82,25 @@ class Search:
             keys = self._keys(partition, ids, filters, with_vectors=request.vector is not None)
             if request.vector is not None:
                 return self._hits(partition, request, self._exact(partition, keys, np.asarray(request.vector, np.float32)))
-        # keys have passed already
-        tagged = self._tagged(filters) if filters is not None and ids is None else None
-        found = score_words(self._connection, partition, request.text, self._recent, prefix=request.prefix, tagged=tagged)
+        if self._rights and filters:
+            found = self._seen_words(partition, request, self._rights, filters)
+        else:
+            # keys have passed already
+            tagged = _tagged(self._tenant, filters) if filters is not None and ids is None else None
+            at = self._connection, partition, request.text, self._recent
+            found = score_words(*at, prefix=request.prefix, tagged=tagged)
         return self._hits(partition, request, found.best(request.k) if ids is None else found.of(keys))
+
+    def _seen_words(self, partition: Partition, request: SearchRequest, rights: Filter, filters: Filter) -> Scored:
+        """Score by the words of what the view sees, as if there were nothing else; then by the filters of the request."""
+        seen = self._seen.of(self._connection, partition, self._sources_passing(rights))
+        found = score_seen_words(self._connection, partition, request.text, seen, prefix=request.prefix)
+        if filters is rights or request.ids is not None:
+            return found
+        keys, allowed = found.keys.tolist(), self._sources_passing(filters)
+        self._know(partition, keys, with_vectors=False)
+        records = self._records[partition.number]
+        return found.where(np.fromiter((records[key][2] in allowed for key in keys), bool, len(keys)))
 
     def _nearest(self, partition: Partition, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
         view = self._sidecars.view(self._connection, partition, patient=self._patient)
@@ -95,7 +119,7 @@ class Search:
             hits.append(self._hits(partition, request, scores))
         return hits
 
-    def _checked(self, partition: Partition, view: View, slots: NDArray[np.intp], query: FloatArray) -> Scores:
+    def _checked(self, partition: Partition, view: Vectors, slots: NDArray[np.intp], query: FloatArray) -> Scores:
         """Score slots from the database, where the same vectors must be."""
         keys = view.keys[slots].tolist()
         scores = self._exact(partition, keys, query)
@@ -168,18 +192,23 @@ class Search:
             found += [row[0] for row in rows]
         return found
 
-    def _tagged(self, filters: Filter) -> Sql:
-        condition, parameters = filter_sql(filters, "tags.metadata")
-        return f"tags.tenant = ? AND {condition}", [self._tenant, *parameters]
-
     def _sources_passing(self, filters: Filter) -> frozenset[str]:
-        condition, parameters = self._tagged(filters)
         # 1 and True are equal as filters, but not in what they pass
-        name = repr((condition, parameters))
+        name = repr(filters)
         if name not in self._passing:
-            found = self._connection.execute(f"SELECT source FROM tags WHERE {condition}", parameters)
-            self._passing[name] = frozenset(source for (source,) in found)
+            self._passing[name] = sources_passing(self._connection, self._tenant, filters)
         return self._passing[name]
+
+
+def sources_passing(connection: sqlite3.Connection, tenant: str, filters: Filter) -> frozenset[str]:
+    """Return the sources of a tenant whose tags pass the filters."""
+    condition, parameters = _tagged(tenant, filters)
+    return frozenset(source for (source,) in connection.execute(f"SELECT source FROM tags WHERE {condition}", parameters))
+
+
+def _tagged(tenant: str, filters: Filter) -> Sql:
+    condition, parameters = filter_sql(filters, "tags.metadata")
+    return f"tags.tenant = ? AND {condition}", [tenant, *parameters]
 
 
 def _products(queries: FloatArray, vectors: FloatArray) -> FloatArray:

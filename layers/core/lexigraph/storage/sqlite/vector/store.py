@@ -12,7 +12,7 @@ import numpy as np
 
 from lexigraph.model.errors import Misconfigured
 from lexigraph.model.graph import Source
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.common.folders import embedded_path
 from lexigraph.storage.common.vector_checks import INDEXES, check_embedding, check_index, check_records, check_requests
 from lexigraph.storage.protocols import VECTOR_INDEXES, FloatArray, Hit, IndexName, SearchRequest, VectorRecord
@@ -21,7 +21,8 @@ from lexigraph.storage.sqlite.filters import filterable_json
 from lexigraph.storage.sqlite.vector import partitions
 from lexigraph.storage.sqlite.vector.partitions import Partition
 from lexigraph.storage.sqlite.vector.recent import Recent
-from lexigraph.storage.sqlite.vector.search import Search
+from lexigraph.storage.sqlite.vector.search import Search, sources_passing
+from lexigraph.storage.sqlite.vector.seen import SeenRecords
 from lexigraph.storage.sqlite.vector.sidecar import Moved, Sidecars
 
 _ATTEMPTS = 10
@@ -43,7 +44,7 @@ class SqliteVectorStore:
         migrations = {1: partitions.add_further_words}
         self._database = Database(path, partitions.SCHEMA, version=partitions.VERSION, migrations=migrations)
         self._sidecars = Sidecars(path.parent)
-        self._recent = Recent()
+        self._recent, self._seen = Recent(), SeenRecords()
         self._sweep()
 
     # ------------------------------------------------------------ writing
@@ -102,8 +103,9 @@ class SqliteVectorStore:
 
     def fetch(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> dict[str, VectorRecord]:
         with self._database.read() as connection:
-            rows = self._rows(connection, tenant, index, "id, text, source, chunk, vector", ids)
-            return {row[0]: _record(*row) for row in rows}
+            rows = self._rows(connection, tenant.whole, index, "id, text, source, chunk, vector", ids)
+            seen = _seen_by(connection, tenant)
+            return {row[0]: _record(*row) for row in rows if seen is None or row[2] in seen}
 
     def visible(
         self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]], *, tagged: Mapping[str, int] | None = None
@@ -139,8 +141,9 @@ class SqliteVectorStore:
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
         with self._database.read() as connection:
-            own = self._own(partitions.partitions_of(connection, tenant))
-            return {index: own[index].live if index in own else 0 for index in INDEXES}
+            own = self._own(partitions.partitions_of(connection, tenant.whole))
+            seen = _seen_by(connection, tenant)
+            return {index: _count(connection, own[index], seen) if index in own else 0 for index in INDEXES}
 
     def close(self) -> None:
         self._sidecars.close()
@@ -150,11 +153,12 @@ class SqliteVectorStore:
 
     def _search(self, tenant: Tenant, requests: Sequence[SearchRequest], *, patient: bool) -> list[list[Hit]]:
         with self._database.read() as connection:
-            known = partitions.partitions_of(connection, tenant)
+            known = partitions.partitions_of(connection, tenant.whole)
             own = self._own(known)
             for index in {request.index for request in requests} - own.keys():
                 self._refuse_other_embedding(known, index)
-            return Search(connection, self._sidecars, self._recent, tenant, own, patient=patient).answer(requests)
+            search = Search(connection, self._sidecars, self._recent, self._seen, tenant, own, patient=patient)
+            return search.answer(requests)
 
     def _rows(
         self, connection: sqlite3.Connection, tenant: Tenant, index: IndexName, columns: str, ids: Iterable[str]
@@ -186,6 +190,18 @@ class SqliteVectorStore:
                 return partitions.numbers(connection)
 
         self._sidecars.sweep(numbers)
+
+
+def _seen_by(connection: sqlite3.Connection, tenant: Tenant) -> frozenset[str] | None:
+    """Return the sources that a view sees; None for the whole tenant."""
+    return sources_passing(connection, tenant.whole, tenant.rights) if isinstance(tenant, View) else None
+
+
+def _count(connection: sqlite3.Connection, partition: Partition, seen: frozenset[str] | None) -> int:
+    if seen is None:
+        return partition.live
+    counted = connection.execute(f"SELECT source, count(*) FROM {partition.records} GROUP BY source")
+    return sum(count for source, count in counted if source in seen)
 
 
 def _record(id_: str, text: str, source: str, chunk: str, vector: bytes | None) -> VectorRecord:
