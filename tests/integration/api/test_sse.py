@@ -89,5 +89,5 @@ def test_a_client_that_goes_away_in_the_middle_is_no_error_of_the_server(caplog:
             with asking.stream("GET", "/") as reply:
                 next(reply.iter_raw())
             assert over.wait(SECONDS)
-    log.removeHandler(caplog.handler)
+        log.removeHandler(caplog.handler)  # how a server ends on a busy machine is another matter
     assert [record.getMessage() for record in caplog.records] == []
