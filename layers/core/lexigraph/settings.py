@@ -114,6 +114,10 @@ class Settings(BaseSettings):
     )
     api_rate: int = Field(600, ge=0, le=1_000_000, description="requests a minute and key; 0 is no limit")
     api_deadline: float = Field(60.0, gt=0, le=900, description="seconds until a request is answered with 503")
+    api_connections: int = Field(1_000, ge=1, le=100_000, description="connections that a server process holds at most")
+    api_connections_each: int = Field(
+        250, ge=0, le=100_000, description="connections of one address; 0 is no limit, as behind a proxy"
+    )
     api_follow: float = Field(0.0, ge=0, le=900, description="seconds that /ingest/stream follows a job; 0: to its end")
     ingest_in: Literal["process", "thread"] = Field("process", description="where the server takes documents in")
     ingest_jobs: int = Field(2, ge=1, le=16, description="tenants whose documents the server takes in at the same time")
