@@ -30,9 +30,9 @@ OUTSIDE = "lies outside the folders that may be taken in (ingest_roots)"
 
 
 def ingest_request(
-    paths: Sequence[str], namespace: str, *, incremental: bool, upload: Mapping[str, str] | None = None
+    paths: Sequence[str], namespace: str, *, incremental: bool, upload: Mapping[str, str | int] | None = None
 ) -> dict[str, Any]:
-    """Return the request of a job. ``upload`` has ``path`` where the file was put aside, and its ``uri``."""
+    """Return the request of a job. ``upload`` has ``path`` where the file was put aside, its ``uri`` and ``bytes``."""
     asked = {"paths": list(paths), "namespace": namespace, "incremental": incremental, "resumable": True}
     return {**asked, "upload": dict(upload)} if upload else asked
 
