@@ -1,5 +1,8 @@
 """Files of few characters and many parts, which would fill the memory: refused with the limit, while they are read."""
 
+import io
+import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -109,3 +112,13 @@ def test_a_book_of_more_pages_than_the_limit_is_refused(tmp_path: Path) -> None:
 def test_a_page_of_a_book_is_refused_by_its_size_before_it_is_read(tmp_path: Path) -> None:
     told = refusal(tmp_path, "a.epub", files.epub(["<p>" + " " * 5_000 + "a</p>"]), load_settings(max_text_chars=1_000))
     assert told == "has more than 1,000 characters of text (max_text_chars): split it or raise the limit"
+
+
+def test_a_book_that_shows_one_page_again_and_again_is_refused(tmp_path: Path) -> None:
+    page = b"<html><body>" + b" " * 100_000 + b"<p>a</p></body></html>"
+    book = files.epub(["<p>a</p>"] * 30)
+    with zipfile.ZipFile(io.BytesIO(book)) as archive:
+        same = re.sub(r'idref="p\d+"', 'idref="p0"', archive.read("OEBPS/book.opf").decode())
+    hostile = files.with_part(files.with_part(book, "OEBPS/text/part 0.xhtml", page), "OEBPS/book.opf", same.encode())
+    told = refusal(tmp_path, "a.epub", hostile, load_settings(max_archive_bytes=2_000_000))
+    assert told == "has pages of more than 2,000,000 bytes (max_archive_bytes): split it"

@@ -47,7 +47,8 @@ Upload = Annotated[UploadFile, Depends(_only_file)]
 def begin_upload(service: Service, tenant: Tenant, file: UploadFile, namespace: str) -> JobRecord:
     """Put a file aside and start the job that takes it in.
 
-    Raise ``InvalidInput`` for a type that is not known, ``ApiError`` 413 for a file over ``max_file_bytes``.
+    Raise ``InvalidInput`` for a type that is not known, ``ApiError`` 413 for a file over ``max_file_bytes``, 429 when too
+    much waits for the tenant.
     """
     name = file_name(file.filename or "")
     file_type(name)
@@ -61,8 +62,9 @@ def begin_upload(service: Service, tenant: Tenant, file: UploadFile, namespace: 
             folder.mkdir(mode=0o700, parents=True)
             with path.open("wb") as written:
                 copyfileobj(file.file, written, 1 << 20)
-        _check_size(service, path.stat().st_size)
-        upload = {"path": str(path), "uri": f"upload://{quote(namespace, safe='')}/{quote(name)}"}
+        _check_size(service, size := path.stat().st_size)
+        uri = f"upload://{quote(namespace, safe='')}/{quote(name)}"
+        upload: dict[str, str | int] = {"path": str(path), "uri": uri, "bytes": size}
         return service.jobs.begin(tenant, ingest_request([], namespace, incremental=True, upload=upload))
     except BaseException:
         rmtree(folder, ignore_errors=True)

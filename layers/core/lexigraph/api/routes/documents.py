@@ -160,7 +160,7 @@ async def remove_document(who: Writer, service: TheService, response: Response, 
     """Remove a document with all that only it supports; questions no longer see it when this answers with 200."""
     handover = await service.run(lambda: service.handover)  # it may have to be opened
     if handover is None:
-        removed = await service.run(lambda: service.index.remove([document_id], tenant=who.tenant), waits=True)
+        removed = await service.run(lambda: service.index.remove([document_id], tenant=who.tenant), waits=who.tenant)
         return Removed(removed=removed)
     begin = partial(handover.remove, who.tenant, document_id)
     job = await when_over(service, who.tenant, begin, _REMOVAL_SECONDS, response)

@@ -33,12 +33,16 @@ def read_epub(data: bytes, settings: Settings) -> Parsed:
         container = parts.root(_CONTAINER)
         package = container.find(".//{*}rootfile").get("full-path") if container is not None else ""
         root = parts.root(package)
+        if root is None:
+            raise InvalidInput("is damaged, or not a epub file (no package in it)")
         builder = TextBuilder(settings)
         pages = [path for path in _pages(root, posixpath.dirname(package)) if path in names]
         if len(pages) > settings.max_pages:
             raise InvalidInput(
                 f"has {len(pages):,} pages, the limit is {settings.max_pages:,} (max_pages): split it or raise the limit"
             )
+        if sum(archive.getinfo(path).file_size for path in pages) > settings.max_archive_bytes:  # some of them many times
+            raise InvalidInput(f"has pages of more than {settings.max_archive_bytes:,} bytes (max_archive_bytes): split it")
         for path in pages:
             check_length(archive.getinfo(path).file_size // _BYTES_A_CHARACTER, settings.max_text_chars)
             builder.end_sections(-1)
