@@ -122,3 +122,11 @@ def test_a_book_that_shows_one_page_again_and_again_is_refused(tmp_path: Path) -
     hostile = files.with_part(files.with_part(book, "OEBPS/text/part 0.xhtml", page), "OEBPS/book.opf", same.encode())
     told = refusal(tmp_path, "a.epub", hostile, load_settings(max_archive_bytes=2_000_000))
     assert told == "has pages of more than 2,000,000 bytes (max_archive_bytes): split it"
+
+
+def test_elements_nested_too_deep_are_refused_with_the_limit(tmp_path: Path) -> None:
+    deep = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">' + "<w:sdt>" * 300
+    hostile = files.with_part(paragraphs(1), "word/document.xml", deep.encode())
+    assert refusal(tmp_path, "a.docx", hostile, load_settings()).startswith("nests elements more than 256 deep")
+    assert refusal(tmp_path, "a.html", "<div>" * 600 + "a", load_settings()) == "nests elements more than 500 deep"
+    assert refusal(tmp_path, "a.json", "[" * 100_000, load_settings()) == "nests JSON too deep"

@@ -13,6 +13,7 @@ from lexigraph.settings import Settings
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _SMALL = 1_000_000  # unpacked bytes below which any ratio is harmless
 _PIECE = 1 << 20
+_TOO_DEEP = "nests elements more than 256 deep, or has more than 10 MB of text in one"  # libxml2 reads no more
 _PARTS_AT_ONCE = 4  # times as many tags as may be held at once may be read one part after the other
 
 
@@ -80,7 +81,12 @@ class Parts:
             stream = _Counted(raw, self._settings)
             # books may have document types, of which nothing is loaded, and small faults
             how = {} if self._plain else {"load_dtd": False, "recover": True}
-            root = etree.parse(stream, etree.XMLParser(resolve_entities=False, no_network=True, **how)).getroot()
+            try:
+                root = etree.parse(stream, etree.XMLParser(resolve_entities=False, no_network=True, **how)).getroot()
+            except etree.XMLSyntaxError as error:
+                if error.code != etree.ErrorTypes.ERR_RESOURCE_LIMIT:
+                    raise
+                raise InvalidInput(_TOO_DEEP) from None
         check_parts(stream.all, "tags", self._settings)
         self._parsed += stream.all
         check_parts(self._parsed // _PARTS_AT_ONCE, "tags", self._settings)
