@@ -97,7 +97,7 @@ class Settings(BaseSettings):
     max_file_bytes: int = Field(100_000_000, ge=1, description="largest file")
     max_text_chars: int = Field(20_000_000, ge=1, description="longest parsed text of one document")
     max_parts: int = Field(
-        1_000_000, ge=1, description="lines, rows or sentences of one document, thrice as many tags, ten times as many cells"
+        750_000, ge=1, description="lines, rows or sentences of one document, thrice as many tags, ten times as many cells"
     )
     max_pages: int = Field(5_000, ge=1, description="pages of a PDF or epub, slides of a pptx")
     max_archive_bytes: int = Field(500_000_000, ge=1, description="unpacked size of a docx, xlsx, pptx or epub")

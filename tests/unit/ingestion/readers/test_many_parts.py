@@ -80,11 +80,11 @@ def test_more_parts_than_the_limit_are_refused_in_every_format(tmp_path: Path, n
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("a.txt", "a\n" * 1_000_001),
-        ("a.md", "- a\n" * 400_000),
-        ("a.json", "[" + "[]," * 1_000_001 + "1]"),
-        ("a.html", "<b>" * 2_000_001),
-        ("a.csv", "1," * 100_001),
+        ("a.txt", "a\n" * 750_001),
+        ("a.md", "- a\n" * 250_001),
+        ("a.json", "[" + "[]," * 750_001 + "1]"),
+        ("a.html", "<b>" * 1_500_001),
+        ("a.csv", "1," * 75_001),
     ],
 )
 def test_so_it_is_as_the_limit_is_set_by_default(tmp_path: Path, name: str, content: str) -> None:
