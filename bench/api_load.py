@@ -278,7 +278,7 @@ def _serve(settings_json: str, seed: int, listener: socket.socket, workers: int,
     from lexigraph.api.app import create_app
     from lexigraph.api.service import Service
     from lexigraph.api.shared import Shared
-    from lexigraph.cli.served import OneByOne
+    from lexigraph.cli.connections import OneByOne
 
     settings = Settings.model_validate_json(settings_json)
     shared = Shared(Path(folder)) if folder else None

@@ -1,9 +1,11 @@
 """``lexigraph serve`` when something is wrong: what it says at the start, and that it ends when it is told to."""
 
+import select
 import signal
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Thread
 
@@ -56,3 +58,19 @@ def test_a_server_whose_model_hangs_ends_when_it_is_interrupted(tmp_path: Path, 
             assert "the server is ending" in "".join(told)
             assert server.process.stderr
             assert "Traceback" not in server.process.stderr.read()
+
+
+def test_half_requests_do_not_stop_a_server_and_it_logs_none_of_them(tmp_path: Path) -> None:
+    half = b"POST /query HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 9000\r\n"
+    with serving(tmp_path, workers=1) as server, ExitStack() as held:
+        host, port = server.url.removeprefix("http://").split(":")
+        slow = [socket.create_connection((host, int(port)), timeout=SECONDS) for _ in range(600)]
+        for number, connection in enumerate(slow):
+            held.enter_context(connection).sendall(half + b"\r\n{" * (number % 2))
+        assert [httpx.get(f"{server.url}/health", timeout=5).status_code for _ in range(5)] == [200] * 5
+        readable, _, _ = select.select(slow, [], [], 0)
+        assert len(readable) >= 350, "at most 250 of one address are kept"
+        server.process.send_signal(signal.SIGINT)
+        _, told = server.process.communicate(timeout=SECONDS)
+    assert "Traceback" not in told
+    assert len(told.splitlines()) < 10

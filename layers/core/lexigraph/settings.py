@@ -96,7 +96,10 @@ class Settings(BaseSettings):
     chunk_overlap: int = Field(25, ge=0, le=512, description="tokens before a chunk that its extractor is told, too")
     max_file_bytes: int = Field(100_000_000, ge=1, description="largest file")
     max_text_chars: int = Field(20_000_000, ge=1, description="longest parsed text of one document")
-    max_pages: int = Field(5_000, ge=1, description="pages of a PDF, slides of a pptx")
+    max_parts: int = Field(
+        750_000, ge=1, description="lines, rows or sentences of one document, thrice as many tags, ten times as many cells"
+    )
+    max_pages: int = Field(5_000, ge=1, description="pages of a PDF or epub, slides of a pptx")
     max_archive_bytes: int = Field(500_000_000, ge=1, description="unpacked size of a docx, xlsx, pptx or epub")
     max_archive_ratio: int = Field(200, ge=2, description="unpacked to packed size of a docx, xlsx, pptx or epub")
     relations: bool = Field(True, description="let the language model, if there is one, relate neighbouring chunks")
@@ -114,9 +117,15 @@ class Settings(BaseSettings):
     )
     api_rate: int = Field(600, ge=0, le=1_000_000, description="requests a minute and key; 0 is no limit")
     api_deadline: float = Field(60.0, gt=0, le=900, description="seconds until a request is answered with 503")
+    api_connections: int = Field(1_000, ge=1, le=100_000, description="connections that a server process holds at most")
+    api_connections_each: int = Field(
+        250, ge=0, le=100_000, description="connections of one address; 0 is no limit, as behind a proxy"
+    )
     api_follow: float = Field(0.0, ge=0, le=900, description="seconds that /ingest/stream follows a job; 0: to its end")
     ingest_in: Literal["process", "thread"] = Field("process", description="where the server takes documents in")
     ingest_jobs: int = Field(2, ge=1, le=16, description="tenants whose documents the server takes in at the same time")
+    queue_jobs: int = Field(100, ge=1, le=100_000, description="ingests of a tenant that the server lets wait")
+    queue_bytes: int = Field(500_000_000, ge=1, description="bytes of files of a tenant that the server lets wait")
     ingest_roots: dict[str, Path] = Field(
         default_factory=dict, description="the folder whose files /ingest may take in, by tenant (JSON)"
     )

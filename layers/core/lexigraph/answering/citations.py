@@ -1,11 +1,14 @@
 """Citations in an answer: labels such as ``[S1]`` are read, checked against what was offered, and mapped to sources.
 
-Pure. Labels count from 1 and have no gaps, so the number of offered sources says which labels exist.
+Pure. Labels count from 1 and have no gaps, so the number of offered sources says which labels exist. What a reader takes for
+a label is one: in brackets, letters and digits that look alike (NFKC, and more), with characters inside that nobody sees.
 """
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from lexigraph.model.graph import Source
 from lexigraph.model.results import Citation, Notice, ScoredStatement
@@ -14,12 +17,19 @@ from lexigraph.model.results import Citation, Notice, ScoredStatement
 NOT_ANSWERED = "The sources do not answer this question."
 _LOOK_AHEAD = 12  # characters after a number in which its citation is expected (E-46)
 
-_INNER = r"[sS0-9 \t,;&\-–—anNdAD]"  # also the letters of "and"
-_GROUP = re.compile(rf"\[({_INNER}{{2,200}})\]")
-_OPEN = re.compile(rf"\[{_INNER}{{0,200}}$")
-_DASH = re.compile(r"[ \t]*[-–—][ \t]*")
-_BETWEEN = re.compile(r"[ \t,;&]+")
-_ITEM = re.compile(r"[sS]([0-9]{1,6})(?:-[sS]?([0-9]{1,6}))?")
+# square brackets, and those that look like them
+_OPENS = "[\uff3b\ufe47\u2045\u2772\u27e6\u27ec\u298b\u298d\u298f\u3010\u3014\u3016\u3018\u301a\ufe39\ufe3b\ufe5d"
+_CLOSES = "]\uff3d\ufe48\u2046\u2773\u27e7\u27ed\u298c\u298e\u2990\u3011\u3015\u3017\u3019\u301b\ufe3a\ufe3c\ufe5e"
+_LONGEST = 1_000  # characters inside brackets; what is longer no reader takes for a label
+_GROUP = re.compile(rf"[{re.escape(_OPENS)}]([^{re.escape(_OPENS + _CLOSES)}]{{1,{_LONGEST}}})[{re.escape(_CLOSES)}]")
+_LIKE_S = frozenset("\u0405\u0455\u054f\u13da\uabaa\ua4e2\ua731\u01bd")
+_UNSEEN = frozenset("\u115f\u1160\u3164\uffa0\u2800*_~`\\")  # fillers, and the marks of Markdown
+_INNER = frozenset("s0123456789 ,;&-and")
+_DASHES = frozenset("\u2010\u2011\u2012\u2013\u2014\u2212")
+_DASH = re.compile(r" *- *")
+_BETWEEN = re.compile(r"[ ,;&]+")
+_APART = re.compile(r"s +(?=[0-9])")
+_ITEM = re.compile(r"s([0-9]+)(?:-s?([0-9]+))?")
 _NUMBER = re.compile(r"(?<![\w.,])(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{4,})(?!\w)")
 
 
@@ -49,18 +59,22 @@ class CitationReader:
 
     def feed(self, piece: str) -> str:
         """Take a piece of the answer and return the text that is now certain, perhaps none."""
-        text = self._held + piece
-        opening = _OPEN.search(text)
-        cut = opening.start() if opening else len(text)
-        self._held = text[cut:]
-        out, at = [], 0
-        for group in _GROUP.finditer(text, 0, cut):
-            numbers = _numbers(group[1])
-            if numbers is None:
+        text, out, at = self._held + piece, list[str](), 0
+        while found := _next_label(text, at):
+            start, end, spans = found
+            if labels := self._known(spans):
+                out += [self._plain(text[:start]), self._space, labels]
+                self._begun, self._space = True, ""
+                text, at = text[end:], 0
                 continue
-            out += [self._plain(text[at : group.start()]), self._labels(numbers)]
-            at = group.end()
-        out.append(self._plain(text[at:cut]))
+            before = text[:start].rstrip(" \t")  # "text [S9]." becomes "text.", not "text ."
+            if not before:
+                self._space = self._space.rstrip(" \t")
+            text = before + text[end:]
+            at = _open_from(before)  # what was around it may be a label now
+        cut = _open_from(text)
+        self._held = text[cut:]
+        out.append(self._plain(text[:cut]))
         return "".join(out)
 
     def finish(self) -> str:
@@ -81,17 +95,14 @@ class CitationReader:
         self._begun, self._space = True, text[len(body) :]
         return out
 
-    def _labels(self, spans: list[tuple[int, int]]) -> str:
+    def _known(self, spans: Sequence[tuple[int, int]]) -> str:
+        """Note the labels of a group and return those that were offered."""
         known: dict[int, None] = {}
         for low, high in spans:
             known.update(dict.fromkeys(range(max(low, 1), min(high, self._count) + 1)))
             self._unknown.update({label(n): None for n in (low, high) if not 1 <= n <= self._count})
         self._cited.update(known)
-        if not known:
-            self._space = self._space.rstrip(" \t")  # "text [S9]." becomes "text.", not "text ."
-            return ""
-        out, self._space, self._begun = self._space, "", True
-        return out + "".join(f"[{label(n)}]" for n in known)
+        return "".join(f"[{label(n)}]" for n in known)
 
 
 def check(text: str, count: int) -> CheckedAnswer:
@@ -142,7 +153,7 @@ def defused(text: str) -> str:
 
 def defused_lines(text: str) -> str:
     """Return document text with its lines, in which nothing looks like one of our labels."""
-    return _GROUP.sub(lambda m: f"({m[1]})" if _numbers(m[1]) else m[0], text)
+    return _GROUP.sub(lambda m: f"({m[1]})" if _spans(m[1]) else m[0], text)
 
 
 def without_labels(text: str) -> str:
@@ -182,14 +193,50 @@ def _listed(numbers: Sequence[int]) -> str:
     return ", ".join(part for parts_of_run in parts for part in parts_of_run)
 
 
-def _numbers(inner: str) -> list[tuple[int, int]] | None:
-    """Return the (low, high) spans of a label group's inside, or None when it is something else in brackets."""
-    items = [part for part in _BETWEEN.split(_DASH.sub("-", inner)) if part and part.casefold() != "and"]
-    spans = []
-    for item in items:
-        match = _ITEM.fullmatch(item)
-        if match is None:
-            return None
-        low = int(match[1])
-        spans.append((min(low, int(match[2] or low)), max(low, int(match[2] or low))))
-    return spans or None
+def _next_label(text: str, at: int) -> tuple[int, int, list[tuple[int, int]]] | None:
+    """Return where the next group of labels begins and ends, and its (low, high) spans; None when there is none."""
+    for group in _GROUP.finditer(text, at):
+        if spans := _spans(group[1]):
+            return group.start(), group.end(), spans
+    return None
+
+
+def _open_from(text: str) -> int:
+    """Return where what may still become a label begins: the outermost of the brackets open at the end, else the end."""
+    start = at = len(text)
+    while at > 0 and start - at <= _LONGEST:
+        at -= 1
+        if text[at] in _OPENS:
+            start = at
+        elif not _INNER.issuperset(_plain(text[at])):
+            break
+    return start
+
+
+def _spans(inner: str) -> list[tuple[int, int]]:
+    """Return the (low, high) spans of a label group's inside, none when it is something else in brackets."""
+    plain = _APART.sub("s", _DASH.sub("-", "".join(map(_plain, inner))))
+    items = [part for part in _BETWEEN.split(plain) if part and part != "and"]
+    found = [_ITEM.fullmatch(item) for item in items]
+    ends = [(int(match[1]), int(match[2] or match[1])) for match in found if match]
+    return [(min(pair), max(pair)) for pair in ends] if len(ends) == len(items) else []
+
+
+@lru_cache(maxsize=4_096)
+def _plain(character: str) -> str:
+    """Return what a reader sees in a character between brackets, in lower case; nothing when that is nothing."""
+    if character in _LIKE_S:
+        return "s"
+    if character in _UNSEEN:
+        return ""
+    if character in _DASHES or character == "\u3001":
+        return "," if character == "\u3001" else "-"
+    seen = []
+    for part in unicodedata.normalize("NFKD", character):
+        if part.isspace():
+            seen.append(" ")
+        elif part.isdecimal():
+            seen.append(str(unicodedata.decimal(part)))
+        elif unicodedata.category(part)[0] not in "CM":  # control, format and combining characters
+            seen.append(part.casefold())
+    return "".join(seen)

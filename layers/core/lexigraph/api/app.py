@@ -9,6 +9,7 @@ from fastapi import Depends, FastAPI
 from lexigraph import __version__
 from lexigraph.api.access.auth import Openness, Principals
 from lexigraph.api.errors import handle_errors
+from lexigraph.api.jobs.arrivals import Arrivals
 from lexigraph.api.limits import Requests, only_declared
 from lexigraph.api.openapi.document import describe, errors
 from lexigraph.api.routes.mcp import add_mcp
@@ -64,6 +65,7 @@ def create_app(
         app.include_router(router, dependencies=[Depends(only_declared)], responses=told)
     describe(app)
     tools = add_mcp(app, service)
+    app.add_middleware(Arrivals, service=service, most=settings.max_file_bytes)
     app.add_middleware(
         Principals,
         registry=lambda: service.stores.registry,

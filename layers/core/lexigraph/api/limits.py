@@ -13,7 +13,7 @@ from fastapi.dependencies.models import Dependant
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lexigraph.api.errors import MAX_DEPTH, ApiError, answer_error, ending
+from lexigraph.api.errors import MAX_DEPTH, ApiError, answer_error, ending, respond
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.names import visible
 from lexigraph.retrieval.stages.args import check_names
@@ -200,7 +200,7 @@ class Requests:
         except asyncio.CancelledError:  # the server ends: nobody else cancels a request
             if begun:
                 raise
-            await answer_error(Request(scope), ending())(scope, receive, note)
+            await respond(Request(scope), ending())(scope, receive, note)
         except Exception as error:
             if begun:
                 raise

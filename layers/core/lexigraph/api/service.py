@@ -2,8 +2,8 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import asdict
 from functools import partial
 from hashlib import blake2b
@@ -44,7 +44,8 @@ T = TypeVar("T")
 # requests worked on at the same time; more wait their turn, those first that came first
 _THREADS = 40  # where they wait for models elsewhere
 _THREADS_A_CORE = 1  # where all is computed here: more only take the processor from each other, and memory
-_WAITING = 40  # of those that wait for a job
+_WAITING = 200  # of those that wait for a job
+_SHARE = {"waits": 20, "alone": 1}  # turns that a tenant may have of these at the same time
 _ENGINES = 256
 _EMBEDDINGS, _EMBEDDING_SECONDS = 2_048, 3_600.0
 _ANSWERS, _ANSWER_SECONDS = 512, 900.0
@@ -86,6 +87,7 @@ class Service:
         cores = max(1, (os.cpu_count() or 1) // processes)
         self._threads = _THREADS_A_CORE * cores if computes else _THREADS
         self._limiters: dict[str, CapacityLimiter] = {}
+        self._shares = Shares()
 
     @property
     def stores(self) -> Stores:
@@ -177,17 +179,19 @@ class Service:
         self._clearings.note(tenant, self.stores.registry.clear(tenant))
         self._drop(tenant)
 
-    async def run(self, work: Callable[[], T], *, waits: bool = False, alone: bool = False) -> T:
+    async def run(self, work: Callable[[], T], *, waits: Tenant | None = None, alone: Tenant | None = None) -> T:
         """Run ``work`` in a thread and return its value; ``ApiError`` 503 when it takes longer than the deadline.
 
-        Work that ``waits`` for a job keeps no turn from the others, nor does what is done ``alone``, one at a time.
+        Work that ``waits`` for a job of a tenant, or is done ``alone`` for one, keeps no turn from other work; of its kind
+        there is little at a time for each tenant, so that none keeps the others waiting.
         """
         if not self._limiters:
-            sizes = {"all": self._threads, "waits": _WAITING, "alone": 1}
+            sizes = {"all": self._threads, "waits": _WAITING, "alone": max(2, os.cpu_count() or 1)}
             self._limiters = {name: CapacityLimiter(size) for name, size in sizes.items()}
-        turn = "alone" if alone else "waits" if waits else "all"
+        kind, tenant = ("alone", alone) if alone else ("waits", waits) if waits else ("all", None)
         with anyio.move_on_after(self.settings.api_deadline):
-            return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiters[turn])
+            async with self._shares.turn(kind, tenant) if tenant else nullcontext():
+                return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiters[kind])
         raise too_late(self.settings.api_deadline)
 
     def close(self) -> None:
@@ -216,11 +220,12 @@ class Service:
         return False
 
     def _make_jobs(self) -> "Jobs":
-        from lexigraph.api.jobs.queue import Jobs, ProcessWorker, ThreadWorker
+        from lexigraph.api.jobs.queue import Jobs, ProcessWorker, Room, ThreadWorker
 
         in_process = self.settings.ingest_in == "process"
         worker = ProcessWorker(self.settings) if in_process else ThreadWorker(lambda: self.index)
-        return Jobs(self.stores.registry, worker, self.settings.uploads, self.settings.ingest_jobs)
+        room = Room(self.settings.queue_jobs, self.settings.queue_bytes)
+        return Jobs(self.stores.registry, worker, self.settings.uploads, self.settings.ingest_jobs, room)
 
     def _make_handover(self) -> "Handover":
         from lexigraph.api.jobs.handover import Handover
@@ -232,6 +237,24 @@ class Service:
         from lexigraph.ingestion.pipeline import LexicalGraphIndex
 
         return LexicalGraphIndex(self.stores, embedder=self._embedder(), settings=self.settings)
+
+
+class Shares:
+    """Turns that each tenant has of its own: who asks for much waits for itself."""
+
+    def __init__(self) -> None:
+        self._taken: dict[tuple[str, Tenant], CapacityLimiter] = {}
+
+    @asynccontextmanager
+    async def turn(self, kind: str, tenant: Tenant) -> AsyncIterator[None]:
+        """Wait for a turn, and have it as long as the block lasts."""
+        share = self._taken.setdefault((kind, tenant), CapacityLimiter(_SHARE[kind]))
+        try:
+            async with share:
+                yield
+        finally:
+            if not share.borrowed_tokens and not share.statistics().tasks_waiting:
+                self._taken.pop((kind, tenant), None)
 
 
 def _watched(llm: LanguageModel | None) -> WatchedModel | None:

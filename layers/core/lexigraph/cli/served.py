@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from shutil import rmtree
 from threading import Thread
-from typing import Any
 
 import uvicorn
 
@@ -15,27 +14,12 @@ from lexigraph.api.access.auth import Openness
 from lexigraph.api.app import create_app
 from lexigraph.api.service import Service
 from lexigraph.api.shared import Shared
+from lexigraph.cli.connections import OneByOne, protocol, room_for
 from lexigraph.cli.invocation import start_logging
 from lexigraph.cli.output import consoles
 from lexigraph.settings import Settings
 
 _GRACE_SECONDS = 3  # for requests under way when the server is told to end
-
-
-class OneByOne(socket.socket):
-    """A listening socket of several processes: who is busy takes no more connections than it is asked for.
-
-    The event loop would take all that wait at once, and leave nothing to the others.
-    """
-
-    _took = False
-
-    def accept(self) -> tuple[socket.socket, Any]:
-        """Return the next connection; say every other time that there is none, which ends a turn of the loop."""
-        self._took = not self._took
-        if not self._took:
-            raise BlockingIOError
-        return super().accept()
 
 
 def order(
@@ -63,8 +47,15 @@ def main() -> None:
     shared = Shared(Path(told["shared"])) if told["shared"] else None
     service = Service(settings, shared=shared, processes=told["processes"])
     app = create_app(settings, service, open_=told["open"])
+    room = room_for(settings.api_connections, settings.api_connections_each)
     config = uvicorn.Config(
-        app, loop="asyncio", log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE_SECONDS
+        app,
+        loop="asyncio",
+        http=protocol(room),
+        ws="none",
+        log_level="error",  # what a client does wrong would be a line each
+        access_log=False,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     server = uvicorn.Server(config)
     server.run(sockets=[OneByOne(fileno=told["listener"])])

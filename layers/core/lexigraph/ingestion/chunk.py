@@ -36,6 +36,7 @@ _ABBREVIATIONS = frozenset(_ABBREVIATED.split())
 _ITEM = re.compile(r"[-*+•‣◦▪·○●–]\s|\(?\w{1,4}[.)]\s|[^\n:.]{1,100}: ")
 _SECTIONS, _DEPTH = 3, 6  # strength between sections of a common chapter of this depth; a shallower one adds to it
 _SMALL = 100  # tokens below which what stands in a section goes together with what its neighbours hold
+_LONGEST_LIST = 1_000  # items beyond which nothing is looked for that leads to them
 _TOPIC_CHUNKS = 2  # a section in more chunks, or sections of equal headings, are more than one topic
 
 
@@ -236,7 +237,7 @@ def _lead(document: LoadedDocument, atom: _Atom, before: int) -> str:
     if item.role != "list":
         return ""
     mark, inner = _mark(document.text, item), False  # inner: of a list in an item beside it
-    for block in reversed(document.blocks[:before]):
+    for block in reversed(document.blocks[max(0, before - _LONGEST_LIST) : before]):
         text = document.text[block.start : block.end].rstrip()
         if block.headings != item.headings or block.role not in ("paragraph", "list"):
             return ""
@@ -291,12 +292,12 @@ def _fragments(sentence: str, limit: int) -> Iterator[str]:
     The parts are much smaller than a chunk, so that what is cut between them follows their content, too.
     """
     most = max(1, limit // _FRAGMENTS)
-    for clause in _CLAUSE.findall(sentence):
+    for clause in (found[0] for found in _CLAUSE.finditer(sentence)):
         if count_tokens(clause) <= most:
             yield clause
             continue
         held, room = "", most
-        for word in _LONG_WORD.findall(clause):
+        for word in (found[0] for found in _LONG_WORD.finditer(clause)):
             tokens = count_tokens(word)
             if held and tokens > room:
                 yield held

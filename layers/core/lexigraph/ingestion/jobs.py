@@ -32,7 +32,7 @@ RELATE = "relate"  # in a request: relate the new chunks of a document, and do n
 def ingest_request(
     paths: Sequence[str], namespace: str, *, incremental: bool, upload: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the request of a job. ``upload`` has ``path`` where the file was put aside, its ``uri`` and ``metadata``."""
+    """Return the request of a job. ``upload`` has ``path`` where the file lies, its ``uri``, ``bytes``, ``metadata``."""
     asked = {"paths": list(paths), "namespace": namespace, "incremental": incremental, "resumable": True}
     return {**asked, "upload": dict(upload)} if upload else asked
 

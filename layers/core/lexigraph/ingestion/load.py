@@ -28,10 +28,10 @@ from lexigraph.ingestion.readers.html import read_html
 from lexigraph.ingestion.readers.log import read_log
 from lexigraph.ingestion.readers.manual import read_manual
 from lexigraph.ingestion.readers.markdown import read_markdown
-from lexigraph.ingestion.readers.parsed import Parsed
+from lexigraph.ingestion.readers.parsed import Parsed, check_parts
 from lexigraph.ingestion.readers.pdf.read import read_pdf
 from lexigraph.ingestion.readers.plain.reader import read_text
-from lexigraph.ingestion.readers.records import parse_json, read_json, read_record, record_key
+from lexigraph.ingestion.readers.records import check_values, parse_json, read_json, read_record, record_key
 from lexigraph.ingestion.readers.rst import read_rst
 from lexigraph.ingestion.readers.sheets import read_xlsx
 from lexigraph.ingestion.readers.slides import read_pptx
@@ -118,6 +118,8 @@ _UNKNOWN = "unknown type"
 _OWN = "belongs to the stores: name another file"
 _SECTION = re.compile(r"\.[1-8](?:ssl|pm|perl|x|posix|p)?")
 _NAMED = frozenset({"source", "log"})  # types whose files are called by their whole names
+# where chunks may be cut, at least
+_SENTENCE_END = re.compile(r"[.!?\u2026][\"'\u201d\u2019\u00bb)\]]*\s|[\u3002\uff01\uff1f]|\n")
 _HOPELESS = 20  # bad lines at the head of a jsonl file after which it is none
 _HASH_BYTES = 32
 _SQLITE = b"SQLite format 3\0"  # the first bytes of a file
@@ -347,12 +349,14 @@ def _whole(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reje
         yield from _each(item, settings, "item", numbered)
     else:
         named = Path(_shown(item.path))
-        yield _document(item, parsed, item.uri, data, named.name if item.type in _NAMED else named.stem)
+        yield _document(item, parsed, item.uri, data, named.name if item.type in _NAMED else named.stem, settings)
 
 
-def _document(item: FileItem, parsed: Parsed, uri: str, data: bytes, title: str) -> LoadedDocument:
+def _document(item: FileItem, parsed: Parsed, uri: str, data: bytes, title: str, settings: Settings) -> LoadedDocument:
     if holds_secret(data) or holds_secret(parsed.text):  # a reader may change how it looks
         raise InvalidInput("holds an API key or a private key: take it out, and keep keys elsewhere")
+    if len(parsed.text) > settings.max_parts:
+        check_parts(sum(1 for _ in _SENTENCE_END.finditer(parsed.text)), "sentences", settings)
     of_file: Metadata = {"file_name": Path(_shown(item.path)).name, "file_type": item.type}
     metadata = with_language({**parsed.metadata, **item.metadata, **of_file}, parsed.text)
     return LoadedDocument(uri, parsed.title or title, parsed.text, parsed.blocks, item.marked(_hash(data)), metadata)
@@ -384,9 +388,12 @@ def _each(
     seen: set[str] = set()
     number = bad = 0
     for number, raw, value in numbered:
+        check_parts(number, "records", settings)
         uri = ""
         try:
-            value = parse_json(raw) if value is None else value
+            if value is None:
+                check_values(raw.decode("utf-8", "replace") if len(raw) > settings.max_parts else "", settings)
+                value = parse_json(raw)
             key = record_key(value)
             fragment = quote(key, safe="/:@!$&'()*+,;-._~?") if key else f"{place}={number}"
             uri = f"{item.uri}#{fragment}"
@@ -395,7 +402,7 @@ def _each(
                 raise InvalidInput("has an id that came before in this file")
             seen.add(uri)
             title = lead_subject(record.parsed.text) if record.untitled else record.key or uri.rpartition("#")[2]
-            yield _document(item, record.parsed, uri, raw, title)
+            yield _document(item, record.parsed, uri, raw, title, settings)
         except InvalidInput as error:
             bad += 1
             yield Rejected(f"{_shown(item.path)}, {place} {number:,}", str(error), uri)

@@ -2,9 +2,12 @@
 
 import logging
 import os
+import socket
 import stat
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from io import BytesIO
 from pathlib import Path
 from threading import Event
@@ -14,8 +17,9 @@ import httpx
 import pytest
 from fastapi import UploadFile
 
+from lexigraph.api.access.keys import HEADER, new_key
 from lexigraph.api.app import create_app
-from lexigraph.api.jobs.queue import Jobs
+from lexigraph.api.jobs.queue import Jobs, Room
 from lexigraph.api.jobs.uploads import begin_upload
 from lexigraph.api.routes.ingest import begin
 from lexigraph.api.service import Service
@@ -61,7 +65,8 @@ class ServiceOf(Service):
 
     def _make_jobs(self) -> Jobs:
         self.worker = Waiting(self.stores.registry)
-        return Jobs(self.stores.registry, self.worker, self.settings.uploads)
+        room = Room(self.settings.queue_jobs, self.settings.queue_bytes)
+        return Jobs(self.stores.registry, self.worker, self.settings.uploads, room=room)
 
 
 @pytest.fixture
@@ -367,3 +372,88 @@ def test_a_process_logs_what_its_server_logs(
     told = capfd.readouterr().err
     assert "DEBUG lexigraph.ingestion.relations: chunk:" in told
     assert "Mira" not in told
+
+
+FORM = "multipart/form-data; boundary=x"
+KB = 1_000
+
+
+def form(size: int, name: str = "a.txt") -> bytes:
+    """A form with a file of so many bytes."""
+    head = f'--x\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+    return head.encode() + b"a" * size + b"\r\n--x--\r\n"
+
+
+@contextmanager
+def tenants(service: ServiceOf, **limits: Any) -> Iterator[tuple[httpx.Client, httpx.Client]]:
+    """Clients of two tenants of a server whose jobs wait."""
+    service.settings = settings = service.settings.model_copy(update={"api_rate": 0, **limits})
+    with serving(create_app(settings, service, open_=False)) as url, ExitStack() as opened:
+        keys = [new_key(tenant, ("read", "ingest")) for tenant in ("default", "other")]
+        for _, key in keys:
+            service.stores.registry.add_key(key)
+        made = [httpx.Client(base_url=url, headers={HEADER: s}, timeout=SECONDS, verify=False) for s, _ in keys]
+        mine, others = (opened.enter_context(client) for client in made)
+        yield mine, others
+
+
+def upload(client: httpx.Client, size: int = KB) -> httpx.Response:
+    return client.post("/documents?wait=0", content=form(size), headers={"Content-Type": FORM})
+
+
+def refused(reply: httpx.Response, setting: str) -> bool:
+    """Whether one was told to come back, by which limit and when."""
+    told = reply.json()
+    assert (reply.status_code, told["error"]) == (429, "rate_limited"), reply.text
+    return setting in told["message"] and int(reply.headers["Retry-After"]) > 0
+
+
+def test_a_tenant_has_so_many_jobs_waiting_and_others_theirs(service: ServiceOf, tmp_path: Path) -> None:
+    for n in range(3):
+        (tmp_path / f"{n}.txt").write_text("Mira Holm signs.")
+    with tenants(service, queue_jobs=3, ingest_roots=[tmp_path]) as (mine, others):
+        assert [upload(mine).status_code for _ in range(3)] == [202] * 3
+        assert refused(upload(mine), "queue_jobs")
+        assert refused(mine.post("/ingest?wait=0", json={"path": "1.txt"}), "queue_jobs")
+        assert refused(mine.get("/ingest/stream?path=2.txt"), "queue_jobs")
+        assert upload(others).status_code == 202
+        service.worker.go.set()
+        eventually(lambda: upload(mine).status_code, lambda status: status == 202)
+    assert len(list(service.settings.uploads.iterdir())) <= 5
+
+
+def test_a_tenant_has_so_many_bytes_waiting_but_any_one_file(service: ServiceOf) -> None:
+    with tenants(service, queue_bytes=10 * KB) as (mine, others):
+        assert upload(mine, 50 * KB).status_code == 202
+        assert refused(upload(mine, KB), "queue_bytes")
+        assert [upload(others, 3 * KB).status_code for _ in range(4)] == [202, 202, 202, 429]
+
+
+def test_a_file_that_may_not_wait_is_not_read(service: ServiceOf) -> None:
+    with tenants(service, queue_bytes=100 * KB) as (mine, _):
+        assert upload(mine).status_code == 202
+        with socket.create_connection((mine.base_url.host, mine.base_url.port or 0), timeout=SECONDS) as half:
+            head = f"POST /documents HTTP/1.1\r\nHost: 127.0.0.1\r\n{HEADER}: {mine.headers[HEADER]}\r\n"
+            half.sendall(f"{head}Content-Type: {FORM}\r\nContent-Length: 90000\r\n\r\n--x\r\n".encode())
+            eventually(lambda: upload(mine, 9 * KB).status_code, lambda status: status == 429)
+            for _ in range(5):
+                assert refused(upload(mine, 20 * KB), "queue_bytes"), "what is on its way counts"
+        eventually(lambda: upload(mine, 20 * KB).status_code, lambda status: status == 202)
+        assert sum(path.stat().st_size for path in service.settings.uploads.rglob("*.txt")) < 40 * KB
+
+
+def test_jobs_of_the_command_line_that_were_left_behind_do_not_count(service: ServiceOf) -> None:
+    service.stores.registry.start_job(MINE, "ingest", {"paths": ["/gone"]})
+    with tenants(service, queue_jobs=1) as (mine, _):
+        assert upload(mine).status_code == 202
+
+
+def test_estimates_of_a_tenant_keep_no_other_tenant_waiting(service: ServiceOf) -> None:
+    slow = {"text": "Ann sat. " * 90_000}
+    with tenants(service) as (mine, others), ThreadPoolExecutor(8) as pool:
+        waiting = [pool.submit(mine.post, "/estimate", json=slow) for _ in range(5)]
+        time.sleep(0.5)
+        assert others.post("/estimate", json={"text": "Mira Holm signs."}).status_code == 200
+        assert sum(not one.done() for one in waiting) > 2
+        for one in waiting:
+            one.result(SECONDS)

@@ -31,7 +31,7 @@ async def when_over(
         until = time.monotonic() + min(seconds, service.settings.api_deadline - 1)
         return service.jobs.wait(tenant, begin().id, until - time.monotonic())
 
-    job = await service.run(work, waits=True)
+    job = await service.run(work, waits=tenant.whole)
     check_over(job)
     response.status_code = 202 if job.status == "RUNNING" else 200
     return job

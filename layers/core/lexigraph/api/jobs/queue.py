@@ -12,12 +12,14 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from shutil import rmtree
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
+from lexigraph.api.errors import ApiError
 from lexigraph.ingestion.jobs import KIND, run_job
 from lexigraph.ingestion.load import unchanged_since
 from lexigraph.ingestion.pipeline import job_lease
@@ -33,6 +35,7 @@ logger = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.1
 _AGAIN_SECONDS = 1.0
+_COME_BACK_SECONDS = 10
 _LOOKED_AT = 100  # jobs of the tenant, the latest, among which the same one is looked for
 _LEFT_SECONDS = 3_600.0  # an upload of another server begins its job long before
 
@@ -118,6 +121,10 @@ class ProcessWorker:
         return process
 
 
+def _size(request: Mapping[str, Any]) -> int:
+    return int((request.get("upload") or {}).get("bytes", 0))
+
+
 def _end(process: "subprocess.Popen[str]") -> None:
     process.kill()
     process.wait()
@@ -160,14 +167,38 @@ class Turns:
                 self._waiting[tenant] = jobs  # behind all others
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What may wait for a tenant: ingests, at work or not begun, and the bytes of the files sent for them."""
+
+    jobs: int = 100
+    bytes: int = 500_000_000
+
+    def check(self, jobs: int, size: int) -> None:
+        """Raise ``ApiError`` 429 when so much would wait; one file is taken whatever its size."""
+        if jobs > self.jobs:
+            raise _come_back(f"{self.jobs:,} ingests of this tenant wait, as many as may (queue_jobs)")
+        if size > self.bytes and jobs > 1:
+            raise _come_back(f"files of {self.bytes:,} bytes of this tenant wait, as many as may (queue_bytes)")
+
+
+def _come_back(message: str) -> ApiError:
+    wait = str(_COME_BACK_SECONDS)
+    return ApiError(429, message, hint="send it again when some of them are done", headers={"Retry-After": wait})
+
+
 class Jobs:
     """Begins jobs and waits for them; at most ``at_once`` are done at a time, each of another tenant.
 
-    ``uploads`` is the folder where files wait until their job is over.
+    ``uploads`` is the folder where files wait until their job is over, ``room`` how much of a tenant may wait.
     """
 
-    def __init__(self, registry: Registry, worker: Worker, uploads: Path, at_once: int = 1) -> None:
+    def __init__(
+        self, registry: Registry, worker: Worker, uploads: Path, at_once: int = 1, room: Room | None = None
+    ) -> None:
         self._registry, self._worker, self.uploads = registry, worker, uploads
+        self._room = room or Room()
+        self._arriving: dict[Tenant, list[int]] = {}
         self._pool = ThreadPoolExecutor(at_once, "jobs")
         self._turns = Turns()
         self._beginning = Lock()
@@ -177,12 +208,33 @@ class Jobs:
         """Start a job and return its record at once; it is worked on when its turn comes.
 
         The same ingest, asked for while it waits or is done, is the same job, unless something at its paths has changed
-        since: what was read before would not hold it.
+        since: what was read before would not hold it. Raise ``ApiError`` 429 when too much waits for the tenant.
         """
         with self._beginning:
-            job = self._same(tenant, request) or self._registry.start_job(tenant, KIND, request)
+            job = self._same(tenant, request)
+            if job is None:
+                jobs, size = self._waiting(tenant.whole)
+                self._room.check(jobs + 1, size + _size(request))
+                job = self._registry.start_job(tenant, KIND, request)
         self._add(tenant.whole, job)  # also one of another server, which may have died
         return job
+
+    def arrive(self, tenant: Tenant, size: int) -> Callable[[], None]:
+        """Note that a file of so many bytes begins to arrive; return what notes that it has, or never will.
+
+        Raise ``ApiError`` 429 when too much waits or arrives for the tenant: nothing of the file is read then.
+        """
+        with self._beginning:
+            jobs, waiting = self._waiting(tenant.whole)
+            arriving = self._arriving.setdefault(tenant.whole, [])
+            self._room.check(jobs + len(arriving) + 1, waiting + sum(arriving) + size)
+            arriving.append(size)
+
+        def arrived() -> None:
+            with self._beginning:
+                arriving.remove(size)
+
+        return arrived
 
     def resume(self) -> list[str]:
         """Go on with the jobs of a server that was interrupted; return their ids. Files nobody waits for are removed."""
@@ -223,6 +275,11 @@ class Jobs:
         self._closing.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._worker.close()
+
+    def _waiting(self, tenant: Tenant) -> tuple[int, int]:
+        """Return how many jobs of a tenant are not over, by whichever server, and the bytes of the files sent for them."""
+        mine = [job.request for owner, job in self._registry.unfinished() if owner == tenant]
+        return sum(bool(request.get("resumable")) for request in mine), sum(map(_size, mine))
 
     def _same(self, tenant: Tenant, request: Mapping[str, Any]) -> JobRecord | None:
         """Return the job under way that does what is asked for; files that were sent are each a request of its own."""

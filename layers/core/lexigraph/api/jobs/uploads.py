@@ -87,8 +87,8 @@ def begin_upload(
 ) -> JobRecord:
     """Put a file aside and start the job that takes it in.
 
-    Raise ``InvalidInput`` for a type that is not known, ``ApiError`` 413 for a file over ``max_file_bytes``, 403 and 422 for
-    a view and metadata in a deployment.
+    Raise ``InvalidInput`` for a type that is not known, ``ApiError`` 413 for a file over ``max_file_bytes``, 429 when too
+    much waits for the tenant, 403 and 422 for a view and metadata in a deployment.
     """
     name = file_name(file.filename or "")
     file_type(name)
@@ -105,9 +105,9 @@ def begin_upload(
             folder.mkdir(mode=0o700, parents=True)
             with path.open("wb") as written:
                 copyfileobj(file.file, written, 1 << 20)
-        _check_size(service, path.stat().st_size)
+        _check_size(service, size := path.stat().st_size)
         uri = f"upload://{quote(namespace, safe='')}/{quote(name)}"
-        upload = {"path": str(path), "uri": uri, **({"metadata": metadata} if metadata else {})}
+        upload = {"path": str(path), "uri": uri, "bytes": size, **({"metadata": metadata} if metadata else {})}
         return service.jobs.begin(tenant, ingest_request([], namespace, incremental=True, upload=upload))
     except BaseException:
         rmtree(folder, ignore_errors=True)

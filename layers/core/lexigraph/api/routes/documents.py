@@ -176,7 +176,7 @@ async def remove_document(who: Writer, service: TheService, response: Response, 
                 raise NotFound(f"no document {document_id!r}; `lexigraph documents list` shows all")
             return service.index.remove([document_id], tenant=who.tenant.whole)
 
-        return Removed(removed=await service.run(work, waits=True))
+        return Removed(removed=await service.run(work, waits=who.tenant.whole))
     check_whole(who.tenant)
     begin = partial(handover.remove, who.tenant, document_id)
     job = await when_over(service, who.tenant, begin, _REMOVAL_SECONDS, response)

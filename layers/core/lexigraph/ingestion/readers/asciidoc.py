@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, clean, one_line
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_text, clean, one_line
 from lexigraph.ingestion.readers.plain.lines import is_code, line_of
 from lexigraph.ingestion.readers.plain.notices import is_notice
 from lexigraph.ingestion.readers.tables import add_rows
@@ -38,7 +38,7 @@ _NESTING = 20
 def read_asciidoc(data: bytes, settings: Settings) -> Parsed:
     """Read AsciiDoc; the title is that of the document (``= Title``), else the first heading."""
     text, encoding = decode(data)
-    check_length(len(text), settings.max_text_chars)
+    check_text(text, settings)
     lines = [line.expandtabs(8).rstrip() for line in clean(text).split("\n")]
     builder = TextBuilder(settings)
     _Reader(builder).add(lines)

@@ -7,13 +7,14 @@ from typing import Any
 from urllib.parse import unquote
 
 from lexigraph.ingestion.readers.html import add_page
-from lexigraph.ingestion.readers.office import check_archive
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder
+from lexigraph.ingestion.readers.office import Parts, check_archive
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
 
 _CONTAINER = "META-INF/container.xml"
 _LOCKED = frozenset({"META-INF/rights.xml", "META-INF/sinf.xml"})
+_BYTES_A_CHARACTER = 4  # at most
 _NAMES = ("title", "creator", "language")
 _PAGES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+xml"})
 
@@ -28,24 +29,27 @@ def read_epub(data: bytes, settings: Settings) -> Parsed:
         names = set(archive.namelist())
         if names & _LOCKED:
             raise InvalidInput("is protected against copying: only its own readers open it")
-        container = _xml(archive, _CONTAINER)
-        package = container.find(".//{*}rootfile").get("full-path")
-        root = _xml(archive, package)
+        parts = Parts(archive, settings, plain=False)
+        container = parts.root(_CONTAINER)
+        package = container.find(".//{*}rootfile").get("full-path") if container is not None else ""
+        root = parts.root(package)
+        if root is None:
+            raise InvalidInput("is damaged, or not a epub file (no package in it)")
         builder = TextBuilder(settings)
-        for path in _pages(root, posixpath.dirname(package)):
-            if path in names:
-                builder.end_sections(-1)
-                add_page(builder, archive.read(path), settings)
+        pages = [path for path in _pages(root, posixpath.dirname(package)) if path in names]
+        if len(pages) > settings.max_pages:
+            raise InvalidInput(
+                f"has {len(pages):,} pages, the limit is {settings.max_pages:,} (max_pages): split it or raise the limit"
+            )
+        if sum(archive.getinfo(path).file_size for path in pages) > settings.max_archive_bytes:  # some of them many times
+            raise InvalidInput(f"has pages of more than {settings.max_archive_bytes:,} bytes (max_archive_bytes): split it")
+        for path in pages:
+            check_length(archive.getinfo(path).file_size // _BYTES_A_CHARACTER, settings.max_text_chars)
+            builder.end_sections(-1)
+            add_page(builder, archive.read(path), settings)
     said = {name: [e.text or "" for e in root.iterfind(f"{{*}}metadata/{{*}}{name}")] for name in _NAMES}
     metadata = {"author": ", ".join(said["creator"]), "language": next(iter(said["language"]), "")}
     return builder.parsed(next(iter(said["title"]), "") or builder.first_heading(), metadata)
-
-
-def _xml(archive: zipfile.ZipFile, path: str) -> Any:
-    from lxml import etree
-
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
-    return etree.fromstring(archive.read(path), parser)
 
 
 def _pages(package: Any, folder: str) -> list[str]:

@@ -8,7 +8,7 @@ from itertools import chain, islice, takewhile, zip_longest
 from typing import Any
 
 from lexigraph.ingestion.readers.furniture import furniture
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, one_line
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, check_parts, one_line
 from lexigraph.ingestion.readers.plain.reader import add_plain
 from lexigraph.ingestion.readers.tables import add_rows
 from lexigraph.ingestion.readers.text import decode, encoding_note
@@ -26,6 +26,8 @@ _CLOSED = re.compile(
     r"<(?!(?:area|base|br|col|hr|img|input|link|meta|param)\b)([A-Za-z][\w-]*)((?:\s[^<>]*)?)/>", re.IGNORECASE
 )
 _ENTITY = re.compile(r"&(?:#1(?:2[89]|[345]\d);?|[A-Za-z][A-Za-z0-9]{1,31};)")
+_TAG = re.compile(r"<[A-Za-z][^<>]*")
+_ATTRIBUTE = re.compile(r"[\s/\"']+[^\s/\"'>=]")
 _SPACE = re.compile(r"[^\S\n\xa0]*\n\s*|[^\S\xa0]+")
 _HEADINGS = {f"h{n}": n for n in range(1, 7)}
 _BLOCK_NAMES = """
@@ -72,11 +74,19 @@ def add_page(builder: TextBuilder, data: bytes, settings: Settings) -> tuple[Any
     declared = _CHARSET.search(data[:4_096])
     text, encoding = decode(data, declared[1].decode("ascii") if declared else "")
     check_length(len(text), settings.max_text_chars)
+    check_tags(text, settings)
     root = parse(text)
     main, body = _main_part(root), root.find("body")
     dropped = _DROPPED if main is not None else _DROPPED | _FRAME
     _Walk(builder, dropped).over(next(part for part in (main, body, root) if part is not None))
     return root, encoding
+
+
+def check_tags(text: str, settings: Settings) -> None:
+    """Raise ``InvalidInput`` for a page of too many tags and attributes."""
+    if len(text) > settings.max_parts:
+        tags = (len(_ATTRIBUTE.findall(found[0])) + 1 for found in _TAG.finditer(text))
+        check_parts(sum(tags), "tags and attributes", settings)
 
 
 def add_html(builder: TextBuilder, fragment: str) -> None:

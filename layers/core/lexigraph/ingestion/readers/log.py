@@ -7,7 +7,7 @@ found and quoted with the lines around it, as code is.
 import re
 from collections.abc import Iterator
 
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, clean
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_text, clean
 from lexigraph.ingestion.readers.text import decode, encoding_note
 from lexigraph.settings import Settings
 
@@ -23,7 +23,7 @@ _CHARS = 1_000  # of a block, about: as much as is quoted at once
 def read_log(data: bytes, settings: Settings) -> Parsed:
     """Read a log: a heading a day, blocks of some twenty lines; one ends only where another entry begins."""
     text, encoding = decode(data)
-    check_length(len(text), settings.max_text_chars)
+    check_text(text, settings)
     builder = TextBuilder(settings)
     for day, block in _blocks(clean(_COLOURS.sub("", text))):
         if day:

@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_text
 from lexigraph.ingestion.readers.plain.pages import manual_title
 from lexigraph.ingestion.readers.plain.reader import read_text
 from lexigraph.ingestion.readers.text import decode, encoding_note
@@ -49,7 +49,7 @@ def read_manual(data: bytes, settings: Settings) -> Parsed:
         raise InvalidInput("is written in mdoc macros: read what man prints of it (man -l FILE > FILE.txt)")
     if found[1] == "so":
         raise InvalidInput("only names another page")
-    check_length(len(text), settings.max_text_chars)
+    check_text(text, settings)
     page = _Page(TextBuilder(settings))
     page.read(text)
     return page.parsed(encoding_note(encoding))

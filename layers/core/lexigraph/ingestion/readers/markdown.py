@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lexigraph.ingestion.readers.html import add_html
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, clean, numbered
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_parts, check_text, clean, numbered
 from lexigraph.ingestion.readers.tables import statement
 from lexigraph.ingestion.readers.text import decode, encoding_note
 from lexigraph.model.document import BOILERPLATE
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
+_SIGNS = "*_`[]()!<>&\\|~#+-."
 _YAML = re.compile(r"[\w.-]+[^\S\n]*:(?:[^\S\n]|$)|[#\s\]}-]|$")
 _ENTRY = re.compile(r"([A-Za-z_][\w .-]*?)[^\S\n]*:[^\S\n]+(\S.*)")
 _COMMENT = re.compile(r"\s+#.*$")
@@ -45,8 +46,10 @@ def read_markdown(data: bytes, settings: Settings) -> Parsed:
     from markdown_it import MarkdownIt
 
     text, encoding = decode(data)
-    check_length(len(text), settings.max_text_chars)
+    check_text(text, settings)
     text = clean(text)
+    if len(text) > settings.max_parts:  # a line and each sign that may be one of the format become objects
+        check_parts(2 * text.count("\n") + sum(map(text.count, _SIGNS)), "lines and signs of Markdown", settings)
     front: dict[str, Any] = {}
     if text.startswith("---\n"):
         front, text = _front_matter(text)

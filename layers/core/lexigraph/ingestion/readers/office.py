@@ -4,14 +4,17 @@ import io
 import posixpath
 import zipfile
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
+from lexigraph.ingestion.readers.parsed import check_parts
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
 
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _SMALL = 1_000_000  # unpacked bytes below which any ratio is harmless
 _PIECE = 1 << 20
+_TOO_DEEP = "nests elements more than 256 deep, or has more than 10 MB of text in one"  # libxml2 reads no more
+_PARTS_AT_ONCE = 4  # times as many tags as may be held at once may be read one part after the other
 
 
 def check_archive(data: bytes, settings: Settings, *, plain: bool = True) -> None:
@@ -58,11 +61,12 @@ def _check_xml(beginning: bytes) -> None:
 
 
 class Parts:
-    """The parts of an archive and how they refer to each other."""
+    """The parts of an archive and how they refer to each other. Raise ``InvalidInput`` for parts of too many tags."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self._archive = archive
+    def __init__(self, archive: zipfile.ZipFile, settings: Settings, *, plain: bool = True) -> None:
+        self._archive, self._settings, self._plain = archive, settings, plain
         self._names = set(archive.namelist())
+        self._parsed = 0
 
     def __contains__(self, path: str) -> bool:
         return path in self._names
@@ -73,7 +77,20 @@ class Parts:
 
         if path not in self._names:
             return None
-        return etree.fromstring(self._archive.read(path), etree.XMLParser(resolve_entities=False, no_network=True))
+        with self._archive.open(path) as raw:
+            stream = _Counted(raw, self._settings)
+            # books may have document types, of which nothing is loaded, and small faults
+            how = {} if self._plain else {"load_dtd": False, "recover": True}
+            try:
+                root = etree.parse(stream, etree.XMLParser(resolve_entities=False, no_network=True, **how)).getroot()
+            except etree.XMLSyntaxError as error:
+                if error.code != etree.ErrorTypes.ERR_RESOURCE_LIMIT:
+                    raise
+                raise InvalidInput(_TOO_DEEP) from None
+        check_parts(stream.all, "tags", self._settings)
+        self._parsed += stream.all
+        check_parts(self._parsed // _PARTS_AT_ONCE, "tags", self._settings)
+        return root
 
     def stream(self, path: str, name: str) -> Iterator[Any]:
         """Yield the elements of a name, one at a time; each is gone when the next one is asked for."""
@@ -81,28 +98,51 @@ class Parts:
 
         if path not in self._names:
             return
-        with self._archive.open(path) as stream:
+        with self._archive.open(path) as raw:
+            stream = _Counted(raw, self._settings)
             found = etree.iterparse(stream, events=("end",), tag=f"{{*}}{name}", resolve_entities=False, no_network=True)
             for _, element in found:
                 yield element
                 element.clear()
                 while element.getprevious() is not None:
                     del element.getparent()[0]
+                stream.held = 0
 
     def related(self, path: str) -> dict[str, tuple[str, str]]:
         """Return what a part refers to: the kind and path of each by its id."""
         folder, name = posixpath.split(path)
-        root = self.root(f"{folder}/_rels/{name}.rels")
+        root = self.root(posixpath.join(folder, "_rels", f"{name}.rels"))
         found = {}
         for entry in root if root is not None else ():
             target = posixpath.normpath(posixpath.join("/", folder, entry.get("Target", ""))).lstrip("/")
             found[entry.get("Id", "")] = entry.get("Type", "").rpartition("/")[2], target
         return found
 
+    def of_kind(self, path: str, kind: str) -> str:
+        """Return the path of the first part of a kind that a part, or the file itself (``""``), refers to; else nothing."""
+        return next((target for of, target in self.related(path).values() if of == kind), "")
+
     def core(self) -> dict[str, str]:
         """Return what the file says of itself: ``title`` and ``creator``, empty when it does not."""
         root = self.root("docProps/core.xml")
         return {name: "" if root is None else root.findtext(f"{{*}}{name}") or "" for name in ("title", "creator")}
+
+
+class _Counted:
+    """A stream of XML, counting tags and attributes: ``all``, and those ``held`` in memory."""
+
+    def __init__(self, stream: IO[bytes], settings: Settings) -> None:
+        self._stream, self._settings = stream, settings
+        self.all = self.held = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes, unless too much is held already."""
+        check_parts(self.held, "tags", self._settings)
+        piece = self._stream.read(size)
+        count = piece.count(b"<") + piece.count(b"=")
+        self.all += count
+        self.held += count
+        return piece
 
 
 def reference(entry: Any) -> str:

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
@@ -16,6 +16,10 @@ from lexigraph.settings import Settings
 # longer "headings" are paragraphs in a heading's clothes
 MAX_HEADING_CHARS = 300
 _MAX_VALUE_CHARS = 2_000
+# of what takes less memory there may be more; tags count with their attributes
+_FOR_A_PART = {"cells": 10, "tags": 3, "tags and attributes": 2, "strings": 3, "pieces of text": 2, "operands of a page": 3}
+_ROWS_OF_WIDEST = 100  # a row is held whole: it may have a hundredth of all cells
+_LINE_ENDS = "\v\f\x85\u2028\u2029"
 _JOINED = frozenset({"list", "table", "row"})
 _TRANSLATED = {0xA0: " ", 0xAD: None, 0xFEFF: None, 0x2028: "\n", 0x2029: "\n", 0x0B: "\n", 0x0C: "\n", 0x85: "\n"}
 _BAD = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
@@ -42,7 +46,8 @@ class TextBuilder:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._limit = settings.max_text_chars
+        self._settings = settings
+        self._cells = 0
         self._parts: list[str] = []
         self._length = 0
         self._blocks: list[Block] = []
@@ -79,6 +84,13 @@ class TextBuilder:
         self._bare = None
         start, end = self._append(text, role)
         self._blocks.append(Block(start, end, self._above, role))
+        check_parts(len(self._blocks), "paragraphs and rows", self._settings)
+
+    def cells(self, row: Sequence[str]) -> list[str]:
+        """Return the cells of a row of a table, each on one line, and count them."""
+        self._cells += len(row) + 1
+        check_parts(max(self._cells, len(row) * _ROWS_OF_WIDEST), "cells", self._settings)
+        return [one_line(cell) for cell in row]
 
     def page_break(self) -> None:
         """Put a form feed before the next block: page = form feeds before an offset, plus one."""
@@ -114,6 +126,7 @@ class TextBuilder:
     def _keep_bare_heading(self) -> None:
         if self._bare is not None:
             self._blocks.append(self._bare)
+            check_parts(len(self._blocks), "paragraphs and rows", self._settings)
             self._bare = None
 
     def _append(self, text: str, role: str) -> tuple[int, int]:
@@ -124,10 +137,24 @@ class TextBuilder:
         self._page_break = False
         self._role = role
         start, end = self._length, self._length + len(text)
-        check_length(end, self._limit)
+        check_length(end, self._settings.max_text_chars)
         self._parts.append(text)
         self._length = end
         return start, end
+
+
+def check_parts(count: int, kind: str, settings: Settings) -> None:
+    """Raise ``InvalidInput`` for more of a kind than ``max_parts`` allows: what fills the memory before the text is long."""
+    limit = settings.max_parts * _FOR_A_PART.get(kind, 1)
+    if count > limit:
+        raise InvalidInput(f"has more than {limit:,} {kind} (max_parts): split it or raise the limit")
+
+
+def check_text(text: str, settings: Settings) -> None:
+    """Raise ``InvalidInput`` for a text with too many characters or lines."""
+    check_length(len(text), settings.max_text_chars)
+    if len(text) > settings.max_parts:
+        check_parts(max(text.count("\n"), text.count("\r")) + sum(map(text.count, _LINE_ENDS)), "lines", settings)
 
 
 def check_length(characters: int, limit: int) -> None:

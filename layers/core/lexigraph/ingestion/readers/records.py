@@ -1,17 +1,19 @@
 """JSON: records with a ``text`` field are documents, one each; any other JSON is one document of its paths and values."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, one_line
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, check_parts, one_line
 from lexigraph.ingestion.readers.plain.reader import add_plain
 from lexigraph.ingestion.readers.text import decode, encoding_note
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
 
 _LONG = 200  # characters from which a value is text of its own
+_OPENED = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[{]', re.DOTALL)
 _TITLES = ("title", "name")
 
 
@@ -27,6 +29,7 @@ class Record:
 def read_json(data: bytes, settings: Settings) -> Parsed | list[Any]:
     """Read a JSON file: one document, or the list of records that it is, to be read one by one by :func:`read_record`."""
     text, encoding = decode(data)
+    check_values(text, settings)
     value = parse_json(text)
     if isinstance(value, list) and any(isinstance(item, dict) and isinstance(item.get("text"), str) for item in value):
         return value
@@ -36,6 +39,16 @@ def read_json(data: bytes, settings: Settings) -> Parsed | list[Any]:
     _add(builder, value, ())
     title = next((value[key] for key in _TITLES if isinstance(value.get(key), str)), "") if isinstance(value, dict) else ""
     return builder.parsed(title, encoding_note(encoding))
+
+
+def check_values(text: str, settings: Settings) -> None:
+    """Raise ``InvalidInput`` for a JSON text of too many lists and objects: each takes a hundred times its two brackets."""
+    if len(text) <= settings.max_parts:
+        return
+    opened = text.count("[") + text.count("{")
+    if opened > settings.max_parts:  # perhaps most of them in texts
+        opened = sum(1 for found in _OPENED.finditer(text) if found[0] in "[{")
+    check_parts(opened, "lists and objects", settings)
 
 
 def parse_json(text: str | bytes) -> Any:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, clean, numbered, one_line
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_text, clean, numbered, one_line
 from lexigraph.ingestion.readers.plain.columns import drawn
 from lexigraph.ingestion.readers.plain.lines import line_of
 from lexigraph.ingestion.readers.plain.notices import is_notice
@@ -63,7 +63,7 @@ class _Directive:
 def read_rst(data: bytes, settings: Settings) -> Parsed:
     """Read reStructuredText; the title is the first heading, bibliographic fields at the head are metadata."""
     text, encoding = decode(data)
-    check_length(len(text), settings.max_text_chars)
+    check_text(text, settings)
     lines = [line.expandtabs(8).rstrip() for line in clean(text).split("\n")]
     builder = TextBuilder(settings)
     reader = _Reader(builder, _substitutions(lines))

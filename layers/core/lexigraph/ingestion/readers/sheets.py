@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from lexigraph.ingestion.readers.office import Parts, check_archive, reference
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, check_parts
 from lexigraph.ingestion.readers.tables import add_rows
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
@@ -24,12 +24,12 @@ def read_xlsx(data: bytes, settings: Settings) -> Parsed:
     """Read an Excel file: a heading a sheet, a block a row; formulas as the values last computed."""
     check_archive(data, settings)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        parts = Parts(archive)
+        parts = Parts(archive, settings)
         book = parts.root(_BOOK)
         if book is None:
             raise InvalidInput("is damaged, or not a xlsx file (no workbook in it)")
         related = parts.related(_BOOK)
-        cells = _Cells(parts, book)
+        cells = _Cells(parts, book, settings)
         builder = TextBuilder(settings)
         for sheet in book.iter("{*}sheet"):
             kind, path = related.get(reference(sheet), ("", ""))
@@ -44,15 +44,16 @@ def read_xlsx(data: bytes, settings: Settings) -> Parsed:
 class _Cells:
     """Reads cells as text, by the strings, formats and epoch of the workbook."""
 
-    def __init__(self, parts: Parts, book: Any) -> None:
+    def __init__(self, parts: Parts, book: Any, settings: Settings) -> None:
         from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH
 
-        self._parts = parts
+        self._parts, self._settings = parts, settings
+        self._count = 0
         properties = book.find("{*}workbookPr")
         since_1904 = properties is not None and properties.get("date1904") in ("1", "true")
         self._epoch = MAC_EPOCH if since_1904 else WINDOWS_EPOCH
         self._dates, self._durations = _date_formats(parts)
-        self._strings = [_string(item) for item in parts.stream("xl/sharedStrings.xml", "si")]
+        self._strings = self._read_strings()
 
     def rows(self, path: str) -> Iterator[list[str]]:
         """Yield the rows of a sheet; a row that is not there is no row, a cell that is not there is empty."""
@@ -62,7 +63,18 @@ class _Cells:
                 if place := _COLUMN.match(cell.get("r", "")):
                     cells += [""] * (_column(place[0]) - len(cells))
                 cells.append(self._text(cell))
+            self._count += len(cells) + 1  # a row that holds nothing is read, too
+            check_parts(self._count, "cells", self._settings)
             yield cells
+
+    def _read_strings(self) -> list[str]:
+        found, length = list[str](), 0
+        for item in self._parts.stream("xl/sharedStrings.xml", "si"):
+            found.append(_string(item))
+            length += len(found[-1])
+            check_length(length, self._settings.max_text_chars)
+            check_parts(len(found), "strings", self._settings)
+        return found
 
     def _text(self, cell: Any) -> str:
         kind = cell.get("t", "n")

@@ -27,7 +27,7 @@ def read_pptx(data: bytes, settings: Settings) -> Parsed:
     """
     check_archive(data, settings)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        parts = Parts(archive)
+        parts = Parts(archive, settings)
         slides = _slides(parts)
         if len(slides) > settings.max_pages:
             raise InvalidInput(

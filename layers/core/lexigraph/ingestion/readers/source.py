@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, clean
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_text, clean
 from lexigraph.ingestion.readers.plain.notices import is_notice
 from lexigraph.ingestion.readers.plain.reader import add_plain
 from lexigraph.ingestion.readers.text import decode, encoding_note
@@ -71,7 +71,7 @@ def read_source(data: bytes, settings: Settings) -> Parsed:
     Notices of licences at the head are boilerplate, and so is code that was minified.
     """
     text, encoding = decode(data)
-    check_length(len(text), settings.max_text_chars)
+    check_text(text, settings)
     lines = [line.rstrip() for line in clean(text).split("\n")]
     builder = TextBuilder(settings)
     at = _end_of_comment(lines, 0)

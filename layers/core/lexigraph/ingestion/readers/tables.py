@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, one_line
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length
 from lexigraph.ingestion.readers.text import decode, encoding_note
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
@@ -53,7 +53,7 @@ def add_rows(builder: TextBuilder, rows: Iterable[Sequence[str]], role: str = "r
     The first row is the header when it is known to be (``headed``) or reads as one: at least two columns, no cell empty,
     none twice, none a number except several years.
     """
-    filled = (cells for cells in ([one_line(cell) for cell in row] for row in rows) if any(cells))
+    filled = (cells for cells in map(builder.cells, rows) if any(cells))
     head = list(islice(filled, _SAMPLE_ROWS))
     wide = any(_cells(row) > 1 for row in head)
     while wide and _cells(head[0]) == 1:

@@ -2,14 +2,16 @@
 
 import io
 import re
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lexigraph.ingestion.readers.office import check_archive
+from lexigraph.ingestion.readers.office import Parts, check_archive
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder
 from lexigraph.ingestion.readers.tables import add_rows
 from lexigraph.model.document import BOILERPLATE
+from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -40,17 +42,21 @@ def read_docx(data: bytes, settings: Settings) -> Parsed:
 
     Tables of contents are boilerplate. Headers, footers, footnotes and comments are left out.
     """
-    from docx import Document
-
     check_archive(data, settings)
-    document = Document(io.BytesIO(data))
-    body = document.element.body
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        parts = Parts(archive, settings)
+        path = parts.of_kind("", "officeDocument")
+        document = parts.root(path)
+        styles, numbering = (parts.root(parts.of_kind(path, kind)) for kind in ("styles", "numbering"))
+        core = parts.core()
+    body = None if document is None else document.find(f"{_W}body")
+    if body is None:
+        raise InvalidInput("is damaged, or not a docx file (no document in it)")
     for twice in list(body.iter(_FALLBACK)):  # a text box is there once for old readers, once for new ones
         twice.getparent().remove(twice)
     builder = TextBuilder(settings)
-    title = _Walk(builder, _styles(document), _Numbers(document)).over(body)
-    core = document.core_properties
-    return builder.parsed(core.title or title or builder.first_heading(), {"author": core.author})
+    title = _Walk(builder, _styles(styles), _Numbers(numbering)).over(body)
+    return builder.parsed(core["title"] or title or builder.first_heading(), {"author": core["creator"]})
 
 
 class _Walk:
@@ -144,9 +150,9 @@ def _font(element: Any) -> str:
 # ---------------------------------------------------------------- styles and numbers
 
 
-def _styles(document: Any) -> dict[str, _Style]:
+def _styles(root: Any | None) -> dict[str, _Style]:
     """Return the styles of paragraphs by their ids."""
-    elements = {style.style_id: style.element for style in document.styles}
+    elements = {} if root is None else {style.get(f"{_W}styleId", ""): style for style in root.iterfind(f"{_W}style")}
     styles = {id_: _resolved(id_, elements) for id_ in elements}
     if any(style.mono and style.name == "normal" for style in styles.values()):  # then it is no sign of code
         return {id_: replace(style, mono=False) for id_, style in styles.items()}
@@ -175,8 +181,8 @@ def _resolved(id_: str, elements: dict[str, Any]) -> _Style:
 class _Numbers:
     """Counts the items of numbered lists as Word does: each depth by itself, anew below the next item of a higher one."""
 
-    def __init__(self, document: Any) -> None:
-        self._formats = _formats(document)
+    def __init__(self, root: Any | None) -> None:
+        self._formats = {} if root is None else _formats(root)
         self._counts: dict[str, dict[int, int]] = {}
 
     def mark(self, paragraph: Any, style: _Style) -> str | None:
@@ -195,12 +201,8 @@ class _Numbers:
         return f"{counts[at]}. "
 
 
-def _formats(document: Any) -> dict[tuple[str, int], str]:
+def _formats(root: Any) -> dict[tuple[str, int], str]:
     """Return how the items of each list and depth are numbered."""
-    try:
-        root = document.part.numbering_part.element
-    except (KeyError, NotImplementedError):  # there is none
-        return {}
     abstract = {
         element.get(f"{_W}abstractNumId"): {
             int(level.get(f"{_W}ilvl", "0")): _value(level, "numFmt") for level in element.iterfind(f"{_W}lvl")

@@ -9,7 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from lexigraph.ingestion.readers.hyphens import Hyphenation
-from lexigraph.ingestion.readers.parsed import MAX_HEADING_CHARS, Parsed, TextBuilder, clean, one_line
+from lexigraph.ingestion.readers.parsed import MAX_HEADING_CHARS, Parsed, TextBuilder, check_parts, clean, one_line
 from lexigraph.ingestion.readers.pdf.furniture import edges, is_contents, is_entry
 from lexigraph.ingestion.readers.pdf.headings import Headings, ends_sentence, outline, stands_above
 from lexigraph.ingestion.readers.pdf.lines import MAX_SPACES, Line, common_gutter, lines
@@ -65,7 +65,7 @@ def read_pdf(data: bytes, settings: Settings) -> Parsed:
         raise InvalidInput(
             f"has {count:,} pages, the limit is {settings.max_pages:,} (max_pages): split it or raise the limit"
         )
-    pages, margins, unreadable = _pages(reader, count)
+    pages, margins, unreadable = _pages(reader, count, settings)
     if unreadable == count:
         raise InvalidInput("is damaged: no page can be read")
     headings = Headings(pages, outline(reader))
@@ -82,17 +82,21 @@ def read_pdf(data: bytes, settings: Settings) -> Parsed:
         raise InvalidInput("holds no text, only images perhaps: run text recognition (OCR) on it first") from None
 
 
-def _pages(reader: "PdfReader", count: int) -> tuple[list[list[Line]], list[list[str]], int]:
+def _pages(reader: "PdfReader", count: int, settings: Settings) -> tuple[list[list[Line]], list[list[str]], int]:
     """Return the lines of each page, what stands in its margins, and how many pages cannot be read."""
     fonts = Fonts()
     found: list[list[Span]] = []
-    unreadable = 0
+    unreadable = pieces = 0
     for number in range(count):
         try:
-            shown = spans(reader.pages[number], reader, fonts)
+            shown = spans(reader.pages[number], reader, fonts, settings)
+        except InvalidInput:
+            raise
         except Exception:  # noqa: BLE001  # whatever one page does, the others are read
             unreadable += 1
             shown = []
+        pieces += len(shown)
+        check_parts(pieces, "pieces of text", settings)
         found.append([span._replace(text=clean(span.text.translate(_SHOWN)).replace("\n", " ")) for span in shown])
     gutter = common_gutter(found)
     made = [lines(shown, number, gutter) for number, shown in enumerate(found)]

@@ -10,6 +10,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lexigraph.ingestion.readers.parsed import check_parts
+from lexigraph.model.errors import InvalidInput
+from lexigraph.settings import Settings
+
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
     from pypdf.generic._font import Font
@@ -19,6 +23,7 @@ _PLAIN: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 _TURNED: dict[int, Matrix] = {90: (0, -1, 1, 0, 0, 0), 180: (-1, 0, 0, -1, 0, 0), 270: (0, 1, -1, 0, 0, 0)}
 _FAR = 20_000.0  # points: the largest page has 14,400
 _LEAST_SIZE = 0.1
+_PARTING = (b" ", b"\n", b"\r", b"(", b"[", b"/", b"<")  # of operands
 _MAX_FORMS = 8  # forms within forms
 _SPACE = 0.16  # a gap of so many sizes of the font parts words
 _MONO = re.compile(
@@ -91,18 +96,27 @@ class Fonts:
         return self._known[key]
 
 
-def spans(page: "PageObject", reader: "PdfReader", fonts: Fonts) -> list[Span]:
-    """Return what a page shows, in the order of drawing. Whatever pypdf raises over broken streams passes."""
-    from pypdf.generic import ContentStream
+def spans(page: "PageObject", reader: "PdfReader", fonts: Fonts, settings: Settings) -> list[Span]:
+    """Return what a page shows, in the order of drawing. Whatever pypdf raises over broken streams passes.
 
+    Raise ``InvalidInput`` for a page that is drawn by too many operators.
+    """
     contents = page.get("/Contents")
     if contents is None:
         return []
     matrix = _TURNED.get(page.rotation % 360, _PLAIN)
-    operations = ContentStream(contents.get_object(), reader, "bytes").operations
-    pen = _Pen(reader, fonts, matrix)
-    pen.draw(operations, page.get("/Resources", {}), 0)
+    pen = _Pen(reader, fonts, matrix, settings)
+    pen.draw(_operations(contents.get_object(), reader, settings), page.get("/Resources", {}), 0)
     return _merged(pen.found)
+
+
+def _operations(stream: Any, reader: "PdfReader", settings: Settings) -> list[Any]:
+    """Return the operators of a stream with their operands: a hundred times as much memory as the stream."""
+    from pypdf.generic import ContentStream
+
+    content = ContentStream(stream, reader, "bytes")
+    check_parts(sum(map(content.get_data().count, _PARTING)), "operands of a page", settings)
+    return content.operations
 
 
 @dataclass(slots=True)
@@ -131,6 +145,7 @@ class _Pen:
     reader: "PdfReader"
     fonts: Fonts
     start: Matrix
+    settings: Settings
     found: list[Span] = field(default_factory=list)
     line: Matrix = _PLAIN
     text: Matrix = _PLAIN
@@ -152,20 +167,19 @@ class _Pen:
                     self._form(resources, operands[0], depth)
                 else:
                     self._operate(operator, operands, resources)
+            except InvalidInput:
+                raise
             except (AttributeError, IndexError, KeyError, TypeError, ValueError):
                 continue  # one bad operator costs only itself
 
     def _form(self, resources: Any, name: str, depth: int) -> None:
-        from pypdf.generic import ContentStream
-
         form = resources["/XObject"][name].get_object()
         if form.get("/Subtype") != "/Form":
             return
         kept, self.state = self.state, self.state.copy()
         matrix = tuple(float(number) for number in form.get("/Matrix", _PLAIN))
         self.state.matrix = _times(matrix, self.state.matrix)
-        operations = ContentStream(form, self.reader, "bytes").operations
-        self.draw(operations, form.get("/Resources", resources), depth + 1)
+        self.draw(_operations(form, self.reader, self.settings), form.get("/Resources", resources), depth + 1)
         self.state = kept
 
     def _operate(self, operator: bytes, operands: list[Any], resources: Any) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lexigraph.ingestion.readers.hyphens import rejoin
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, clean
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_text, clean
 from lexigraph.ingestion.readers.plain.body import Body
 from lexigraph.ingestion.readers.plain.lines import Run, bullet_end, runs_of, unwrap, width_of
 from lexigraph.ingestion.readers.plain.notices import entry, is_contents, is_signature, leading_notices
@@ -25,7 +25,7 @@ def read_text(data: bytes, settings: Settings) -> Parsed:
     The title is that of a manual page, a heading that is above all others, or a short first line without a full stop.
     """
     text, encoding = decode(data)
-    check_length(len(text), settings.max_text_chars)
+    check_text(text, settings)
     text, furniture = without_breaks(rejoin(text.replace("\r\n", "\n").replace("\r", "\n")))
     runs = parted(list(runs_of(clean(text))))
     for run in runs:

@@ -1,0 +1,132 @@
+"""Files of few characters and many parts, which would fill the memory: refused with the limit, while they are read."""
+
+import io
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from lexigraph.ingestion.load import FileItem, Rejected, known_type, load
+from lexigraph.model.document import LoadedDocument
+from lexigraph.settings import Settings, load_settings
+from tests import files
+
+FEW = load_settings(max_parts=100)
+PAGE = "<html><body>{}</body></html>"
+
+
+def read(folder: Path, name: str, content: str | bytes, settings: Settings) -> list[LoadedDocument | Rejected]:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return list(load(FileItem(path, path.as_uri(), known_type(name)), settings))
+
+
+def refusal(folder: Path, name: str, content: str | bytes, settings: Settings) -> str:
+    """Why nothing, or nothing more, of a file is read."""
+    last = read(folder, name, content, settings)[-1]
+    assert isinstance(last, Rejected), last
+    return last.reason
+
+
+def paragraphs(count: int) -> bytes:
+    return files.docx([("Normal", "a")] * count)
+
+
+def of_pdf(content: str) -> bytes:
+    return files.pdf([[content]])
+
+
+STRINGS = b'<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">' + b"<si><t>a</t></si>" * 301 + b"</sst>"
+MANY = {
+    "lines.txt": ("a\n" * 101, "100 lines"),
+    "ends.txt": ("a\x0b" * 101, "100 lines"),
+    "sentences.txt": ("Ann sat. " * 102, "100 sentences"),
+    "lines.log": ("a\n" * 101, "100 lines"),
+    "lines.rst": ("- a\n" * 101, "100 lines"),
+    "lines.adoc": ("* a\n" * 101, "100 lines"),
+    "lines.py": ("a = 1\n" * 101, "100 lines"),
+    "lines.3": (".B a\n" * 101, "100 lines"),
+    "lines.md": ("a\n" * 101, "100 lines"),
+    "items.md": ("- a\n" * 40, "100 lines and signs of Markdown"),
+    "emphasis.md": ("*a* " * 60, "100 lines and signs of Markdown"),
+    "rows.csv": ("a,b\n" * 102, "100 paragraphs and rows"),
+    "cells.csv": (("a," * 9 + "\n") * 101, "1,000 cells"),
+    "row.csv": ("a," * 11, "1,000 cells"),
+    "lists.json": ("[" + "[]," * 100 + "1]", "100 lists and objects"),
+    "objects.json": ("[" + '{"a": 1},' * 100 + "1]", "100 lists and objects"),
+    "records.jsonl": ('{"text": "Ann sat."}\n' * 101, "100 records"),
+    "lists.jsonl": ('{"text": "a", "b": [' + "[]," * 100 + "1]}", "100 lists and objects"),
+    "elements.html": (PAGE.format("<b>" * 201), "200 tags and attributes"),
+    "attributes.html": (PAGE.format("<p a b=1 c='2'/d>x</p>" * 41), "200 tags and attributes"),
+    "page.epub": (files.epub(["<p>a</p>" * 201]), "200 tags and attributes"),
+    "paragraphs.docx": (paragraphs(101), "300 tags"),
+    "rows.xlsx": (files.xlsx({"S": [["a", "b"]] * 102}), "100 paragraphs and rows"),
+    "cells.xlsx": (files.xlsx({"S": [["a", *[None] * 20, "b"]] * 60}), "1,000 cells"),
+    "strings.xlsx": (files.with_part(files.xlsx({"S": [["a"]]}), "xl/sharedStrings.xml", STRINGS), "300 strings"),
+    "row.xlsx": (files.xlsx({"S": [["a"] * 2_000]}), "300 tags"),
+    "shapes.pptx": (files.pptx([files.shape("a") * 40]), "300 tags"),
+    "operands.pdf": (of_pdf("a " * 301), "300 operands of a page"),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_more_parts_than_the_limit_are_refused_in_every_format(tmp_path: Path, name: str) -> None:
+    content, kind = MANY[name]
+    assert refusal(tmp_path, name, content, FEW) == f"has more than {kind} (max_parts): split it or raise the limit"
+    assert "max_parts" not in str(read(tmp_path, name, content, load_settings(max_parts=100_000)))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.txt", "a\n" * 750_001),
+        ("a.md", "- a\n" * 250_001),
+        ("a.json", "[" + "[]," * 750_001 + "1]"),
+        ("a.html", "<b>" * 1_500_001),
+        ("a.csv", "1," * 75_001),
+    ],
+)
+def test_so_it_is_as_the_limit_is_set_by_default(tmp_path: Path, name: str, content: str) -> None:
+    assert refusal(tmp_path, name, content, load_settings()).endswith("(max_parts): split it or raise the limit")
+
+
+def test_brackets_in_texts_of_json_are_no_lists(tmp_path: Path) -> None:
+    (document,) = read(
+        tmp_path, "a.json", '{"text": "' + r"A \"[\" and a {. " * 101 + '"}', FEW.model_copy(update={"max_parts": 150})
+    )
+    assert isinstance(document, LoadedDocument)
+
+
+def test_parts_that_are_read_one_after_the_other_may_have_more_tags_than_one_at_once(tmp_path: Path) -> None:
+    slides = files.pptx([files.shape("a")] * 20)
+    assert isinstance(read(tmp_path, "a.pptx", slides, load_settings(max_parts=400))[0], LoadedDocument)
+    assert "tags" in refusal(tmp_path, "b.pptx", files.pptx([files.shape("a")] * 200), load_settings(max_parts=400))
+
+
+def test_a_book_of_more_pages_than_the_limit_is_refused(tmp_path: Path) -> None:
+    told = refusal(tmp_path, "a.epub", files.epub(["<p>a</p>"] * 4), load_settings(max_pages=3))
+    assert told == "has 4 pages, the limit is 3 (max_pages): split it or raise the limit"
+
+
+def test_a_page_of_a_book_is_refused_by_its_size_before_it_is_read(tmp_path: Path) -> None:
+    told = refusal(tmp_path, "a.epub", files.epub(["<p>" + " " * 5_000 + "a</p>"]), load_settings(max_text_chars=1_000))
+    assert told == "has more than 1,000 characters of text (max_text_chars): split it or raise the limit"
+
+
+def test_a_book_that_shows_one_page_again_and_again_is_refused(tmp_path: Path) -> None:
+    page = b"<html><body>" + b" " * 100_000 + b"<p>a</p></body></html>"
+    book = files.epub(["<p>a</p>"] * 30)
+    with zipfile.ZipFile(io.BytesIO(book)) as archive:
+        same = re.sub(r'idref="p\d+"', 'idref="p0"', archive.read("OEBPS/book.opf").decode())
+    hostile = files.with_part(files.with_part(book, "OEBPS/text/part 0.xhtml", page), "OEBPS/book.opf", same.encode())
+    told = refusal(tmp_path, "a.epub", hostile, load_settings(max_archive_bytes=2_000_000))
+    assert told == "has pages of more than 2,000,000 bytes (max_archive_bytes): split it"
+
+
+def test_elements_nested_too_deep_are_refused_with_the_limit(tmp_path: Path) -> None:
+    deep = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">' + "<w:sdt>" * 300
+    hostile = files.with_part(paragraphs(1), "word/document.xml", deep.encode())
+    assert refusal(tmp_path, "a.docx", hostile, load_settings()).startswith("nests elements more than 256 deep")
+    assert refusal(tmp_path, "a.html", "<div>" * 600 + "a", load_settings()) == "nests elements more than 500 deep"
+    assert refusal(tmp_path, "a.json", "[" * 100_000, load_settings()) == "nests JSON too deep"
