@@ -96,9 +96,9 @@ def in_groups(items: Iterable[T], most: int, length: Callable[[T], int]) -> Iter
 class Run:
     """Documents on their way in: those of a whole ingest in process, or those of one part of a file in the workflow.
 
-    ``report`` grows with it; ``tell`` hears of its steps. ``fresh`` takes all chunks for new; ``again`` relates also those
-    that were related before. ``ahead`` groups of documents are read before those before them are written, for an extractor
-    that works by itself.
+    ``report`` grows with it; ``tell`` hears of its steps. ``fresh`` writes all chunks, new or not; ``again`` relates also
+    those that were related before. ``ahead`` groups of documents are read before those before them are written, for an
+    extractor that works by itself.
     """
 
     stores: Stores
@@ -144,7 +144,7 @@ class Run:
         if self._before:
             after = self.stores.graph.stats(self.tenant)
             self.report.entities_created = max(0, after["entities"] - self._before["entities"])
-            self.report.relations_created = max(0, after["facts"] - self._before["facts"])
+            self.report.facts_created = max(0, after["facts"] - self._before["facts"])
         self.report.documents_removed = remove.remove_all(self.stores, self.tenant, list(self._gone), self._gone)
         repair.sweep(self.stores, self.tenant)
 
@@ -282,7 +282,7 @@ class Run:
         identified = identify(self.tenant, source.id, chunks, known)
         next_version = replace(source, version=shown.version + 1 if shown else 1)
         new = [c for c in identified if c.id not in live]
-        return versions.Plan(document, next_version, mark, made_by, record, identified, new)
+        return versions.Plan(document, next_version, mark, made_by, record, identified, new, frozenset(live))
 
     def extract(self, plans: Sequence[versions.Plan], written: dict[str, Ids]) -> None:
         """Extract the new chunks of all plans; ``written`` tells then which records :meth:`write` writes."""

@@ -53,6 +53,7 @@ class Plan:
     record: DocumentRecord | None
     chunks: list[IdentifiedChunk]
     new: list[IdentifiedChunk]
+    live: frozenset[str] = frozenset()  # chunks that readers see now
     graphs: list[ChunkGraph] = field(default_factory=list)
     failed_pairs: int = 0  # neighbouring chunks that could not be related
     kept: int = 0  # chunks whose new extraction failed, so that what they yielded before stays
@@ -162,9 +163,9 @@ class _Failures:
     def report(self, chunk: ChunkText, reason: str) -> None:
         """Tell of the chunks of this content, unless that was done."""
         for document, one in self._places.pop(chunk.content, ()):
-            told = f"chunk at {place(document, one)}: {reason}"
-            self._pace.fail(document.uri, told)
-            self._report.chunk_failed(document.uri, told)
+            where = f"chunk at {place(document, one)}"
+            self._pace.fail(document.uri, f"{where}: {reason}")
+            self._report.chunk_failed(document.uri, where, reason)
 
 
 def place(document: LoadedDocument, chunk: ChunkText) -> str:
@@ -212,8 +213,9 @@ def write(
     texts = list(dict.fromkeys(row.text for index in VECTOR_INDEXES for row in made[index]))
     tell(Event("embedding", {}, 0, len(texts)))
     vectors, asked = _embed(texts, models, tenant, tell)
-    report.embedded += asked
-    tell(Event("embedding_batch", {"detail": "batch_ok", "embedded": asked}, len(texts), len(texts)))
+    report.embedded += len(asked)
+    report.chunks_embedded += sum(row.text in asked for row in made["chunk"])
+    tell(Event("embedding_batch", {"detail": "batch_ok", "embedded": len(asked)}, len(texts), len(texts)))
     at = {text: row for row, text in enumerate(texts)}
     ids = [p.source.id for p in plans]
     stores.registry.save(tenant, [_record(p, "BUILDING") for p in plans])
@@ -241,7 +243,7 @@ def write(
         p.placed = len(p.chunks)
 
 
-def _embed(texts: Sequence[str], models: CachedModels, tenant: Tenant, tell: Listener) -> tuple[FloatArray, int]:
+def _embed(texts: Sequence[str], models: CachedModels, tenant: Tenant, tell: Listener) -> tuple[FloatArray, frozenset[str]]:
     step = [Event("embedding_progress", {}, 0, len(texts))]
 
     def advance(done: int, total: int) -> None:
