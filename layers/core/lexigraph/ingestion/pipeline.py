@@ -94,7 +94,7 @@ class LexicalGraphIndex:
         if job is None:
             named = [p.uri if isinstance(p, FileItem) else str(p) for p in paths]
             job = self.stores.registry.start_job(owner, "ingest", {"paths": named, "namespace": namespace})
-        incremental = incremental and not refresh
+        incremental = incremental and not refresh and self.settings.hash_incremental
         report = IngestReport(job_id=job.id, incremental=incremental)
         tell = recording(self.stores.registry, owner, job.id, on_event)
         renewing = Renewing(self.stores.cache, job.id) if refresh else None

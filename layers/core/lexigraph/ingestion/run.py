@@ -286,7 +286,8 @@ class Run:
 
     def extract(self, plans: Sequence[versions.Plan], written: dict[str, Ids]) -> None:
         """Extract the new chunks of all plans; ``written`` tells then which records :meth:`write` writes."""
-        versions.extract(plans, self.models, self.tenant, self.report, self._pace)
+        of_run = self.models, self.tenant, self.report, self._pace
+        versions.extract(plans, *of_run, aliases=self.settings.entity_normalize)
         written.update((p.source.id, versions.new_records(p)) for p in plans)
 
     def write(self, plans: Sequence[versions.Plan]) -> None:
@@ -330,7 +331,9 @@ def set_synonyms(stores: Stores, tenant: Tenant, settings: Settings) -> None:
     Its lines are ``name = other name, other name``; ``#`` begins a comment. Raise ``Misconfigured`` naming the line that is
     wrong.
     """
-    if settings.synonyms:
+    if not settings.entity_normalize:
+        stores.graph.set_synonyms(tenant, [])
+    elif settings.synonyms:
         stores.graph.set_synonyms(tenant, _read_synonyms(settings.synonyms))
 
 

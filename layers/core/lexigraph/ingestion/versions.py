@@ -134,8 +134,16 @@ def in_parts(plans: Sequence[Plan]) -> Iterator[None]:
         yield
 
 
-def extract(plans: Sequence[Plan], models: CachedModels, tenant: Tenant, report: IngestReport, pace: Pace) -> None:
-    """Extract the new chunks of all plans, and make the contributions to the graph out of them."""
+def extract(
+    plans: Sequence[Plan],
+    models: CachedModels,
+    tenant: Tenant,
+    report: IngestReport,
+    pace: Pace,
+    *,
+    aliases: bool = True,
+) -> None:
+    """Extract the new chunks of all plans, and make the contributions to the graph out of them, perhaps but for aliases."""
     wanted = [(p, c) for p in plans for c in p.new]
     failures = _Failures(wanted, report, pace)
     with pace.extracting():
@@ -144,7 +152,7 @@ def extract(plans: Sequence[Plan], models: CachedModels, tenant: Tenant, report:
     report.dropped += sum(len(extraction.dropped) for extraction in found)
     of_plan: dict[str, dict[str, Extraction]] = {p.source.id: {} for p in plans}
     for (p, c), extraction in zip(wanted, found, strict=True):
-        of_plan[p.source.id][c.key] = extraction
+        of_plan[p.source.id][c.key] = extraction if aliases else replace(extraction, aliases=())
         if extraction.failed:
             failures.report(c.chunk, extraction.failed)
     for p in plans:

@@ -100,7 +100,7 @@ class IngestReply(Reply):
                 "status": job.status,
                 "status_url": f"/jobs/{job.id}",
                 "namespace": job.request.get("namespace", "default"),
-                "incremental": bool(job.request.get("incremental", False)),
+                "incremental": bool(result.get("incremental", job.request.get("incremental", False))),
                 "chunks_total": result.get("chunks_new", 0) + result.get("chunks_skipped", 0),
                 "warnings": _warnings(result),
             }
