@@ -46,7 +46,7 @@ class Answers:
             body.question,
             filters=body.where(),
             history=[(turn.role, turn.content) for turn in body.history],
-            context=[c if isinstance(c, str) else {"id": c.id, "text": c.text} for c in body.context],
+            context=[c if isinstance(c, str) else {"id": c.id or "", "text": c.text} for c in body.context],
             strict=body.strict,
         )
 

@@ -17,7 +17,7 @@ from lexigraph.api.jobs.outcome import check_any_taken, when_over
 from lexigraph.api.jobs.relations_only import RelationsOnly, begin_relate
 from lexigraph.api.limits import FLAG, NUMBER, TEXT
 from lexigraph.api.openapi.document import errors, events
-from lexigraph.api.schemas.ingest import IngestReply, IngestRequest
+from lexigraph.api.schemas.ingest import IngestReply, IngestRequest, stage_of
 from lexigraph.api.service import Service, TheService
 from lexigraph.ingestion.jobs import RELATE, ingest_request, inside
 from lexigraph.model.errors import NotFound
@@ -29,6 +29,7 @@ _EVENTS = (
     'event: start\ndata: {}\n\nid: 1\ndata: {"stage":"scan_input","files":1}\n\n'
     'event: result\ndata: {"stage":"result","result":{"files_processed":1}}\n\ndata: {"stage":"done"}\n\n'
 )
+_OUTCOME = ("result", "done", "error")
 Incremental = Annotated[bool, Query(description="skip chunks whose text has not changed (E-05)", examples=[True]), FLAG]
 Refresh = Annotated[
     bool, Query(description="ask the models anew, also about what has not changed (E-06)", examples=[False]), FLAG
@@ -71,6 +72,9 @@ async def ingest(
     refresh: Refresh = False,
     refresh_relations: RefreshRelations = True,
     checkpoint: Checkpoint = True,
+    progress: Annotated[
+        bool, Query(description="tell the stages in the reply, as the stream does", examples=[False]), FLAG
+    ] = False,
     wait: Wait = 20.0,
 ) -> IngestReply:
     """Take in what lies at ``path``, inside the folders that the settings allow, and answer when it is done.
@@ -83,7 +87,10 @@ async def ingest(
     start = partial(begin, service, who.tenant, body.path, body.namespace, incremental, **how)
     job = await when_over(service, who.tenant, start, wait, response)
     check_any_taken(job)
-    return IngestReply.of(job)
+    if not progress:
+        return IngestReply.of(job)
+    told = await service.run(lambda: list(service.stores.registry.events(who.tenant, job.id)))
+    return IngestReply.of(job, [stage_of(event) for event in told if event.stage not in _OUTCOME])
 
 
 @router.get(
@@ -151,8 +158,8 @@ def _tell(service: Service, tenant: Tenant, job: JobRecord, tell: sse.Tell) -> N
     # what nobody hears keeps no thread; the job goes on
     for event in service.jobs.events(tenant, job.id, lambda: tell.heard and time.monotonic() < until):
         seen = event.seq
-        if event.stage not in ("result", "done", "error"):
-            tell(sse.event({"stage": event.stage, **event.data}, id_=str(event.seq)))
+        if event.stage not in _OUTCOME:
+            tell(sse.event(stage_of(event), id_=str(event.seq)))
     over = service.stores.registry.job(tenant, job.id)
     if over.status == "RUNNING":
         at = f"/jobs/{job.id}"

@@ -1,6 +1,6 @@
 """Taking documents in: what is asked and answered (E-04 to E-34)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -8,7 +8,7 @@ from pydantic import Field
 from lexigraph.api.limits import Body, Reply
 from lexigraph.api.schemas.search import NoticeReply
 from lexigraph.ingestion.events import most_frequent
-from lexigraph.storage.protocols import JobRecord
+from lexigraph.storage.protocols import JobEvent, JobRecord
 
 Place = Annotated[
     str,
@@ -88,9 +88,14 @@ class IngestReply(Reply):
         description="the first 100 of `pairs_failed`, with their places and reasons", default_factory=list, examples=[[]]
     )
     warnings: list[NoticeReply] = Field(description="what went less well", default_factory=list, examples=[[]])
+    progress: list[dict[str, Any]] | None = Field(
+        None,
+        description="with `progress`: the stages so far, as the stream tells them",
+        examples=[[{"stage": "scan_input", "files": 1}]],
+    )
 
     @classmethod
-    def of(cls, job: JobRecord) -> "IngestReply":
+    def of(cls, job: JobRecord, progress: Sequence[Mapping[str, Any]] | None = None) -> "IngestReply":
         """Return the reply for a job as it stands."""
         result = dict(job.result)
         return cls.model_validate(
@@ -103,8 +108,14 @@ class IngestReply(Reply):
                 "incremental": bool(result.get("incremental", job.request.get("incremental", False))),
                 "chunks_total": result.get("chunks_new", 0) + result.get("chunks_skipped", 0),
                 "warnings": _warnings(result),
+                "progress": progress,
             }
         )
+
+
+def stage_of(event: JobEvent) -> dict[str, Any]:
+    """Return an event of a job as clients are told it."""
+    return {"stage": event.stage, **event.data}
 
 
 def _warnings(result: Mapping[str, Any]) -> list[NoticeReply]:

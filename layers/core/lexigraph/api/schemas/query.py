@@ -1,8 +1,8 @@
 """Questions and cited answers (E-35 to E-46), and the explained ranking (E-59, E-60)."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from lexigraph.api.limits import Body, Reply
 from lexigraph.api.schemas.search import Filtered, ItemReply, NoticeReply, Parameters, QuestionText, StatementKind
@@ -14,7 +14,13 @@ Retriever = Annotated[RetrieverName, Field(description="what finds the statement
 class ContextText(Body):
     """A text to draw on beside what is found (E-38)."""
 
-    id: str = Field(description="how sources name it", min_length=1, max_length=200, examples=["ext1"])
+    id: str | None = Field(
+        None,
+        description="how sources name it; else a hash of the text",
+        min_length=1,
+        max_length=200,
+        examples=["ext1"],
+    )
     text: str = Field(description="the text", min_length=1, max_length=20_000, examples=["A memo on the approval flow."])
 
 
@@ -30,6 +36,13 @@ class HistoryTurn(Body):
 ContextString = Annotated[str, Field(min_length=1, max_length=20_000, examples=["A plain text."])]
 
 
+def _or_none(given: Any) -> Any:
+    return [] if given is None else given
+
+
+NullIsNone = BeforeValidator(_or_none)  # clients that fill in every field send null for a list that they do not have
+
+
 class QueryRequest(Filtered):
     """A question for an answer with citations."""
 
@@ -38,13 +51,13 @@ class QueryRequest(Filtered):
     strict: bool = Field(
         default=False, description="leave out what a model says and its citations do not bear out", examples=[False]
     )
-    context: list[ContextText | ContextString] = Field(
+    context: Annotated[list[ContextText | ContextString], NullIsNone] = Field(
         default_factory=list,
         max_length=20,
         description="texts to draw on, too",
         examples=[[{"id": "ext1", "text": "A memo."}]],
     )
-    history: list[HistoryTurn] = Field(
+    history: Annotated[list[HistoryTurn], NullIsNone] = Field(
         default_factory=list,
         max_length=50,
         description="earlier turns, oldest first; they complete a question that leans on them",

@@ -31,14 +31,16 @@ class StatementRetriever(ABC, Generic[R]):
         self.graph_store, self.vector_store = graph_store, vector_store
         self.models = Models(embedder, settings)
 
-    def retrieve(self, tenant: Tenant, question: Question) -> R:
+    def retrieve(self, tenant: Tenant | str, question: Question | str | None = None) -> R:
         """Return ranked statements with their reasons. A failing model is made up for, with a warning (``warnings``).
 
-        Raise ``StoreUnavailable`` when a store is lost, ``InvalidInput`` when it holds vectors of another embedding.
+        ``retrieve("Who signs?")`` asks as the tenant of the settings. Raise ``StoreUnavailable`` when a store is lost,
+        ``InvalidInput`` when it holds vectors of another embedding, and for a question that is none.
         """
+        owner, asked = self.models.asked(tenant, question)
         trace = Trace()
-        stores = BoundStores(self.graph_store, self.vector_store, tenant, question.filters, trace)
-        found = self._find(stores, question.text)
+        stores = BoundStores(self.graph_store, self.vector_store, owner, asked.filters, trace)
+        found = self._find(stores, asked.text)
         told = replace(
             found,
             warnings=tuple(trace.warnings),
@@ -52,7 +54,7 @@ class StatementRetriever(ABC, Generic[R]):
         trace.finish()
         return done
 
-    async def aretrieve(self, tenant: Tenant, question: Question) -> R:
+    async def aretrieve(self, tenant: Tenant | str, question: Question | str | None = None) -> R:
         """Return the same without blocking the event loop."""
         return await asyncio.to_thread(self.retrieve, tenant, question)
 
