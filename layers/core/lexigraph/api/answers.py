@@ -45,8 +45,8 @@ class Answers:
         return engine.stream(
             body.question,
             filters=body.where(),
-            history=[(turn.role, turn.content) for turn in body.history],
-            context=[c if isinstance(c, str) else {"id": c.id or "", "text": c.text} for c in body.context],
+            history=[(turn.role, turn.content) for turn in body.history or ()],
+            context=[c if isinstance(c, str) else {"id": c.id or "", "text": c.text} for c in body.context or ()],
             strict=body.strict,
         )
 

@@ -89,7 +89,11 @@ def test_each_reason_has_its_bonus(reason: str, bonus: float) -> None:
 def test_of_several_relations_the_one_that_counts_most_gives_the_bonus() -> None:
     context = Context("a", "llm_rel", 1, [(1, rel("CONTRASTS", 0.9)), (1, rel("CAUSES", 0.8)), (1, rel("OWNS", 1.0))])
     assert relation_bonus(context, W) == pytest.approx(0.22 * 0.8)
-    assert scored(context)["a"].rel_type == "CAUSES"
+    args = HybridArgs(relation_bonus=True)
+    assert scored(context, args=args)["a"].rel_type == "CAUSES"
+    found_itself = Context("a", "vector", 1, context.arrivals)
+    assert scored(found_itself, args=args)["a"].rel_type is None, "it counted for nothing"
+    assert scored(context)["a"].rel_type is None, "no relation counts here"
 
 
 @pytest.mark.requirement("E-70")

@@ -1,8 +1,8 @@
 """Questions and cited answers (E-35 to E-46), and the explained ranking (E-59, E-60)."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from lexigraph.api.limits import Body, Reply
 from lexigraph.api.schemas.search import Filtered, ItemReply, NoticeReply, Parameters, QuestionText, StatementKind
@@ -36,13 +36,6 @@ class HistoryTurn(Body):
 ContextString = Annotated[str, Field(min_length=1, max_length=20_000, examples=["A plain text."])]
 
 
-def _or_none(given: Any) -> Any:
-    return [] if given is None else given
-
-
-NullIsNone = BeforeValidator(_or_none)  # clients that fill in every field send null for a list that they do not have
-
-
 class QueryRequest(Filtered):
     """A question for an answer with citations."""
 
@@ -51,13 +44,14 @@ class QueryRequest(Filtered):
     strict: bool = Field(
         default=False, description="leave out what a model says and its citations do not bear out", examples=[False]
     )
-    context: Annotated[list[ContextText | ContextString], NullIsNone] = Field(
+    # clients that fill in every field send null for a list that they do not have
+    context: list[ContextText | ContextString] | None = Field(
         default_factory=list,
         max_length=20,
         description="texts to draw on, too",
         examples=[[{"id": "ext1", "text": "A memo."}]],
     )
-    history: Annotated[list[HistoryTurn], NullIsNone] = Field(
+    history: list[HistoryTurn] | None = Field(
         default_factory=list,
         max_length=50,
         description="earlier turns, oldest first; they complete a question that leans on them",

@@ -23,6 +23,8 @@ _NOTHING = Added(0.0, ())
 _DAMPING = 0.85
 _ROUNDS = 30
 
+_BY_RELATION = ("llm_rel", "subgraph")  # reasons for which the type of a relation counts
+
 
 def score_contexts(
     contexts: Sequence[Context],
@@ -48,7 +50,8 @@ def score_contexts(
         shown = {name: round(value, 4) for name, value in parts.items()}
         norm, bonus = round(base.get(c.id, 0.0), 4), round(sum(shown.values()), 4)
         composite = round(norm + bonus, 4)
-        related = max(c.relations, key=lambda s: weights.of_type(s.type) * s.weight, default=None)
+        counted = c.relations if args.relation_bonus and c.reason in _BY_RELATION else ()
+        related = max(counted, key=lambda s: weights.of_type(s.type) * s.weight, default=None)
         items.append(
             HybridItem(
                 id=c.id,
