@@ -72,7 +72,11 @@ class SourceReply(Reply):
     base_norm: float | None = Field(description="min-max of the cosines in this set", examples=[0.73])
     bonus: float | None = Field(description="words, relations and centrality", examples=[0.12])
     composite_score: float | None = Field(description="base_norm and bonus", examples=[0.85])
-    rel_type: str | None = Field(description="kind of the relation it was found by", examples=[None])
+    final_score: float = Field(
+        description="of the statement itself, 0 to 1: what a model is offered goes by it; 0 of an external text",
+        examples=[0.61],
+    )
+    rel_type: str | None = Field(description="kind of the relation that counted in bonus", examples=[None])
     rel_conf: float | None = Field(description="confidence of that relation, 0 to 1", examples=[None])
     statement_id: str = Field(
         description="of the statement, empty for an external text", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"]
