@@ -92,7 +92,10 @@ def _of_relations(relations: Sequence[Step], w: HybridWeights) -> float:
 
 
 def path_score(context: Context, w: HybridWeights) -> float:
-    """Return the worth of the best steps that lead to a chunk, each less the further it is from the start; at most 1."""
+    """Return the worth of the best steps that lead to a chunk, each less the further it is from the start: below 1.
+
+    It nears 1 the slower the more there are, so that chunks with many paths can still be told apart.
+    """
     worth = []
     for depth, step in context.arrivals:
         if step.kind == "llm_rel":
@@ -101,7 +104,8 @@ def path_score(context: Context, w: HybridWeights) -> float:
             # two entities that stand together are two steps
             further = depth + (step.kind == "cooccur")
             worth.append(w.entity_step * w.entity_decay ** (further - 1))
-    return min(1.0, sum(sorted(worth, reverse=True)[: w.most_paths]))
+    total = sum(sorted(worth, reverse=True)[: w.most_paths])
+    return total / (1.0 + total)
 
 
 def centrality(kind: str, ids: Sequence[str], steps: Sequence[Step]) -> dict[str, float]:
