@@ -25,6 +25,7 @@ class Run(BaseModel):
     order: str
     fresh: bool = False
     relations: bool = True
+    refresh: bool = False
 
     def file_run(self) -> FileRun:
         """Return it as the steps take it."""

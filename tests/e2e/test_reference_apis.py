@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ import pytest
 
 from tests.e2e.commandline import apart, begin
 from tests.files import section
-from tests.standins.llm_server import ScriptedLLMServer
+from tests.standins.llm_server import ScriptedLLMServer, said
 
 pytestmark = pytest.mark.slow
 
@@ -281,6 +281,62 @@ def test_ingest_answers_with_the_fields_of_the_page(server: Server, book: list[t
     again = json.loads(printed)
     assert (again["files_processed"], again["chunks_new"]) == (1, 0)
     assert again["chunks_skipped"] == book[-2][1]["result"]["chunks_total"]
+
+
+@contextmanager
+def asking(folder: Path, script: Callable[[dict[str, Any]], Any]) -> Iterator[tuple[ScriptedLLMServer, httpx.Client]]:
+    """A server whose language model follows a script, and a client of it."""
+    with ScriptedLLMServer(script) as model:
+        options = {"LEXIGRAPH_LLM_OPTIONS": json.dumps({"base_url": model.base_url}), "LEXIGRAPH_MODEL_ATTEMPTS": "1"}
+        with serving(folder, LEXIGRAPH_LLM="openai:any", **options) as server, server.client() as client:
+            yield model, client
+
+
+@pytest.mark.requirement("E-04", "E-09", "E-17", "E-32", "E-33")
+def test_an_ingest_tells_what_the_model_failed_at_and_the_next_one_asks_for_that_alone(tmp_path: Path) -> None:
+    (tmp_path / "pumps.md").write_text("\n".join(section(f"Part {n}", f"Pump {n} is of brass.") for n in range(6)))
+    bad = {"chunks": ["Pump"], "pairs": ["Pump"]}
+
+    def script(body: dict[str, Any]) -> Any:
+        asked = said(body).rpartition("Passage:")[2]
+        kind = "pairs" if "PASSAGES" in asked else "chunks"
+        if any(word in asked for word in bad[kind]):
+            return "no JSON"
+        statement = {"statement": "It is of brass.", "details": [], "entities": [], "facts": []}
+        return {"relations": [], "topics": [{"title": "Pumps", "statements": [statement]}], "aliases": []}
+
+    with asking(tmp_path, script) as (model, client):
+
+        def ingest() -> httpx.Response:
+            return client.post("/ingest", json={"path": "pumps.md"}, params={"wait": 50})
+
+        none = ingest()
+        assert (none.status_code, none.json()["error"]) == (500, "ingest_failed")
+        assert "none of 6 chunks could be extracted: the reply was no JSON" in none.json()["message"]
+        job = client.get("/jobs").json()["jobs"][0]
+        assert (job["status"], job["result"]["chunks_failed"], len(job["result"]["chunk_failures"])) == ("FAILED", 6, 6)
+        streamed = blocks(client.get("/ingest/stream", params={"path": "pumps.md"}).text)
+        assert streamed[-1][1]["stage"] == "error"
+        assert [data.get("stage") for _, data in streamed].count("error") == 1
+
+        bad["chunks"] = ["Pump 3 ", "Pump 4 "]
+        some = ingest().json()
+        assert (some["status"], some["chunks_failed"], some["pairs_failed"]) == ("SUCCEEDED", 2, 9)
+        assert [warning["type"] for warning in some["warnings"]] == ["chunks_failed", "pairs_failed"]
+        assert all("the reply was no JSON" in warning["detail"] for warning in some["warnings"])
+        assert "under Part 3: the reply was no JSON" in some["chunk_failures"][0]["reason"]
+
+        bad.update(chunks=[], pairs=[])
+        before = len(model.requests)
+        whole = ingest().json()
+        assert len(model.requests) - before == 2 + 9, "what was answered is not asked again"
+        assert (whole["chunks_failed"], whole["warnings"], whole["llm_rel_edges"]) == (0, [], 5)
+
+        before = len(model.requests)
+        again = ingest().json()
+        assert (len(model.requests) - before, again["chunks_embedded"], again["relations_created"]) == (0, 0, 0)
+        client.post("/ingest", json={"path": "pumps.md"}, params={"refresh": True, "wait": 50})
+        assert len(model.requests) - before == 6 + 9
 
 
 @pytest.mark.requirement("E-19", "E-20", "E-21", "E-22", "E-23", "E-26", "E-27", "E-28", "E-30")

@@ -109,6 +109,8 @@ class Settings(BaseSettings):
     entity_min_length: int = Field(2, ge=1, le=50, description="entities with shorter names relate nothing")
     cooccur_min_count: int = Field(2, ge=1, le=50, description="chunks in which two entities must stand together")
     synonyms: Path | None = Field(None, description="file with lines 'name = other name, other name'")
+    hash_incremental: bool = Field(True, description="an incremental ingest skips what has the hash that it had")
+    entity_normalize: bool = Field(True, description="names that a text or synonyms call the same are one entity")
     batch_documents: int = Field(64, ge=1, le=1_000, description="documents written together")
 
     # the HTTP API
@@ -140,6 +142,11 @@ class Settings(BaseSettings):
     )
 
     # asking
+    bm25: bool = Field(True, description="hybrid search counts words, unless a question says otherwise")
+    graph_rank: Literal["none", "degree", "pagerank"] = Field("none", description="centrality that hybrid search counts")
+    reranker: Literal["tfidf", "bedrock", "model", "none"] | None = Field(
+        None, description="what reranks where a question does not say; default that of each retriever"
+    )
     max_question_chars: int = Field(MAX_CHARS, ge=1, le=100_000, description="longest question")
 
     @property

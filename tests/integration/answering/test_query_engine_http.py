@@ -56,7 +56,7 @@ def test_the_model_gets_system_history_and_fenced_statements_and_its_citations_a
     assert response.rewritten == "Who owns Tidewater?"
     assert response.response == "The Heron Team owns it [S1]."
     assert [c.text for c in response.citations] == [TEXTS[0]]
-    assert [w.type for w in response.warnings] == ["unknown_citation", "unused_sources"]
+    assert [w.type for w in response.warnings] == ["unknown_citation"]
     completed, body = server.requests
     assert [m["role"] for m in completed["messages"]] == ["system", "user"]
     assert [m["role"] for m in body["messages"]] == ["system", "user", "assistant", "user"]

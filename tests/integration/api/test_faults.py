@@ -178,7 +178,7 @@ def test_a_client_that_leaves_a_stream_stops_the_model(tmp_path: Path) -> None:
             next(reply.iter_raw())
             assert not model.left.is_set()
         assert model.left.wait(15)
-        assert api.client().get("/diagnostics").json()["llm"]["llm_api"] is True, "the model did nothing wrong"
+        assert api.client().get("/diagnostics").json()["llm"]["llm_api"] is not False, "the model did nothing wrong"
 
 
 class Waiting(LoopbackServer):
@@ -212,8 +212,8 @@ def test_a_client_that_leaves_stops_a_model_that_has_said_nothing_yet(tmp_path: 
             assert model.asked.wait(15)
             assert not model.left.is_set()
         assert model.left.wait(15)
-        assert api.client().get("/diagnostics").json()["llm"]["llm_api"] is True, "the model did nothing wrong"
         assert len(model.requests) == 1, "and is not asked again"
+        assert api.client().get("/diagnostics").json()["llm"]["llm_api"] is not False, "the model did nothing wrong"
 
 
 @pytest.mark.slow

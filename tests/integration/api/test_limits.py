@@ -34,7 +34,7 @@ def refusal(reply: httpx.Response) -> str:
         ("GET", "/ingest/stream?path=a&bogus=2", "unknown parameter 'bogus'. Known: checkpoint, "),
         ("GET", "/ingest/stream?path=a&inc_rel_onyl=true", "'inc_rel_onyl'; did you mean 'inc_rel_only'?"),
         ("GET", "/graph/egonet?id=entity:a&node=entity:a", "unknown parameter 'node'. Known: depth, id, limit"),
-        ("GET", "/health?verbose", "unknown parameter 'verbose'. Known: none"),
+        ("GET", "/diagnostics?verbose", "unknown parameter 'verbose'. Known: none"),
         ("GET", "/jobs?" + "x" * 5_000, "unknown parameter '" + "x" * 80 + "'. Known: limit"),
         ("GET", "/jobs?%ED%A0%80=1&limit=1", "unknown parameter '"),
         ("DELETE", "/documents/source:" + "0" * 32 + "?force=true", "unknown parameter 'force'. Known: "),

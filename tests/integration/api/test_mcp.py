@@ -164,6 +164,29 @@ def test_the_tools_say_that_they_take_nothing_else(service: Service) -> None:
     assert told == dict.fromkeys(TOOLS, False)
 
 
+def test_every_argument_is_described_and_the_hints_are_true(service: Service) -> None:
+    server = make_server(service, lambda _: Principal(Tenant("default"), frozenset({"read"})))
+    for tool in anyio.run(server.list_tools):
+        assert all(its["description"] for its in tool.input_schema["properties"].values()), tool.name
+        assert tool.annotations is not None
+        # recall notes in the session what it found, so that it is found more easily next
+        assert tool.annotations.read_only_hint is (tool.name != "hm_recall")
+        assert (tool.annotations.destructive_hint, tool.annotations.open_world_hint) == (False, False)
+
+
+def test_a_filter_that_no_document_passes_says_which_name_is_unknown(api: Api) -> None:
+    def warned(**condition: Any) -> list[str]:
+        asked = {"question": "Who leads the Heron Team?", "filters": condition}
+        _, (found,) = over_http(api, api.key(), ("traversal", asked))
+        return [warning["detail"] for warning in found.structured_content["warnings"]]
+
+    (unknown,) = warned(key="yeer", operator="==", value=3)
+    assert unknown.startswith("no document passes the filter; none has yeer in its metadata")
+    (elsewhere,) = warned(key="namespace", operator="==", value="elsewhere")
+    assert elsewhere.startswith("no document passes the filter:")
+    assert warned(key="namespace", operator="==", value="default") == []
+
+
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
 def test_there_is_no_session_to_listen_to_or_to_end(api: Api, path: str, method: str) -> None:

@@ -11,7 +11,7 @@ from botocore.validate import validate_parameters
 from lexigraph.inference.bedrock import BedrockEmbedder, BedrockLLM, BedrockReranker
 from lexigraph.inference.bedrock_client import BedrockClient
 from lexigraph.inference.factory import make_embedder, make_llm, make_reranker
-from lexigraph.inference.protocols import Embedder, LanguageModel, MalformedReply, Prompt, Reranker
+from lexigraph.inference.protocols import Embedder, LanguageModel, MalformedReply, Prompt, Reranker, Standing
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.retry import Retry
 from lexigraph.settings import KNOWN_DIMENSIONS, load_settings
@@ -398,3 +398,20 @@ def test_settings_alone_make_working_models(bedrock, monkeypatch):
     assert [request["model"] for request in bedrock.server.requests] == ["test.chat-v1:0", TITAN, ""]
     arn = bedrock.server.requests[-1]["rerankingConfiguration"]["bedrockRerankingConfiguration"]["modelConfiguration"]
     assert arn["modelArn"] == f"arn:aws:bedrock:eu-west-1::foundation-model/{settings.rerank_model}"
+
+
+@pytest.mark.requirement("E-51")
+def test_the_standing_of_a_model_is_what_bedrock_says_of_it(bedrock):
+    llm = BedrockLLM(MODEL, bedrock.client)
+    bedrock.answers = [{}]
+    assert llm.standing(5.0) == Standing(answers=True, listed=True)
+    assert [r["operation"] for r in bedrock.server.requests] == ["foundation-models"]
+    bedrock.answers = [Fault(404, "ResourceNotFoundException")]
+    assert llm.standing(5.0) == Standing(answers=True, listed=False)
+    for unknown in (Fault(403, "AccessDeniedException"), Fault(0)):
+        bedrock.answers = [unknown]
+        assert llm.standing(5.0) == Standing()
+    bedrock.answers = [{}]
+    profile = BedrockLLM("eu.maker.model-v1:0", bedrock.client)
+    assert profile.standing(5.0).listed is True
+    assert bedrock.server.requests[-1]["operation"] == "inference-profiles"

@@ -2,12 +2,13 @@
 
 import json
 import socket
+import time
 
 import pytest
 
 from lexigraph.inference.factory import make_llm
 from lexigraph.inference.openai_compatible import OpenAICompatible, Server
-from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt
+from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt, Standing
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.retry import Retry
 from lexigraph.settings import load_settings
@@ -246,3 +247,26 @@ def test_a_proxy_for_the_internet_is_not_asked_for_a_server_on_this_machine(monk
     monkeypatch.delenv("NO_PROXY", raising=False)
     with ScriptedLLMServer("Lisbon") as server:
         assert OpenAICompatible("m", Server(server.base_url)).complete(ASK) == "Lisbon"
+
+
+@pytest.mark.requirement("E-51")
+def test_the_standing_of_a_model_is_what_its_server_lists_and_costs_no_reply() -> None:
+    with ScriptedLLMServer("Paris", model="llama3.2:latest") as server:
+
+        def standing(name: str, url: str = "") -> Standing:
+            return OpenAICompatible(name, Server(url or server.base_url)).standing(5.0)
+
+        assert standing("llama3.2") == standing("llama3.2:latest") == Standing(answers=True, listed=True)
+        assert standing("other") == Standing(answers=True, listed=False)
+        assert standing("any", f"{server.url}/v2") == Standing(answers=True), "it has no list"
+        assert server.requests == []
+    assert standing("llama3.2") == Standing(answers=False)
+
+
+@pytest.mark.requirement("E-51")
+def test_a_server_that_says_nothing_is_given_up_soon() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        began = time.monotonic()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        assert OpenAICompatible("any", Server(url)).standing(0.2) == Standing(answers=False)
+        assert time.monotonic() - began < 5

@@ -51,7 +51,9 @@ def test_a_folder_becomes_a_graph(index: LexicalGraphIndex, folder: Path) -> Non
 
     assert (report.documents_new, report.failures, report.chunks_failed) == (3, [], 0)
     assert report.entities_created == index.stores.graph.stats(DEFAULT)["entities"] > 0
-    assert report.relations_created == index.stores.graph.stats(DEFAULT)["facts"] > 0
+    assert report.facts_created == index.stores.graph.stats(DEFAULT)["facts"] > 0
+    assert report.relations_created == report.cooccur_edges == 1, "Granite and Lighthouse stand together in two chunks"
+    assert report.chunks_embedded == report.chunks_new
     assert report.chunks_new == index.stores.graph.stats(DEFAULT)["chunks"] == index.stores.vectors.stats(DEFAULT)["chunk"]
     assert statements(index, "Granite") == {"Lighthouse stores its data in Granite.", "Granite was built by Tove Lund."}
     assert {d.title for d in index.documents()} >= {"Harbour Office", "Lighthouse"}
@@ -84,11 +86,16 @@ def test_ingesting_the_same_again_calls_no_model_and_changes_nothing(index: Lexi
     assert content(index.stores) == once
 
 
-def test_a_full_ingest_computes_everything_anew_and_ends_equal(index: LexicalGraphIndex, folder: Path) -> None:
+@pytest.mark.requirement("E-32", "E-33")
+def test_only_a_refresh_asks_the_models_about_what_they_answered_before(index: LexicalGraphIndex, folder: Path) -> None:
     first = index.ingest([folder])
     once = content(index.stores)
     again = index.ingest([folder], incremental=False)
+    assert (again.documents_updated, again.chunks_new) == (3, first.chunks_new), "everything is gone through"
+    assert (again.extracted, again.embedded, again.chunks_embedded) == (0, 0, 0)
+    assert content(index.stores) == once
 
+    again = index.ingest([folder], refresh=True)
     assert (again.extracted, again.embedded) == (first.extracted, first.embedded)
     assert again.documents_updated == 3
     assert content(index.stores) == once
@@ -239,8 +246,10 @@ def test_a_chunk_that_fails_keeps_what_it_yielded_and_is_tried_again(index: Lexi
     extractor = index.models.extractor
     whole = extractor.extract
     extractor.extract = lambda chunks: iter([Extraction(failed="no JSON") for _ in chunks])  # type: ignore[method-assign]
-    report = index.ingest([folder], incremental=False)
+    report = index.ingest([folder], refresh=True)
     assert report.chunks_failed == index.stores.graph.stats(DEFAULT)["chunks"]
+    job = index.stores.registry.job(DEFAULT, report.job_id)
+    assert (job.status, job.reason) == ("FAILED", f"none of {report.chunks_failed} chunks could be extracted: no JSON")
     assert content(index.stores)["graph"] == once
     assert index.documents()[0].failed_chunks > 0
 

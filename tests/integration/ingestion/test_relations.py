@@ -1,7 +1,7 @@
 """Relations between neighbouring chunks, through a real HTTP client and server: in an ingest, and for new chunks alone."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,9 @@ def write(folder: Path, count: int, name: str = "steps.md") -> Path:
     return folder
 
 
+ANEW = {"refresh": True}
+
+
 class World:
     """An installation with a served model that relates chunks."""
 
@@ -62,12 +65,12 @@ class World:
         options = {"llm": "openai:any", "llm_options": {"base_url": self.server.base_url}, "model_attempts": 1}
         return laptop(self.folder / "data", self.stores, **{**options, **settings})
 
-    def ingest(self, count: int, *, incremental: bool = True, again: bool = True, **settings: Any) -> IngestReport:
+    def ingest(self, count: int, *, again: bool = True, how: Mapping[str, bool] = {}, **settings: Any) -> IngestReport:
         self.events.clear()
         report = self.index(**settings).ingest(
             [write(self.folder / "files", count)],
-            incremental=incremental,
             refresh_relations=again,
+            **how,
             on_event=self.events.append,
         )
         assert not report.failures
@@ -242,9 +245,11 @@ def test_a_refresh_asks_again_unless_relations_are_left_out(world: Callable[...,
     w.ingest(3)
     before = dump_graph(w.stores.graph, DEFAULT_TENANT)
 
-    report = w.ingest(3, incremental=False, again=False)
+    w.ingest(3, how={"incremental": False})
+    assert len(w.server.requests) == 3, "what was asked about is written once more, and not asked about"
+    report = w.ingest(3, how=ANEW, again=False)
     assert (len(w.server.requests), report.llm_rel_edges) == (3, 0)
-    report = w.ingest(3, incremental=False)
+    report = w.ingest(3, how=ANEW)
     assert (len(w.server.requests), report.llm_rel_edges) == (6, 0)
     assert dump_graph(w.stores.graph, DEFAULT_TENANT) == before, "a repeat changes nothing"
 
@@ -261,7 +266,7 @@ def test_another_model_adds_its_observation_to_the_mean(world: Callable[..., Wor
         return [s.weight for s in steps if s.kind == "llm_rel"]
 
     assert mean() == [0.6]
-    w.ingest(2, incremental=False, llm="openai:other")
+    w.ingest(2, how=ANEW, llm="openai:other")
     assert mean() == [0.6]
 
 
@@ -319,14 +324,27 @@ def test_names_that_stand_together_are_counted_in_the_report(world: Callable[...
     for n in range(3):
         (folder / f"{n}.md").write_text(f"# Page {n}\n\nMara Quill met Olaf Brandt.\n", encoding="utf-8")
     (folder / "one.md").write_text("# Other\n\nMara Quill met Nora Pell.\n", encoding="utf-8")
-    assert w.index().ingest([folder]).cooccur_edges == 1
-    assert w.index(cooccur_min_count=1).ingest([folder], incremental=False).cooccur_edges == 2
+    report = w.index().ingest([folder])
+    assert (report.cooccur_edges, report.relations_created) == (1, 1)
+    again = w.index().ingest([folder], incremental=False)
+    assert (again.cooccur_edges, again.relations_created) == (0, 0), "nothing of it was created by this run"
+    assert w.index(cooccur_min_count=1).ingest([folder], namespace="other").cooccur_edges == 2
+
+
+@pytest.mark.requirement("E-09", "E-34")
+def test_the_report_counts_pairs_that_failed_with_their_places_and_reasons(world: Callable[..., World]) -> None:
+    w = world(lambda body: replied(relation()) if "Three" not in said(body) else "no JSON")
+    report = w.ingest(3)
+    assert (report.llm_rel_edges, report.pairs_failed) == (1, 2)
+    assert report.relations_created == report.cooccur_edges + 1
+    assert [f.reason.partition(":")[0] for f in report.pair_failures] == ["chunk_0 and chunk_2", "chunk_1 and chunk_2"]
+    assert report.pair_reasons == {"the reply was no JSON, also when asked again": 2}
 
 
 def test_without_a_model_or_switched_off_nothing_is_asked_and_the_run_says_so(world: Callable[..., World]) -> None:
     w = world()
     for settings, reason in (({"llm": "none"}, NO_MODEL), ({"relations": False}, SWITCHED_OFF)):
-        report = w.ingest(3, incremental=False, **settings)
+        report = w.ingest(3, how=ANEW, **settings)
         assert report.llm_rel_edges == 0
         done = next(e for e in w.events if e.stage == "relation_extraction_done")
         assert done.detail["reason"] == reason

@@ -323,12 +323,12 @@ def test_every_parameter_of_every_retriever_changes_what_is_found(
 @pytest.mark.parametrize(
     ("name", "args", "refused", "partner"),
     [
-        ("traversal", {"max_subqueries": 2}, "max_subqueries", "derive_subqueries=False"),
-        ("traversal", {"link_rounds": 0, "link_seeds": 5}, "link_seeds", "link_rounds=0"),
-        ("traversal", {"link_rounds": 0, "max_links_per_entity": 7}, "max_links_per_entity", "link_rounds=0"),
-        ("topic", {"topic_beam_width": 20, "topic_beam_max_depth": 0}, "topic_beam_width", "topic_beam_max_depth=0"),
+        ("traversal", {"max_subqueries": 3}, "max_subqueries", "derive_subqueries=False"),
+        ("traversal", {"link_rounds": 0, "link_seeds": 6}, "link_seeds", "link_rounds=0"),
+        ("traversal", {"link_rounds": 0, "max_links_per_entity": 8}, "max_links_per_entity", "link_rounds=0"),
+        ("topic", {"topic_beam_width": 10, "topic_beam_max_depth": 0}, "topic_beam_width", "topic_beam_max_depth=0"),
         ("semantic-guided", {"max_depth": 0, "beam_width": 5}, "beam_width", "max_depth=0"),
-        ("semantic-guided", {"beam_width": 0, "max_link_df": 15}, "max_link_df", "beam_width=0"),
+        ("semantic-guided", {"beam_width": 0, "max_link_df": 14}, "max_link_df", "beam_width=0"),
         ("hybrid", {"graph_rank": "none", "graph_rank_weight": 5.0}, "graph_rank_weight", "graph_rank='none'"),
         ("hybrid", {"reranker": "none", "rerank_alpha": 0.1}, "rerank_alpha", "reranker='none'"),
         ("hybrid", {"reranker": None, "rerank_timeout": 1.0}, "rerank_timeout", "reranker=None"),

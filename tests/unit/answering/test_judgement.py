@@ -82,3 +82,28 @@ def test_of_a_model_that_is_not_calibrated_cosines_do_not_count(found, embedding
 
 def test_nothing_found_answers_nothing(results):
     assert confidence("Who?", results()) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("statement", "good", "bad"),
+    [
+        (
+            "审批流程由财务部门启动，王芳负责审批每一份申请。",
+            ("描述审批流程。", "请介绍一下审批流程", "谁负责审批？"),
+            "量子力学是什么？",
+        ),
+        ("承認の流れは経理部から始まります。", ("承認の流れを説明してください。",), "量子力学とは何ですか？"),
+        ("Согласование начинается в отделе закупок.", ("Опишите согласование.",), "Кто написал оперу о луне?"),
+        (
+            "The approval flow begins at the desk.",
+            ("Describe the approval flow.", "explain the approval flow"),
+            "Who bakes?",
+        ),
+    ],
+)
+def test_what_a_question_does_with_its_subject_need_not_stand_in_the_documents(results, statement, good, bad):
+    # a model of English finds all that is in another script alike
+    found = results(("flow.md", statement, 0.9), cosines={0: 0.5}, embedding="minilm-384")
+    for question in good:
+        assert confidence(question, found) >= ANSWERABLE, question
+    assert confidence(bad, found) < ANSWERABLE

@@ -163,7 +163,7 @@ def test_citations_come_in_the_order_of_their_labels():
 def test_the_warnings_of_retrieval_come_before_those_of_the_answer():
     shelf = Shelf(*FOUND, warnings=(Notice("degraded", "no vectors"),))
     response = LexicalGraphQueryEngine(shelf, Scripted("In 1998 it all began somewhere.")).query("When?")
-    assert types(response) == ["degraded", "uncited_answer", "unreferenced_numeric", "unused_sources"]
+    assert types(response) == ["degraded", "uncited_answer", "unreferenced_numeric"]
 
 
 def test_statements_beyond_the_budget_are_cut_by_rank_and_that_is_said():
@@ -370,7 +370,7 @@ def test_streaming_yields_checked_pieces_and_then_the_rest():
     assert pieces == ["Gre", "mlin", " [S1]", "."]
     assert answer.response == "".join(pieces) == str(answer)
     assert [c.label for c in answer.citations] == ["S1"]
-    assert [w.type for w in answer.warnings] == ["unknown_citation", "unused_sources"]
+    assert [w.type for w in answer.warnings] == ["unknown_citation"]
     assert answer.results.results == FOUND
     assert set(answer.timings) == {"retrieve", "answer", "total"}
     assert list(answer.response_gen) == []

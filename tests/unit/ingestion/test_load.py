@@ -75,7 +75,7 @@ def test_a_folder_is_read_in_order_of_names_without_hidden_and_unknown_files(tmp
         ("b.txt", "txt"),
     ]
     assert len(found) == 4
-    assert skipped == {".exe": 2, "core": 1}
+    assert skipped == {".exe": 2, "core": 1, "hidden": 1}
 
 
 @pytest.mark.parametrize(

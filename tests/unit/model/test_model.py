@@ -240,3 +240,10 @@ def test_names_keep_the_vowel_signs_that_part_one_word_from_another() -> None:
     assert entity_key("किताब") != entity_key("कताब")
     assert entity_key("हिन्दी भाषा") == "हिन्दी भाषा"
     assert entity_key("مُحَمَّد") == entity_key("محمد")
+
+
+@pytest.mark.parametrize("text", ["year >> 3", "year =< 3", "year === 3", "year ! 3", "year"])
+def test_a_filter_with_an_operator_that_there_is_not_is_refused_with_those_that_there_are(text: str) -> None:
+    with pytest.raises(InvalidInput, match=r"is not 'KEY OPERATOR VALUE'.*operators: ==, !=, <, <=, >, >=, in, not_in"):
+        parse_expression(text)
+    assert parse_expression('note == ">> 3"').value == ">> 3", "quoted, it is text"

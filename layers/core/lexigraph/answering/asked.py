@@ -42,6 +42,16 @@ _REASON = re.compile(r"\b(?:because|since|so that|causes?|caused|reasons?|due to
 _EDGES = "([{\"'\u201c\u2018\u00ab.,:;!?)]}\u201d\u2019\u00bb"
 # CVE-2023-25652, max_user_watches, /proc/sys, --partscan, 2.38.5
 _IDENTIFIER = re.compile(r"(?=.*\d)(?=.*[^\W\d]).*|.*\w[_/=]\w.*|-{1,2}\w.*|/\w.*|\d+(?:\.\d+){2,}", re.DOTALL)
+# what a question does with its subject, and how it asks for it: no document need say that
+_REQUEST = re.compile(
+    r"^\W*(?:please\W+|can you\W+|could you\W+)?(?:describe|explain|outline|summari[sz]e|introduce|tell me about)\b"
+    r"|^\s*请?(?:你)?(?:描述|说明|介绍|解释|概述|总结|讲讲|说说)(?:一下)?|^\s*请"
+    r"|什么时候|什么样|为什么|是什么|有哪些|什么|哪里|哪儿|哪些|哪个|怎么样|怎么|如何|怎样|多少|几点|吗|呢|谁"
+    r"|[をについ]*て?(?:説明|教え|紹介)して(?:ください|下さい)?|とは何(?:ですか)?|何ですか|誰が|いつ|どこ|なぜ|どのように"
+    r"|^\W*(?:опишите|объясните|расскажите о|beschreiben? sie|erkläre?n? sie|beschreibe|erkläre|décri[st]|expliquez?)\b",
+    re.IGNORECASE,
+)
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _FOR_ALL = re.compile(r"\b(?:list|all|every|each|enumerate)\b", re.IGNORECASE)
 _WHICH = re.compile(r"\b(?:which|what)\s+(?:(?:are|were|of)\s+)?(?:the\s+)?", re.IGNORECASE)
 _PLURAL = re.compile(r"\w{2,}(?<![sui])s|criteria|people", re.IGNORECASE)
@@ -70,6 +80,11 @@ class Asked:
         """The words of the question, as written, that nothing found has."""
         written = dict.fromkeys(word.strip(_EDGES) for word in self.text.split())
         return tuple(word for word in written if (said := set(stems(word))) and not said & self.found)
+
+    @property
+    def in_latin(self) -> bool:
+        """Whether at least half of its letters are Latin ones."""
+        return 2 * len(_LATIN.findall(self.text)) >= sum(c.isalpha() for c in self.text)
 
     @property
     def for_all(self) -> bool:
@@ -108,7 +123,7 @@ class Asked:
 
 def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()) -> Asked:
     """Return what a question asks for; ``entities`` are names that retrieval knows to be in it."""
-    words = set(stems(question))
+    words = set(stems(_REQUEST.sub(" ", question))) or set(stems(question))
     counts = Counter(word for c in found for word in words & c.about)
     scale = math.log(2 * (1 + len(found)))
     worth = {word: math.log((1 + len(found)) / (counts[word] or 0.5)) / scale for word in sorted(words)} if found else {}

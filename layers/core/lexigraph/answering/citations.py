@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from lexigraph.answering.segments import labels, lines, units
 from lexigraph.model.graph import Source
 from lexigraph.model.results import Citation, Notice, ScoredStatement
+from lexigraph.model.scripts import UNSPACED
 
 # what a model says instead of an answer; the answer prompt asks for exactly this sentence
 NOT_ANSWERED = "The sources do not answer this question."
-_LOOK_AHEAD = 12  # characters after a number in which its citation is expected (E-46)
 
 # square brackets, and those that look like them
 _OPENS = "[\uff3b\ufe47\u2045\u2772\u27e6\u27ec\u298b\u298d\u298f\u3010\u3014\u3016\u3018\u301a\ufe39\ufe3b\ufe5d"
@@ -30,7 +31,10 @@ _DASH = re.compile(r" *- *")
 _BETWEEN = re.compile(r"[ ,;&]+")
 _APART = re.compile(r"s +(?=[0-9])")
 _ITEM = re.compile(r"s([0-9]+)(?:-s?([0-9]+))?")
-_NUMBER = re.compile(r"(?<![\w.,])(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{4,})(?!\w)")
+# letters without blanks between words stand beside a number as blanks do: 自2024年起
+_BESIDE = rf"(?![^\W{UNSPACED}])"
+_EXTERNAL = "external"  # the reason of a text that came with the question
+_NUMBER = re.compile(rf"(?<![.,])(?<![^\W{UNSPACED}])(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]{{4,}}){_BESIDE}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,28 +115,47 @@ def check(text: str, count: int) -> CheckedAnswer:
     return reader.checked(reader.feed(text) + reader.finish())
 
 
-def notices(answer: CheckedAnswer, count: int) -> tuple[Notice, ...]:
+def notices(answer: CheckedAnswer, sources: Sequence[Citation]) -> tuple[Notice, ...]:
     """Return what a reader should know about the citations of a model's answer.
 
     ``unknown_citation``: labels that were never offered, taken out. ``uncited_answer``: no label at all although the
-    answer claims something. ``unreferenced_numeric`` (E-46): a number of four digits or more with no ``[S`` in the next
-    12 characters. ``unused_sources`` (E-46): labels offered and not cited.
+    answer claims something. ``unreferenced_numeric`` (E-46), one a number: of four digits or more, and not in what its
+    sentence cites. ``unused_sources`` (E-46): texts given with the question, and what is ranked before all that is cited.
     """
+    count = len(sources)
     found = []
     if answer.unknown:
         found.append(Notice("unknown_citation", f"taken out of the answer, no such source: {', '.join(answer.unknown)}"))
     if count and not answer.cited and NOT_ANSWERED not in answer.text:
         found.append(Notice("uncited_answer", "the answer cites none of its sources"))
-    bare = dict.fromkeys(
-        m[0] for m in _NUMBER.finditer(answer.text) if "[S" not in answer.text[m.end() : m.end() + _LOOK_AHEAD]
-    )
-    if bare:
-        found.append(Notice("unreferenced_numeric", f"numbers without a citation next to them: {', '.join(bare)}"))
-    return (*found, *unused(sorted(set(range(1, count + 1)) - set(answer.cited))))
+    found += [Notice("unreferenced_numeric", told) for told in _unreferenced(answer.text, sources)]
+    passed_over = range(1, min(answer.cited, default=1))
+    given = [n for n, source in enumerate(sources, 1) if source.reason == _EXTERNAL and n not in answer.cited]
+    return (*found, *unused(sorted({*passed_over, *given})))
+
+
+def _unreferenced(text: str, sources: Sequence[Citation]) -> list[str]:
+    """Return what is wrong with each number that is in none of the sources that its sentence, or else its line, cites."""
+    told: dict[str, str] = {}
+    for line in lines(text):
+        near = labels(text[slice(*line)], len(sources))
+        for start, end in units(text, *line):
+            cited = labels(text[start:end], len(sources)) or near
+            said = {number for n in cited for number in _numbers_in(sources[n - 1])}
+            for found in _NUMBER.finditer(text, start, end):
+                if found[0].replace(",", "") not in said:
+                    where = f"is not in {_listed(cited)}" if cited else "stands without a citation"
+                    told.setdefault(found[0], f"{found[0]} {where}")
+    return list(told.values())
+
+
+def _numbers_in(source: Citation) -> set[str]:
+    text = f"{source.text}\n{source.resolved}\n{source.title}"
+    return {found[0].replace(",", "") for found in _NUMBER.finditer(text)}
 
 
 def unused(numbers: Sequence[int]) -> tuple[Notice, ...]:
-    """Return the notice that these sources were offered and not cited, none when there are none (E-46)."""
+    """Return the notice that these sources were not cited, none when there are none (E-46)."""
     return (Notice("unused_sources", f"offered and not cited: {_listed(numbers)}"),) if numbers else ()
 
 

@@ -53,7 +53,9 @@ def judge(asked: Asked, found: Sequence[Candidate], nearest: float | None, embed
         about[c.passage] |= c.about
     whole = min(math.fsum(asked.worth.values()), _ENOUGH)
     coverage = max(map(asked.mass, about.values())) / whole if whole else 1.0
-    weights = CALIBRATED.get(embedding.rpartition("-")[0]) if nearest is not None else None
+    # a model of English finds all that is in another script alike
+    told = nearest is not None and asked.in_latin
+    weights = CALIBRATED.get(embedding.rpartition("-")[0]) if told else None
     weights = weights or BY_WORDS
     sum_ = weights.base + weights.cosine * (nearest or 0.0) + weights.coverage * min(coverage, 1.0)
     sum_ += weights.lacking * _lacking(asked, found)

@@ -375,7 +375,7 @@ class LexicalGraphQueryEngine:
         if broken:
             said = replace(said, text=f"{said.text}\n\n{prompts.BROKEN_OFF}")
             yield f"\n\n{prompts.BROKEN_OFF}"
-        notices = (*shown.notices, *broken, *citations.notices(said, len(shown.sources)))
+        notices = (*shown.notices, *broken, *citations.notices(said, shown.sources))
         answer = asked.answered(said.text, citations.cited(shown.sources, said), shown.sources, notices, extractive=False)
         return replace(answer, unsupported=support.unsupported)
 

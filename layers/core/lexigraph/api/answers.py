@@ -45,8 +45,8 @@ class Answers:
         return engine.stream(
             body.question,
             filters=body.where(),
-            history=[(turn.role, turn.content) for turn in body.history],
-            context=[c if isinstance(c, str) else {"id": c.id, "text": c.text} for c in body.context],
+            history=[(turn.role, turn.content) for turn in body.history or ()],
+            context=[c if isinstance(c, str) else {"id": c.id or "", "text": c.text} for c in body.context or ()],
             strict=body.strict,
         )
 
@@ -111,6 +111,7 @@ def _source(rank: int, citation: Citation, item: HybridItem | None) -> dict[str,
         "base_norm": item.base_norm if item else None,
         "bonus": item.bonus if item else None,
         "composite_score": item.composite_score if item else None,
+        "final_score": round(citation.score, 4),
         "rel_type": item.rel_type if item else None,
         "rel_conf": item.rel_conf if item else None,
         "statement_id": citation.statement_id,

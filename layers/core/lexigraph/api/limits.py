@@ -106,7 +106,8 @@ def _written(pattern: str, what: str) -> Callable[[Any], Any]:
 # the last part of a parameter's annotation, behind its limits, which would be missing in the OpenAPI document otherwise
 TEXT = AfterValidator(whole)
 NAME = AfterValidator(visible)  # behind ``pattern=names.PATTERN``, which the document shows
-FLAG = BeforeValidator(_written("true|false", "true or false"))
+# Python's client writes True, others 1 or yes; what they mean is beyond doubt
+FLAG = BeforeValidator(_written("(?i:true|false|yes|no|on|off|1|0)", "true or false"))
 WHOLE = BeforeValidator(_written(r"-?[0-9]{1,18}(\.0{1,9})?", "a whole number"))
 NUMBER = BeforeValidator(_written(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9]{1,2})?", "a number"))
 

@@ -34,16 +34,26 @@ from lexigraph.retrieval.recall.args import RecallArgs
 _ABOUT = """Documents as a lexical graph: `query` answers with citations, the search tools return ranked statements with
 their reasons, `hm_recall` finds entities, statements and topics near to what the session was about."""
 _TOOLS = {
-    "traversal": "Find statements by search and by following the graph: the default for questions over several documents.",
+    "traversal": "Find statements by search and by following the graph: for questions over several documents.",
     "semantic-guided": "Find single statements by meaning and keywords, with a beam over the graph.",
     "hybrid": "Find chunks by vectors, words and relations, with explained scores.",
     "multihop": "Walk hop by hop from what is most like the question.",
     "multidoc": "Find the best sections of several documents, evenly.",
     "topic": "Find sections of long documents by what they are about.",
 }
-Question_ = Annotated[str, Field(min_length=1, max_length=4_000, description="in natural language")]
+Question_ = Annotated[
+    str,
+    Field(min_length=1, max_length=4_000, description="in natural language, as a person would ask", examples=["Who signs?"]),
+]
 Most = Annotated[int, Field(ge=1, le=100, description="results at most")]
-Filters = Annotated[dict[str, Any] | None, Field(description="on metadata: {key, operator, value}")]
+Filters = Annotated[
+    dict[str, Any] | None,
+    Field(
+        description="which documents may be used: {key, operator, value} on their metadata, or on namespace, uri, title; "
+        "operators ==, !=, <, <=, >, >=, in, not_in; {condition: and | or | not, filters: [...]} over several",
+        examples=[{"key": "year", "operator": ">=", "value": 2020}],
+    ),
+]
 WhoAsks = Callable[[Context[Any, Any]], Principal]
 
 
@@ -52,7 +62,8 @@ def make_server(service: Service, who: WhoAsks) -> MCPServer[Any]:
     tools = [_tool(_search(service, who, name), name.replace("-", "_"), about) for name, about in _TOOLS.items()]
     tools.append(_tool(_query(service, who), "query", "Answer a question from the documents, with citations."))
     recall = "Recall entities, statements and topics for words or a pattern."
-    tools.append(_tool(_recall(service, who), "hm_recall", recall))
+    # what is found is noted in the session
+    tools.append(_tool(_recall(service, who), "hm_recall", recall, read_only=False))
     return MCPServer("lexigraph", version=__version__, instructions=_ABOUT, log_level="WARNING", tools=tools)
 
 
@@ -76,8 +87,11 @@ class _Tool(Tool):
         raise ToolError(f"{InvalidInput.code}: {problem}")
 
 
-def _tool(function: Callable[..., Any], name: str, about: str) -> Tool:
-    tool = _Tool.from_function(function, name, description=about, annotations=ToolAnnotations(read_only_hint=True))
+def _tool(function: Callable[..., Any], name: str, about: str, *, read_only: bool = True) -> Tool:
+    hints = ToolAnnotations(
+        read_only_hint=read_only, destructive_hint=False, idempotent_hint=read_only, open_world_hint=False
+    )
+    tool = _Tool.from_function(function, name, description=about, annotations=hints)
     loose = tool.fn_metadata.arg_model
     # the SDK drops what it does not know
     tool.fn_metadata.arg_model = create_model(loose.__name__, __base__=loose, __cls_kwargs__={"extra": "forbid"})
@@ -120,10 +134,13 @@ def _query(service: Service, who: WhoAsks) -> Callable[..., Any]:
 def _recall(service: Service, who: WhoAsks) -> Callable[..., Any]:
     async def hm_recall(
         ctx: Context[Any, Any],
-        query: Annotated[str, Field(min_length=1, max_length=4_000, description="words or a regular expression")],
-        session_id: Annotated[str, Field(min_length=1, max_length=LONGEST)] = "default",
-        max_results: Annotated[int, Field(ge=1, le=50)] = 10,
-        force_regex: bool = False,
+        query: Annotated[str, Field(min_length=1, max_length=4_000, description="words, an identifier, or a pattern")],
+        session_id: Annotated[
+            str,
+            Field(min_length=1, max_length=LONGEST, description="whose latest nodes rank higher; default the caller's"),
+        ] = "default",
+        max_results: Annotated[int, Field(ge=1, le=50, description="nodes returned at most")] = 10,
+        force_regex: Annotated[bool, Field(description="take the query for a regular expression (RE2)")] = False,
         filters: Filters = None,
     ) -> dict[str, Any]:
         def work() -> dict[str, Any]:

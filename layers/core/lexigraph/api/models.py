@@ -13,7 +13,7 @@ import numpy as np
 
 from lexigraph.api.caches import Memory
 from lexigraph.inference.line import hung_up
-from lexigraph.inference.protocols import Embedder, FloatArray, LanguageModel, MalformedReply, Prompt
+from lexigraph.inference.protocols import Embedder, FloatArray, LanguageModel, Listed, MalformedReply, Prompt, Standing
 from lexigraph.model.errors import ModelUnavailable, in_general
 
 logger = logging.getLogger(__name__)
@@ -34,12 +34,16 @@ def in_general_words() -> Iterator[None]:
 
 
 class WatchedModel:
-    """Passes every call on; ``answers`` is False from a failure to the next success."""
+    """Passes every call on; ``answered`` tells whether the last one was, None before the first."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
         self.name = model.name
-        self.answers = True
+        self.answered: bool | None = None
+
+    def standing(self, seconds: float) -> Standing:
+        """Return what its service tells; nothing where there is none that could."""
+        return self._model.standing(seconds) if isinstance(self._model, Listed) else Standing()
 
     def complete(self, prompt: Prompt) -> str:
         with self._watched():
@@ -59,9 +63,10 @@ class WatchedModel:
             with in_general_words():
                 yield
         except ModelUnavailable:
-            self.answers = self.answers and hung_up()
+            if not hung_up():
+                self.answered = False
             raise
-        self.answers = True
+        self.answered = True
 
 
 class RememberingEmbedder:

@@ -18,10 +18,11 @@ from lexigraph.answering.query_engine import SHARED, LexicalGraphQueryEngine, wi
 from lexigraph.api.caches import Clearings, Memory, Remembered
 from lexigraph.api.errors import too_late
 from lexigraph.api.models import RememberingEmbedder, WatchedModel
+from lexigraph.api.probes import Probes
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.lazy import Lazy
-from lexigraph.inference.protocols import Embedder, FloatArray, LanguageModel
-from lexigraph.model.errors import StoreUnavailable
+from lexigraph.inference.protocols import Embedder, FloatArray, LanguageModel, Standing
+from lexigraph.model.errors import LexigraphError, StoreUnavailable
 from lexigraph.model.filters import Filter
 from lexigraph.model.question import Question
 from lexigraph.model.relations import RelationCounts
@@ -50,6 +51,7 @@ _ENGINES = 256
 _EMBEDDINGS, _EMBEDDING_SECONDS = 2_048, 3_600.0
 _ANSWERS, _ANSWER_SECONDS = 512, 900.0
 _STORE_SHARE = 0.8  # of the deadline, after which a store that does not answer is told of instead of waited for
+_LISTED_SECONDS, _EMBEDDED_SECONDS = 2.0, 5.0  # for which diagnostics wait for a model's service
 _CLEARED_SECONDS = 60.0  # for which vectors are used without asking whether somebody else has cleared them
 
 
@@ -86,6 +88,7 @@ class Service:
         computes = llm is None and settings.llm == "none" and settings.embedding_model == "minilm"
         cores = max(1, (os.cpu_count() or 1) // processes)
         self._threads = _THREADS_A_CORE * cores if computes else _THREADS
+        self._probes = Probes()
         self._limiters: dict[str, CapacityLimiter] = {}
         self._shares = Shares()
 
@@ -118,6 +121,27 @@ class Service:
     def llm(self) -> WatchedModel | None:
         """The language model, None when there is none."""
         return self._llm()
+
+    def standing(self) -> Standing:
+        """Return how the language model stands, by its service, which is asked now and then, and by its last call.
+
+        A call that failed counts for more than a service that answers.
+        """
+        llm = self.llm
+        if llm is None:
+            return Standing(False, False)
+        known = self._probes.ask("llm", lambda: llm.standing(_LISTED_SECONDS), _LISTED_SECONDS) or Standing()
+        if llm.answered is False or known.answers is None:
+            return Standing(llm.answered, known.listed)
+        return known
+
+    def embeds(self) -> bool | None:
+        """Whether the embedding model answers, asked now and then; None while it has not."""
+        try:
+            embedded = self._probes.ask("embedding", lambda: self._embedder().embed_questions(["?"]), _EMBEDDED_SECONDS)
+        except LexigraphError:
+            return False
+        return None if embedded is None else True
 
     def embedder(self, tenant: Tenant) -> Embedder:
         """Return the embedder, which remembers the tenant's questions."""

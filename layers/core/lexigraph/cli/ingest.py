@@ -11,7 +11,7 @@ from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.invocation import current
 from lexigraph.cli.output import print_json
 from lexigraph.cli.progress import telling
-from lexigraph.ingestion.events import IngestReport, told
+from lexigraph.ingestion.events import IngestReport, told, useless
 from lexigraph.model.tenant import Tenant
 
 _TOTALS = ("sources", "chunks", "topics", "statements", "facts", "entities")
@@ -48,9 +48,7 @@ def ingest(
     invocation = current(context)
     settings = invocation.settings(extractor=extractor, llm=llm, synonyms=synonyms)
     with invocation.index(settings, create=True) as index, telling(invocation.err, progress=not no_progress) as listener:
-        report = index.ingest(
-            list(paths), tenant=settings.tenant, namespace=namespace, incremental=not full, on_event=listener
-        )
+        report = index.ingest(list(paths), tenant=settings.tenant, namespace=namespace, refresh=full, on_event=listener)
         totals = index.stores.graph.stats(Tenant(settings.tenant))
     if json_:
         print_json({**report.to_dict(), "graph": totals})
@@ -64,7 +62,7 @@ def outcome(report: IngestReport) -> ExitCode:
     done = report.documents_new + report.documents_updated + report.documents_unchanged
     if not report.failures and not report.chunks_failed:
         return ExitCode.OK
-    return ExitCode.PARTLY if done else ExitCode.NOTHING
+    return ExitCode.PARTLY if done and not useless(report.to_dict()) else ExitCode.NOTHING
 
 
 def summarise(report: IngestReport, totals: Mapping[str, int], console: Console) -> None:
@@ -80,10 +78,14 @@ def summarise(report: IngestReport, totals: Mapping[str, int], console: Console)
     chunks = f"{report.chunks_new:,} new, {report.chunks_skipped:,} skipped"
     if report.chunks_failed:
         chunks += f", {report.chunks_failed:,} without a usable extraction (run again to retry)"
+    relations = f"{report.relations_created:,} created"
+    if report.pairs_failed:
+        relations += f", {report.pairs_failed:,} pairs of chunks could not be related (run again to retry)"
     rows = {
         "documents": documents,
         "chunks": chunks,
         "statements": f"{report.statements_created:,}",
+        "relations": relations,
         "models": f"{report.extracted:,} chunks extracted, {report.embedded:,} texts embedded",
         "time": f"{report.elapsed_sec:.1f} s ({done / seconds:.1f} documents/s, "
         f"{report.statements_created / seconds:,.0f} statements/s)",

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -10,16 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from lexigraph.aws import code_of
 from lexigraph.inference.bedrock_client import BedrockClient, Refused
 from lexigraph.inference.chat import not_empty, parse_json, streamed, turns, with_schema
 from lexigraph.inference.line import read_over, still_wanted
-from lexigraph.inference.protocols import FloatArray, MalformedReply, Prompt
+from lexigraph.inference.protocols import FloatArray, MalformedReply, Prompt, Standing
 from lexigraph.inference.vectors import embed_distinct, unit_rows
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 
 logger = logging.getLogger(__name__)
 _OUT_OF_TOKENS = ("max_tokens", "model_context_window_exceeded")
 _AT_A_TIME = 8
+_PROFILE = re.compile(r"[a-z]{2,6}\.[a-z0-9-]+\.")  # us., eu., apac., global. before the maker's name
 
 
 class BedrockLLM:
@@ -69,6 +72,18 @@ class BedrockLLM:
                 if way is None or not error.mentions("toolchoice", "tool use"):
                     raise
                 self._way = len(ways) - 1 if error.mentions("tool use") else ways.index(way) + 1
+
+    def standing(self, seconds: float) -> Standing:
+        """Ask for the model, or the inference profile; not known where the role may not, or nothing leads there."""
+        profile = "inference-profile/" in self.model or _PROFILE.match(self.model)
+        what, name = ("inference_profile", "inferenceProfile") if profile else ("foundation_model", "model")
+        try:
+            self._client.asking(seconds).send("bedrock", f"get_{what}", {f"{name}Identifier": self.model})
+        except Refused:
+            return Standing(True, False)
+        except Exception as error:  # noqa: BLE001  # botocore's many
+            return Standing(True, False) if code_of(error) == "ResourceNotFoundException" else Standing()
+        return Standing(True, True)
 
     def read(self, reply: Mapping[str, Any]) -> Any:
         """Return the JSON data of a response of Converse. Raise ``MalformedReply``."""

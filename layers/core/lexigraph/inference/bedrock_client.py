@@ -56,6 +56,12 @@ class BedrockClient:
             name: Lazy(partial(self._made, name)) for name in ("bedrock-runtime", "bedrock-agent-runtime", "bedrock")
         }
 
+    def asking(self, seconds: float) -> "BedrockClient":
+        """Return a client that waits no longer than so many seconds."""
+        made = BedrockClient(self._model, self._setting, timeout=seconds, endpoint_url=self._endpoint_url)
+        made._session = self._session
+        return made
+
     def send(self, service: str, operation: str, request: Mapping[str, Any]) -> Any:
         """Return the parsed response of one request. Errors are botocore's, except ``Refused`` for a bad request."""
         try:

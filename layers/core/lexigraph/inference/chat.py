@@ -13,21 +13,24 @@ from lexigraph.model.errors import InvalidInput, ModelUnavailable
 
 # Appended to the system prompt of models that take no schema of their own.
 JSON_ONLY = "Reply with one JSON value that satisfies the JSON schema below, and with nothing else.\n\n{schema}"
+_BEFORE = "(what was said before is not shown)"
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?```", re.DOTALL)
 
 
 def turns(prompt: Prompt) -> list[tuple[str, str]]:
     """Return (role, content) pairs that begin with the user, alternate, and end with ``prompt.user``.
 
-    Models refuse anything else: blank turns and a leading one of the assistant go, neighbours of one role are joined.
-    Raise ``InvalidInput`` for another role.
+    Models refuse anything else: blank turns go, neighbours of one role are joined, and one of the assistant that comes first
+    has a turn of the user before it. Raise ``InvalidInput`` for another role.
     """
     joined: list[tuple[str, str]] = []
     for role, content in (*prompt.history, ("user", prompt.user)):
         if role not in ("user", "assistant"):
             raise InvalidInput(f"history: role {role!r} is not allowed: use 'user' or 'assistant'")
-        if not content.strip() or (role == "assistant" and not joined):
+        if not content.strip():
             continue
+        if role == "assistant" and not joined:
+            joined.append(("user", _BEFORE))
         if joined and joined[-1][0] == role:
             content = f"{joined.pop()[1]}\n\n{content}"
         joined.append((role, content))

@@ -26,7 +26,7 @@ from urllib.request import (
 
 from lexigraph.inference.chat import not_empty, parse_json, streamed, turns, with_schema
 from lexigraph.inference.line import connected, still_wanted
-from lexigraph.inference.protocols import Prompt
+from lexigraph.inference.protocols import Prompt, Standing
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.retry import Retry
 
@@ -88,6 +88,27 @@ class OpenAICompatible:
         text, finish = self._reply(prompt, schema, name)
         return parse_json(text, self.name, truncated=finish == "length")
 
+    def standing(self, seconds: float) -> Standing:
+        """Ask ``GET /models``; Ollama's names end in a tag."""
+        try:
+            with self._opener.open(self._request("models"), timeout=seconds) as response:
+                names = {str(one["id"]) for one in _json(response.read(MAX_REPLY_BYTES))["data"]}
+        except HTTPError as error:
+            with error:  # one without a list answers, one that is busy or refuses the key does not
+                return Standing(answers=error.code in (404, 405, 501))
+        except _NETWORK:
+            return Standing(answers=False)
+        except (_Refused, KeyError, TypeError):
+            return Standing(answers=True)
+        return Standing(True, bool({self.model, f"{self.model}:latest"} & names))
+
+    def _request(self, path: str, body: Mapping[str, Any] | None = None) -> Request:
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        if self.server.key:
+            headers["Authorization"] = f"Bearer {self.server.key}"
+        data = None if body is None else json.dumps(body).encode()
+        return Request(f"{self.server.base_url.rstrip('/')}/{path}", data, headers)  # noqa: S310  # scheme checked
+
     def _reply(self, prompt: Prompt, schema: Mapping[str, Any] | None = None, name: str = "") -> tuple[str, str]:
         def asked() -> Any:
             with self._send(prompt, schema=schema, schema_name=name) as response:
@@ -135,14 +156,8 @@ class OpenAICompatible:
         return body
 
     def _post(self, body: Mapping[str, Any]) -> HTTPResponse:
-        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-        if self.server.key:
-            headers["Authorization"] = f"Bearer {self.server.key}"
-        request = Request(  # noqa: S310  # scheme checked by the constructor
-            f"{self.server.base_url.rstrip('/')}/chat/completions", json.dumps(body).encode(), headers, method="POST"
-        )
         try:
-            response: HTTPResponse = self._opener.open(request, timeout=self.timeout)
+            response: HTTPResponse = self._opener.open(self._request("chat/completions", body), timeout=self.timeout)
         except HTTPError as error:
             with error:
                 raise _Refused.of(error.code, error.read(100_000), error.headers.get("Retry-After")) from None

@@ -73,6 +73,22 @@ class LanguageModel(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether a model's service answers, and whether it has the model; None is not known."""
+
+    answers: bool | None = None
+    listed: bool | None = None
+
+
+@runtime_checkable
+class Listed(Protocol):
+    """A language model whose service tells which models it has: to ask that costs no tokens."""
+
+    def standing(self, seconds: float) -> Standing:
+        """Ask the service once, for no longer than about so many seconds."""
+
+
 @runtime_checkable
 class Reranker(Protocol):
     """Scores texts against queries; higher is better, comparable within one call only."""

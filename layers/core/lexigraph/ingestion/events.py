@@ -1,6 +1,7 @@
 """What an ingest tells while it runs, and what it says at the end."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from threading import RLock
@@ -16,6 +17,7 @@ _FLEETING = frozenset(
 
 _SECONDS = 4.0  # so that whoever waits sees something at least every five
 MOST_FAILURES = 100
+_REASONS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +54,28 @@ def recording(registry: Registry, tenant: Tenant, job_id: str, on_event: Listene
     return tell
 
 
-def succeed(registry: Registry, tenant: Tenant, job_id: str, result: Mapping[str, Any], tell: Listener) -> None:
-    """End a job with its result."""
+def end(registry: Registry, tenant: Tenant, job_id: str, result: Mapping[str, Any], tell: Listener) -> None:
+    """End a job with its result: FAILED when no chunk of all that it took in could be used (:func:`useless`)."""
+    if reason := useless(result):
+        tell(Event("error", {"error": reason}))
+        registry.finish_job(tenant, job_id, "FAILED", result, reason)
+        return
     tell(Event("result", result))
     tell(Event("done"))
     registry.finish_job(tenant, job_id, "SUCCEEDED", result)
+
+
+def useless(result: Mapping[str, Any]) -> str:
+    """Return why a result is of no use: every chunk of the run failed; else nothing."""
+    failed = result.get("chunks_failed", 0)
+    if not failed or failed < result["chunks_new"] + result["chunks_skipped"]:
+        return ""
+    return f"none of {failed:,} chunks could be extracted: {most_frequent(result['chunk_reasons'])}"
+
+
+def most_frequent(reasons: Mapping[str, int]) -> str:
+    """Return the most frequent reasons of failures in one line."""
+    return "; ".join(reason for reason, _ in Counter(reasons).most_common(_REASONS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +104,16 @@ def told(skipped: Sequence[Skipped]) -> str:
 
 @dataclass(slots=True)
 class IngestReport:
-    """The sum of a run.
+    """The sum of a run; every count is of this run alone.
 
-    Entities and relations (facts) are those that the graph has more than before. ``extracted`` and ``embedded`` count the
-    chunks and texts that models were given, not those found in the cache. ``documents_removed`` are records that a file
-    held before and holds no more. ``cooccur_edges`` are pairs of entities that the
-    new chunks name together often enough, ``llm_rel_edges`` relations between chunks that were not known before,
-    ``pairs_failed`` pairs of chunks that the next run asks about again. ``skipped`` are files of no known type in folders,
-    ``failures`` files and documents that could not be taken in, ``chunk_failures`` the first 100 of the ``chunks_failed``,
-    which the next run asks about again.
+    Entities and facts are those that the graph has more than before. ``extracted`` and ``embedded`` count the chunks and
+    texts that models were given, not those found in the cache; ``chunks_embedded`` the chunks among these texts.
+    ``documents_removed`` are records that a file held before and holds no more. ``cooccur_edges`` are pairs of entities that
+    chunks which were not there before name together often enough, ``llm_rel_edges`` relations between chunks that were not
+    known before, ``relations_created`` both. ``skipped`` are files of no known type in folders, ``failures`` files and
+    documents that could not be taken in; ``chunk_failures`` and ``pair_failures`` the first 100 of the ``chunks_failed`` and
+    of the ``pairs_failed`` of chunks, which the next run asks about again; ``chunk_reasons`` and ``pair_reasons`` say how
+    many of them failed for which reason.
     """
 
     job_id: str = ""
@@ -107,9 +127,10 @@ class IngestReport:
     chunks_failed: int = 0
     statements_created: int = 0
     entities_created: int = 0
-    relations_created: int = 0
+    facts_created: int = 0
     extracted: int = 0
     embedded: int = 0
+    chunks_embedded: int = 0
     dropped: int = 0
     cooccur_edges: int = 0
     llm_rel_edges: int = 0
@@ -119,12 +140,24 @@ class IngestReport:
     failures: list[Failure] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     chunk_failures: list[Failure] = field(default_factory=list)
+    pair_failures: list[Failure] = field(default_factory=list)
+    chunk_reasons: dict[str, int] = field(default_factory=dict)
+    pair_reasons: dict[str, int] = field(default_factory=dict)
 
-    def chunk_failed(self, uri: str, reason: str) -> None:
+    def chunk_failed(self, uri: str, place: str, reason: str) -> None:
         """Count a chunk without a usable extraction; the first 100 are kept with their place and reason."""
         self.chunks_failed += 1
-        if len(self.chunk_failures) < MOST_FAILURES:
-            self.chunk_failures.append(Failure(uri, reason))
+        _note(self.chunk_failures, self.chunk_reasons, Failure(uri, f"{place}: {reason}"), reason)
+
+    def pair_failed(self, uri: str, place: str, reason: str) -> None:
+        """Count a pair of chunks that could not be related; the first 100 are kept with their place and reason."""
+        self.pairs_failed += 1
+        _note(self.pair_failures, self.pair_reasons, Failure(uri, f"{place}: {reason}"), reason)
+
+    @property
+    def relations_created(self) -> int:
+        """Pairs of entities and relations between chunks together (E-09)."""
+        return self.cooccur_edges + self.llm_rel_edges
 
     @property
     def model_calls(self) -> int:
@@ -133,4 +166,11 @@ class IngestReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: the result of a job."""
-        return {**asdict(self), "model_calls": self.model_calls}
+        return {**asdict(self), "relations_created": self.relations_created, "model_calls": self.model_calls}
+
+
+def _note(failures: list[Failure], reasons: dict[str, int], failure: Failure, reason: str) -> None:
+    if len(failures) < MOST_FAILURES:
+        failures.append(failure)
+    if reason in reasons or len(reasons) < MOST_FAILURES:
+        reasons[reason] = reasons.get(reason, 0) + 1

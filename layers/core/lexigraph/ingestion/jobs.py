@@ -30,17 +30,24 @@ RELATE = "relate"  # in a request: relate the new chunks of a document, and do n
 
 
 def ingest_request(
-    paths: Sequence[str], namespace: str, *, incremental: bool, upload: Mapping[str, Any] | None = None
+    paths: Sequence[str],
+    namespace: str,
+    *,
+    incremental: bool,
+    refresh: bool = False,
+    upload: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the request of a job. ``upload`` has ``path`` where the file lies, its ``uri``, ``bytes``, ``metadata``."""
-    asked = {"paths": list(paths), "namespace": namespace, "incremental": incremental, "resumable": True}
+    how = {"incremental": incremental, "refresh": refresh}
+    asked = {"paths": list(paths), "namespace": namespace, **how, "resumable": True}
     return {**asked, "upload": dict(upload)} if upload else asked
 
 
 def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed: bool = False) -> None:
     """Do what a job asks for; its record and events say how it went. The caller holds the job's lease.
 
-    ``resumed``: it was begun before, so that what it finished is skipped even when it asks for everything anew.
+    ``resumed``: it was begun before, and what it finished is skipped; what models are to be asked anew, of those it has
+    asked, is written once more.
     """
     request = job.request
     rights = parse_filter(request.get(RIGHTS))
@@ -55,13 +62,15 @@ def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed
             tenant=View(tenant, rights) if rights else tenant,
             namespace=request["namespace"],
             incremental=bool(request.get("incremental", True)) or resumed,
+            refresh=bool(request.get("refresh", False)),
             refresh_relations=bool(request.get("relations", True)),
             job=job,
         )
         if outside or skipped:
             report.failures += [Failure(r.path, r.reason) for r in outside]
             report.skipped += passed_over(skipped)
-            index.stores.registry.finish_job(tenant, job.id, "SUCCEEDED", report.to_dict())
+            ended = index.stores.registry.job(tenant, job.id)
+            index.stores.registry.finish_job(tenant, job.id, ended.status, report.to_dict(), ended.reason)
     except LexigraphError as error:
         logger.warning("job %s failed: %s", job.id, error)
         _fail(index, tenant, job, error)

@@ -104,7 +104,9 @@ _READERS: dict[str, Callable[[bytes, Settings], Parsed]] = {
     "man": read_manual,
 }
 # what to do with files that are not read; of all others the type is unknown
+_HIDDEN = "hidden"
 _REMEDIES = {
+    _HIDDEN: "names begin with a full stop",
     **dict.fromkeys((".doc", ".odt", ".rtf", ".pages", ".wpd"), "save it as .docx"),
     **dict.fromkeys((".xls", ".ods", ".numbers"), "save it as .xlsx"),
     **dict.fromkeys((".ppt", ".odp", ".key"), "save it as .pptx"),
@@ -173,7 +175,8 @@ def scan(
 ) -> Iterator[FileItem | Rejected]:
     """Yield the files at and below ``paths``, each once, folders in order of names.
 
-    Hidden files and folders below a path are passed over. Links are followed; what was seen already is not seen again.
+    Hidden files and folders below a path are passed over, such files of a known type counted as ``hidden``. Links are
+    followed; what was seen already is not seen again.
     Files of an unknown type are rejected when a path names them; in folders they are passed over and counted in
     ``skipped`` by the end of their names. What is ``shut`` is not looked into: it is rejected for the reason that this
     returns, or passed over in a folder when that is empty.
@@ -192,8 +195,11 @@ def scan(
                     yield Rejected(_shown(path) if named else path.name, reason or _OWN)
                 continue
             if stat.S_ISDIR(found.st_mode):
-                names = sorted((entry.name for entry in os.scandir(path) if not entry.name.startswith(".")), reverse=True)
-                pending += ((path / name, False) for name in names)
+                names = sorted((entry.name for entry in os.scandir(path)), reverse=True)
+                hidden = [name for name in names if name.startswith(".")]
+                if skipped is not None and (documents := sum(bool(known_type(name)) for name in hidden)):
+                    skipped[_HIDDEN] += documents
+                pending += ((path / name, False) for name in names if name not in hidden)
             elif not type_ or not stat.S_ISREG(found.st_mode):
                 if named:
                     yield Rejected(_shown(path), _refusal(type_))

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -9,11 +10,11 @@ from typing import Any, Self
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.protocols import Embedder, LanguageModel
 from lexigraph.ingestion import relations, versions
-from lexigraph.ingestion.events import IngestReport, Listener, recording, succeed
+from lexigraph.ingestion.events import IngestReport, Listener, end, recording
 from lexigraph.ingestion.extract import Extractor, make_extractor
 from lexigraph.ingestion.extract.workers import MOST, Workers
 from lexigraph.ingestion.load import FileItem
-from lexigraph.ingestion.models import CachedModels
+from lexigraph.ingestion.models import CachedModels, Renewing
 from lexigraph.ingestion.remove import remove_all
 from lexigraph.ingestion.run import Run
 from lexigraph.ingestion.upkeep import repair
@@ -71,6 +72,7 @@ class LexicalGraphIndex:
         tenant: str = "default",
         namespace: str = "default",
         incremental: bool = True,
+        refresh: bool = False,
         refresh_relations: bool = True,
         on_event: Listener = lambda _: None,
         job: JobRecord | None = None,
@@ -80,10 +82,12 @@ class LexicalGraphIndex:
         Of a view only such documents are taken in as it sees, none in the place of one that it does not see.
         A file given as a ``FileItem`` has the URI that the item says, wherever it lies. ``job`` is one that was started
         for this before and whose lease (:func:`job_lease`) the caller holds; by default one is started.
-        ``incremental`` skips what has not changed; otherwise everything is extracted and embedded anew, and written with
-        the same ids, and neighbouring chunks are related anew but for ``refresh_relations=False``. Raise ``InvalidInput``
-        for a bad tenant or namespace, or a database of another embedding model, ``StoreUnavailable`` and
-        ``ModelUnavailable`` when the run cannot go on: run it again, it continues.
+        ``incremental`` skips what has not changed; otherwise everything is written once more, with the same ids, out of what
+        models answered before for the same text. ``refresh``, whatever ``incremental`` says, asks them anew: everything is
+        extracted and embedded again, and neighbouring chunks are related again but for ``refresh_relations=False``.
+        When not one chunk could be extracted, the job has failed; the report says why. Raise ``InvalidInput`` for a bad
+        tenant or namespace, or a database of another embedding model, ``StoreUnavailable`` and ``ModelUnavailable`` when
+        the run cannot go on: run it again, it continues.
         """
         asking, namespace = Tenant(tenant), checked_name("namespace", namespace)
         owner = asking.whole
@@ -93,29 +97,37 @@ class LexicalGraphIndex:
         if job is None:
             named = [p.uri if isinstance(p, FileItem) else str(p) for p in paths]
             job = self.stores.registry.start_job(owner, "ingest", {"paths": named, "namespace": namespace})
+        incremental = incremental and not refresh and self.settings.hash_incremental
         report = IngestReport(job_id=job.id, incremental=incremental)
         tell = recording(self.stores.registry, owner, job.id, on_event)
-        fresh = not incremental
-        again = fresh and refresh_relations
+        renewing = Renewing(self.stores.cache, job.id) if refresh else None
         try:
             with (
                 self.stores.registry.lease(owner, [] if given else [job_lease(job.id)]),
-                Workers(self.models.extractor, self.settings, self._workers()) as extractor,
+                self._working() as extractor,
             ):
                 self._close_dead_jobs(owner)
-                models = CachedModels(extractor, self.models.embedder, self.stores.cache, fresh=fresh)
+                models = CachedModels(extractor, self.models.embedder, renewing or self.stores.cache)
                 of_run = self.stores, models, self.llm, self.settings, owner, namespace, report, tell
                 view = asking if isinstance(asking, View) else None
-                run = Run(*of_run, fresh=fresh, again=again, ahead=_AHEAD if self._workers() else 0, view=view)
+                again, ahead = refresh and refresh_relations, _AHEAD if self._workers() else 0
+                run = Run(*of_run, fresh=not incremental, again=again, ahead=ahead, view=view)
                 run.take_in([p if isinstance(p, FileItem) else Path(p) for p in paths])
+                if renewing:
+                    renewing.forget(owner)
         except BaseException as error:
             report.elapsed_sec = round(time.perf_counter() - began, 3)
             failed = {**report.to_dict(), "error": code_of(error)}
             self.stores.registry.finish_job(owner, job.id, "FAILED", failed, in_general(error))
             raise
         report.elapsed_sec = round(time.perf_counter() - began, 3)
-        succeed(self.stores.registry, owner, job.id, report.to_dict(), tell)
+        end(self.stores.registry, owner, job.id, report.to_dict(), tell)
         return report
+
+    def _working(self) -> AbstractContextManager[Extractor]:
+        """The extractor, or several processes of it."""
+        number = self._workers()
+        return Workers(self.models.extractor, self.settings, number) if number else nullcontext(self.models.extractor)
 
     def _workers(self) -> int:
         """Half the cores, for embedding takes the longer half of the work; none where it could not be made there again."""

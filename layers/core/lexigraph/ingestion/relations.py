@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lexigraph.inference.protocols import LanguageModel
-from lexigraph.ingestion.events import Event, IngestReport, Listener, recording, succeed
+from lexigraph.ingestion.events import Event, IngestReport, Listener, end, most_frequent, recording
 from lexigraph.ingestion.extract.relations import Pair, RelationExtractor
 from lexigraph.ingestion.versions import Plan, text_name
 from lexigraph.model.errors import Conflict, InvalidInput, NotFound
@@ -100,11 +100,19 @@ def relate_plans(
         _log(observation, made)
         if observation.failed:
             failed += 1
-            todo[observation.first, observation.second][1].failed_pairs += 1
+            _note_failed(observation, todo[observation.first, observation.second][1], report)
         tell(Event("relation_extraction", {}, done, len(todo)))
     report.llm_rel_edges += created
-    report.pairs_failed += failed
-    tell(Event("relation_extraction_done", {"created": created, "failed": failed, "pairs": len(todo)}))
+    reasons = {"reasons": most_frequent(report.pair_reasons)} if failed else {}
+    tell(Event("relation_extraction_done", {"created": created, "failed": failed, "pairs": len(todo), **reasons}))
+
+
+def _note_failed(observation: PairObservation, p: Plan, report: IngestReport) -> None:
+    """Let the next run look at the document again, and the report say which chunks could not be related, and why."""
+    p.failed_pairs += 1
+    seq = {c.id: c.chunk.seq for c in p.chunks}
+    ends = " and ".join(f"chunk_{seq[c]}" for c in (observation.first, observation.second))
+    report.pair_failed(p.source.uri, ends, observation.failed)
 
 
 class Together:
@@ -118,8 +126,8 @@ class Together:
         self._chunks = 0
 
     def add(self, plans: Iterable[Plan]) -> None:
-        """Count the chunks that the plans add."""
-        for graph in (g for p in plans for g in p.graphs):
+        """Count the chunks that the plans add to what readers see."""
+        for graph in (g for p in plans for c, g in zip(p.new, p.graphs, strict=True) if c.id not in p.live):
             named = {m.entity_id for m in graph.mentions if len(m.form) >= self._min_name}
             numbers = sorted(self._number.setdefault(e, len(self._number)) for e in named)
             self._chunks += 1
@@ -218,7 +226,7 @@ def relate_document(
         if now is None:
             raise NotFound("the document is gone: take it in again")
         result = _relate_new(stores, tenant, now, extractor, what, tell)
-    succeed(stores.registry, tenant, job_id, result, tell)
+    end(stores.registry, tenant, job_id, result, tell)
     return result
 
 

@@ -99,9 +99,9 @@ def in_groups(items: Iterable[T], most: int, length: Callable[[T], int]) -> Iter
 class Run:
     """Documents on their way in: those of a whole ingest in process, or those of one part of a file in the workflow.
 
-    ``report`` grows with it; ``tell`` hears of its steps. ``fresh`` takes all chunks for new; ``again`` relates also those
-    that were related before. With a ``view`` only what it sees is taken in, and taken away. ``ahead`` groups of documents
-    are read before those before them are written, for an extractor that works by itself.
+    ``report`` grows with it; ``tell`` hears of its steps. ``fresh`` writes all chunks, new or not; ``again`` relates also
+    those that were related before. With a ``view`` only what it sees is taken in, and taken away. ``ahead`` groups of
+    documents are read before those before them are written, for an extractor that works by itself.
     """
 
     stores: Stores
@@ -148,7 +148,7 @@ class Run:
         if self._before:
             after = self.stores.graph.stats(self.tenant)
             self.report.entities_created = max(0, after["entities"] - self._before["entities"])
-            self.report.relations_created = max(0, after["facts"] - self._before["facts"])
+            self.report.facts_created = max(0, after["facts"] - self._before["facts"])
         gone = list(self._gone)
         if self.view:
             seen = self.stores.registry.records(self.view, gone)
@@ -307,11 +307,12 @@ class Run:
         identified = identify(self.tenant, source.id, chunks, known)
         next_version = replace(source, version=shown.version + 1 if shown else 1)
         new = [c for c in identified if c.id not in live]
-        return versions.Plan(document, next_version, mark, made_by, record, identified, new)
+        return versions.Plan(document, next_version, mark, made_by, record, identified, new, frozenset(live))
 
     def extract(self, plans: Sequence[versions.Plan], written: dict[str, Ids]) -> None:
         """Extract the new chunks of all plans; ``written`` tells then which records :meth:`write` writes."""
-        versions.extract(plans, self.models, self.tenant, self.report, self._pace)
+        of_run = self.models, self.tenant, self.report, self._pace
+        versions.extract(plans, *of_run, aliases=self.settings.entity_normalize)
         written.update((p.source.id, versions.new_records(p)) for p in plans)
 
     def write(self, plans: Sequence[versions.Plan]) -> None:
@@ -355,7 +356,9 @@ def set_synonyms(stores: Stores, tenant: Tenant, settings: Settings) -> None:
     Its lines are ``name = other name, other name``; ``#`` begins a comment. Raise ``Misconfigured`` naming the line that is
     wrong.
     """
-    if settings.synonyms:
+    if not settings.entity_normalize:
+        stores.graph.set_synonyms(tenant, [])
+    elif settings.synonyms:
         stores.graph.set_synonyms(tenant, _read_synonyms(settings.synonyms))
 
 

@@ -53,6 +53,7 @@ class Plan:
     record: DocumentRecord | None
     chunks: list[IdentifiedChunk]
     new: list[IdentifiedChunk]
+    live: frozenset[str] = frozenset()  # chunks that readers see now
     graphs: list[ChunkGraph] = field(default_factory=list)
     failed_pairs: int = 0  # neighbouring chunks that could not be related
     kept: int = 0  # chunks whose new extraction failed, so that what they yielded before stays
@@ -133,8 +134,16 @@ def in_parts(plans: Sequence[Plan]) -> Iterator[None]:
         yield
 
 
-def extract(plans: Sequence[Plan], models: CachedModels, tenant: Tenant, report: IngestReport, pace: Pace) -> None:
-    """Extract the new chunks of all plans, and make the contributions to the graph out of them."""
+def extract(
+    plans: Sequence[Plan],
+    models: CachedModels,
+    tenant: Tenant,
+    report: IngestReport,
+    pace: Pace,
+    *,
+    aliases: bool = True,
+) -> None:
+    """Extract the new chunks of all plans, and make the contributions to the graph out of them, perhaps but for aliases."""
     wanted = [(p, c) for p in plans for c in p.new]
     failures = _Failures(wanted, report, pace)
     with pace.extracting():
@@ -143,7 +152,7 @@ def extract(plans: Sequence[Plan], models: CachedModels, tenant: Tenant, report:
     report.dropped += sum(len(extraction.dropped) for extraction in found)
     of_plan: dict[str, dict[str, Extraction]] = {p.source.id: {} for p in plans}
     for (p, c), extraction in zip(wanted, found, strict=True):
-        of_plan[p.source.id][c.key] = extraction
+        of_plan[p.source.id][c.key] = extraction if aliases else replace(extraction, aliases=())
         if extraction.failed:
             failures.report(c.chunk, extraction.failed)
     for p in plans:
@@ -162,9 +171,9 @@ class _Failures:
     def report(self, chunk: ChunkText, reason: str) -> None:
         """Tell of the chunks of this content, unless that was done."""
         for document, one in self._places.pop(chunk.content, ()):
-            told = f"chunk at {place(document, one)}: {reason}"
-            self._pace.fail(document.uri, told)
-            self._report.chunk_failed(document.uri, told)
+            where = f"chunk at {place(document, one)}"
+            self._pace.fail(document.uri, f"{where}: {reason}")
+            self._report.chunk_failed(document.uri, where, reason)
 
 
 def place(document: LoadedDocument, chunk: ChunkText) -> str:
@@ -212,8 +221,9 @@ def write(
     texts = list(dict.fromkeys(row.text for index in VECTOR_INDEXES for row in made[index]))
     tell(Event("embedding", {}, 0, len(texts)))
     vectors, asked = _embed(texts, models, tenant, tell)
-    report.embedded += asked
-    tell(Event("embedding_batch", {"detail": "batch_ok", "embedded": asked}, len(texts), len(texts)))
+    report.embedded += len(asked)
+    report.chunks_embedded += sum(row.text in asked for row in made["chunk"])
+    tell(Event("embedding_batch", {"detail": "batch_ok", "embedded": len(asked)}, len(texts), len(texts)))
     at = {text: row for row, text in enumerate(texts)}
     ids = [p.source.id for p in plans]
     stores.registry.save(tenant, [_record(p, "BUILDING") for p in plans])
@@ -241,7 +251,7 @@ def write(
         p.placed = len(p.chunks)
 
 
-def _embed(texts: Sequence[str], models: CachedModels, tenant: Tenant, tell: Listener) -> tuple[FloatArray, int]:
+def _embed(texts: Sequence[str], models: CachedModels, tenant: Tenant, tell: Listener) -> tuple[FloatArray, frozenset[str]]:
     step = [Event("embedding_progress", {}, 0, len(texts))]
 
     def advance(done: int, total: int) -> None:

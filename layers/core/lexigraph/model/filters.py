@@ -87,6 +87,18 @@ class MetadataFilters:
 Filter = MetadataFilter | MetadataFilters
 
 
+def keys_of(given: Filter) -> tuple[str, ...]:
+    """Return the keys that a filter asks about, each once."""
+    parts = given.filters if isinstance(given, MetadataFilters) else ()
+    return (given.key,) if isinstance(given, MetadataFilter) else tuple(dict.fromkeys(k for p in parts for k in keys_of(p)))
+
+
+def having(key: str) -> Filter:
+    """Return the filter that every source passes whose metadata has a key, whatever its value."""
+    values = (MetadataFilter(key, ">=", ""), MetadataFilter(key, ">=", -1e308), MetadataFilter(key, "in", (True, False)))
+    return MetadataFilters(values, "or")
+
+
 def _many(value: Any) -> Sequence[Any]:
     return value if isinstance(value, tuple) else (value,)
 
@@ -162,14 +174,18 @@ def both(one: Filter | None, other: Filter | None) -> Filter | None:
     return MetadataFilters((one, other)) if one and other else one or other
 
 
-_EXPRESSION = re.compile(r"\s*([\w.:-]+)\s*(==|!=|<=|>=|<|>|=|\bnot_in\b|\bin\b)\s*(.+?)\s*", re.DOTALL)
+# what follows an operator is none: `year >> 3` would compare with the text `> 3`
+_EXPRESSION = re.compile(r"\s*([\w.:-]+)\s*(==|!=|<=|>=|<|>|=|\bnot_in\b|\bin\b)\s*((?![=<>!]).+?)\s*", re.DOTALL)
 
 
 def parse_expression(text: str) -> MetadataFilter:
     """Read ``year >= 2020``, ``lang == en``, ``team in [a, b]``: JSON values where they parse, else text."""
     match = _EXPRESSION.fullmatch(text)
     if not match:
-        raise InvalidInput(f"filter {text[:80]!r} is not 'KEY OPERATOR VALUE', for example: year >= 2020")
+        known = ", ".join(get_args(Operator))
+        raise InvalidInput(
+            f"filter {text[:80]!r} is not 'KEY OPERATOR VALUE', for example: year >= 2020; operators: {known}"
+        )
     key, operator, raw = match.groups()
     operator = "==" if operator == "=" else operator
     value: Any

@@ -45,6 +45,7 @@ RetrieverName = Literal[
     "bm25",
     "fused",
 ]
+_SETTINGS = ("bm25", "graph_rank", "reranker")  # parameters that the settings know, too
 RETRIEVERS: dict[RetrieverName, Entry] = {
     "traversal": Entry("TraversalBasedRetriever"),
     "semantic-guided": Entry("SemanticGuidedRetriever"),
@@ -73,15 +74,23 @@ def make_retriever(
 ) -> Retriever:
     """Return the retriever called ``name``, one of ``RETRIEVERS``; a model it has no use for is left out.
 
-    ``args`` are its :func:`parameters`. Raise ``InvalidInput`` for another name, or a parameter it does not have or allow.
+    ``args`` are its :func:`parameters`; what they leave out is as the settings say. Raise ``InvalidInput`` for another
+    name, or a parameter it does not have or allow.
     """
     check_parameters(name, args)
+    args = {**(set_by(settings, name) if settings else {}), **args}
     entry = RETRIEVERS[cast(RetrieverName, name)]
     kind = getattr(retrievers, entry.kind)
     models = {"embedder": embedder, "llm": llm, "settings": settings}
     taken = inspect.signature(kind).parameters
     used = {role: model for role, model in models.items() if role in taken}
     return cast(Retriever, kind(graph_store, vector_store, **entry.fixed, **used, **args))
+
+
+def set_by(settings: Settings, name: str) -> dict[str, Any]:
+    """Return the parameters of the retriever called ``name`` that the settings set to something else than they are."""
+    changed = {p: getattr(settings, p) for p in _SETTINGS if getattr(settings, p) != Settings.model_fields[p].default}
+    return {p: value for p, value in changed.items() if p in _known(name).names}
 
 
 def check_parameters(name: str, args: Mapping[str, Any]) -> None:

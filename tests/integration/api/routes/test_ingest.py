@@ -49,7 +49,9 @@ def test_a_folder_is_taken_in_and_the_reply_says_what_was_done(api: Api) -> None
     assert told["files_processed"] == told["documents_new"] == 2
     assert told["chunks_new"] == told["chunks_total"] > 0
     assert told["entities_created"] > 0
-    assert told["relations_created"] > 0
+    assert told["facts_created"] > 0
+    assert told["relations_created"] == told["cooccur_edges"] + told["llm_rel_edges"]
+    assert (told["chunks_failed"], told["pairs_failed"], told["warnings"]) == (0, 0, [])
     assert told["elapsed_sec"] > 0
     assert {"cooccur_edges", "llm_rel_edges", "chunks_skipped"} <= told.keys()
     assert told["incremental"] is False

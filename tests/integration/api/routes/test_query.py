@@ -26,6 +26,13 @@ PAGES = {
     "Heron Team": "The Heron Team is led by Ines Calloway.\n\nIt has 12000 members.",
     "Ines Calloway": "Ines Calloway came from a shipping insurer.",
 }
+FLAGS: dict[str, dict[str, Any]] = {
+    "rerank_enabled": {"reranker": "none"},
+    "bm25_enabled": {"bm25": False},
+    "graph_rank_enabled": {"graph_rank": "degree"},
+    "hash_incremental_enabled": {"hash_incremental": False},
+    "entity_normalize_enabled": {"entity_normalize": False},
+}
 QUESTION = "Who leads the Heron Team?"
 
 
@@ -80,9 +87,12 @@ def test_an_answer_has_sources_references_entities_and_warnings(served: Any) -> 
     assert told["references"] == [{name: first[name] for name in ("label", "id", "score", "composite_score")}]
     assert {"name": "Ines Calloway", "freq": 2} in told["entities"]
     assert [e["freq"] for e in told["entities"]] == sorted((e["freq"] for e in told["entities"]), reverse=True)
-    warned = {w["type"]: w["detail"] for w in told["warnings"]}
-    assert "S2" in warned["unused_sources"]
-    assert "12000" in warned["unreferenced_numeric"]
+    warned = [(w["type"], w["detail"]) for w in told["warnings"]]
+    assert ("unreferenced_numeric", "12000 is not in S1") in warned
+    assert "unused_sources" not in dict(warned), "the best one was cited"
+    scores = [s["final_score"] for s in told["sources"]]
+    assert scores == sorted(scores, reverse=True)
+    assert 1 >= scores[0] > 0
 
 
 @pytest.mark.requirement("E-37", "E-41")
@@ -509,12 +519,65 @@ def test_diagnostics_know_a_failing_model_without_paying_for_it(served: Any) -> 
 
     api, server = served(refused(500))
     client = api.client()
-    assert client.get("/diagnostics").json()["llm"]["llm_api"] is True
+
+    def told() -> tuple[bool | None, bool | None]:
+        llm = client.get("/diagnostics").json()["llm"]
+        return llm["llm_api"], llm["model_listed"]
+
+    assert told() == (True, False), "its server answers, and lists another"
     client.post("/query", json={"question": QUESTION})
     asked = len(server.requests)
-    told = client.get("/diagnostics").json()["llm"]
-    assert (told["llm_api"], told["model_listed"]) == (False, True)
+    assert told() == (False, False), "the server answers, and what was asked failed"
     assert len(server.requests) == asked
+
+
+@pytest.mark.requirement("E-51")
+def test_diagnostics_never_take_the_unknown_for_good(tmp_path: Path) -> None:
+    class Alone:
+        """A model of which no service tells anything."""
+
+        name = "llama-index:Alone"
+
+        def complete(self, prompt: Any) -> str:
+            return "Mira Holm signs [S1]."
+
+        stream = structured = complete
+
+    with laptop_api(tmp_path, llm=Alone()) as api:
+        told = api.client().get("/diagnostics").json()["llm"]
+        assert (told["llm_api"], told["model_listed"]) == (None, None)
+
+
+@pytest.mark.requirement("E-54", "E-66")
+def test_each_feature_flag_is_a_setting_of_the_server(tmp_path: Path) -> None:
+    def flags(folder: str, **settings: Any) -> dict[str, bool]:
+        with laptop_api(tmp_path / folder, **settings) as api:
+            told: dict[str, bool] = api.client().get("/diagnostics").json()["feature_flags"]
+            return told
+
+    shipped = flags("shipped")
+    assert shipped.keys() == FLAGS.keys()
+    for name, setting in FLAGS.items():
+        changed = flags(name, **setting)
+        assert {n for n in shipped if shipped[n] != changed[n]} == {name}
+
+
+@pytest.mark.requirement("E-54", "E-67", "E-68")
+def test_what_a_flag_switches_off_is_off(tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "names.md").write_text("# Names\n\nHarbour Office signs.\n")
+    (tmp_path / "corpus" / "other.md").write_text("# Other\n\nThe bakery of Tove Lund opens at six.\n")
+    (tmp_path / "synonyms").write_text("Harbour Office = Port Office\n")
+    off = {"bm25": False, "hash_incremental": False, "entity_normalize": False, "synonyms": tmp_path / "synonyms"}
+    with laptop_api(tmp_path, ingest_in="thread", **off) as api:
+        client = api.client()
+        for _ in range(2):
+            again = client.post("/ingest", params={"incremental": True}, json={"path": "corpus"}).json()
+        assert (again["documents_updated"], again["incremental"]) == (2, False)
+        assert client.get("/diagnostics").json()["entity_aliases"]["with_aliases"] == 0
+        found = client.post("/ranking/preview", json={"question": "Office signs"}).json()["items"]
+        counted = client.post("/ranking/preview", json={"question": "Office signs", "parameters": {"bm25": True}}).json()
+        assert found[0]["bonus"] < counted["items"][0]["bonus"]
 
 
 @pytest.mark.requirement("E-19", "E-20", "E-21", "E-22", "E-23", "E-26", "E-27", "E-30")

@@ -110,3 +110,17 @@ def test_each_chunk_is_read_in_its_language_and_the_order_stays() -> None:
     made = list(in_their_languages(chunks, english))
     assert [c.text for c in read] == ["A house.", "A door."]
     assert [e.dropped for e in made] == [(), ("english",), (), ("english",)]
+
+
+@pytest.mark.requirement("E-45")
+def test_a_chinese_term_that_comes_again_between_others_is_a_name() -> None:
+    text = "审批流程由财务部门启动。王芳负责审批每一份申请。李明在三天内签字。审批完成后归档。审批记录保存十年。"
+    said = read_foreign(chunk(text, "zh"), "zh").topics[0].statements
+    named = [[e.name for e in s.entities] for s in said]
+    assert named == [["审批"], ["审批"], [], ["审批"], ["审批"]]
+    longer = "沙岛灯塔很高。我们爱沙岛灯塔。去看沙岛灯塔吧。"
+    assert names(longer, "zh") == ["沙岛灯塔"], "the whole of it, not its parts"
+    assert names("他买电话机。我有电话机吗。电话机很贵。", "zh") == ["电话机"], (
+        "what is always followed by the same is a part"
+    )
+    assert names("今天去，明天去。", "zh") == [], "twice may be chance"

@@ -89,7 +89,11 @@ def test_each_reason_has_its_bonus(reason: str, bonus: float) -> None:
 def test_of_several_relations_the_one_that_counts_most_gives_the_bonus() -> None:
     context = Context("a", "llm_rel", 1, [(1, rel("CONTRASTS", 0.9)), (1, rel("CAUSES", 0.8)), (1, rel("OWNS", 1.0))])
     assert relation_bonus(context, W) == pytest.approx(0.22 * 0.8)
-    assert scored(context)["a"].rel_type == "CAUSES"
+    args = HybridArgs(relation_bonus=True)
+    assert scored(context, args=args)["a"].rel_type == "CAUSES"
+    found_itself = Context("a", "vector", 1, context.arrivals)
+    assert scored(found_itself, args=args)["a"].rel_type is None, "it counted for nothing"
+    assert scored(context)["a"].rel_type is None, "no relation counts here"
 
 
 @pytest.mark.requirement("E-70")
@@ -103,17 +107,28 @@ def test_relations_of_the_subgraph_count_less_each_time_and_in_dense_places() ->
 
 
 @pytest.mark.requirement("E-70")
-def test_paths_count_by_their_steps_and_depth_at_most_eight_and_at_most_one() -> None:
+def test_paths_count_by_their_steps_and_depth_at_most_eight_and_below_one() -> None:
+    def worth(reason: str, *arrivals: tuple[int, Step]) -> float:
+        """The sum behind a score: half of the most for a sum of 1."""
+        score = path_score(Context("t", reason, 1, list(arrivals)), W)
+        return score / (1.0 - score)
+
     entity = Step("s", "t", "entity", 1.0)
-    assert path_score(Context("t", "entity", 1, [(1, entity)]), W) == 0.5
-    assert path_score(Context("t", "subgraph", 2, [(2, entity)]), W) == pytest.approx(0.5 * 0.65)
-    assert path_score(Context("t", "llm_rel", 1, [(1, rel("CAUSES", 0.9))]), W) == pytest.approx(0.54)
-    assert path_score(Context("t", "subgraph", 2, [(2, rel("CAUSES", 0.9))]), W) == pytest.approx(0.54 * 0.7)
-    both = Context("t", "entity", 1, [(1, rel("CAUSES", 0.5)), (2, entity)])
-    assert path_score(both, W) == pytest.approx(0.3 + 0.325)
+    assert worth("entity", (1, entity)) == pytest.approx(0.5)
+    assert worth("subgraph", (2, entity)) == pytest.approx(0.5 * 0.65)
+    assert worth("llm_rel", (1, rel("CAUSES", 0.9))) == pytest.approx(0.54)
+    assert worth("subgraph", (2, rel("CAUSES", 0.9))) == pytest.approx(0.54 * 0.7)
+    assert worth("entity", (1, rel("CAUSES", 0.5)), (2, entity)) == pytest.approx(0.3 + 0.325)
     many = [(2, rel("CAUSES", 0.2, f"s{n}")) for n in range(20)]
-    assert path_score(Context("t", "subgraph", 2, many), W) == pytest.approx(8 * 0.6 * 0.2 * 0.7)
-    assert path_score(Context("t", "relates", 1, [(1, entity)] * 9), W) == 1.0
+    assert worth("subgraph", *many) == pytest.approx(8 * 0.6 * 0.2 * 0.7)
+
+
+@pytest.mark.requirement("E-70")
+def test_chunks_with_many_paths_are_told_apart() -> None:
+    entity = Step("s", "t", "entity", 1.0)
+    scores = [round(path_score(Context("t", "relates", 1, [(1, entity)] * n), W), 4) for n in range(1, 9)]
+    assert scores == sorted(set(scores)), "each further path adds something"
+    assert scores[-1] < 1
 
 
 @pytest.mark.requirement("E-73")

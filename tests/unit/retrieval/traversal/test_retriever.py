@@ -28,7 +28,7 @@ from lexigraph.retrieval.traversal.searches import SEARCHES, TraversalSearch
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Stores
 from tests.found import best, texts, titles
-from tests.laptop import laptop, laptop_with
+from tests.laptop import laptop, laptop_with, open_laptop
 from tests.models import WordEmbedder, model
 from tests.standins.llm_server import ScriptedLLMServer, refused, said
 
@@ -209,9 +209,30 @@ def test_what_is_no_search_is_refused(stores: Stores, given: Any, message: str):
         retriever(stores, retrievers=given)
 
 
-def test_stores_given_to_a_search_inside_a_composite_are_refused(stores: Stores):
-    with pytest.raises(InvalidInput, match="EntityBasedSearch: vector_store belongs to the retriever around it"):
-        retriever(stores, retrievers=[EntityBasedSearch(vector_store=stores.vectors)])
+def test_a_search_inside_a_composite_may_have_been_given_its_stores_and_no_others(stores: Stores, tmp_path: Path):
+    own = ChunkBasedSearch(stores.graph, stores.vectors, vss_top_k=1)
+    assert (
+        ask(stores, CHAIN, retrievers=[own]).results
+        == ask(stores, CHAIN, retrievers=[ChunkBasedSearch(vss_top_k=1)]).results
+    )
+    other = open_laptop(tmp_path / "other")
+    with pytest.raises(InvalidInput, match="EntityBasedSearch: its vector_store is another than that of the retriever"):
+        retriever(stores, retrievers=[EntityBasedSearch(stores.graph, other.vectors)])
+    other.close()
+
+
+@pytest.mark.parametrize("kind", [TraversalBasedRetriever, ChunkBasedSearch])
+def test_a_question_alone_is_asked_as_the_tenant_of_the_settings(stores: Stores, kind: Any):
+    mine, other = (
+        kind(stores.graph, stores.vectors, embedder=WordEmbedder(), settings=Settings(tenant=tenant))
+        for tenant in (DEFAULT_TENANT, "other")
+    )
+    found = mine.retrieve(DEFAULT_TENANT, Question.of(CHAIN))
+    assert mine.retrieve(CHAIN).results == mine.retrieve("default", CHAIN).results == found.results != ()
+    assert asyncio.run(mine.aretrieve(CHAIN)).results == found.results
+    assert other.retrieve(CHAIN).results == ()
+    with pytest.raises(InvalidInput, match="question is empty"):
+        mine.retrieve(" ")
 
 
 def test_a_weight_is_given_once():

@@ -43,14 +43,17 @@ class Handover:
         job, key = self._awaited(tenant, namespace, name, seconds=OFFERED_SECONDS)
         return job, self._inbox.offer(key, job.id)
 
-    def ingest(self, tenant: Tenant, namespace: str, path: str, *, incremental: bool, relations: bool) -> JobRecord:
+    def ingest(
+        self, tenant: Tenant, namespace: str, path: str, *, incremental: bool, relations: bool, refresh: bool = False
+    ) -> JobRecord:
         """Run the workflow over a file of the inbox: ``s3://BUCKET/[PREFIX/]TENANT/NAMESPACE/NAME``.
 
         Raise ``InvalidInput`` for another place, ``NotFound`` when nothing lies there.
         """
         at, key = self._named(tenant, path)
         _check_namespace(namespace, at)
-        asked = {**_request(at.uri, at.namespace), "incremental": incremental, "relations": relations}
+        how = {"incremental": incremental, "refresh": refresh, "relations": relations}
+        asked = {**_request(at.uri, at.namespace), **how}
         while True:
             if (found := self._inbox.found(key)) is None:
                 raise NotFound("path: no such file")
@@ -171,10 +174,10 @@ def _check_namespace(namespace: str, at: Located) -> None:
         raise InvalidInput("namespace: a file of the inbox has that of its path; leave it out")
 
 
-def _effect(request: Mapping[str, Any]) -> tuple[bool, bool]:
+def _effect(request: Mapping[str, Any]) -> tuple[bool, bool, bool]:
     """Return what a request does to a file; relations are looked at anew only with all the rest."""
-    incremental = bool(request.get("incremental", True))
-    return incremental, incremental or bool(request.get("relations", True))
+    refresh = bool(request.get("refresh", False))
+    return bool(request.get("incremental", True)), refresh, refresh and bool(request.get("relations", True))
 
 
 def _request(uri: str, namespace: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The relations-only mode of ``/ingest/stream``: new chunks of a document are related to others, nothing else (E-19)."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 from fastapi import Depends, Query
@@ -16,6 +16,8 @@ from lexigraph.model.errors import InvalidInput, NotFound
 from lexigraph.model.ids import source_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import JobRecord
+
+_USUAL = {"window": 2, "truncate": 400, "temperature": 0.0}  # as the reference page has them
 
 
 def _asked(
@@ -49,7 +51,9 @@ def _asked(
     what = NewChunks(new_after, detect_after, new_count, rel_window, rel_truncate, rel_temperature)
     if inc_rel_only:
         return what
-    if what != NewChunks():
+    # defaults that are written out ask for nothing
+    usual: dict[str, Any] = {name: None for name, value in _USUAL.items() if getattr(what, name) == value}
+    if replace(what, **usual) != NewChunks():
         raise ApiError(422, "inc_rel_only: the boundary and the rel_ parameters have an effect only when it is true")
     return None
 

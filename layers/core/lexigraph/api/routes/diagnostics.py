@@ -11,10 +11,13 @@ from lexigraph import __version__
 from lexigraph.api.access.auth import Reader
 from lexigraph.api.limits import Reply
 from lexigraph.api.service import Service, TheService
+from lexigraph.inference.protocols import Standing
 from lexigraph.model.errors import InvalidInput, ModelUnavailable, StoreUnavailable
 from lexigraph.model.relations import RelationCounts
 from lexigraph.model.tenant import Tenant
+from lexigraph.retrieval.catalogue import set_by
 from lexigraph.retrieval.hybrid.args import RELATION_WEIGHTS, HybridArgs
+from lexigraph.settings import Settings
 
 router = APIRouter(tags=["service"])
 _RELATIONS = "lexigraph.ingestion.relations"  # where relations are found, and logged
@@ -37,17 +40,21 @@ class VectorState(Reply):
 
 
 class ModelState(Reply):
-    """The language model (E-51): found out when it was last used, for asking costs tokens."""
+    """The language model (E-51), as its service lists it: that costs no tokens. Remembered for ten seconds."""
 
-    llm_api: bool = Field(description="a language model is configured, and its last call did not fail", examples=[False])
-    model_listed: bool = Field(description="the model is configured", examples=[False])
+    llm_api: bool | None = Field(
+        description="its service answers, and the last call of the model did not fail; null: not known", examples=[False]
+    )
+    model_listed: bool | None = Field(description="its service lists the model; null: not known", examples=[False])
     name: str = Field(description="none, or the model's name", examples=["none"])
 
 
 class EmbeddingState(Reply):
     """The embedding model (E-51)."""
 
-    embedding_api: bool = Field(description="the embedding model answers", examples=[True])
+    embedding_api: bool | None = Field(
+        description="the embedding model answers; null: not yet, after five seconds", examples=[True]
+    )
     dimension: int = Field(description="numbers in a vector", examples=[384])
 
 
@@ -102,7 +109,7 @@ class Diagnostics(Reply):
         description="bonus by kind of relation", examples=[{"STEP_NEXT": 0.12, "CAUSES": 0.22}]
     )
     feature_flags: dict[str, bool] = Field(
-        description="what is switched on", examples=[{"bm25_enabled": True, "rerank_enabled": False}]
+        description="what is switched on; settings change each", examples=[{"bm25_enabled": True, "rerank_enabled": False}]
     )
     noise_control: NoiseControl
     entity_aliases: AliasState
@@ -116,7 +123,7 @@ async def diagnostics(who: Reader, service: TheService) -> Diagnostics:
 
 def diagnose(service: Service, tenant: Tenant) -> Diagnostics:
     """Return the state of everything that the tenant's questions need."""
-    settings, hybrid = service.settings, HybridArgs()
+    settings = service.settings
     stores = service.stores
     nothing: dict[str, int] = {}
     counts = _or(lambda: stores.graph.stats(tenant), nothing)
@@ -130,7 +137,7 @@ def diagnose(service: Service, tenant: Tenant) -> Diagnostics:
         ),
         llm=_model(service),
         embedding=EmbeddingState(
-            embedding_api=_or(lambda: bool(len(service.embedder(tenant).embed_questions(["diagnostics"]))), False),
+            embedding_api=service.embeds(),
             dimension=stores.vectors.dimension,
         ),
         relations=RelationState(
@@ -142,7 +149,7 @@ def diagnose(service: Service, tenant: Tenant) -> Diagnostics:
             relation_debug=logging.getLogger(_RELATIONS).isEnabledFor(logging.DEBUG),
         ),
         relation_weights=dict(RELATION_WEIGHTS),
-        feature_flags=_flags(hybrid),
+        feature_flags=_flags(settings),
         noise_control=NoiseControl(
             entity_min_length=settings.entity_min_length, cooccur_min_count=settings.cooccur_min_count
         ),
@@ -168,19 +175,21 @@ def _related(service: Service, tenant: Tenant) -> RelationCounts:
 
 
 def _model(service: Service) -> ModelState:
-    """Tell of the language model what is known without a call: it costs tokens."""
     llm = _or(lambda: service.llm, None)
+    found = _or(service.standing, Standing(answers=False))
     name = service.settings.llm if llm is None else llm.name
-    return ModelState(llm_api=llm is not None and llm.answers, model_listed=llm is not None, name=name)
+    return ModelState(llm_api=found.answers, model_listed=found.listed, name=name)
 
 
-def _flags(args: HybridArgs) -> dict[str, bool]:
+def _flags(settings: Settings) -> dict[str, bool]:
+    """Return what is on where a question says nothing else; the settings of the same names change each (E-54)."""
+    args = HybridArgs.of(set_by(settings, "hybrid"))
     return {
         "rerank_enabled": args.reranker not in (None, "none"),
         "bm25_enabled": args.bm25,
         "graph_rank_enabled": args.graph_rank != "none",
-        "hash_incremental_enabled": True,
-        "entity_normalize_enabled": True,
+        "hash_incremental_enabled": settings.hash_incremental,
+        "entity_normalize_enabled": settings.entity_normalize,
     }
 
 

@@ -18,7 +18,7 @@ from lexigraph.api.jobs.relations_only import RelationsOnly, begin_relate
 from lexigraph.api.jobs.uploads import check_whole
 from lexigraph.api.limits import FLAG, NAME, NUMBER, TEXT
 from lexigraph.api.openapi.document import errors, events
-from lexigraph.api.schemas.ingest import IngestReply, IngestRequest
+from lexigraph.api.schemas.ingest import IngestReply, IngestRequest, stage_of
 from lexigraph.api.service import Service, TheService
 from lexigraph.ingestion.jobs import RELATE, ingest_request
 from lexigraph.ingestion.roots import inside
@@ -32,8 +32,16 @@ _EVENTS = (
     'event: start\ndata: {}\n\nid: 1\ndata: {"stage":"scan_input","files":1}\n\n'
     'event: result\ndata: {"stage":"result","result":{"files_processed":1}}\n\ndata: {"stage":"done"}\n\n'
 )
+_OUTCOME = ("result", "done", "error")
 Incremental = Annotated[bool, Query(description="skip chunks whose text has not changed (E-05)", examples=[True]), FLAG]
-Refresh = Annotated[bool, Query(description="extract everything anew (E-06)", examples=[False]), FLAG]
+Refresh = Annotated[
+    bool, Query(description="ask the models anew, also about what has not changed (E-06)", examples=[False]), FLAG
+]
+Checkpoint = Annotated[
+    bool,
+    Query(description="what models answered before for the same text is not asked again (E-32)", examples=[True]),
+    FLAG,
+]
 RefreshRelations = Annotated[
     bool, Query(description="with refresh, find relations between chunks anew (E-07)", examples=[True]), FLAG
 ]
@@ -74,17 +82,27 @@ async def ingest(
     incremental: Incremental = False,
     refresh: Refresh = False,
     refresh_relations: RefreshRelations = True,
+    checkpoint: Checkpoint = True,
+    progress: Annotated[
+        bool, Query(description="tell the stages in the reply, as the stream does", examples=[False]), FLAG
+    ] = False,
     wait: Wait = 20.0,
 ) -> IngestReply:
     """Take in what lies at ``path``, inside the folder that is open to the tenant, and answer when it is done.
 
     A run that was interrupted goes on where it stopped. What cannot be read is in ``failures``; 422 when nothing can.
+    ``warnings`` tell of chunks and pairs of chunks that the language model gave nothing usable for; 500 when it did for
+    none.
     """
     check_whole(who.tenant)
-    start = partial(begin, service, who.tenant, body.path, body.namespace, incremental, refresh_relations, refresh=refresh)
+    how = {"refresh": refresh or not checkpoint, "relations": refresh_relations}
+    start = partial(begin, service, who.tenant, body.path, body.namespace, incremental, **how)
     job = await when_over(service, who.tenant, start, wait, response)
     check_any_taken(job)
-    return IngestReply.of(job)
+    if not progress:
+        return IngestReply.of(job)
+    told = await service.run(lambda: list(service.stores.registry.events(who.tenant, job.id)))
+    return IngestReply.of(job, [stage_of(event) for event in told if event.stage not in _OUTCOME])
 
 
 _STREAM: dict[str, Any] = {
@@ -106,9 +124,7 @@ async def ingest_stream(
     incremental: Incremental = False,
     refresh: Refresh = False,
     refresh_relations: RefreshRelations = True,
-    checkpoint: Annotated[
-        bool, Query(description="go on where an interrupted run stopped (E-32)", examples=[True]), FLAG
-    ] = True,
+    checkpoint: Checkpoint = True,
 ) -> StreamingResponse:
     """Begin a job and replay its events from the first: ``start``, the stages, ``result``, ``done``.
 
@@ -123,8 +139,8 @@ async def ingest_stream(
     def work() -> JobRecord:
         if relations_only:
             return begin_relate(service, who.tenant, path, relations_only, namespace=namespace, refresh=refresh)
-        how = {"refresh": refresh, "checkpoint": checkpoint}
-        return begin(service, who.tenant, path, namespace, incremental, refresh_relations, **how)
+        how = {"refresh": refresh or not checkpoint, "relations": refresh_relations}
+        return begin(service, who.tenant, path, namespace, incremental, **how)
 
     job = await service.run(work)
     stream = sse.stream(lambda tell: _tell(service, who.tenant, job, tell), _error_event)
@@ -138,31 +154,20 @@ def begin(
     path: str,
     namespace: str,
     incremental: bool,
-    relations: bool,
     *,
     refresh: bool = False,
-    checkpoint: bool = True,
+    relations: bool = True,
 ) -> JobRecord:
     """Start a job for a path. Raise ``InvalidInput`` outside the tenant's root, ``NotFound`` when nothing is there."""
     incremental = incremental and not refresh
     if service.handover:
-        return service.handover.ingest(tenant, namespace, path, incremental=incremental, relations=relations)
+        how = {"incremental": incremental, "refresh": refresh, "relations": relations}
+        return service.handover.ingest(tenant, namespace, path, **how)
     found = inside(tenant, path, service.settings)
     if not os.path.exists(found):  # noqa: PTH110  # Path.exists fails on a name too long for this system
         raise NotFound("path: no such file or folder")
-    request = {**ingest_request([str(found)], namespace, incremental=incremental), "relations": relations}
-    if checkpoint and not refresh and not incremental and _interrupted(service, tenant, request):
-        request["incremental"] = True
-    return service.jobs.begin(tenant, request)
-
-
-def _interrupted(service: Service, tenant: Tenant, request: Mapping[str, Any]) -> bool:
-    """Tell whether the last job for the same path that is over failed: what it finished is not done again (E-32)."""
-    same = ("paths", "namespace")
-    for job in service.stores.registry.jobs(tenant, limit=100):
-        if job.status != "RUNNING" and all(job.request.get(name) == request[name] for name in same):
-            return job.status == "FAILED"
-    return False
+    request = ingest_request([str(found)], namespace, incremental=incremental, refresh=refresh)
+    return service.jobs.begin(tenant, {**request, "relations": relations})
 
 
 def _tell(service: Service, tenant: Tenant, job: JobRecord, tell: sse.Tell) -> None:
@@ -171,8 +176,8 @@ def _tell(service: Service, tenant: Tenant, job: JobRecord, tell: sse.Tell) -> N
     # what nobody hears keeps no thread; the job goes on
     for event in service.jobs.events(tenant, job.id, lambda: tell.heard and time.monotonic() < until):
         seen = event.seq
-        if event.stage not in ("result", "done"):
-            tell(sse.event({"stage": event.stage, **event.data}, id_=str(event.seq)))
+        if event.stage not in _OUTCOME:
+            tell(sse.event(stage_of(event), id_=str(event.seq)))
     over = service.stores.registry.job(tenant, job.id)
     if over.status == "RUNNING":
         at = f"/jobs/{job.id}"

@@ -1,12 +1,15 @@
 """Taking documents in: what is asked and answered (E-04 to E-34)."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from lexigraph.api.limits import NAME, Body, Reply
+from lexigraph.api.schemas.search import NoticeReply
+from lexigraph.ingestion.events import most_frequent
 from lexigraph.model.names import LONGEST, PATTERN
-from lexigraph.storage.protocols import JobRecord
+from lexigraph.storage.protocols import JobEvent, JobRecord
 
 Place = Annotated[
     str,
@@ -38,7 +41,7 @@ class IngestRequest(Body):
 
 
 class FailureReply(Reply):
-    """A file or document that was not taken in, and why."""
+    """A file, document, chunk or pair of chunks that failed, and why."""
 
     uri: str = Field(description="the file or document", examples=["notes.xyz"])
     reason: str = Field(description="why it was not taken in", examples=["is of no known type"])
@@ -53,21 +56,30 @@ class SkippedReply(Reply):
 
 
 class IngestReply(Reply):
-    """What was done (E-09). While the job is not over, the numbers are 0 and ``status`` says so."""
+    """What was done (E-09), all numbers of this run. While the job is not over they are 0 and ``status`` says so."""
 
     job_id: str = Field(description="ask /jobs for it", examples=["0f6c2d1a9b3e4f508172635445362718"])
     status: Literal["RUNNING", "SUCCEEDED", "FAILED"] = Field(description="how the job stands", examples=["SUCCEEDED"])
     status_url: str = Field(description="where to ask for the job", examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
     namespace: str = Field(description="what it is filed under", examples=["default"])
     files_processed: int = Field(description="files read", default=0, examples=[1])
-    chunks_new: int = Field(description="chunks taken in", default=0, examples=[12])
-    chunks_skipped: int = Field(description="chunks that had not changed", default=0, examples=[4])
-    chunks_total: int = Field(default=0, description="new and skipped", examples=[16])
-    chunks_embedded: int = Field(default=0, description="those that the embedding model was given", examples=[12])
-    entities_created: int = Field(description="entities that were not known before", default=0, examples=[23])
-    relations_created: int = Field(description="relations that were not known before", default=0, examples=[17])
-    cooccur_edges: int = Field(default=0, description="pairs of entities in common chunks, of all documents", examples=[9])
-    llm_rel_edges: int = Field(default=0, description="relations between chunks that a model found", examples=[8])
+    chunks_new: int = Field(
+        description="chunks written; without `incremental` also those that had not changed", default=0, examples=[12]
+    )
+    chunks_skipped: int = Field(description="chunks that had not changed and were passed over", default=0, examples=[4])
+    chunks_total: int = Field(default=0, description="written and passed over", examples=[16])
+    chunks_embedded: int = Field(default=0, description="chunks that the embedding model was given", examples=[12])
+    chunks_failed: int = Field(default=0, description="chunks that the model gave nothing usable for", examples=[0])
+    entities_created: int = Field(description="entities that were not there before", default=0, examples=[23])
+    facts_created: int = Field(description="facts that were not there before", default=0, examples=[31])
+    relations_created: int = Field(description="cooccur_edges and llm_rel_edges together", default=0, examples=[17])
+    cooccur_edges: int = Field(
+        default=0, description="pairs of entities that several chunks name which were not there before", examples=[9]
+    )
+    llm_rel_edges: int = Field(
+        default=0, description="relations between chunks, found by a model, that were not there before", examples=[8]
+    )
+    pairs_failed: int = Field(default=0, description="pairs of chunks that the model gave nothing usable for", examples=[0])
     elapsed_sec: float = Field(description="seconds", default=0.0, examples=[2.41])
     incremental: bool = Field(description="what had not changed was skipped", default=False, examples=[True])
     documents_new: int = Field(description="documents taken in", default=0, examples=[1])
@@ -78,9 +90,21 @@ class IngestReply(Reply):
     skipped: list[SkippedReply] = Field(
         description="files of no known type in a folder", default_factory=list, examples=[[]]
     )
+    chunk_failures: list[FailureReply] = Field(
+        description="the first 100 of `chunks_failed`, with their places and reasons", default_factory=list, examples=[[]]
+    )
+    pair_failures: list[FailureReply] = Field(
+        description="the first 100 of `pairs_failed`, with their places and reasons", default_factory=list, examples=[[]]
+    )
+    warnings: list[NoticeReply] = Field(description="what went less well", default_factory=list, examples=[[]])
+    progress: list[dict[str, Any]] | None = Field(
+        None,
+        description="with `progress`: the stages so far, as the stream tells them",
+        examples=[[{"stage": "scan_input", "files": 1}]],
+    )
 
     @classmethod
-    def of(cls, job: JobRecord) -> "IngestReply":
+    def of(cls, job: JobRecord, progress: Sequence[Mapping[str, Any]] | None = None) -> "IngestReply":
         """Return the reply for a job as it stands."""
         result = dict(job.result)
         return cls.model_validate(
@@ -90,8 +114,28 @@ class IngestReply(Reply):
                 "status": job.status,
                 "status_url": f"/jobs/{job.id}",
                 "namespace": job.request.get("namespace", "default"),
-                "incremental": bool(job.request.get("incremental", False)),
+                "incremental": bool(result.get("incremental", job.request.get("incremental", False))),
                 "chunks_total": result.get("chunks_new", 0) + result.get("chunks_skipped", 0),
-                "chunks_embedded": min(result.get("embedded", 0), result.get("chunks_new", 0)),
+                "warnings": _warnings(result),
+                "progress": progress,
             }
         )
+
+
+def stage_of(event: JobEvent) -> dict[str, Any]:
+    """Return an event of a job as clients are told it."""
+    return {"stage": event.stage, **event.data}
+
+
+def _warnings(result: Mapping[str, Any]) -> list[NoticeReply]:
+    """Tell of what the language model gave nothing usable for: a job that ends well is not always whole."""
+    of = (("chunk", "chunks", "without statements"), ("pair", "pairs of chunks", "not related"))
+    return [
+        NoticeReply(
+            type=f"{one}s_failed",
+            detail=f"{failed:,} {what} {lack}: {most_frequent(result[f'{one}_reasons'])}; ingest again, what failed is "
+            "tried again",
+        )
+        for one, what, lack in of
+        if (failed := result.get(f"{one}s_failed"))
+    ]

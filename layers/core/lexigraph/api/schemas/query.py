@@ -15,8 +15,13 @@ Retriever = Annotated[RetrieverName, Field(description="what finds the statement
 class ContextText(Body):
     """A text to draw on beside what is found (E-38)."""
 
-    id: Annotated[str, NAME] = Field(
-        description="how sources name it", min_length=1, max_length=200, pattern=PATTERN, examples=["ext1"]
+    id: Annotated[str, NAME] | None = Field(
+        None,
+        description="how sources name it; else a hash of the text",
+        min_length=1,
+        max_length=200,
+        pattern=PATTERN,
+        examples=["ext1"],
     )
     text: str = Field(description="the text", min_length=1, max_length=20_000, examples=["A memo on the approval flow."])
 
@@ -41,13 +46,14 @@ class QueryRequest(Filtered):
     strict: bool = Field(
         default=False, description="leave out what a model says and its citations do not bear out", examples=[False]
     )
-    context: list[ContextText | ContextString] = Field(
+    # clients that fill in every field send null for a list that they do not have
+    context: list[ContextText | ContextString] | None = Field(
         default_factory=list,
         max_length=20,
         description="texts to draw on, too",
         examples=[[{"id": "ext1", "text": "A memo."}]],
     )
-    history: list[HistoryTurn] = Field(
+    history: list[HistoryTurn] | None = Field(
         default_factory=list,
         max_length=50,
         description="earlier turns, oldest first; they complete a question that leans on them",
@@ -68,7 +74,11 @@ class SourceReply(Reply):
     base_norm: float | None = Field(description="min-max of the cosines in this set", examples=[0.73])
     bonus: float | None = Field(description="words, relations and centrality", examples=[0.12])
     composite_score: float | None = Field(description="base_norm and bonus", examples=[0.85])
-    rel_type: str | None = Field(description="kind of the relation it was found by", examples=[None])
+    final_score: float = Field(
+        description="of the statement itself, 0 to 1: what a model is offered goes by it; 0 of an external text",
+        examples=[0.61],
+    )
+    rel_type: str | None = Field(description="kind of the relation that counted in bonus", examples=[None])
     rel_conf: float | None = Field(description="confidence of that relation, 0 to 1", examples=[None])
     statement_id: str = Field(
         description="of the statement, empty for an external text", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lexigraph.model.extraction import Extraction
     from lexigraph.settings import Settings
 
-__all__ = ["Extractor", "make_extractor"]
+__all__ = ["Extractor", "OneByOne", "make_extractor"]
 
 
 @runtime_checkable
@@ -29,6 +29,16 @@ class Extractor(Protocol):
         One bad chunk does not end the run: it yields ``Extraction(failed=...)``. Raise ``ModelUnavailable`` when the model
         cannot be loaded or reached; what was yielded before stays valid.
         """
+
+
+@runtime_checkable
+class OneByOne(Extractor, Protocol):
+    """An extractor that takes long over a chunk, and may be paid for it: each result is kept as soon as it is there."""
+
+    concurrency: int
+
+    def one(self, chunk: "ChunkText") -> "Extraction":
+        """Return what a chunk yields; at most ``concurrency`` are asked for at the same time. Raise as ``extract``."""
 
 
 def make_extractor(settings: "Settings", llm: "LanguageModel | None" = None) -> Extractor:

@@ -90,6 +90,13 @@ _SAID = re.compile(r"[.!?。！？،؛,;:、]")
 _MAX_QUOTED_WORDS = 6
 # with a middle dot the name of a person; alone, a loan word as often as a name, more seldom the longer it is
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]+(?:[・＝=][\u30a1-\u30fa\u30fc]+)+|[\u30a1-\u30fa\u30fc]{5,}")
+# a run of ideographs; what comes again in it and beside it is a term, though no dictionary parts its words
+_HAN = re.compile("[\u4e00-\u9fff]+")
+_TERM_CHARS, _TERM_TIMES = range(2, 7), 3
+# of these a character is a word that joins others, and part of few terms
+_HAN_PARTICLES = frozenset(
+    "的了在是和与或及把被给对从向由为于以而且也都就还又不没有这那其个们之所将会能可要使让请其每各一二三四五六七八九十两几"
+)
 _AMONG_OTHERS = re.compile(r"[A-Z][A-Za-z0-9.+-]+(?: [A-Z0-9][A-Za-z0-9.+-]*)*")
 _CASED_SCRIPTS = frozenset(["Latin", "Cyrillic", "Greek", "Armenian"])
 _CASED = re.compile(r"[A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u052f\u0531-\u0587]")
@@ -194,7 +201,8 @@ def _ends(text: str, start: int, stop: re.Match[str], language: str) -> bool:
 
 
 def names(text: str, language: str, known: frozenset[str] = frozenset()) -> list[str]:
-    """Return the names in a text as it writes them, each once: capitalised words, quoted titles, Katakana.
+    """Return the names in a text as it writes them, each once: capitalised words, quoted titles, Katakana, and in
+    Chinese terms that come again and again.
 
     A single word that begins a sentence is a name only if it is among the ``known``. In German, where nouns have capitals,
     two words in a row are, and what follows a noun with its article: *der Architekt Hugo Dahl*, *die Stadt Kiel*.
@@ -205,11 +213,36 @@ def names(text: str, language: str, known: frozenset[str] = frozenset()) -> list
         text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
     if language == "ja":
         found += [m.group() for m in _KATAKANA.finditer(text)]
+    if language == "zh":
+        found += [term for term in known or _recurring(text) if _HAN.fullmatch(term) and term in text]
     if _CASED.search(text):
         cased = script_of(language) in _CASED_SCRIPTS
         runs = _runs(text, language, known) if cased else (m.group() for m in _AMONG_OTHERS.finditer(text))
         found += runs
     return list(dict.fromkeys(found))
+
+
+def _recurring(text: str) -> list[str]:
+    """Return the terms of a Chinese text: two to six ideographs that come three times, each time between others.
+
+    What is always followed or led by the same letter is a part of something longer, which is the term.
+    """
+    sides: dict[str, list[tuple[str, str]]] = {}
+    for run in (m.group() for m in _HAN.finditer(text)):
+        for size in _TERM_CHARS:
+            for at in range(len(run) - size + 1):
+                term = run[at : at + size]
+                if not _HAN_PARTICLES & set(term):
+                    edge = f" {len(sides)}{at}"  # the end of a run is like no other
+                    beside = run[at - 1 : at] or edge, run[at + size : at + size + 1] or f"{edge}."
+                    sides.setdefault(term, []).append(beside)
+    found = {
+        term: len(beside)
+        for term, beside in sides.items()
+        if len(beside) >= _TERM_TIMES and all(len(set(side)) >= _TERM_TIMES - 1 for side in zip(*beside, strict=True))
+    }
+    longer = {term: [other for other in found if term in other and other != term] for term in found}
+    return [term for term, others in longer.items() if all(found[other] < found[term] for other in others)]
 
 
 def _title_in(quoted: re.Match[str], text: str) -> str:

@@ -37,12 +37,12 @@ class LLMExtractor:
         self._model = model
         self._max_tokens = max_tokens
         self._propositions = propositions
-        self._concurrency = concurrency
+        self.concurrency = concurrency
         self.name = f"llm-{VERSION}-{FINGERPRINT}:{model.name}{'+propositions' if propositions else ''}"
 
     def extract(self, chunks: Sequence[ChunkText]) -> Iterator[Extraction]:
         """Yield one extraction a chunk, in order. Raise ``ModelUnavailable`` when the model answers nothing at all."""
-        return in_order(self._one, chunks, self._concurrency)
+        return in_order(self.one, chunks, self.concurrency)
 
     def prompt(self, chunk: ChunkText, propositions: Sequence[str] = ()) -> Prompt:
         """Return what the model is asked for a chunk; the reply is to be of the shape ``schema.REPLY``."""
@@ -58,7 +58,8 @@ class LLMExtractor:
         """Return what a chunk yields by its reply. Raise ``UnusableReply``."""
         return with_verbatim(read_reply(reply, chunk), chunk)
 
-    def _one(self, chunk: ChunkText) -> Extraction:
+    def one(self, chunk: ChunkText) -> Extraction:
+        """Return what a chunk yields. Raise ``ModelUnavailable`` when the model answers nothing at all."""
         if not self.asks(chunk):
             return as_it_stands(chunk)
         reason = ""

@@ -25,7 +25,7 @@ from pydantic import ValidationError
 
 from lexigraph.inference.protocols import Embedder
 from lexigraph.ingestion import marks, remove
-from lexigraph.ingestion.events import Event, Listener, recording, succeed
+from lexigraph.ingestion.events import Event, Listener, end, recording
 from lexigraph.ingestion.models import embed
 from lexigraph.ingestion.pipeline import job_lease
 from lexigraph.ingestion.upkeep import repair
@@ -159,7 +159,7 @@ def _refuse_others(old: VectorStore, new: VectorStore, embedder: Embedder) -> No
 
 def _end(stores: Stores, owner: Tenant, report: ReembedReport, tell: Listener, began: float) -> None:
     report.elapsed_sec = round(report.elapsed_sec + time.perf_counter() - began, 3)
-    succeed(stores.registry, owner, report.job_id, asdict(report), tell)
+    end(stores.registry, owner, report.job_id, asdict(report), tell)
 
 
 @dataclass
@@ -301,7 +301,7 @@ class _Reembedding:
                 self.new.upsert(self.tenant, {index: made})
                 self._moved = True
             self.report.written += len(made)
-            self.report.embedded += asked
+            self.report.embedded += len(asked)
         return missing
 
     def _look_again(self) -> None:

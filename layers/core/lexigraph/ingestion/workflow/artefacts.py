@@ -55,20 +55,21 @@ class Artefacts:
 
 
 class RunCache:
-    """The results of models that a run has: its own, and what it found in a cache below (none: its own only).
+    """The results of models that a run has: its own, and what it found in a cache below.
 
-    ``entries`` are all that were found or put, by kind and key: what the next step is handed.
+    ``entries`` are all that were found or put, by kind and key: what the next step is handed. A run that asks the models
+    ``anew`` looks for nothing below, and renews what is there.
     """
 
-    def __init__(self, below: Entries | None) -> None:
-        self._below = below
+    def __init__(self, below: Entries, *, anew: bool = False) -> None:
+        self._below, self._anew = below, anew
         self.entries: dict[str, dict[str, bytes]] = {}
 
     def get_many(self, tenant: Tenant, kind: str, keys: Sequence[str]) -> dict[str, bytes]:
         """Return the entries that exist."""
         own = self.entries.get(kind, {})
         missing = [key for key in keys if key not in own]
-        if self._below and missing:
+        if missing and not self._anew:
             self.add(kind, self._below.get_many(tenant, kind, missing))
             own = self.entries[kind]
         return {key: own[key] for key in keys if key in own}
@@ -76,8 +77,7 @@ class RunCache:
     def put_many(self, tenant: Tenant, kind: str, entries: Mapping[str, bytes]) -> None:
         """Add or replace entries, also in the cache below."""
         self.add(kind, entries)
-        if self._below:
-            self._below.put_many(tenant, kind, entries)
+        self._below.put_many(tenant, kind, entries)
 
     def add(self, kind: str, entries: Mapping[str, bytes]) -> None:
         """Add or replace entries of the run alone."""

@@ -25,8 +25,8 @@ class Stale(LexigraphError):
 class FileRun:
     """A file on its way in, as every step is told of it.
 
-    ``type`` is one of the values of ``FILE_TYPES``, ``order`` that of its claim. ``fresh`` extracts and embeds everything
-    anew, and with ``relations`` relates it anew.
+    ``type`` is one of the values of ``FILE_TYPES``, ``order`` that of its claim. ``fresh`` writes what has not changed once
+    more, ``refresh`` asks the models anew about everything, with ``relations`` also how chunks are related.
     """
 
     tenant: Tenant
@@ -37,6 +37,7 @@ class FileRun:
     order: str
     fresh: bool = False
     relations: bool = True
+    refresh: bool = False
 
     @classmethod
     def of(cls, raw: dict[str, Any]) -> Self:
@@ -74,8 +75,9 @@ def begin(
             job = _job(registry, tenant, claim.holder) if claim.order == order else None
     if job is None:
         return None
-    fresh, related = not job.request.get("incremental", True), bool(job.request.get("relations", True))
-    return FileRun(tenant, namespace, uri, type_, job.id, order, fresh, related)
+    refresh, related = bool(job.request.get("refresh", False)), bool(job.request.get("relations", True))
+    fresh = refresh or not job.request.get("incremental", True)
+    return FileRun(tenant, namespace, uri, type_, job.id, order, fresh, related, refresh)
 
 
 def _give_up(registry: Registry, tenant: Tenant, job: JobRecord | None, holder: str) -> None:

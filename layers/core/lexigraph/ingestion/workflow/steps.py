@@ -11,6 +11,7 @@ hidden until `finish`, which takes the same lease as `build`, so nothing half is
 are those of :mod:`lexigraph.ingestion.versions`.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -21,7 +22,7 @@ from typing import Any
 from lexigraph.ingestion import relations, remove, versions
 from lexigraph.ingestion.build import IdentifiedChunk, chunk_graph, identify, records, yield_of
 from lexigraph.ingestion.chunk import chunk as split
-from lexigraph.ingestion.events import MOST_FAILURES, Event, Failure, IngestReport, recording, succeed
+from lexigraph.ingestion.events import MOST_FAILURES, Event, Failure, IngestReport, end, recording
 from lexigraph.ingestion.load import FileItem, Rejected
 from lexigraph.ingestion.models import CachedModels, extraction_use
 from lexigraph.ingestion.run import Loaded, Run, documents_of, in_groups, read, set_synonyms, source_of
@@ -112,11 +113,12 @@ class Steps(Workbench):
         kept, name = self.artefacts(run), f"result.{batch:05d}"
         if self.is_over(run) or kept.get(name):
             return
-        cache, report = RunCache(self._cache()), IngestReport(run.job_id)
-        models = CachedModels(self._extractor(), self._embedder(), cache, fresh=run.fresh)
+        cache, report = RunCache(self._cache(), anew=run.refresh), IngestReport(run.job_id)
+        models = CachedModels(self._extractor(), self._embedder(), cache)
         chunks = [read_chunk(raw) for raw in kept.read(f"batch.{batch:05d}")]
         found, report.extracted = models.extract(run.tenant, chunks)
         texts: list[str] = []
+        whole: list[str] = []  # those of the chunks themselves
         for chunk, extraction in zip(chunks, found, strict=True):
             if extraction.failed:  # kept for this run alone: the next one asks again
                 kind, key = extraction_use(models.extractor, chunk)
@@ -125,7 +127,9 @@ class Steps(Workbench):
             one = IdentifiedChunk("0:0", chunk).yielding(run.tenant, run.key, yield_of(extraction))
             of_chunk = records(run.key, one, chunk_graph(run.tenant, run.key, one, extraction))
             texts += [row.text for index in VECTOR_INDEXES for row in of_chunk[index]]
-        _, report.embedded = models.embed(run.tenant, list(dict.fromkeys(texts)))
+            whole += [row.text for row in of_chunk["chunk"]]
+        _, asked = models.embed(run.tenant, list(dict.fromkeys(texts)))
+        report.embedded, report.chunks_embedded = len(asked), sum(text in asked for text in whole)
         kept.put(name, {"entries": cache.dump(), "report": report.to_dict()})
 
     def build(self, run: FileRun, part: int) -> None:
@@ -153,7 +157,7 @@ class Steps(Workbench):
                 report,
                 tell,
                 fresh=run.fresh,
-                again=run.fresh and run.relations,
+                again=run.refresh and run.relations,
             )
             plans = self._plans(run, part, work, work.changed([work.loaded(d) for d in documents]))
             report.documents_new = sum(p.source.version == 1 for p in plans)
@@ -161,7 +165,7 @@ class Steps(Workbench):
             if plans:
                 work.extract(plans, written)
                 report.entities_created = self._new_entities(run, plans)
-                report.relations_created = len({f.id for p in plans for g in p.graphs for f in g.facts})
+                report.facts_created = len({f.id for p in plans for g in p.graphs for f in g.facts})
                 work.write(plans)
                 report.cooccur_edges = work.together.pairs()
             kept.put(name, {"written": [asdict(w) for w in versions.written(plans)], "report": report.to_dict()})
@@ -193,8 +197,9 @@ class Steps(Workbench):
     def close(self, run: FileRun) -> dict[str, Any]:
         """End the run: derive, take away documents that the file holds no more, and report. Artefacts go."""
         kept = self.artefacts(run)
-        if self.is_over(run):
-            return dict(self.registry.job(run.tenant, run.job_id).result)
+        job, parsed = self.registry.job(run.tenant, run.job_id), kept.get("parsed")
+        if self.is_over(run) or (job.status == "FAILED" and not parsed):  # told before that it was of no use
+            return dict(job.result)
         set_synonyms(self.stores, run.tenant, self.settings)
         versions.settle_entities(self.stores, run.tenant)
         parsed = kept.read("parsed")
@@ -202,7 +207,7 @@ class Steps(Workbench):
         gone = parsed["gone"]
         report["documents_removed"] = remove.remove_all(self.stores, run.tenant, list(gone), gone)
         repair.sweep(self.stores, run.tenant)
-        succeed(self.registry, run.tenant, run.job_id, report, self.tell(run))
+        end(self.registry, run.tenant, run.job_id, report, self.tell(run))
         kept.clear()
         return report
 
@@ -299,7 +304,7 @@ class Steps(Workbench):
 
     def _results(self, run: FileRun, part: int) -> RunCache:
         """Return what the batches of a part found, over the cache."""
-        kept, cache = self.artefacts(run), RunCache(None if run.fresh else self.stores.cache)
+        kept, cache = self.artefacts(run), RunCache(self.stores.cache, anew=run.refresh)
         for batch in kept.read("chunked")["parts"][part]:
             cache.load(kept.read(f"result.{batch:05d}")["entries"])
         return cache
@@ -331,8 +336,10 @@ class Steps(Workbench):
             for field, value in kept.read(name)["report"].items():
                 if isinstance(value, int) and not isinstance(value, bool):
                     total[field] += value
-                elif field == "chunk_failures":
+                elif field in ("chunk_failures", "pair_failures"):
                     total[field] = [*total[field], *value][:MOST_FAILURES]
+                elif field in ("chunk_reasons", "pair_reasons"):
+                    total[field] = dict(Counter(total[field]) + Counter(value))
         began = datetime.fromisoformat(self.registry.job(run.tenant, run.job_id).created_at)
         return {**total, "elapsed_sec": round((datetime.now(UTC) - began).total_seconds(), 3)}
 

@@ -23,6 +23,8 @@ _NOTHING = Added(0.0, ())
 _DAMPING = 0.85
 _ROUNDS = 30
 
+_BY_RELATION = ("llm_rel", "subgraph")  # reasons for which the type of a relation counts
+
 
 def score_contexts(
     contexts: Sequence[Context],
@@ -48,7 +50,8 @@ def score_contexts(
         shown = {name: round(value, 4) for name, value in parts.items()}
         norm, bonus = round(base.get(c.id, 0.0), 4), round(sum(shown.values()), 4)
         composite = round(norm + bonus, 4)
-        related = max(c.relations, key=lambda s: weights.of_type(s.type) * s.weight, default=None)
+        counted = c.relations if args.relation_bonus and c.reason in _BY_RELATION else ()
+        related = max(counted, key=lambda s: weights.of_type(s.type) * s.weight, default=None)
         items.append(
             HybridItem(
                 id=c.id,
@@ -89,7 +92,10 @@ def _of_relations(relations: Sequence[Step], w: HybridWeights) -> float:
 
 
 def path_score(context: Context, w: HybridWeights) -> float:
-    """Return the worth of the best steps that lead to a chunk, each less the further it is from the start; at most 1."""
+    """Return the worth of the best steps that lead to a chunk, each less the further it is from the start: below 1.
+
+    It nears 1 the slower the more there are, so that chunks with many paths can still be told apart.
+    """
     worth = []
     for depth, step in context.arrivals:
         if step.kind == "llm_rel":
@@ -98,7 +104,8 @@ def path_score(context: Context, w: HybridWeights) -> float:
             # two entities that stand together are two steps
             further = depth + (step.kind == "cooccur")
             worth.append(w.entity_step * w.entity_decay ** (further - 1))
-    return min(1.0, sum(sorted(worth, reverse=True)[: w.most_paths]))
+    total = sum(sorted(worth, reverse=True)[: w.most_paths])
+    return total / (1.0 + total)
 
 
 def centrality(kind: str, ids: Sequence[str], steps: Sequence[Step]) -> dict[str, float]:

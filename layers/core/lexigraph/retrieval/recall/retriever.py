@@ -57,8 +57,8 @@ class RecallRetriever:
 
     def retrieve(
         self,
-        tenant: Tenant,
-        question: Question,
+        tenant: Tenant | str,
+        question: Question | str | None = None,
         *,
         session_id: str = DEFAULT,
         max_results: int = 10,
@@ -67,13 +67,15 @@ class RecallRetriever:
     ) -> RecallResults:
         """Return ranked nodes with context and edges, and note them as seen in the session.
 
-        The default session belongs to the ``caller`` (a key, say); of one that is not named to this process.
+        ``retrieve("Tidewater")`` asks as the tenant of the settings. The default session belongs to the ``caller`` (a key,
+        say); of one that is not named to this process.
 
         Raise ``InvalidInput`` for a parameter out of range or a forced pattern that is none, ``StoreUnavailable`` when a
         store is lost.
         """
         args = RecallArgs(session_id, max_results, force_regex)
         kept = session_key(session_id, caller)
+        tenant, question = self.models.asked(tenant, question)
         text = recall_query(question.text, force_regex=force_regex)
         now = self.clock()
         trace = Trace(calls={"vector": 0, "graph": 0, "registry": 0})

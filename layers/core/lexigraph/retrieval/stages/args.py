@@ -1,7 +1,7 @@
 """Parameters of retrieval: how they are checked, in one place, and those that the stages read."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from types import NoneType
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, get_args, get_origin
@@ -31,15 +31,16 @@ class Args:
     """Base of parameters, each checked as it is declared: a flag, ``Annotated`` with a ``Range``, or with all its values."""
 
     NEEDS: ClassVar[Needs] = ()
+    OF_PAGE: ClassVar[Mapping[str, Any]] = {}  # defaults of the reference page, where ours are others
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            kind, *limits = get_args(field.type) if get_origin(field.type) is Annotated else (field.type,)
+        for each in fields(self):
+            value = getattr(self, each.name)
+            kind, *limits = get_args(each.type) if get_origin(each.type) is Annotated else (each.type,)
             if kind is bool and not isinstance(value, bool):
-                raise InvalidInput(f"{field.name} must be true or false, got {value!r}")
+                raise InvalidInput(f"{each.name} must be true or false, got {value!r}")
             for limit in limits:
-                _check_limit(field.name, value, limit, optional=NoneType in get_args(kind))
+                _check_limit(each.name, value, limit, optional=NoneType in get_args(kind))
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
@@ -104,24 +105,30 @@ class RankingArgs(ResultArgs):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The names of parameters that have an effect on a retriever; ``elsewhere``: what others of its kind belong to."""
+    """The names of parameters that have an effect on a retriever; ``elsewhere``: what others of its kind belong to.
+
+    One without effect is refused, lest it silently do nothing; not so at one of its ``defaults``, where nobody means it to.
+    """
 
     names: tuple[str, ...]
     elsewhere: Mapping[str, str]
+    defaults: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     def check(self, given: Mapping[str, Any]) -> None:
         """Raise ``InvalidInput`` for a parameter that would have no effect."""
         for name in given:
-            if name in self.elsewhere:
+            if name in self.elsewhere and given[name] not in self.defaults.get(name, ()):
                 raise InvalidInput(f"{name} belongs to {self.elsewhere[name]}, which takes no part: leave it out")
-        check_names(given, self.names)
+        check_names({name: value for name, value in given.items() if name not in self.elsewhere}, self.names)
 
     def check_partners(self, args: Args, given: Iterable[str]) -> None:
         """Raise ``InvalidInput`` for one of the names ``given`` that has no effect as ``args``, by their ``NEEDS``, are."""
+        defaults = defaults_of(type(args))
+        meant = [name for name in given if getattr(args, name) not in defaults[name]]
         for names, partners in args.NEEDS:
             values = {p: getattr(args, p) for p in partners if p in self.names}
             if all(value in partners[p] for p, value in values.items()):
-                for name in (n for n in given if n in names):
+                for name in (n for n in meant if n in names):
                     off = " and ".join(f"{p}={value!r}" for p, value in values.items())
                     raise InvalidInput(f"{name} has no effect with {off}: leave it out, or change that")
 
@@ -129,6 +136,11 @@ class Known:
 def names_of(args: type[Args]) -> tuple[str, ...]:
     """Return the names of parameters in their order."""
     return tuple(f.name for f in fields(args))
+
+
+def defaults_of(args: type[Args]) -> dict[str, tuple[Any, ...]]:
+    """Return the default of each parameter; where the reference page has another one, both."""
+    return {f.name: (f.default, *((args.OF_PAGE[f.name],) if f.name in args.OF_PAGE else ())) for f in fields(args)}
 
 
 def check_names(given: Mapping[str, Any], known: Sequence[str]) -> None:

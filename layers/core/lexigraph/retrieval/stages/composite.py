@@ -13,7 +13,7 @@ from lexigraph.model.question import Question
 from lexigraph.model.results import SearchResults
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.stages.anchors import Inquiry
-from lexigraph.retrieval.stages.args import Known, RankingArgs, names_of
+from lexigraph.retrieval.stages.args import Known, RankingArgs, defaults_of, names_of
 from lexigraph.retrieval.stages.expansion import Expansion
 from lexigraph.retrieval.stages.ranking import WEIGHTS, Weights
 from lexigraph.retrieval.stages.reranking import reranker_name
@@ -25,6 +25,7 @@ from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 
 A = TypeVar("A", bound=RankingArgs)
+_STORES = ("graph_store", "vector_store")
 
 
 class Search(ABC):
@@ -62,22 +63,31 @@ class Search(ABC):
         return tuple(self.given)
 
     def check_inside(self) -> None:
-        """Raise ``InvalidInput`` for what would have no effect inside a composite."""
+        """Raise ``InvalidInput`` for what would have no effect inside a composite, whose stores it may have been given."""
         for name in (*self._alone, *self.given):
-            if name in self._alone or name not in self.inside():
+            if name not in _STORES and (name in self._alone or name not in self.inside()):
                 raise InvalidInput(f"{_name(self)}: {name} belongs to the retriever around it: give it there")
 
-    def retrieve(self, tenant: Tenant, question: Question) -> SearchResults:
-        """Return ranked statements found by this search alone. Raise ``InvalidInput`` when it was made without stores."""
+    def check_stores(self, graph_store: GraphStore, vector_store: VectorStore) -> None:
+        """Raise ``InvalidInput`` when it was made for other stores than those of the composite."""
+        for name, store in zip(_STORES, (graph_store, vector_store), strict=True):
+            if self._alone.get(name, store) is not store:
+                raise InvalidInput(f"{_name(self)}: its {name} is another than that of the retriever around it")
+
+    def retrieve(self, tenant: Tenant | str, question: Question | str | None = None) -> SearchResults:
+        """Return ranked statements found by this search alone, asked as any retriever is.
+
+        Raise ``InvalidInput`` when it was made without stores.
+        """
         return self._retriever().retrieve(tenant, question)
 
-    async def aretrieve(self, tenant: Tenant, question: Question) -> SearchResults:
+    async def aretrieve(self, tenant: Tenant | str, question: Question | str | None = None) -> SearchResults:
         """Return the same without blocking the event loop."""
         return await asyncio.to_thread(self.retrieve, tenant, question)
 
     def _made(self) -> "Composite[Any]":
         """Return a composite of this search alone."""
-        if not {"graph_store", "vector_store"} <= self._alone.keys():
+        if not set(_STORES) <= self._alone.keys():
             raise InvalidInput(f"{_name(self)} was made without stores: give graph_store and vector_store to use it alone")
         return self.COMPOSITE(retrievers=[self._bare()], **self._alone, **self.given)
 
@@ -120,6 +130,8 @@ class Composite(StatementRetriever[SearchResults], Generic[A]):
         super().__init__(graph_store, vector_store, embedder, settings)
         self.llm, self._reranker, self.weights = llm, reranker, weights
         self.searches = self.searches_in(retrievers)
+        for search in self.searches:
+            search.check_stores(graph_store, vector_store)
         known = self.known(map(type, self.searches))
         known.check(args)
         own = {name: value for s in self.searches for name, value in s.given.items()}
@@ -137,7 +149,8 @@ class Composite(StatementRetriever[SearchResults], Generic[A]):
         effective = {name for search in used for name in search.USES}
         every = reversed(list(cls.SEARCHES.items()))
         elsewhere = {name: kind for kind, search in every for name in search.USES if name not in effective}
-        return Known(tuple(name for name in names_of(cls.ARGS) if name not in elsewhere), elsewhere)
+        names = tuple(name for name in names_of(cls.ARGS) if name not in elsewhere)
+        return Known(names, elsewhere, defaults_of(cls.ARGS))
 
     @classmethod
     def searches_in(cls, given: Any) -> list[Search]:

@@ -6,6 +6,8 @@ from threading import Lock
 from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.protocols import Embedder, FloatArray, Reranker
 from lexigraph.model.errors import ModelUnavailable
+from lexigraph.model.question import Question
+from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.stages.trace import Trace
 from lexigraph.settings import Settings, load_settings
 
@@ -23,6 +25,14 @@ class Models:
     def embedder(self) -> Embedder:
         """The embedder given, else that of the settings."""
         return self._embedder()
+
+    def asked(self, tenant: Tenant | str, question: Question | str | None) -> tuple[Tenant, Question]:
+        """Return who asks what; what is given alone is the question of the settings' tenant. Raise ``InvalidInput``."""
+        if question is None:
+            tenant, question = self._settings().tenant, str(tenant)
+        if isinstance(question, str):
+            question = Question.of(question, max_chars=self._settings().max_question_chars)
+        return Tenant(tenant), question
 
     def vectors(self, texts: Sequence[str], trace: Trace) -> Sequence[FloatArray | None]:
         """Return the vectors of questions; None for each, with a warning, when the model fails."""

@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, TypeVar
 
+import numpy as np
+
 from lexigraph.inference.protocols import Embedder
+from lexigraph.model.errors import StoreUnavailable
+from lexigraph.model.filters import Filter, having, keys_of
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.question import Question
 from lexigraph.model.results import ScoredStatement, SearchResults
@@ -16,9 +20,10 @@ from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.results import assemble, by_chunk, looking
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings
-from lexigraph.storage.protocols import GraphStore, VectorStore
+from lexigraph.storage.protocols import GraphStore, SearchRequest, VectorStore
 
 Ranked = Sequence[tuple[ScoredStatement, StatementRow]]  # best first
+OWN_KEYS = ("namespace", "uri", "title")  # that every source has
 R = TypeVar("R", bound=SearchResults)
 
 
@@ -31,14 +36,18 @@ class StatementRetriever(ABC, Generic[R]):
         self.graph_store, self.vector_store = graph_store, vector_store
         self.models = Models(embedder, settings)
 
-    def retrieve(self, tenant: Tenant, question: Question) -> R:
+    def retrieve(self, tenant: Tenant | str, question: Question | str | None = None) -> R:
         """Return ranked statements with their reasons. A failing model is made up for, with a warning (``warnings``).
 
-        Raise ``StoreUnavailable`` when a store is lost, ``InvalidInput`` when it holds vectors of another embedding.
+        ``retrieve("Who signs?")`` asks as the tenant of the settings. Raise ``StoreUnavailable`` when a store is lost,
+        ``InvalidInput`` when it holds vectors of another embedding, and for a question that is none.
         """
+        owner, asked = self.models.asked(tenant, question)
         trace = Trace()
-        stores = BoundStores(self.graph_store, self.vector_store, tenant, question.filters, trace)
-        found = self._find(stores, question.text)
+        stores = BoundStores(self.graph_store, self.vector_store, owner, asked.filters, trace)
+        found = self._find(stores, asked.text)
+        if asked.filters and not found.results:
+            self._tell_of_filter(stores, asked.filters)
         told = replace(
             found,
             warnings=tuple(trace.warnings),
@@ -52,7 +61,22 @@ class StatementRetriever(ABC, Generic[R]):
         trace.finish()
         return done
 
-    async def aretrieve(self, tenant: Tenant, question: Question) -> R:
+    def _tell_of_filter(self, stores: BoundStores, filters: Filter) -> None:
+        """Say when no document at all passes the filter, and which keys no document has: perhaps they are misspelt."""
+        keys = [key for key in keys_of(filters) if key not in OWN_KEYS]
+        anything = np.full(self.vector_store.dimension, self.vector_store.dimension**-0.5, np.float32)
+        asked = [SearchRequest("chunk", vector=anything, k=1, filters=f) for f in (filters, *map(having, keys))]
+        try:
+            with stores.trace.step("filters", "vector"):
+                passing, *known = self.vector_store.search_many(stores.tenant, asked)
+        except StoreUnavailable:
+            return  # what could be said before is said
+        if not passing:
+            unknown = [key for key, hits in zip(keys, known, strict=True) if not hits]
+            named = f"; none has {', '.join(unknown)} in its metadata" if unknown else ""
+            stores.trace.warn("filter_passes_nothing", f"no document passes the filter{named}: look at what documents have")
+
+    async def aretrieve(self, tenant: Tenant | str, question: Question | str | None = None) -> R:
         """Return the same without blocking the event loop."""
         return await asyncio.to_thread(self.retrieve, tenant, question)
 

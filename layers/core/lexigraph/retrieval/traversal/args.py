@@ -1,7 +1,8 @@
 """Parameters of traversal-based search."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from lexigraph.retrieval.stages.args import Needs, Range, RankingArgs, RerankerName, Share, Weight
 
@@ -79,6 +80,13 @@ with an entity in common) at most: 0 to 5 | 2 |
         (("topic_beam_width",), {"topic_beam_max_depth": (0,)}),
         (("topic_beam_max_depth",), {"topic_beam_width": (0,)}),
     )
+
+    OF_PAGE: ClassVar[Mapping[str, Any]] = {
+        "max_search_results": 20,
+        "max_statements_per_topic": 10,
+        "vss_top_k": 10,
+        "max_statements": 100,
+    }
 
     @property
     def start_chunks(self) -> int:
