@@ -39,6 +39,7 @@ from lexigraph.retrieval.traversal.args import TraversalArgs
 from lexigraph.settings import Settings
 from lexigraph.storage.sqlite.graph.schema import VERSION
 from tests.e2e.commandline import Outcome, apart, begin, here
+from tests.laptop import open_laptop
 from tests.standins.llm_server import ScriptedLLMServer
 from tests.waiting import eventually
 from tests.workers import write_corpus
@@ -219,7 +220,7 @@ def test_a_parameter_by_name_is_a_number_a_flag_nothing_or_text() -> None:
     ],
 )
 def test_a_bad_parameter_is_refused_by_its_name(tmp_path: Path, command: str, arguments: list[str], complaint: str) -> None:
-    (tmp_path / "data").mkdir()
+    open_laptop(tmp_path / "data").close()
     told = here("--data", "data", command, "Who signs?", *arguments, cwd=tmp_path)
     assert told.code == ExitCode.INVALID
     assert len(told.complaints) == 1
@@ -232,7 +233,9 @@ def test_a_bad_parameter_is_refused_by_its_name(tmp_path: Path, command: str, ar
 def test_every_error_of_the_package_has_an_exit_code_of_its_own() -> None:
     kinds = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, errors.LexigraphError)]
     assert exit_code_of(errors.Misconfigured("x")) == exit_code_of(errors.InvalidInput("x")), "for us it is one"
+    assert exit_code_of(errors.StoreDamaged("x")) == exit_code_of(errors.StoreUnavailable("x")), "doctor tells them apart"
     kinds.remove(errors.Misconfigured)
+    kinds.remove(errors.StoreDamaged)
     codes = [exit_code_of(kind("x")) for kind in kinds]
     assert len(set(codes)) == len(kinds) == 6
     assert exit_code_of(errors.LexigraphError("x")) == ExitCode.UNEXPECTED

@@ -70,7 +70,9 @@ class Service:
     ) -> None:
         self.settings, self.shared = settings, shared
         self._owns_stores = stores is None
-        self._stores = Lazy(lambda: stores or open_stores(settings, seconds=_STORE_SHARE * settings.api_deadline))
+        self._stores = Lazy(
+            lambda: stores or open_stores(settings, seconds=_STORE_SHARE * settings.api_deadline, create=True)
+        )
         self._embedder = Lazy(lambda: embedder or make_embedder(_in_time(settings)))
         self._llm = Lazy(lambda: _watched(llm or make_llm(_in_time(settings))))
         self._index = Lazy(self._make_index)

@@ -31,10 +31,10 @@ from lexigraph.storage.sqlite.access import (
     SqliteAccess,
     bump,
 )
-from lexigraph.storage.sqlite.database import Database
+from lexigraph.storage.sqlite.database import Create, Database
 from lexigraph.storage.sqlite.holders import Holder
 
-VERSION = 4
+VERSION = 5
 
 # `record` holds, as JSON, the fields of a document that no query asks for
 SCHEMA = (
@@ -111,10 +111,12 @@ class SqliteRegistry(SqliteAccess):
     Safe between threads, processes and forked children.
     """
 
-    def __init__(self, connection: str) -> None:
-        """Open the registry. Raise ``InvalidInput`` for a connection or file that is refused."""
+    def __init__(self, connection: str, *, create: Create = True) -> None:
+        """Open the registry, or ``create`` it. Raise ``InvalidInput`` for a connection or file that is refused."""
         self.path = embedded_path(connection, "registry.sqlite")
-        self._database = Database(self.path, SCHEMA, version=VERSION, migrations={1: TABLES, 2: CLAIMS, 3: CLEARED})
+        self._database = Database(
+            self.path, SCHEMA, version=VERSION, migrations={1: TABLES, 2: CLAIMS, 3: CLEARED, 4: ""}, create=create
+        )
 
     # -- documents
 

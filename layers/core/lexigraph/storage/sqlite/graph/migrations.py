@@ -25,4 +25,5 @@ MIGRATIONS: Mapping[int, str | Callable[[sqlite3.Connection], None]] = {
     2: RELATIONS,
     3: "",
     4: _add_kinds,
+    5: "",  # the ledger, which every file begins
 }

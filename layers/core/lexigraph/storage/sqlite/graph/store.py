@@ -1,7 +1,7 @@
 """The embedded graph store: one SQLite file, safe between threads and processes."""
 
 from lexigraph.storage.common.folders import embedded_path
-from lexigraph.storage.sqlite.database import Database
+from lexigraph.storage.sqlite.database import Create, Database
 from lexigraph.storage.sqlite.graph.adjacent import SqliteAdjacent
 from lexigraph.storage.sqlite.graph.collect import SqliteCollect
 from lexigraph.storage.sqlite.graph.derive import SqliteDerive
@@ -32,9 +32,9 @@ class SqliteGraphStore(
 ):
     """:class:`~lexigraph.storage.protocols.GraphStore` in ``FOLDER/graph.sqlite`` of ``sqlite:///FOLDER``."""
 
-    def __init__(self, connection: str) -> None:
+    def __init__(self, connection: str, *, create: Create = True) -> None:
         path = embedded_path(connection, "graph.sqlite")
-        self._database = Database(path, SCHEMA, version=VERSION, migrations=MIGRATIONS)
+        self._database = Database(path, SCHEMA, version=VERSION, migrations=MIGRATIONS, create=create)
 
     def close(self) -> None:
         self._database.close()

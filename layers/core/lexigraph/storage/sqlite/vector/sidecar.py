@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexigraph.storage.protocols import FloatArray
-from lexigraph.storage.sqlite.vector.partitions import Partition, holes_after, vector_of, vectors_from
+from lexigraph.storage.sqlite.vector.partitions import Partition, all_partitions, holes_after, vector_of, vectors_from
 
 logger = logging.getLogger(__name__)
 _HEADER = struct.Struct("<8sIIQQQQQI")
@@ -154,6 +154,17 @@ class Sidecars:
             if number not in kept:
                 path.unlink(missing_ok=True)
 
+    def differing(self, connection: sqlite3.Connection) -> Iterator[Path]:
+        """Yield the files that would be used and hold anything else than the database, slot by slot."""
+        for partition in all_partitions(connection):
+            path = self._path(partition.number)
+            if not partition.dimension or not path.is_file():
+                continue
+            with path.open("rb") as file:
+                header = Header.read(file.fileno())
+                if header and header.serves(partition) and not _equal(file.fileno(), header, connection, partition):
+                    yield path
+
     def close(self) -> None:
         """Let go of the mapped files; each closes when the last search in it ends."""
         self._views.clear()
@@ -238,6 +249,22 @@ def _agrees(descriptor: int, header: Header, connection: sqlite3.Connection, par
         if vector is not None and vector != found["vector"].tobytes():
             return False
     return True
+
+
+def _equal(descriptor: int, header: Header, connection: sqlite3.Connection, partition: Partition) -> bool:
+    """Compare every slot with the database; those of records that went since do not count."""
+    mapped = mmap.mmap(descriptor, header.size, access=mmap.ACCESS_READ)
+    slots = np.frombuffer(mapped, _slot(header.dimension), header.slots, _START)
+    gone, at = set(holes_after(connection, partition, 0)), 0
+    for rows in vectors_from(connection, partition, 0):
+        block = _block([row for row in rows if row[0] < header.next_key], header.dimension)
+        for slot in block:
+            while at < len(slots) and int(slots[at]["key"]) in gone:
+                at += 1
+            if at == len(slots) or slots[at].tobytes() != slot.tobytes():
+                return False
+            at += 1
+    return {int(key) for key in slots["key"][at:]} <= gone
 
 
 def _append(descriptor: int, header: Header, connection: sqlite3.Connection, partition: Partition) -> Header:
