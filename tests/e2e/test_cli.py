@@ -227,6 +227,31 @@ def test_a_bad_parameter_is_refused_by_its_name(tmp_path: Path, command: str, ar
     assert told.complaints[0].startswith(f"error: {complaint}")
 
 
+def test_a_first_ingest_that_takes_nothing_in_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Mira Holm signs.")
+    for arguments in (["missing.txt"], ["a.txt", "--set", "llm=ollama:none", "--extractor", "llm"]):
+        failed = here("--data", "data", "ingest", *arguments, cwd=tmp_path)
+        assert failed.code != ExitCode.OK
+        assert not (tmp_path / "data").exists()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "mine.txt").write_text("mine")
+    here("--data", "data", "ingest", "missing.txt", cwd=tmp_path)
+    assert (tmp_path / "data" / "mine.txt").read_text() == "mine"
+
+
+def test_a_database_comes_back_from_its_backup(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Mira Holm signs.")
+    assert here("--data", "data", "ingest", "a.txt", cwd=tmp_path).code == ExitCode.OK
+    made = here("--data", "data", "backup", "b.zip", "--json", cwd=tmp_path)
+    assert (made.code, json.loads(made.out)["documents"]) == (ExitCode.OK, 1)
+    assert here("--data", "data", "backup", "b.zip", cwd=tmp_path).code == ExitCode.INVALID
+    assert here("--data", "new", "restore", "b.zip", cwd=tmp_path).code == ExitCode.OK
+    asked = [here("--data", data, "retrieve", "Who signs?", "--json", cwd=tmp_path).out for data in ("data", "new")]
+    first, second = (json.loads(out)["results"] for out in asked)
+    assert first == second != []
+    assert here("--data", "new", "restore", "b.zip", cwd=tmp_path).code == ExitCode.INVALID
+
+
 # ---------------------------------------------------------------- exit codes and text
 
 

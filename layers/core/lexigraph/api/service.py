@@ -101,8 +101,10 @@ class Service:
 
     @property
     def resumes(self) -> bool:
-        """Whether there are jobs that another server left unfinished."""
-        return not self.settings.workflow and bool(self.stores.registry.unfinished())
+        """Whether another server left jobs, or files that were sent to it."""
+        if self.settings.workflow:
+            return False
+        return self.settings.uploads.is_dir() or bool(self.stores.registry.unfinished())
 
     @property
     def jobs(self) -> "Jobs":

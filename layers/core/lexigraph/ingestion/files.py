@@ -13,7 +13,7 @@ from lexigraph.model.document import Block, LoadedDocument
 from lexigraph.model.errors import StoreDamaged
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import DocumentRecord, Stores
+from lexigraph.storage.protocols import DocumentRecord, DocumentStore, Stores
 
 
 def text_name(version: int) -> str:
@@ -42,9 +42,9 @@ def document_of(text: bytes, parsed: bytes) -> tuple[str, LoadedDocument]:
     return namespace, document
 
 
-def read_file(stores: Stores, tenant: Tenant, record: DocumentRecord, name: str) -> bytes:
+def read_file(documents: DocumentStore, tenant: Tenant, record: DocumentRecord, name: str) -> bytes:
     """Return a file of a document. Raise ``StoreDamaged`` when it is not what was written, ``NotFound`` without one."""
-    data = stores.documents.get(tenant, record.source_id, name)
+    data = documents.get(tenant, record.source_id, name)
     if record.files.get(name, known := hash_of(data)) != known:
         raise StoreDamaged(
             f"{record.uri}: its file {name} is cut or altered; `lexigraph doctor --repair`, then ingest it again"
@@ -54,7 +54,7 @@ def read_file(stores: Stores, tenant: Tenant, record: DocumentRecord, name: str)
 
 def read_text(stores: Stores, tenant: Tenant, record: DocumentRecord) -> str:
     """Return the text of a document that readers see. Raise as :func:`read_file`."""
-    return read_file(stores, tenant, record, text_name(record.version)).decode("utf-8")
+    return read_file(stores.documents, tenant, record, text_name(record.version)).decode("utf-8")
 
 
 def hash_of(data: bytes) -> str:

@@ -14,7 +14,9 @@ from lexigraph.storage.protocols import DocumentRecord, Stores
 def kept_document(stores: Stores, tenant: Tenant, record: DocumentRecord) -> tuple[str, LoadedDocument] | None:
     """Return the namespace and the document of a record as it was parsed; None when its files are not whole."""
     try:
-        text, parsed = (read_file(stores, tenant, record, name(record.version)) for name in (text_name, parsed_name))
+        text, parsed = (
+            read_file(stores.documents, tenant, record, name(record.version)) for name in (text_name, parsed_name)
+        )
         namespace, document = document_of(text, parsed)
     except (LexigraphError, ValueError, KeyError, TypeError):
         return None

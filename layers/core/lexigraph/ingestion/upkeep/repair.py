@@ -16,7 +16,7 @@ from lexigraph.model.errors import LexigraphError, NotFound, StoreDamaged
 from lexigraph.model.ids import source_id as make_source_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.document_names import is_source_id
-from lexigraph.storage.protocols import DocumentRecord, IndexName, SearchRequest, SourceVersion, Stores
+from lexigraph.storage.protocols import DocumentRecord, IndexName, Registry, SearchRequest, SourceVersion, Stores
 
 # a function lives for 15 minutes at most: whoever lost a lease so long ago writes nothing more, and all searches show it
 OVER_SECONDS = 1_200.0
@@ -37,7 +37,12 @@ class Finding:
 
 def records(stores: Stores, tenant: Tenant, *, after: str = "") -> Iterator[DocumentRecord]:
     """Yield every document of the tenant after a uri, by uri."""
-    while page := stores.registry.documents(tenant, after=after, limit=_PAGE):
+    return records_of(stores.registry, tenant, after=after)
+
+
+def records_of(registry: Registry, tenant: Tenant, *, after: str = "") -> Iterator[DocumentRecord]:
+    """Yield every document that a registry has of the tenant, as :func:`records`."""
+    while page := registry.documents(tenant, after=after, limit=_PAGE):
         yield from page
         after = page[-1].uri
 
@@ -275,7 +280,7 @@ def _examine(stores: Stores, tenant: Tenant, source_id: str) -> Finding | None:
         return Finding(source_id, uri, f"its {_PARTS[missing[-1].partition('.')[0]]} is missing", AGAIN)
     try:
         for name in files:
-            read_file(stores, tenant, record, name)
+            read_file(stores.documents, tenant, record, name)
     except StoreDamaged:
         return Finding(source_id, uri, f"its {_PARTS[name.partition('.')[0]]} is cut or altered", AGAIN)
     lost, stray = _vector_differences(stores, tenant, source_id)

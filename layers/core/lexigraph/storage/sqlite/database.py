@@ -340,6 +340,12 @@ def _after_fork_in_child() -> None:
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
 
 
+def database_of(store: object) -> Database | None:
+    """Return the file that an embedded store keeps all in; None of a store elsewhere."""
+    found = getattr(store, "_database", None)
+    return found if isinstance(found, Database) else None
+
+
 def connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
     """Return a connection to a file; one that only reads where nothing can be written.
 
@@ -359,6 +365,23 @@ def siblings(path: Path) -> list[Path]:
 def holds_documents(path: Path) -> bool:
     """Tell whether a file holds anything of a document; of one that cannot be read, that it does not."""
     return bool(_asked(path, lambda connection: connection.execute(EVIDENCE[path.name]).fetchone() is not None))
+
+
+def remove_unused(folder: Path) -> None:
+    """Remove the files of a database that knows no document, job under way or key, and the folder, if nothing else is there.
+
+    Raise ``OSError`` when something else is.
+    """
+    registry = folder / "registry.sqlite"
+    used = "SELECT 1 FROM documents UNION SELECT 1 FROM keys UNION SELECT 1 FROM jobs WHERE status = 'RUNNING'"
+    if registry.is_file() and _asked(registry, lambda connection: connection.execute(used).fetchone() is None) is not True:
+        return
+    for name in (*EVIDENCE, "cache.sqlite"):
+        for file in folder.glob(f"{name}*"):
+            file.unlink(missing_ok=True)
+    for empty in (folder / "holders", folder / "documents", folder):
+        if empty.is_dir():
+            empty.rmdir()
 
 
 def belongs_to(path: Path) -> str:
