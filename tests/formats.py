@@ -22,7 +22,7 @@ def as_format_4(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         without_ledger(connection)
         for chunk, text in connection.execute("SELECT chunk, statements FROM chunk_statements").fetchall():
-            names, told = text.split("\n")
+            names, told, _ = text.split("\n")
             topics, rows = json.loads(told)
             before = json.dumps((topics, [[*row[:8], row[10]] for row in rows]))
             connection.execute("UPDATE chunk_statements SET statements = ? WHERE chunk = ?", (f"{names}\n{before}", chunk))

@@ -8,13 +8,17 @@ from pathlib import Path
 import pytest
 
 from lexigraph.ingestion.upkeep.rebuild import adopt
-from lexigraph.model.errors import NotFound, StoreDamaged
+from lexigraph.model.errors import NotFound, StoreDamaged, StoreUnavailable
+from lexigraph.model.question import Question
 from lexigraph.model.tenant import DEFAULT_TENANT
+from lexigraph.retrieval.catalogue import make_retriever
+from lexigraph.retrieval.recall.retriever import RecallRetriever
 from lexigraph.storage.factory import GraphStoreFactory, VectorStoreFactory
-from lexigraph.storage.protocols import SearchRequest, Stores
+from lexigraph.storage.protocols import EvidenceRequest, SearchRequest, Stores
 from lexigraph.storage.sqlite.damage import examine, set_aside
 from lexigraph.storage.sqlite.database import EVIDENCE
-from tests.laptop import CLOCK, WORDS, content, laptop, laptop_with, open_laptop
+from tests.disks import ordinary_user
+from tests.laptop import CLOCK, CLOCK_QUESTION, WORDS, content, laptop, laptop_with, open_laptop
 from tests.models import WordEmbedder
 
 
@@ -155,3 +159,40 @@ def test_a_text_that_is_cut_or_altered_is_not_read(data: Path, change: Callable[
         assert index.ingest([data.parent / "corpus"]).documents_updated == 1
         assert "strikes nine" in index.text(index.document("Clock.md"))
         assert index.repair(dry_run=True) == []
+
+
+def test_a_question_over_damage_says_so_and_is_answered_from_what_is_whole(data: Path) -> None:
+    with closing(open_laptop(data)) as stores:
+        retriever = make_retriever("traversal", stores.graph, stores.vectors, embedder=WordEmbedder())
+        whole = retriever.retrieve(DEFAULT_TENANT, Question(CLOCK_QUESTION))
+        assert {"Clock", "Silverbirch"} <= {result.source.title for result in whole.results}
+    exchange(data / "graph.sqlite", *LETTERS["graph.sqlite"])
+    with closing(open_laptop(data)) as stores:
+        retriever = make_retriever("traversal", stores.graph, stores.vectors, embedder=WordEmbedder())
+        found = retriever.retrieve(DEFAULT_TENANT, Question(CLOCK_QUESTION))
+        titles = {result.source.title for result in found.results}
+        assert ("Clock" in titles, "Silverbirch" in titles) == (False, True)
+        assert "store_damaged" in {warning.type for warning in found.warnings}
+        chunks = stores.vectors.ids(DEFAULT_TENANT, "chunk")
+        with pytest.raises(StoreDamaged, match="are not what was written"):
+            stores.graph.evidence(DEFAULT_TENANT, EvidenceRequest(chunks=tuple(chunks)))
+
+
+def test_a_folder_that_cannot_be_written_is_asked_as_any_other() -> None:
+    with ordinary_user() as folder:
+        data = folder / "data"
+        with laptop_with(folder, CLOCK):
+            pass
+        for path in (data, *data.rglob("*")):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        with closing(open_laptop(data)) as stores:
+            search(stores)
+            index = laptop(data, stores)
+            assert "strikes nine" in index.text(index.document("Clock.md"))
+            recall = RecallRetriever(stores.graph, stores.vectors, stores.registry, embedder=WordEmbedder())
+            told = recall.retrieve(DEFAULT_TENANT, Question("clock"))
+            assert told.nodes
+            assert [warning.type for warning in told.warnings] == ["session_not_kept"]
+            with pytest.raises(StoreUnavailable, match="give write permission"):
+                index.ingest([folder / "corpus"])
+        assert problems(data) == []

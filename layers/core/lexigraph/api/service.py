@@ -69,6 +69,7 @@ class Service:
         processes: int = 1,
     ) -> None:
         self.settings, self.shared = settings, shared
+        self.damaged = False  # a request has met damage, and no look at all stores has found them whole since
         self._owns_stores = stores is None
         self._stores = Lazy(
             lambda: stores or open_stores(settings, seconds=_STORE_SHARE * settings.api_deadline, create=True)

@@ -10,7 +10,6 @@ from lexigraph.cli.invocation import current
 from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import print_json
 from lexigraph.model.errors import InvalidInput
-from lexigraph.settings import Settings
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", show_default=False)]
 
@@ -40,7 +39,7 @@ def restore(context: typer.Context, file: FileArgument, json_: JsonOption = Fals
 
     invocation = current(context)
     settings = invocation.settings()
-    if settings.connections != Settings.model_construct(**_defaults(settings)).connections:
+    if any((settings.graph_store, settings.vector_store, settings.document_store, settings.registry)):
         raise InvalidInput("restore: makes a database in one folder; unset LEXIGRAPH_GRAPH_STORE and its like")
     done = core.restore(file, settings.data)
     with invocation.stores(settings) as stores:
@@ -55,8 +54,3 @@ def restore(context: typer.Context, file: FileArgument, json_: JsonOption = Fals
     for one in found:
         what = one.uri or "database"
         invocation.out.print(f"  {what}: {one.problem}; {one.remedy}", soft_wrap=True, markup=False)
-
-
-def _defaults(settings: Settings) -> dict[str, object]:
-    """Return the settings with all stores in the folder of the database."""
-    return {**settings.model_dump(), **dict.fromkeys(("graph_store", "vector_store", "document_store", "registry"), "")}

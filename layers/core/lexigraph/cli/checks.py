@@ -186,7 +186,9 @@ def check_disk(settings: Settings) -> Iterator[Check]:
                 free = shutil.disk_usage(existing).free
         except OSError as error:
             remedy = "give write permission to it, or name another folder with --data"
-            yield Check("disk", str(existing), "problem", f"cannot be written: {error.strerror}", remedy)
+            read = existing == folder and folder.is_dir()  # as of a copy that is only asked
+            detail = f"cannot be written: {error.strerror}{'; questions are answered' if read else ''}"
+            yield Check("disk", str(existing), "note" if read else "problem", detail, remedy)
             continue
         detail = f"can be written, {decimal(free)} free"
         if free < _NO_SPACE:

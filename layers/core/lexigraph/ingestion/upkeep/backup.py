@@ -205,8 +205,8 @@ def _write(target: Path, files: Mapping[str, Path], documents: int) -> Backup:
             hashes[name] = digest.hexdigest()
         done = Backup(now_text(), documents, hashes)
         archive.writestr(_MANIFEST, json.dumps(asdict(done)))
-    with target.open("rb") as raw:
-        os.fsync(raw.fileno())
+    with target.open("rb") as written:
+        os.fsync(written.fileno())
     return done
 
 
