@@ -160,9 +160,7 @@ class BoundStores:
         if not chunks:
             return Adjacency()
         with self.trace.step(step, "graph"):
-            return self._unless_damaged(
-                lambda: self.graph.adjacent(self.tenant, chunks, per_kind=per_kind, filters=self.filters), Adjacency()
-            )
+            return self.graph.adjacent(self.tenant, chunks, per_kind=per_kind, filters=self.filters)
 
     def texts(self, step: str, chunks: Sequence[str]) -> dict[str, VectorRecord]:
         """Fetch the records of chunks whose texts are shown."""
@@ -197,7 +195,7 @@ class BoundStores:
         if not ids:
             return {}
         with self.trace.step(step, "graph"):
-            return self._unless_damaged(lambda: self.graph.nodes(self.tenant, ids, near=near, filters=self.filters), {})
+            return self.graph.nodes(self.tenant, ids, near=near, filters=self.filters)
 
     def matching(self, step: str, pattern: TextPattern, ids: Sequence[str], near: Sequence[str] = ()) -> Matches:
         """Look up nodes, and those whose text a pattern is found in."""
