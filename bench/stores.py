@@ -263,8 +263,8 @@ def both_sides(folder: Path, corpora: Sequence[Corpus]) -> Iterator[Sides]:
 def _opened(folder: Path, graph: str, vectors: str, registry: str) -> Stores:
     kind = registry.partition(":")[0]
     return Stores(
-        GraphStoreFactory.for_graph_store(graph),
-        VectorStoreFactory.for_vector_store(vectors, embedding=WORDS),
+        GraphStoreFactory.for_graph_store(graph, create=True),
+        VectorStoreFactory.for_vector_store(vectors, embedding=WORDS, create=True),
         DocumentStoreFactory.for_document_store(f"file:///{folder}/{kind}-documents"),
         RegistryFactory.for_registry(registry),
         CacheFactory.for_cache(f"sqlite:///{folder}/cache"),  # one for both: nothing is extracted twice

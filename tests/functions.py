@@ -107,7 +107,7 @@ def deployed(folder: Path, *, aws: bool = False, carried_out: bool = False, **en
         with cloud.state_machine(definition(arns), carried_out=carried_out) as arn:
             os.environ["LEXIGRAPH_WORKFLOW"] = arn
             _forget()
-            stores = open_stores(load_settings())
+            stores = open_stores(load_settings(), create=True)
             steps = Steps(load_settings(), stores=stores, extractor=SentenceExtractor())
             work.use(steps)
             try:

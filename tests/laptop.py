@@ -11,6 +11,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.settings import EmbeddingModel, Settings
 from lexigraph.storage.factory import (
     CacheFactory,
+    Create,
     DocumentStoreFactory,
     GraphStoreFactory,
     RegistryFactory,
@@ -21,6 +22,7 @@ from tests.graph_dump import dump_graph
 from tests.models import SentenceExtractor, WordEmbedder
 from tests.vector_dump import dump_vectors
 
+WORDS = EmbeddingModel("words", WordEmbedder.dimension)
 CLOCK_QUESTION = "Who repairs the clock that Silverbirch keeps?"
 CLOCK = {
     "Clock": "The clock strikes nine. The clock is of brass.",
@@ -29,13 +31,15 @@ CLOCK = {
 }
 
 
-def open_laptop(folder: Path) -> Stores:
+def open_laptop(folder: Path, *, create: Create = True) -> Stores:
     connection = f"sqlite:///{folder}"
     return Stores(
-        GraphStoreFactory.for_graph_store(connection),
-        VectorStoreFactory.for_vector_store(connection, embedding=EmbeddingModel("words", WordEmbedder.dimension)),
+        GraphStoreFactory.for_graph_store(connection, create=create),
+        VectorStoreFactory.for_vector_store(
+            connection, embedding=EmbeddingModel("words", WordEmbedder.dimension), create=create
+        ),
         DocumentStoreFactory.for_document_store(f"file:///{folder}/documents"),
-        RegistryFactory.for_registry(connection),
+        RegistryFactory.for_registry(connection, create=create),
         CacheFactory.for_cache(connection),
     )
 

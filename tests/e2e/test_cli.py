@@ -39,6 +39,7 @@ from lexigraph.retrieval.traversal.args import TraversalArgs
 from lexigraph.settings import Settings
 from lexigraph.storage.sqlite.graph.schema import VERSION
 from tests.e2e.commandline import Outcome, apart, begin, here
+from tests.laptop import open_laptop
 from tests.standins.llm_server import ScriptedLLMServer
 from tests.waiting import eventually
 from tests.workers import write_corpus
@@ -219,11 +220,36 @@ def test_a_parameter_by_name_is_a_number_a_flag_nothing_or_text() -> None:
     ],
 )
 def test_a_bad_parameter_is_refused_by_its_name(tmp_path: Path, command: str, arguments: list[str], complaint: str) -> None:
-    (tmp_path / "data").mkdir()
+    open_laptop(tmp_path / "data").close()
     told = here("--data", "data", command, "Who signs?", *arguments, cwd=tmp_path)
     assert told.code == ExitCode.INVALID
     assert len(told.complaints) == 1
     assert told.complaints[0].startswith(f"error: {complaint}")
+
+
+def test_a_first_ingest_that_takes_nothing_in_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Mira Holm signs.")
+    for arguments in (["missing.txt"], ["a.txt", "--set", "llm=ollama:none", "--extractor", "llm"]):
+        failed = here("--data", "data", "ingest", *arguments, cwd=tmp_path)
+        assert failed.code != ExitCode.OK
+        assert not (tmp_path / "data").exists()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "mine.txt").write_text("mine")
+    here("--data", "data", "ingest", "missing.txt", cwd=tmp_path)
+    assert (tmp_path / "data" / "mine.txt").read_text() == "mine"
+
+
+def test_a_database_comes_back_from_its_backup(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Mira Holm signs.")
+    assert here("--data", "data", "ingest", "a.txt", cwd=tmp_path).code == ExitCode.OK
+    made = here("--data", "data", "backup", "b.zip", "--json", cwd=tmp_path)
+    assert (made.code, json.loads(made.out)["documents"]) == (ExitCode.OK, 1)
+    assert here("--data", "data", "backup", "b.zip", cwd=tmp_path).code == ExitCode.INVALID
+    assert here("--data", "new", "restore", "b.zip", cwd=tmp_path).code == ExitCode.OK
+    asked = [here("--data", data, "retrieve", "Who signs?", "--json", cwd=tmp_path).out for data in ("data", "new")]
+    first, second = (json.loads(out)["results"] for out in asked)
+    assert first == second != []
+    assert here("--data", "new", "restore", "b.zip", cwd=tmp_path).code == ExitCode.INVALID
 
 
 # ---------------------------------------------------------------- exit codes and text
@@ -232,7 +258,9 @@ def test_a_bad_parameter_is_refused_by_its_name(tmp_path: Path, command: str, ar
 def test_every_error_of_the_package_has_an_exit_code_of_its_own() -> None:
     kinds = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, errors.LexigraphError)]
     assert exit_code_of(errors.Misconfigured("x")) == exit_code_of(errors.InvalidInput("x")), "for us it is one"
+    assert exit_code_of(errors.StoreDamaged("x")) == exit_code_of(errors.StoreUnavailable("x")), "doctor tells them apart"
     kinds.remove(errors.Misconfigured)
+    kinds.remove(errors.StoreDamaged)
     codes = [exit_code_of(kind("x")) for kind in kinds]
     assert len(set(codes)) == len(kinds) == 6
     assert exit_code_of(errors.LexigraphError("x")) == ExitCode.UNEXPECTED

@@ -26,7 +26,7 @@ def test_json_is_the_reply_of_the_retriever_and_nothing_else(example_index: Exam
     query = "Who owns Tidewater?"
     told = here("recall", query, "--json", "--session-id", "cli a", "--data", example_index.data)
     settings = load_settings(data=example_index.data)
-    stores = open_stores(settings)
+    stores = open_stores(settings, create=True)
     found = RecallRetriever(stores.graph, stores.vectors, stores.registry, settings=settings).retrieve(
         DEFAULT_TENANT, Question(query), session_id="cli b"
     )

@@ -44,7 +44,7 @@ def gen(settings: Settings) -> Embedder:
 
 @pytest.fixture(scope="module")
 def conn(settings: Settings, gen: Embedder) -> Iterator[Stores]:
-    stores = open_stores(settings)
+    stores = open_stores(settings, create=True)
     index = LexicalGraphIndex(stores, embedder=gen, extractor=SentenceExtractor(), settings=settings)
     assert not index.ingest([write_pages(settings.data.parent / "pages", PAGES)]).failures
     yield stores

@@ -306,6 +306,15 @@ def test_an_upload_that_was_accepted_survives_a_kill_and_one_that_was_not_leaves
 
 
 @pytest.mark.slow
+def test_what_a_killed_server_left_of_an_upload_goes_at_the_next_start_although_no_job_is_unfinished(tmp_path: Path) -> None:
+    left = tmp_path / "data" / "uploads" / "left"
+    left.mkdir(parents=True)
+    (left / "half.txt").write_text("half of")
+    with serving(tmp_path):
+        eventually(left.exists, lambda there: not there)
+
+
+@pytest.mark.slow
 def test_a_server_killed_while_it_streams_answers_again_after_its_next_start(tmp_path: Path) -> None:
     corpus(tmp_path, 10)
     with serving(tmp_path) as server:

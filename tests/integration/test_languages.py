@@ -91,7 +91,9 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LexicalGraphInde
         for number, (title, text) in enumerate(pages.items()):
             (folder / f"{language}{number}.md").write_text(f"# {title}\n\n{text}\n", encoding="utf-8")
     connection = f"sqlite:///{folder}/data"
-    vectors = VectorStoreFactory.for_vector_store(connection, embedding=EmbeddingModel("minilm", MiniLM.dimension))
+    vectors = VectorStoreFactory.for_vector_store(
+        connection, embedding=EmbeddingModel("minilm", MiniLM.dimension), create=True
+    )
     stores = replace(open_laptop(folder / "data"), vectors=vectors)
     made = LexicalGraphIndex(stores, embedder=EMBEDDER, extractor=LocalExtractor(), settings=Settings(data=folder / "data"))
     made.ingest([folder])

@@ -110,6 +110,17 @@ def unavailable(reply: httpx.Response, error: str) -> None:
     assert "Heron" not in reply.text
 
 
+def turned_away(harm: Callable[[Path], None], reply: httpx.Response) -> None:
+    """A store that is lost may come back: try again. One that is damaged does not mend itself."""
+    if harm is lose:
+        unavailable(reply, UNAVAILABLE)
+        return
+    assert (reply.status_code, reply.json()["error"]) == (503, "store_damaged"), reply.text
+    assert "retry-after" not in reply.headers
+    assert "lexigraph doctor" in reply.json()["hint"]
+    assert "/" not in reply.json()["message"]
+
+
 def warned(told: Any) -> set[str]:
     return {w["type"] for w in told["warnings"]}
 
@@ -327,19 +338,21 @@ def test_a_lost_store_is_told_and_used_again_when_it_is_back(
         assert client.post("/retrieve/traversal", json={"question": QUESTION}).json()["results"]
         harm(path)
         for asked in ("traversal", "semantic-guided", "multihop", "multidoc", "bm25"):
-            unavailable(client.post(f"/retrieve/{asked}", json={"question": QUESTION}), UNAVAILABLE)
-        unavailable(
-            client.post("/query", json={"question": QUESTION, "retriever": "traversal", "stream": True}), UNAVAILABLE
-        )
+            turned_away(harm, client.post(f"/retrieve/{asked}", json={"question": QUESTION}))
+        turned_away(harm, client.post("/query", json={"question": QUESTION, "retriever": "traversal", "stream": True}))
+        met = "ok" if harm is lose else "damaged"
+        assert httpx.get(f"{api.url}/health").json()["stores"] == met
         preview = client.post("/ranking/preview", json={"question": QUESTION})  # words do without the graph, and the reverse
         assert preview.status_code != 200 or preview.json()["degraded"] is True, preview.text
         told = client.get("/diagnostics")
         assert (told.status_code, told.json()[state][state]) == (200, False)
-        assert httpx.get(f"{api.url}/health").status_code == 200
+        kind = "vectors" if state == "vector_index" else state
+        assert told.json()["stores"][kind] == ("unavailable" if harm is lose else "damaged")
         assert (not path.exists()) if harm is lose else path.read_bytes().startswith(b"no database"), "left as it is"
         bring_back(path)
         assert client.post("/retrieve/traversal", json={"question": QUESTION}).json()["results"]
         assert client.get("/diagnostics").json()[state][state] is True
+        assert httpx.get(f"{api.url}/health").json()["stores"] == "ok"
 
 
 @pytest.mark.parametrize("file", ["graph.sqlite", "vectors.sqlite"])
@@ -361,7 +374,7 @@ def test_without_its_registry_a_server_lets_nobody_in_and_says_why(tmp_path: Pat
         client = api.client()
         assert client.get("/diagnostics").status_code == 200
         harm(path)
-        unavailable(client.get("/diagnostics"), UNAVAILABLE)
+        turned_away(harm, client.get("/diagnostics"))
         assert client.get("/health").status_code == 200
         bring_back(path)
         assert client.get("/diagnostics").status_code == 200

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lexigraph.storage.sqlite.damage import examine
 from tests import workers
 from tests.laptop import content, open_laptop
 
@@ -58,6 +59,7 @@ def disturb(tmp_path: Path, rounds: range, prepare: str) -> None:
         if prepare == "remove":
             workers.indexing(data).ingest([files])
         caught += kill_after(random.Random(at).uniform(0, took), command, data, *arguments)
+        assert list(examine(data)) == [], f"round {at} of {prepare}: a kill looks like damage"
         if prepare == "remove":
             left = {d.uri.rpartition("/")[2] for d in workers.indexing(data).documents()}
             run(command, data, *[a for a in arguments if a in left])

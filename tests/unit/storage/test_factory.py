@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ from lexigraph.storage.protocols import ContentCache, DocumentStore, GraphStore,
 
 A = Tenant("a")
 MAKERS: dict[str, Callable[..., Any]] = {
-    "graph": GraphStoreFactory.for_graph_store,
-    "vector": VectorStoreFactory.for_vector_store,
+    "graph": partial(GraphStoreFactory.for_graph_store, create=True),
+    "vector": partial(VectorStoreFactory.for_vector_store, create=True),
     "documents": DocumentStoreFactory.for_document_store,
     "registry": RegistryFactory.for_registry,
     "cache": CacheFactory.for_cache,
@@ -134,24 +135,25 @@ def test_an_option_that_the_back_end_does_not_know_is_refused(tmp_path: Path) ->
 
 
 def test_a_vector_store_is_made_for_the_embedding_asked_for(tmp_path: Path) -> None:
-    store = VectorStoreFactory.for_vector_store(f"sqlite:///{tmp_path}", embedding=EmbeddingModel("bedrock:some.model", 256))
+    model = EmbeddingModel("bedrock:some.model", 256)
+    store = VectorStoreFactory.for_vector_store(f"sqlite:///{tmp_path}", embedding=model, create=True)
     assert (store.label, store.dimension) == ("bedrock-some-model-256", 256)
     store.close()
 
 
 def test_a_vector_store_is_made_for_the_embedding_of_the_settings(settings: pytest.MonkeyPatch, tmp_path: Path) -> None:
     settings.setenv("LEXIGRAPH_EMBEDDING_MODEL", "bedrock:cohere.embed-v4:0")
-    store = VectorStoreFactory.for_vector_store(f"sqlite:///{tmp_path}")
+    store = VectorStoreFactory.for_vector_store(f"sqlite:///{tmp_path}", create=True)
     assert store.dimension == 1536
     store.close()
     settings.setenv("LEXIGRAPH_EMBEDDING_MODEL", "bedrock:unheard.of")
     with pytest.raises(InvalidInput, match="LEXIGRAPH_EMBEDDING_DIMENSION"):
-        VectorStoreFactory.for_vector_store(f"sqlite:///{tmp_path}")
+        VectorStoreFactory.for_vector_store(f"sqlite:///{tmp_path}", create=True)
 
 
 def test_all_stores_of_the_settings_are_opened_together(settings: pytest.MonkeyPatch, tmp_path: Path) -> None:
     settings.setenv("LEXIGRAPH_CACHE", "none")
-    stores = open_stores(load_settings(data=tmp_path / "given"))
+    stores = open_stores(load_settings(data=tmp_path / "given"), create=True)
     for kind, store in zip(
         MAKERS, (stores.graph, stores.vectors, stores.documents, stores.registry, stores.cache), strict=True
     ):

@@ -26,6 +26,7 @@ from lexigraph.model.errors import (
     Misconfigured,
     ModelUnavailable,
     NotFound,
+    StoreDamaged,
     StoreUnavailable,
     in_general,
 )
@@ -89,6 +90,8 @@ def as_api_error(error: BaseException) -> ApiError:
         return ApiError(404, str(error))
     if isinstance(error, Conflict):
         return ApiError(409, str(error), code="conflict")
+    if isinstance(error, StoreDamaged):
+        return ApiError(503, in_general(error), code=error.code, hint="whoever runs it finds the damage by lexigraph doctor")
     for kind in (StoreUnavailable, ModelUnavailable):
         if isinstance(error, kind):
             return try_again(in_general(error), kind.code, "try again in a few seconds")
@@ -124,6 +127,8 @@ def respond(request: Request, error: ApiError) -> JSONResponse:
 def answer_error(request: Request, error: Exception) -> JSONResponse:
     """Return the response for whatever went wrong; what the caller cannot mend is logged."""
     told = as_api_error(error)
+    if isinstance(error, StoreDamaged):
+        request.app.state.service.damaged = True
     if told.status_code >= 500:
         log_error(request_id(request), error)
     return respond(request, told)

@@ -72,8 +72,11 @@ class Service:
         processes: int = 1,
     ) -> None:
         self.settings, self.shared = settings, shared
+        self.damaged = False  # a request has met damage, and no look at all stores has found them whole since
         self._owns_stores = stores is None
-        self._stores = Lazy(lambda: stores or open_stores(settings, seconds=_STORE_SHARE * settings.api_deadline))
+        self._stores = Lazy(
+            lambda: stores or open_stores(settings, seconds=_STORE_SHARE * settings.api_deadline, create=True)
+        )
         self._embedder = Lazy(lambda: embedder or make_embedder(_in_time(settings)))
         self._llm = Lazy(lambda: _watched(llm or make_llm(_in_time(settings))))
         self._index = Lazy(self._make_index)
@@ -104,8 +107,10 @@ class Service:
 
     @property
     def resumes(self) -> bool:
-        """Whether there are jobs that another server left unfinished."""
-        return not self.settings.workflow and bool(self.stores.registry.unfinished())
+        """Whether another server left jobs, or files that were sent to it."""
+        if self.settings.workflow:
+            return False
+        return self.settings.uploads.is_dir() or bool(self.stores.registry.unfinished())
 
     @property
     def jobs(self) -> "Jobs":

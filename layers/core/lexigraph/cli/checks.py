@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.filesize import decimal
 
@@ -19,11 +19,17 @@ from lexigraph.cli.output import duration
 from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailable, NotFound, StoreUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
+from lexigraph.storage.files.documents import FileDocumentStore
+
+if TYPE_CHECKING:
+    from lexigraph.ingestion.upkeep.repair import Finding
+    from lexigraph.storage.sqlite.damage import Damage
 
 _LITTLE_SPACE = 1_000_000_000
 _NO_SPACE = 50_000_000
 _REQUIRED = re.compile(r"^([\w.-]+)[^;]*;.*extra\s*==\s*['\"]([\w-]+)['\"]")
 # laptop is the sum of others; model is heavy and seldom wanted
+_KEYS = "its keys and jobs were lost: `lexigraph keys create` makes new ones, or lexigraph restore"
 _EXTRAS = ("aws", "cli", "files", "llama-index", "local", "model")
 
 
@@ -180,7 +186,9 @@ def check_disk(settings: Settings) -> Iterator[Check]:
                 free = shutil.disk_usage(existing).free
         except OSError as error:
             remedy = "give write permission to it, or name another folder with --data"
-            yield Check("disk", str(existing), "problem", f"cannot be written: {error.strerror}", remedy)
+            read = existing == folder and folder.is_dir()  # as of a copy that is only asked
+            detail = f"cannot be written: {error.strerror}{'; questions are answered' if read else ''}"
+            yield Check("disk", str(existing), "note" if read else "problem", detail, remedy)
             continue
         detail = f"can be written, {decimal(free)} free"
         if free < _NO_SPACE:
@@ -203,27 +211,95 @@ def local_folders(settings: Settings) -> set[Path]:
     return {f for f in folders if not any(f != other and f.is_relative_to(other) for other in folders)}
 
 
+def check_files(settings: Settings, *, repair: bool) -> Iterator[Check]:
+    """Read the files of embedded stores whole, and compare what they hold with what was written.
+
+    With ``repair`` put what is damaged aside, and build it again from the texts and what models said before.
+    """
+    from lexigraph.storage.sqlite.damage import FILES, examine, set_aside
+    from lexigraph.storage.sqlite.database import EVIDENCE
+
+    for folder in sorted(database_folders(settings)):
+        found = list(examine(folder))
+        moved = set_aside(found) if repair else {}
+        for damage in found:
+            if not repair:
+                remedy = "lexigraph doctor --repair, or lexigraph restore"
+                yield Check("files", str(damage.path), "problem", damage.problem, remedy)
+            else:
+                to = f"; put aside in {moved[damage.path].parent.name}" if damage.path in moved else ""
+                yield Check("files", str(damage.path), "note", f"{damage.problem}{to}", _KEYS if _has_keys(damage) else "")
+        if any(path.name in EVIDENCE for path in moved):
+            yield from _built_again(settings)
+        if not found:
+            size = sum(path.stat().st_size for name in FILES if (path := folder / name).is_file())
+            yield Check("files", str(folder), "ok", f"{decimal(size)} are as they were written")
+
+
+def _has_keys(damage: "Damage") -> bool:
+    return damage.path.name == "registry.sqlite"
+
+
+def _built_again(settings: Settings) -> Iterator[Check]:
+    """Build the documents of all tenants again."""
+    from lexigraph.ingestion.pipeline import LexicalGraphIndex
+    from lexigraph.ingestion.upkeep.rebuild import adopt
+    from lexigraph.storage.factory import open_stores
+
+    with closing(open_stores(settings, create="again")) as stores:
+        index = LexicalGraphIndex(stores, settings=settings)
+        for tenant in tenants_of(settings):
+            if not stores.registry.revision(tenant):
+                adopt(stores, tenant)
+            ids = [document.source_id for document in index.documents(tenant=tenant)]
+            built = index.rebuild(ids, tenant=tenant)
+            detail = f"{len(built):,} of {len(ids):,} documents built again from their texts"
+            lost = len(built) < len(ids)
+            remedy = "lexigraph doctor names the others: ingest them again, or lexigraph restore" if lost else ""
+            yield Check("files", f"tenant {tenant}", "problem" if lost else "note", detail, remedy)
+
+
+def tenants_of(settings: Settings) -> list[Tenant]:
+    """Return the tenants whose documents lie on this machine, that of the settings first."""
+    from lexigraph.storage.factory import DocumentStoreFactory
+
+    store = DocumentStoreFactory.for_document_store(settings.connections["documents"])
+    found = store.tenants() if isinstance(store, FileDocumentStore) else []
+    return list(dict.fromkeys([Tenant(settings.tenant), *found]))
+
+
+def database_folders(settings: Settings) -> set[Path]:
+    """Return the folders that hold files of embedded databases."""
+    from lexigraph.storage.common.folders import embedded_folder
+
+    return {embedded_folder(c) for c in settings.connections.values() if c.startswith("sqlite:///")}
+
+
 def check_documents(settings: Settings, *, repair: bool) -> Iterator[Check]:
     """Compare the stores; with ``repair`` put right what an interrupted run left."""
     from lexigraph.ingestion.pipeline import LexicalGraphIndex
 
-    try:
-        with LexicalGraphIndex(settings=settings) as index:
-            findings = index.repair(tenant=settings.tenant, dry_run=not repair)
-            count = len(index.documents(tenant=settings.tenant))
-    except LexigraphError as error:
-        yield Check("documents", "comparison", "problem", str(error), "put the stores right first")
-        return
-    for found in findings:
-        if found.repaired:
-            after = "now ingest it again" if "ingest" in found.remedy else "put right"
-            yield Check("documents", found.uri, "note", f"{found.problem}: {after}")
-        else:
-            # without a document it is no matter of one that repair could see to
-            remedy = f"lexigraph doctor --repair, then: {found.remedy}" if found.uri else found.remedy
-            yield Check("documents", found.uri, "problem", found.problem, remedy)
-    if not findings:
-        yield Check("documents", "comparison", "ok", f"{count:,} documents, the same in all stores")
+    for tenant in tenants_of(settings):
+        try:
+            with LexicalGraphIndex(settings=settings) as index:
+                findings = index.repair(tenant=tenant, dry_run=not repair)
+                count = len(index.documents(tenant=tenant))
+        except LexigraphError as error:
+            yield Check("documents", "comparison", "problem", str(error), "put the stores right first")
+            return
+        yield from map(_document_check, findings)
+        if not findings:
+            of = "" if tenant == settings.tenant else f" of tenant {tenant}"
+            yield Check("documents", "comparison", "ok", f"{count:,} documents{of}, the same in all stores")
+
+
+def _document_check(found: "Finding") -> Check:
+    if found.repaired:
+        after = "now ingest it again" if found.remedy.endswith("ingest it again") else "put right"
+        return Check("documents", found.uri, "note", f"{found.problem}: {after}")
+    # without a document it is no matter of one that repair could see to
+    remedy = f"lexigraph doctor --repair, then: {found.remedy}" if found.uri else found.remedy
+    return Check("documents", found.uri, "problem", found.problem, remedy)
 
 
 def without_secrets(text: str) -> str:

@@ -19,6 +19,7 @@ from lexigraph.cli.checks import (
     check_disk,
     check_documents,
     check_extras,
+    check_files,
     check_models,
     check_stores,
     without_secrets,
@@ -80,12 +81,12 @@ def examine(settings: Settings, *, repair: bool, probe_llm: bool) -> Iterator[Ch
     except NotFound as error:
         yield Check("stores", "database", "note", str(error))
     else:
-        for check in check_stores(settings):
+        for check in (*check_files(settings, repair=repair), *check_stores(settings)):
             stores.append(check)
             yield check
     yield from check_models(settings, probe_llm=probe_llm)
     # compared with stores or models that are not its own, every document would look damaged
-    if stores and all(check.status == "ok" for check in stores):
+    if stores and all(check.status != "problem" for check in stores):
         yield from check_documents(settings, repair=repair)
     elif stores:
         yield Check("documents", "comparison", "note", "left out", "put the stores right first")

@@ -3,7 +3,7 @@
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_origin
 
@@ -63,8 +63,13 @@ class Invocation:
 
         if not create:
             require_database(settings)
-        with LexicalGraphIndex(settings=settings) as index:
-            yield index
+        new = create and not settings.data.expanduser().exists()
+        try:
+            with LexicalGraphIndex(settings=settings) as index:
+                yield index
+        finally:
+            if new:
+                _remove_unused(settings)
 
 
 def current(context: typer.Context) -> Invocation:
@@ -80,6 +85,14 @@ def require_database(settings: Settings) -> None:
     graph = settings.connections["graph"]
     if graph.startswith("sqlite:///") and not (folder := embedded_folder(graph)).is_dir():
         raise NotFound(f"no database in {folder}: run `lexigraph ingest PATH` first, or name another folder with --data")
+
+
+def _remove_unused(settings: Settings) -> None:
+    """Remove a database that was made for a first ingest which took nothing in."""
+    from lexigraph.storage.sqlite.database import remove_unused
+
+    with suppress(OSError):
+        remove_unused(settings.data.expanduser().absolute())
 
 
 def assignments(pairs: Sequence[str]) -> dict[str, object]:

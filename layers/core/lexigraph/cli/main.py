@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lexigraph import __version__
-from lexigraph.cli import ask, bench, bulk, demo, doctor, documents, ingest, keys, recall, reembed, serve, stats
+from lexigraph.cli import ask, backup, bench, bulk, demo, doctor, documents, ingest, keys, recall, reembed, serve, stats
 from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.group import Commands
 from lexigraph.cli.invocation import Invocation, assignments, start_logging
@@ -44,6 +44,8 @@ app.command()(recall.recall)
 app.add_typer(documents.app, name="documents")
 app.command()(stats.stats)
 app.command()(doctor.doctor)
+app.command()(backup.backup)
+app.command()(backup.restore)
 app.add_typer(bulk.app, name="bulk")
 app.command()(reembed.reembed)
 app.command()(demo.demo)

@@ -104,8 +104,8 @@ def open_folder(folder: Path) -> Stores:
     """Open the embedded stores below ``folder``, for the vectors of :class:`GeneratedCorpus`."""
     connection = f"sqlite:///{folder}"
     return Stores(
-        GraphStoreFactory.for_graph_store(connection),
-        VectorStoreFactory.for_vector_store(connection, embedding=EmbeddingModel("made", DIMENSION)),
+        GraphStoreFactory.for_graph_store(connection, create=True),
+        VectorStoreFactory.for_vector_store(connection, embedding=EmbeddingModel("made", DIMENSION), create=True),
         DocumentStoreFactory.for_document_store(f"file:///{folder}/documents"),
         RegistryFactory.for_registry(connection),
         NoCache(),

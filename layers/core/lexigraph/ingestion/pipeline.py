@@ -3,21 +3,24 @@
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.protocols import Embedder, LanguageModel
-from lexigraph.ingestion import relations, versions
+from lexigraph.ingestion import relations
 from lexigraph.ingestion.events import IngestReport, Listener, end, recording
 from lexigraph.ingestion.extract import Extractor, make_extractor
 from lexigraph.ingestion.extract.workers import MOST, Workers
+from lexigraph.ingestion.files import read_text
 from lexigraph.ingestion.load import FileItem
 from lexigraph.ingestion.models import CachedModels, Renewing
 from lexigraph.ingestion.remove import remove_all
 from lexigraph.ingestion.run import Run
 from lexigraph.ingestion.upkeep import repair
+from lexigraph.ingestion.upkeep.rebuild import kept_documents
 from lexigraph.model.errors import InvalidInput, NotFound, code_of, in_general
 from lexigraph.model.names import checked_name
 from lexigraph.model.tenant import Tenant, View
@@ -47,7 +50,7 @@ class LexicalGraphIndex:
         settings: Settings | None = None,
     ) -> None:
         self.settings = settings or load_settings()
-        self.stores = stores or open_stores(self.settings)
+        self.stores = stores or open_stores(self.settings, create=True)
         self._owns_stores = stores is None
         embedder = embedder or make_embedder(self.settings)
         if llm is None and (self.settings.extraction == "llm" or self.settings.relations):
@@ -182,9 +185,11 @@ class LexicalGraphIndex:
         return fitting[0]
 
     def text(self, document: DocumentRecord, *, tenant: str = "default") -> str:
-        """Return the parsed text of a document, into which all offsets point."""
-        data = self.stores.documents.get(Tenant(tenant), document.source_id, versions.text_name(document.version))
-        return data.decode("utf-8")
+        """Return the parsed text of a document, into which all offsets point.
+
+        Raise ``StoreDamaged`` when it is not the text that was written.
+        """
+        return read_text(self.stores, Tenant(tenant), document)
 
     def relate(
         self,
@@ -225,8 +230,31 @@ class LexicalGraphIndex:
 
         Raise ``InvalidInput`` for a database of another embedding model, whose vectors would all seem to be missing.
         """
-        self._refuse_other_embedding(Tenant(tenant))
-        return repair.examine(self.stores, Tenant(tenant), repair=not dry_run, cache=self.settings.cache_is_own)
+        owner = Tenant(tenant)
+        self._refuse_other_embedding(owner)
+        cache = self.settings.cache_is_own
+        found = repair.examine(self.stores, owner, cache=cache)
+        if dry_run or not found:
+            return found
+        lost = {f.source_id: f for f in found if f.remedy.endswith(repair.AGAIN)}
+        built = self.rebuild(list(lost), tenant=owner) if lost else set()
+        again = [
+            replace(lost[source_id], remedy="build it again from its text", repaired=True) for source_id in sorted(built)
+        ]
+        return again + repair.examine(self.stores, owner, repair=True, cache=cache)
+
+    def rebuild(
+        self, source_ids: Sequence[str], *, tenant: str = "default", on_event: Listener = lambda _: None
+    ) -> set[str]:
+        """Build documents again from the text that is kept of them, with results of models out of the cache.
+
+        The files they came from are not needed. Return the ids of those that are whole then; the others' text is lost.
+        """
+        owner, report = Tenant(tenant), IngestReport()
+        for namespace, documents in kept_documents(self.stores, owner, source_ids):
+            of_run = self.stores, self.models, self.llm, self.settings, owner, namespace, report, on_event
+            Run(*of_run, fresh=True, again=False).build_again(documents)
+        return set(source_ids) - {found.source_id for found in repair.examine(self.stores, owner)}
 
 
 def job_lease(job_id: str) -> str:

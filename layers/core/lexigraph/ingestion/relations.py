@@ -13,7 +13,8 @@ from typing import Any
 from lexigraph.inference.protocols import LanguageModel
 from lexigraph.ingestion.events import Event, IngestReport, Listener, end, most_frequent, recording
 from lexigraph.ingestion.extract.relations import Pair, RelationExtractor
-from lexigraph.ingestion.versions import Plan, text_name
+from lexigraph.ingestion.files import read_text
+from lexigraph.ingestion.versions import Plan
 from lexigraph.model.errors import Conflict, InvalidInput, NotFound
 from lexigraph.model.graph import Placement
 from lexigraph.model.relations import PairObservation, count_together
@@ -241,7 +242,7 @@ def _relate_new(
     places = stores.graph.chunk_ids(tenant, record.source_id)
     old, new = what.split(places)
     window = what.window or 1
-    text = stores.documents.get(tenant, record.source_id, text_name(record.version)).decode("utf-8")
+    text = read_text(stores, tenant, record)
     chunk = {c: (c, text[p.start : p.end], p.seq) for c, p in places.items()}
     pairs = [
         Pair(a, b, chunk[a][1], chunk[b][1], places[b].seq - places[a].seq, record.title)

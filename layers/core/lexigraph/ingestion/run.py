@@ -156,6 +156,12 @@ class Run:
         self.report.documents_removed = remove.remove_all(self.stores, self.tenant, gone, self._gone)
         repair.sweep(self.stores, self.tenant)
 
+    def build_again(self, documents: Iterable[LoadedDocument]) -> None:
+        """Bring documents to READY that were read before; those that another process holds are left to it."""
+        for group in self._groups(map(self.loaded, documents)):
+            self._process(group)
+        versions.settle_entities(self.stores, self.tenant)
+
     def _files(self, paths: Sequence[Path | FileItem]) -> Iterator[FileItem]:
         yield from (p for p in paths if isinstance(p, FileItem))
         skipped: Counter[str] = Counter()

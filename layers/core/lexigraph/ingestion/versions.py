@@ -14,6 +14,7 @@ from lexigraph.inference.protocols import FloatArray
 from lexigraph.ingestion import marks
 from lexigraph.ingestion.build import FAILED, IdentifiedChunk, chunk_graph, records, yield_of
 from lexigraph.ingestion.events import Event, IngestReport, Listener
+from lexigraph.ingestion.files import files_of, hash_of
 from lexigraph.ingestion.models import CachedModels, Use, embedding_use, extraction_use
 from lexigraph.ingestion.pace import Pace, repeating
 from lexigraph.model.document import ChunkText, LoadedDocument
@@ -59,6 +60,7 @@ class Plan:
     kept: int = 0  # chunks whose new extraction failed, so that what they yielded before stays
     later: list[IdentifiedChunk] = field(default_factory=list)
     placed: int = 0  # chunks that were written, or stay
+    files: dict[str, str] = field(default_factory=dict)  # hashes of those that were written, by name
     records: dict[IndexName, dict[str, None]] = field(default_factory=dict)  # ids of all records that are new
 
     def add(self, tenant: Tenant, chunk: IdentifiedChunk, extraction: Extraction) -> None:
@@ -90,11 +92,6 @@ class Written:
     source: Source
     new: Mapping[IndexName, tuple[str, ...]]
     ready: DocumentRecord
-
-
-def text_name(version: int) -> str:
-    """Return the name under which the parsed text of a version is kept."""
-    return f"text.{version}"
 
 
 def up_to_date(stores: Stores, tenant: Tenant, wanted: Mapping[str, str]) -> set[str]:
@@ -230,7 +227,9 @@ def write(
     for p in plans:
         if not p.placed:
             stores.registry.fence(tenant, ids)
-            stores.documents.put(tenant, p.source.id, text_name(p.source.version), p.document.text.encode("utf-8"))
+            for name, data in files_of(p.document, p.source).items():
+                stores.documents.put(tenant, p.source.id, name, data)
+                p.files[name] = hash_of(data)
     stores.registry.fence(tenant, ids)
     stores.graph.write(tenant, [SourceVersion(p.source, p.placements, tuple(p.graphs)) for p in plans])
     # owners are in the graph by now, so that whatever removes them finds what they own
@@ -286,6 +285,7 @@ def _record(p: Plan, state: DocumentState) -> DocumentRecord:
         characters=len(p.document.text),
         words=sum(1 for _ in _WORD.finditer(p.document.text)),
         failed_chunks=failed,
+        files=p.files if ready else (p.record.files if p.record else {}),
     )
 
 
@@ -311,7 +311,7 @@ def show(versions: Sequence[Written], stores: Stores, tenant: Tenant) -> None:
     stores.registry.save(tenant, [w.ready for w in versions])
     for w in versions:
         stores.registry.fence(tenant, ids)
-        stores.documents.delete(tenant, w.source.id, keep=[text_name(w.source.version)])
+        stores.documents.delete(tenant, w.source.id, keep=list(w.ready.files))
 
 
 def collect(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> None:

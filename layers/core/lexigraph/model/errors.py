@@ -6,6 +6,7 @@ LexigraphError
 ├── NotFound           no such document, job, namespace or index
 ├── Conflict           somebody else holds it, or it changed meanwhile: try again
 ├── StoreUnavailable   a database or disk cannot be reached, read or written
+│   └── StoreDamaged   what is stored is not what was written: waiting does not help
 └── ModelUnavailable   an embedding or language model cannot be reached, or answered nonsense
 """
 
@@ -44,6 +45,12 @@ class StoreUnavailable(LexigraphError):
     code = "store_unavailable"
 
 
+class StoreDamaged(StoreUnavailable):
+    """What a store holds is lost, cut or altered. Trying again does not help; ``lexigraph doctor`` says what does."""
+
+    code = "store_damaged"
+
+
 class ModelUnavailable(LexigraphError):
     """A model cannot be loaded or reached, or its reply cannot be used."""
 
@@ -52,6 +59,7 @@ class ModelUnavailable(LexigraphError):
 
 _IN_GENERAL: dict[type[LexigraphError], str] = {
     Misconfigured: "settings and stores of this system do not fit each other",
+    StoreDamaged: "a store is damaged",
     StoreUnavailable: "a store cannot be reached, read or written",
     ModelUnavailable: "a model cannot be loaded or reached, or gave no usable reply",
 }

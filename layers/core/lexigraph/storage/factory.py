@@ -3,7 +3,7 @@
 import inspect
 from contextlib import ExitStack, closing
 from importlib import import_module
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from lexigraph.model.errors import Misconfigured
 from lexigraph.settings import EmbeddingModel, Settings, load_settings
@@ -31,6 +31,7 @@ CACHES = {
     "dynamodb": "lexigraph.storage.dynamodb.cache:DynamoDBContentCache",
     "none": "lexigraph.storage.common.no_cache:NoCache",
 }
+Create = bool | Literal["again"]
 _PATIENCE = {"neptune-db": "read_seconds", "aoss": "patience"}  # what the option is called
 
 
@@ -38,14 +39,16 @@ class GraphStoreFactory:
     """Makes graph stores."""
 
     @staticmethod
-    def for_graph_store(connection: str | GraphStore | None = None, **options: Any) -> GraphStore:
+    def for_graph_store(connection: str | GraphStore | None = None, *, create: Create = False, **options: Any) -> GraphStore:
         """Return the graph store of ``sqlite:///FOLDER`` or ``neptune-db://HOST[:PORT]``; None is the one of the settings.
 
-        A store is returned as it is. ``options`` are further arguments of the back end. Raise ``InvalidInput`` for a
-        connection that cannot be used, ``StoreUnavailable`` when the store cannot be opened.
+        A store is returned as it is. A folder without a database is an error, unless it is to be made (``create``).
+        ``options`` are further arguments of the back end. Raise ``InvalidInput`` for a connection that cannot be used,
+        ``NotFound`` where there is no database, ``StoreUnavailable`` when the store cannot be opened.
         """
         if isinstance(connection, GraphStore):
             return connection
+        options |= _creating(connection, "graph", create)
         return cast(GraphStore, _open("graph", GRAPH_STORES, connection, options))
 
 
@@ -58,18 +61,20 @@ class VectorStoreFactory:
         *,
         embedding: EmbeddingModel | None = None,
         beside: bool = False,
+        create: Create = False,
         **options: Any,
     ) -> VectorStore:
         """Return the vector store of ``aoss://https://HOST`` or ``sqlite:///FOLDER`` for an embedding.
 
-        ``beside``: it may be written although it holds vectors of other embeddings only. ``options`` are further arguments
-        of the back end. Each of the others is that of the settings when None. A store is returned as it is. Raise as
+        ``beside``: it may be written although it holds vectors of other embeddings only. ``create`` and ``options``
+        as for graph stores. Each of the others is that of the settings when None. A store is returned as it is. Raise as
         :meth:`GraphStoreFactory.for_graph_store`.
         """
         if isinstance(connection, VectorStore):
             return connection
         model = embedding or load_settings().embedding
         options |= {"label": model.label, "dimension": model.dimension, **({"beside": True} if beside else {})}
+        options |= _creating(connection, "vector", create)
         return cast(VectorStore, _open("vector", VECTOR_STORES, connection, options))
 
 
@@ -88,11 +93,14 @@ class RegistryFactory:
     """Makes registries."""
 
     @staticmethod
-    def for_registry(connection: str | Registry | None = None) -> Registry:
-        """Return that of ``dynamodb://TABLE`` or ``sqlite:///FOLDER``. Defaults and errors as for the other stores."""
+    def for_registry(connection: str | Registry | None = None, *, create: Create = True) -> Registry:
+        """Return that of ``dynamodb://TABLE`` or ``sqlite:///FOLDER``. Defaults and errors as for the other stores.
+
+        One that is missing is made.
+        """
         if isinstance(connection, Registry):
             return connection
-        return cast(Registry, _open("registry", REGISTRIES, connection, {}))
+        return cast(Registry, _open("registry", REGISTRIES, connection, _creating(connection, "registry", create)))
 
 
 class CacheFactory:
@@ -107,6 +115,12 @@ class CacheFactory:
         if isinstance(connection, ContentCache):
             return connection
         return cast(ContentCache, _open("cache", CACHES, connection, {}))
+
+
+def _creating(connection: str | object | None, store: str, create: Create) -> dict[str, Any]:
+    """Return the option that says whether a database is to be made, to those that are made by being opened."""
+    given = load_settings().connections[store] if connection is None else connection
+    return {"create": create} if isinstance(given, str) and given.startswith("sqlite:") else {}
 
 
 def _patience(connection: str, seconds: float | None) -> dict[str, Any]:
@@ -132,22 +146,23 @@ def _open(store: str, homes: dict[str, str], connection: str | None, options: di
     return back_end(given, **options)
 
 
-def open_stores(settings: Settings | None = None, *, seconds: float | None = None) -> Stores:
+def open_stores(settings: Settings | None = None, *, seconds: float | None = None, create: Create = False) -> Stores:
     """Open the five stores that the settings name. Raise as :meth:`GraphStoreFactory.for_graph_store`.
 
+    ``create`` makes those that are missing, but where others hold documents; ``again``: also there, to build them anew.
     ``seconds``: when a search elsewhere that is not answered is given up, for who has to answer in time himself; by default
     as the store thinks right, which waits for a collection that wakes.
     """
     settings = settings or load_settings()
     at = settings.connections
     with ExitStack() as opened:
-        graph = GraphStoreFactory.for_graph_store(at["graph"], **_patience(at["graph"], seconds))
+        graph = GraphStoreFactory.for_graph_store(at["graph"], create=create, **_patience(at["graph"], seconds))
         opened.enter_context(closing(graph))
         vectors = VectorStoreFactory.for_vector_store(
-            at["vector"], embedding=settings.embedding, **_patience(at["vector"], seconds)
+            at["vector"], embedding=settings.embedding, create=create, **_patience(at["vector"], seconds)
         )
         opened.enter_context(closing(vectors))
-        registry = opened.enter_context(closing(RegistryFactory.for_registry(at["registry"])))
+        registry = opened.enter_context(closing(RegistryFactory.for_registry(at["registry"], create=create or True)))
         cache = opened.enter_context(closing(CacheFactory.for_cache(at["cache"])))
         stores = Stores(graph, vectors, DocumentStoreFactory.for_document_store(at["documents"]), registry, cache)
         opened.pop_all()  # all are open: they stay so

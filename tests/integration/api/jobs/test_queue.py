@@ -19,6 +19,7 @@ from fastapi import UploadFile
 
 from lexigraph.api.access.keys import HEADER, new_key
 from lexigraph.api.app import create_app
+from lexigraph.api.jobs.left import held_folder
 from lexigraph.api.jobs.queue import Jobs, Room
 from lexigraph.api.jobs.uploads import begin_upload
 from lexigraph.api.routes.ingest import begin
@@ -86,17 +87,15 @@ def send(service: Service, name: str) -> tuple[JobRecord, Path]:
 def test_two_servers_do_each_job_once_and_leave_each_other_s_files(service: ServiceOf) -> None:
     sent = [send(service, f"{n}.txt") for n in range(3)]
     assert service.jobs.wait(MINE, sent[0][0].id, 0.2).status == "RUNNING"
-    written = service.settings.uploads / "not-yet-a-job"
     left = service.settings.uploads / "left-by-a-dead-server"
-    for folder in (written, left):
-        folder.mkdir()
-    os.utime(left, (time.time() - 7_200,) * 2)
+    left.mkdir()
     registry = RegistryFactory.for_registry(service.settings.connections["registry"])
     helper = Waiting(registry)
     other = Jobs(registry, helper, service.settings.uploads)
-    other.resume()
-    assert all(path.is_file() for _, path in sent)
-    assert (written.is_dir(), left.is_dir()) == (True, False)
+    with held_folder(service.settings.uploads) as written:
+        other.resume()
+        assert all(path.is_file() for _, path in sent)
+        assert (written.is_dir(), left.is_dir()) == (True, False)
     # the first is at work on one, so the other does the next
     helper.go.set()
     for job, path in sent[1:]:

@@ -41,8 +41,8 @@ class Pair:
 def ingested(folder: Path, vectors: str, settings: Settings) -> LexicalGraphIndex:
     connection = f"sqlite:///{folder}"
     stores = Stores(
-        GraphStoreFactory.for_graph_store(connection),
-        VectorStoreFactory.for_vector_store(vectors or connection, embedding=settings.embedding),
+        GraphStoreFactory.for_graph_store(connection, create=True),
+        VectorStoreFactory.for_vector_store(vectors or connection, embedding=settings.embedding, create=True),
         DocumentStoreFactory.for_document_store(f"file:///{folder}/documents"),
         RegistryFactory.for_registry(connection),
         CacheFactory.for_cache(f"sqlite:///{folder.parent}/cache"),

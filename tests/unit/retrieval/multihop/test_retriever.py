@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexigraph.inference.protocols import FloatArray
-from lexigraph.ingestion.versions import text_name
+from lexigraph.ingestion.files import text_name
 from lexigraph.model.errors import InvalidInput, ModelUnavailable, NotFound, StoreUnavailable
 from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.multihop import MultihopResults

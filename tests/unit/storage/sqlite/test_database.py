@@ -231,7 +231,7 @@ def test_a_schema_may_hold_triggers(tmp_path: Path) -> None:
 def test_a_file_that_is_no_database_is_reported_with_a_remedy(path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b"something else" * 1_000)
-    with pytest.raises(StoreUnavailable, match=r"test\.sqlite: file is not a database: .* move it away"):
+    with pytest.raises(StoreUnavailable, match=r"test\.sqlite: file is not a database: .* doctor --repair"):
         Database(path, SCHEMA)
     assert path.read_bytes() == b"something else" * 1_000
 

@@ -20,6 +20,7 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lexigraph.api.errors import ApiError
+from lexigraph.api.jobs.left import remove_left
 from lexigraph.ingestion.jobs import KIND, run_job
 from lexigraph.ingestion.load import unchanged_since
 from lexigraph.ingestion.pipeline import job_lease
@@ -37,7 +38,6 @@ _POLL_SECONDS = 0.1
 _AGAIN_SECONDS = 1.0
 _COME_BACK_SECONDS = 10
 _LOOKED_AT = 100  # jobs of the tenant, the latest, among which the same one is looked for
-_LEFT_SECONDS = 3_600.0  # an upload of another server begins its job long before
 
 
 class Worker(Protocol):
@@ -237,19 +237,18 @@ class Jobs:
         return arrived
 
     def resume(self) -> list[str]:
-        """Go on with the jobs of a server that was interrupted; return their ids. Files nobody waits for are removed."""
+        """Go on with the jobs of a server that was interrupted; return their ids. Uploads nobody waits for are removed."""
         unfinished = self._registry.unfinished()
         mine = [(tenant, job) for tenant, job in unfinished if job.request.get("resumable")]
         for tenant, job in mine:
             self._add(tenant, job)
-        # another server on the same folder may be at work, too
-        waiting = {Path(job.request["upload"]["path"]).parent.name for _, job in unfinished if job.request.get("upload")}
-        if self.uploads.is_dir():
-            for folder in self.uploads.iterdir():
-                with suppress(OSError):
-                    if folder.name not in waiting and time.time() - folder.stat().st_mtime > _LEFT_SECONDS:
-                        rmtree(folder)
+        remove_left(self.uploads, self._awaited)
         return [job.id for _, job in mine]
+
+    def _awaited(self) -> set[str]:
+        """Return the folders of the uploads that jobs wait for."""
+        requests = [job.request for _, job in self._registry.unfinished()]
+        return {Path(request["upload"]["path"]).parent.name for request in requests if request.get("upload")}
 
     def wait(self, tenant: Tenant, job_id: str, seconds: float) -> JobRecord:
         """Return a job when it is over, or as it stands after so many seconds. Raise ``NotFound``."""

@@ -1,7 +1,6 @@
 """Files that clients send: written aside as they arrive, checked, and taken in by a job."""
 
 import json
-import secrets
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from urllib.parse import quote
 from fastapi import Depends, File, Form, Query, Request, Response, UploadFile
 
 from lexigraph.api.errors import ApiError
+from lexigraph.api.jobs.left import held_folder
 from lexigraph.api.jobs.outcome import nothing_taken, when_over
 from lexigraph.api.limits import NUMBER, TEXT
 from lexigraph.api.service import Service
@@ -98,20 +98,18 @@ def begin_upload(
             raise ApiError(422, "metadata: a deployment takes those in the file; write them there, or leave them out")
         _check_size(service, file.size or 0)
         return service.handover.send(tenant, namespace, name, file.file)
-    folder = service.jobs.uploads / secrets.token_hex(16)
-    path = folder / name
-    try:
-        with translated(folder):
-            folder.mkdir(mode=0o700, parents=True)
-            with path.open("wb") as written:
+    with held_folder(service.jobs.uploads) as folder:
+        path = folder / name
+        try:
+            with translated(folder), path.open("wb") as written:
                 copyfileobj(file.file, written, 1 << 20)
-        _check_size(service, size := path.stat().st_size)
-        uri = f"upload://{quote(namespace, safe='')}/{quote(name)}"
-        upload = {"path": str(path), "uri": uri, "bytes": size, **({"metadata": metadata} if metadata else {})}
-        return service.jobs.begin(tenant, ingest_request([], namespace, incremental=True, upload=upload))
-    except BaseException:
-        rmtree(folder, ignore_errors=True)
-        raise
+            _check_size(service, size := path.stat().st_size)
+            uri = f"upload://{quote(namespace, safe='')}/{quote(name)}"
+            upload = {"path": str(path), "uri": uri, "bytes": size, **({"metadata": metadata} if metadata else {})}
+            return service.jobs.begin(tenant, ingest_request([], namespace, incremental=True, upload=upload))
+        except BaseException:
+            rmtree(folder, ignore_errors=True)
+            raise
 
 
 async def take_upload(

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from fastapi import APIRouter
 from pydantic import Field
@@ -12,7 +12,7 @@ from lexigraph.api.access.auth import Reader
 from lexigraph.api.limits import Reply
 from lexigraph.api.service import Service, TheService
 from lexigraph.inference.protocols import Standing
-from lexigraph.model.errors import InvalidInput, ModelUnavailable, StoreUnavailable
+from lexigraph.model.errors import InvalidInput, ModelUnavailable, StoreDamaged, StoreUnavailable
 from lexigraph.model.relations import RelationCounts
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.catalogue import set_by
@@ -22,6 +22,9 @@ from lexigraph.settings import Settings
 router = APIRouter(tags=["service"])
 _RELATIONS = "lexigraph.ingestion.relations"  # where relations are found, and logged
 T = TypeVar("T")
+
+
+StoreState = Literal["ok", "unavailable", "damaged"]
 
 
 class GraphState(Reply):
@@ -100,6 +103,10 @@ class Diagnostics(Reply):
     """What works and what is in the stores. A store or model that is down is seen here, not a crash (E-71)."""
 
     api_version: str = Field(description="of the HTTP API, semantic versioning", examples=["0.1.0"])
+    stores: dict[str, StoreState] = Field(
+        description="each store: ok, busy or out of reach for now, or damaged (waiting does not help)",
+        examples=[{"graph": "ok", "vectors": "ok", "registry": "ok"}],
+    )
     graph: GraphState
     vector_index: VectorState
     llm: ModelState
@@ -125,12 +132,19 @@ def diagnose(service: Service, tenant: Tenant) -> Diagnostics:
     """Return the state of everything that the tenant's questions need."""
     settings = service.settings
     stores = service.stores
+    states = {
+        "graph": _state(lambda: stores.graph.stats(tenant)),
+        "vectors": _state(lambda: stores.vectors.stats(tenant)),
+        "registry": _state(lambda: stores.registry.stats(tenant)),
+    }
+    service.damaged = "damaged" in states.values()
     nothing: dict[str, int] = {}
     counts = _or(lambda: stores.graph.stats(tenant), nothing)
     related = _or(lambda: _related(service, tenant), RelationCounts())
     vectors = _or(lambda: stores.vectors.stats(tenant), nothing)
     return Diagnostics(
         api_version=__version__,
+        stores=states,
         graph=GraphState(graph=bool(counts), detail=dict(counts)),
         vector_index=VectorState(
             vector_index=bool(vectors.get("chunk")), name=stores.vectors.label, dimension=stores.vectors.dimension
@@ -191,6 +205,16 @@ def _flags(settings: Settings) -> dict[str, bool]:
         "hash_incremental_enabled": settings.hash_incremental,
         "entity_normalize_enabled": settings.entity_normalize,
     }
+
+
+def _state(ask: Callable[[], object]) -> StoreState:
+    try:
+        ask()
+    except StoreDamaged:
+        return "damaged"
+    except (StoreUnavailable, InvalidInput):
+        return "unavailable"
+    return "ok"
 
 
 def _or(ask: Callable[[], T], otherwise: T) -> T:

@@ -9,13 +9,14 @@ from typing import Literal
 
 import numpy as np
 
+from lexigraph.ingestion.files import read_file, text_name
 from lexigraph.ingestion.remove import remove_held
-from lexigraph.ingestion.versions import by_index, collect, settle_entities, text_name
-from lexigraph.model.errors import LexigraphError, NotFound
+from lexigraph.ingestion.versions import by_index, collect, settle_entities
+from lexigraph.model.errors import LexigraphError, NotFound, StoreDamaged
 from lexigraph.model.ids import source_id as make_source_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.document_names import is_source_id
-from lexigraph.storage.protocols import DocumentRecord, IndexName, SearchRequest, SourceVersion, Stores
+from lexigraph.storage.protocols import DocumentRecord, IndexName, Registry, SearchRequest, SourceVersion, Stores
 
 # a function lives for 15 minutes at most: whoever lost a lease so long ago writes nothing more, and all searches show it
 OVER_SECONDS = 1_200.0
@@ -36,7 +37,12 @@ class Finding:
 
 def records(stores: Stores, tenant: Tenant, *, after: str = "") -> Iterator[DocumentRecord]:
     """Yield every document of the tenant after a uri, by uri."""
-    while page := stores.registry.documents(tenant, after=after, limit=_PAGE):
+    return records_of(stores.registry, tenant, after=after)
+
+
+def records_of(registry: Registry, tenant: Tenant, *, after: str = "") -> Iterator[DocumentRecord]:
+    """Yield every document that a registry has of the tenant, as :func:`records`."""
+    while page := registry.documents(tenant, after=after, limit=_PAGE):
         yield from page
         after = page[-1].uri
 
@@ -136,10 +142,10 @@ def sweep(stores: Stores, tenant: Tenant, *, since: float = OVER_SECONDS) -> int
 
 def _swept(stores: Stores, tenant: Tenant, found: Finding) -> None:
     """Put right what takes nothing from readers; of a document that is not READY the next ingest makes all anew."""
-    if found.remedy.endswith(_AGAIN):
+    if found.remedy.endswith(AGAIN):
         logger.warning("%s: %s; ingest it again", found.source_id, found.problem)
     record = stores.registry.document(tenant, found.source_id)
-    if found.remedy in (_REMOVE, _COLLECT) or (found.remedy == _AGAIN and record and record.state == "READY"):
+    if found.remedy in (_REMOVE, _COLLECT) or (found.remedy == AGAIN and record and record.state == "READY"):
         _repair(stores, tenant, found)
 
 
@@ -252,7 +258,8 @@ def _stray_results(stores: Stores, tenant: Tenant, after: str, repair: bool) -> 
         yield after, len(strays)
 
 
-_REMOVE, _AGAIN, _COLLECT = "remove it", "ingest it again", "collect them"
+_REMOVE, AGAIN, _COLLECT = "remove it", "ingest it again", "collect them"
+_PARTS = {"text": "text", "parsed": "parsed structure"}  # by the names of files
 
 
 def _examine(stores: Stores, tenant: Tenant, source_id: str) -> Finding | None:
@@ -265,21 +272,31 @@ def _examine(stores: Stores, tenant: Tenant, source_id: str) -> Finding | None:
     shown = stores.graph.sources(tenant, [source_id]).get(source_id)
     if shown is None:
         problem = "was never built to the end" if record.state == "BUILDING" else "is not in the graph"
-        return Finding(source_id, uri, problem, f"{_REMOVE}; {_AGAIN}")
+        return Finding(source_id, uri, problem, f"{_REMOVE}; {AGAIN}")
     if record.state == "BUILDING":
-        return Finding(source_id, uri, "an update was interrupted", _AGAIN)
-    texts, text = stores.documents.names(tenant, source_id), text_name(shown.version)
-    if text not in texts:
-        return Finding(source_id, uri, "its text is missing", _AGAIN)
+        return Finding(source_id, uri, "an update was interrupted", AGAIN)
+    have, files = stores.documents.names(tenant, source_id), _files(record, shown.version)
+    if missing := sorted({*files} - {*have}):
+        return Finding(source_id, uri, f"its {_PARTS[missing[-1].partition('.')[0]]} is missing", AGAIN)
+    try:
+        for name in files:
+            read_file(stores.documents, tenant, record, name)
+    except StoreDamaged:
+        return Finding(source_id, uri, f"its {_PARTS[name.partition('.')[0]]} is cut or altered", AGAIN)
     lost, stray = _vector_differences(stores, tenant, source_id)
     if lost:
-        return Finding(source_id, uri, f"{lost} vectors are missing", _AGAIN)
+        return Finding(source_id, uri, f"{lost} vectors are missing", AGAIN)
     chunks = tuple(stores.graph.chunk_ids(tenant, source_id))
     if (record.version, record.title, set(record.intended)) != (shown.version, shown.title, set(chunks)):
-        return Finding(source_id, uri, "registry and graph differ", _AGAIN)
-    if any(stray.values()) or texts != [text] or stores.graph.doomed(tenant, [source_id]):
+        return Finding(source_id, uri, "registry and graph differ", AGAIN)
+    if any(stray.values()) or set(have) != set(files) or stores.graph.doomed(tenant, [source_id]):
         return Finding(source_id, uri, "leftovers of another version", _COLLECT)
     return None
+
+
+def _files(record: DocumentRecord, version: int) -> list[str]:
+    """Return the files that a version has; before their hashes were kept it was the text alone."""
+    return sorted(name for name in record.files if name.endswith(f".{version}")) or [text_name(version)]
 
 
 def _vector_differences(stores: Stores, tenant: Tenant, source_id: str) -> tuple[int, dict[IndexName, list[str]]]:
@@ -302,8 +319,9 @@ def _repair(stores: Stores, tenant: Tenant, finding: Finding) -> None:
     collect(stores, tenant, [source_id])
     stores.vectors.delete(tenant, _vector_differences(stores, tenant, source_id)[1])
     stores.vectors.untag(tenant, [source_id], keep={source_id: shown.version})
-    stores.documents.delete(tenant, source_id, keep=[text_name(shown.version)])
-    if record := stores.registry.document(tenant, source_id):
+    record = stores.registry.document(tenant, source_id)
+    stores.documents.delete(tenant, source_id, keep=_files(record, shown.version) if record else ())
+    if record:
         healed = replace(
             record,
             state="READY",
@@ -313,7 +331,7 @@ def _repair(stores: Stores, tenant: Tenant, finding: Finding) -> None:
             intended=tuple(live),
             chunks=len(live),
         )
-        if finding.remedy == _AGAIN:
+        if finding.remedy == AGAIN:
             # nothing known of it: the next ingest writes all of it once more, out of the cache where it can
             healed = replace(healed, fingerprint="", extractions={})
         stores.registry.save(tenant, [healed])

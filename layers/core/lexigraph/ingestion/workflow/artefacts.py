@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from lexigraph.ingestion.models import Entries
 from lexigraph.ingestion.versions import Written
-from lexigraph.model.document import Block, ChunkText, LoadedDocument
+from lexigraph.model.document import Block, ChunkText
 from lexigraph.model.errors import NotFound
 from lexigraph.model.ids import content_hash
 from lexigraph.model.tenant import Tenant
@@ -94,19 +94,6 @@ class RunCache:
 
 
 # ---------------------------------------------------------------- values as plain data
-
-
-def plain_documents(documents: Iterable[LoadedDocument]) -> list[dict[str, Any]]:
-    """Return documents as plain data."""
-    return [{**asdict(d), "blocks": [astuple(b) for b in d.blocks]} for d in documents]
-
-
-def read_documents(raw: Iterable[Mapping[str, Any]]) -> list[LoadedDocument]:
-    """Read what :func:`plain_documents` made."""
-    return [
-        LoadedDocument(**{**d, "blocks": tuple(Block(start, end, tuple(h), role) for start, end, h, role in d["blocks"])})
-        for d in raw
-    ]
 
 
 def plain_chunk(chunk: ChunkText) -> dict[str, Any]:

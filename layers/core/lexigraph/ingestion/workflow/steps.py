@@ -23,6 +23,7 @@ from lexigraph.ingestion import relations, remove, versions
 from lexigraph.ingestion.build import IdentifiedChunk, chunk_graph, identify, records, yield_of
 from lexigraph.ingestion.chunk import chunk as split
 from lexigraph.ingestion.events import MOST_FAILURES, Event, Failure, IngestReport, end, recording
+from lexigraph.ingestion.files import plain_documents, read_documents
 from lexigraph.ingestion.load import FileItem, Rejected
 from lexigraph.ingestion.models import CachedModels, extraction_use
 from lexigraph.ingestion.run import Loaded, Run, documents_of, in_groups, read, set_synonyms, source_of
@@ -31,9 +32,7 @@ from lexigraph.ingestion.upkeep.late import Ids
 from lexigraph.ingestion.workflow.artefacts import (
     RunCache,
     plain_chunk,
-    plain_documents,
     read_chunk,
-    read_documents,
     read_written,
 )
 from lexigraph.ingestion.workflow.file_run import FileRun, Stale

@@ -42,7 +42,7 @@ class Workbench:
     ) -> None:
         self.settings = settings
         at = settings.connections
-        self._stores = Lazy(lambda: stores or open_stores(settings))
+        self._stores = Lazy(lambda: stores or open_stores(settings, create=True))
         self._registry: Lazy[Registry] = Lazy(
             lambda: stores.registry if stores else RegistryFactory.for_registry(at["registry"])
         )

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 from lexigraph.inference.protocols import Embedder
+from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.recall.args import RecallArgs, recall_query
@@ -97,8 +98,11 @@ class RecallRetriever:
         unaided = rank(found.nodes, relevance, agreed, {}, PURE_RELEVANCE, args.max_results)
         earned = {node.id for node, _, _ in unaided}
         seen = [node.key for node in nodes if node.key in earned]
-        with trace.step("touch", "registry"):
-            self.registry.touch(tenant, kept, seen, now, keep_seconds=KEEP, idle_seconds=IDLE)
+        try:
+            with trace.step("touch", "registry"):
+                self.registry.touch(tenant, kept, seen, now, keep_seconds=KEEP, idle_seconds=IDLE)
+        except StoreUnavailable:
+            trace.warn("session_not_kept", "what was seen cannot be written: the next recall does not know of it")
         trace.finish()
         return RecallResults(
             query=text,

@@ -1,10 +1,12 @@
 """The stores as one question sees them: every call counted and timed, tenant and filters passed along."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
+from lexigraph.model.errors import StoreDamaged
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.relations import Step
@@ -28,6 +30,8 @@ from lexigraph.storage.protocols import (
     VectorStore,
 )
 
+Asked = TypeVar("Asked")
+Got = TypeVar("Got")
 _COMPARED = ("chunk", "statement")
 
 
@@ -103,7 +107,9 @@ class BoundStores:
             return []
         filtered = [replace(r, filters=self.filters) if r.index != "entity" else r for r in requests]
         with self.trace.step(step, "vector"):
-            answers = self.vector.search_many(self.tenant, filtered)
+            answers = self._from_whole(
+                filtered, lambda some: self.vector.search_many(self.tenant, some), lambda _: [list[Hit]()]
+            )
         if isinstance(self.tenant, View) and (names := [r for r in requests if r.index == "entity"]):
             # no count of calls: whose names are searched is no matter of the question
             found = iter(self.graph.names(self.tenant, names))
@@ -111,12 +117,47 @@ class BoundStores:
         self.trace.compare(requests, answers)
         return answers
 
+    def _unless_damaged(self, ask: Callable[[], Got], nothing: Got) -> Got:
+        """Ask for more; do without it, with a warning, where it is damaged."""
+        try:
+            return ask()
+        except StoreDamaged:
+            self._warn_of_damage()
+            return nothing
+
+    def _warn_of_damage(self) -> None:
+        self.trace.warn("store_damaged", "a part of what is stored is damaged and was left out: lexigraph doctor")
+
+    def _from_whole(
+        self, asked: Sequence[Asked], ask: Callable[[Sequence[Asked]], list[Got]], lost: Callable[[Asked], list[Got]]
+    ) -> list[Got]:
+        """Ask; over damage one by one, with a warning and ``lost`` for what is damaged. Raise when nothing is whole."""
+        try:
+            return ask(asked)
+        except StoreDamaged:
+            if len(asked) < 2:
+                raise
+        found, whole = list[Got](), 0
+        for one in asked:
+            try:
+                found += ask([one])
+                whole += 1
+            except StoreDamaged as error:
+                found += lost(one)
+                last = error
+        if not whole:
+            raise last
+        self._warn_of_damage()
+        return found
+
     def entities(self, step: str, ids: Sequence[str], connected: int) -> EntityLookup:
         """Look up entities by id."""
         if not ids:
             return EntityLookup()
         with self.trace.step(step, "graph"):
-            return self.graph.entities(self.tenant, ids, connected=connected, filters=self.filters)
+            return self._unless_damaged(
+                lambda: self.graph.entities(self.tenant, ids, connected=connected, filters=self.filters), EntityLookup()
+            )
 
     def adjacent(self, step: str, chunks: Sequence[str], per_kind: int = 0) -> Adjacency:
         """Look up where chunks stand, and what is beside them."""
@@ -137,14 +178,21 @@ class BoundStores:
         if not (request.chunks or request.names or request.first):
             return []
         with self.trace.step(step, "graph"):
-            return self.graph.related(self.tenant, replace(request, filters=self.filters))
+            return self._unless_damaged(lambda: self.graph.related(self.tenant, replace(request, filters=self.filters)), [])
 
     def evidence(self, step: str, request: EvidenceRequest) -> list[StatementRow]:
         """Collect statements of chunks, entities and topics."""
         if not (request.chunks or request.entities or request.statements or request.topics):
             return []
         with self.trace.step(step, "graph"):
-            return self.graph.evidence(self.tenant, replace(request, filters=self.filters))
+            whole = replace(request, filters=self.filters)
+            try:
+                return self.graph.evidence(self.tenant, whole)
+            except StoreDamaged:
+                return self._from_whole(_parts(whole), self._evidence_of_each, lambda _: [])
+
+    def _evidence_of_each(self, requests: Sequence[EvidenceRequest]) -> list[StatementRow]:
+        return [row for request in requests for row in self.graph.evidence(self.tenant, request)]
 
     def nodes(self, step: str, ids: Sequence[str], near: Sequence[str] = ()) -> dict[str, GraphNode]:
         """Look up nodes of any kind that readers see."""
@@ -163,7 +211,9 @@ class BoundStores:
         if not ids:
             return Surroundings()
         with self.trace.step(step, "graph"):
-            return self.graph.surroundings(self.tenant, ids, per_node=per_node, filters=self.filters)
+            return self._unless_damaged(
+                lambda: self.graph.surroundings(self.tenant, ids, per_node=per_node, filters=self.filters), Surroundings()
+            )
 
     def neighbourhood(
         self,
@@ -179,13 +229,23 @@ class BoundStores:
         if not chunks:
             return Neighbourhood()
         with self.trace.step(step, "graph"):
-            return self.graph.neighbourhood(
-                self.tenant,
-                chunks,
-                names=names,
-                max_df=max_df,
-                per_entity=per_entity,
-                prefer=prefer,
-                facts=facts,
-                filters=self.filters,
+            return self._unless_damaged(
+                lambda: self.graph.neighbourhood(
+                    self.tenant,
+                    chunks,
+                    names=names,
+                    max_df=max_df,
+                    per_entity=per_entity,
+                    prefer=prefer,
+                    facts=facts,
+                    filters=self.filters,
+                ),
+                Neighbourhood(),
             )
+
+
+def _parts(request: EvidenceRequest) -> list[EvidenceRequest]:
+    """Return requests for one thing each that together ask for the same."""
+    alone = replace(request, chunks=(), statements=(), entities=(), topics=())
+    kinds = ("chunks", "statements", "entities", "topics")
+    return [replace(alone, **{kind: (one,)}) for kind in kinds for one in getattr(request, kind)]  # type: ignore[arg-type]

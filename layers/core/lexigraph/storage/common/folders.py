@@ -1,15 +1,19 @@
 """Stores on this machine: which folder a connection string names, and what errors of its files mean."""
 
 import errno
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lexigraph.model.errors import InvalidInput, LexigraphError, Misconfigured, StoreUnavailable
+from lexigraph.model.errors import InvalidInput, LexigraphError, Misconfigured, StoreDamaged, StoreUnavailable
 from lexigraph.storage.common.connection import read_connection
 
 _FULL = "free some space and run the same command again; nothing is half written"
+REPAIR = (
+    "`lexigraph doctor` says what is lost, `lexigraph doctor --repair` makes it again, `lexigraph restore` takes a backup"
+)
 _FORBIDDEN = "give write permission to the folder and the files in it"
 SQLITE_REMEDIES = {
     sqlite3.SQLITE_FULL: _FULL,
@@ -17,10 +21,11 @@ SQLITE_REMEDIES = {
     sqlite3.SQLITE_READONLY: _FORBIDDEN,
     sqlite3.SQLITE_BUSY: "another process is writing for very long; try again",
     sqlite3.SQLITE_CANTOPEN: "check that the folder exists and can be written",
-    sqlite3.SQLITE_NOTADB: "the file is damaged or of another kind; move it away and ingest again",
-    sqlite3.SQLITE_CORRUPT: "the file is damaged; move it away and ingest again",
+    sqlite3.SQLITE_NOTADB: f"the file is damaged or of another kind: {REPAIR}",
+    sqlite3.SQLITE_CORRUPT: f"the file is damaged: {REPAIR}",
 }
 _VALUE = " with text '"  # what follows in a message is the value that was stored: it belongs into no log
+_DAMAGE = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT})
 _OS_REMEDIES = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
@@ -42,12 +47,19 @@ def translated(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         said, undecodable, _ = str(error).partition(_VALUE)
         code = sqlite3.SQLITE_CORRUPT if undecodable else getattr(error, "sqlite_errorcode", 0) & 0xFF
-        raise StoreUnavailable(": ".join(filter(None, (str(path), said, SQLITE_REMEDIES.get(code))))) from error
+        kind = StoreDamaged if code in _DAMAGE else StoreUnavailable
+        raise kind(": ".join(filter(None, (str(path), said, SQLITE_REMEDIES.get(code))))) from error
     except OSError as error:
         remedy = _OS_REMEDIES.get(error.errno or 0)
         raise StoreUnavailable(": ".join(filter(None, (str(path), error.strerror or str(error), remedy)))) from error
     except UnicodeEncodeError as error:
         raise InvalidInput(f"{path.name}: text to be stored holds a lone surrogate, which is no character") from error
+
+
+def is_read_only(path: Path) -> bool:
+    """Tell whether a file, or files beside it, may not be written."""
+    folder = not os.access(path.parent, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+    return folder or (path.exists() and not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids))
 
 
 def embedded_folder(connection: str, scheme: str = "sqlite") -> Path:

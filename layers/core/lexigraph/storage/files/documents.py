@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
-from lexigraph.model.errors import NotFound
+from lexigraph.model.errors import InvalidInput, NotFound
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.document_names import checked_name, is_source_id, source_digits
 from lexigraph.storage.common.folders import embedded_folder, translated
@@ -84,9 +84,21 @@ class FileDocumentStore:
             )
             return list(islice(found, limit))
 
+    def tenants(self) -> list[Tenant]:
+        """Return who has folders here."""
+        with translated(self.folder):
+            return sorted(filter(None, map(_tenant, _entries(self.folder))))
+
     def _folder_of(self, tenant: Tenant, source_id: str) -> Path:
         digits = source_digits(source_id)
         return self.folder / Tenant(tenant) / digits[:2] / digits
+
+
+def _tenant(name: str) -> Tenant | None:
+    try:
+        return Tenant(name)
+    except InvalidInput:
+        return None
 
 
 def _entries(folder: Path) -> Iterator[str]:

@@ -22,7 +22,8 @@ class DocumentRecord:
     ``version`` is the version readers see (0 before the first). ``fingerprint`` is what it was made from and with:
     content, chunking, extractor, embedding. ``intended`` lists the chunk ids of the version being built or shown.
     ``extractions`` maps the content of each chunk to a hash of what it yielded to ``extractor``. ``words`` are those of the
-    whole parsed text; 0 in a record that was written before they were counted.
+    whole parsed text; 0 in a record that was written before they were counted. ``files`` has the hashes of the document's
+    files by name; of those of older records none is known.
     """
 
     source_id: str
@@ -41,6 +42,7 @@ class DocumentRecord:
     words: int = 0
     failed_chunks: int = 0
     reason: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
     updated_at: str = ""
 
 

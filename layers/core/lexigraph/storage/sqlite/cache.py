@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.folders import embedded_path
-from lexigraph.storage.sqlite.database import Database
+from lexigraph.storage.sqlite.database import Create, Database
 
-VERSION = 1
+VERSION = 2
 UNOWNED_SECONDS = 7 * 24 * 3600
 
 SCHEMA = """
@@ -64,14 +64,14 @@ class SqliteContentCache:
     Safe between threads, processes and forked children; may be shared by several databases.
     """
 
-    def __init__(self, connection: str, *, unowned_seconds: float = UNOWNED_SECONDS) -> None:
-        """Open the cache. Raise ``InvalidInput`` for a connection or file that is refused.
+    def __init__(self, connection: str, *, unowned_seconds: float = UNOWNED_SECONDS, create: Create = True) -> None:
+        """Open the cache, or ``create`` it. Raise ``InvalidInput`` for a connection or file that is refused.
 
         ``unowned_seconds``: how long an entry waits for its first owner.
         """
         self._unowned_seconds = unowned_seconds
         self.path = embedded_path(connection, "cache.sqlite")
-        self._database = Database(self.path, SCHEMA, version=VERSION, mapped=False)
+        self._database = Database(self.path, SCHEMA, version=VERSION, migrations={1: ""}, mapped=False, create=create)
 
     def get_many(self, tenant: Tenant, kind: str, keys: Sequence[str]) -> dict[str, bytes]:
         with self._database.read() as c:

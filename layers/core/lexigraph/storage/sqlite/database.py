@@ -13,19 +13,30 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Literal, TypeVar
 
-from lexigraph.model.errors import Misconfigured, StoreUnavailable
-from lexigraph.storage.common.folders import SQLITE_REMEDIES, translated
+from lexigraph.model.errors import Misconfigured, NotFound, StoreDamaged, StoreUnavailable
+from lexigraph.storage.common.folders import SQLITE_REMEDIES, is_read_only, translated
+from lexigraph.storage.sqlite import ledger
 
+T = TypeVar("T")
+Create = bool | Literal["again"]
 APPLICATION_ID = 0x4C455849  # "LEXI"
+# the files of a database that know its documents, and what asks them; results of models know none
+EVIDENCE = {
+    "registry.sqlite": "SELECT 1 FROM documents",
+    "graph.sqlite": "SELECT 1 FROM source",
+    "vectors.sqlite": "SELECT 1 FROM partitions",
+}
 _BUSY_SECONDS = 120.0
 _MAPPED_BYTES = 1024**3
 _PRAGMAS = f"""
 PRAGMA busy_timeout={_BUSY_SECONDS * 1000:.0f};
 PRAGMA synchronous=NORMAL;
 PRAGMA foreign_keys=OFF;
+PRAGMA recursive_triggers=ON;
 PRAGMA temp_store=MEMORY;
 PRAGMA cache_size=-8192;
 PRAGMA journal_size_limit=67108864;
@@ -39,9 +50,13 @@ class Database:
 
     ``version`` is the format this code writes, ``migrations[n]`` brings a file from format n to n+1. A newer file, or a
     file of another program, is refused and left as it is. Connections come and go between transactions, so nothing should
-    be kept in one; ``opened`` is called with each new one.
+    be kept in one; ``opened`` is called with each new one. In a folder that cannot be written there is only reading.
 
-    Raise ``InvalidInput`` for a file that is refused, ``StoreUnavailable`` for one that cannot be opened.
+    A file that is missing is made with ``create``, unless files beside it hold documents: then it was lost, and is
+    made ``again`` only for whoever builds those anew.
+
+    Raise ``InvalidInput`` for a file that is refused, ``NotFound`` for one that is missing, ``StoreDamaged`` for one that is
+    lost or damaged, ``StoreUnavailable`` for one that cannot be opened.
     """
 
     def __init__(
@@ -52,14 +67,17 @@ class Database:
         version: int = 1,
         migrations: Mapping[int, str | Callable[[sqlite3.Connection], None]] | None = None,
         mapped: bool = True,
+        create: Create = True,
         opened: Callable[[sqlite3.Connection], None] | None = None,
     ) -> None:
-        self.path, self._mapped, self._opened = path, mapped, opened
+        self.path, self._mapped, self._again, self._opened = path, mapped, create == "again", opened
         self._schema, self._version, self._migrations = schema, version, migrations or {}
         self._reset()
         with _REGISTER:
             _DATABASES.add(self)
         with translated(path):
+            if not create and not path.exists():
+                raise NotFound(f"no database in {path.parent}: {path.name} is not there; take documents in first")
             path.parent.mkdir(0o700, parents=True, exist_ok=True)  # other people's documents
         with self._borrowed(create=True) as handle:
             self._prepare(handle)
@@ -115,19 +133,36 @@ class Database:
 
     def _prepare(self, handle: "_Handle") -> None:
         with self.read() as connection:  # of one moment: another thread or process may be making the same file
-            if self._format(connection) == self._version:
+            if (found := self._format(connection)) == self._version:
                 return
+        if found == 0:
+            self._refuse_lost()
+        if is_read_only(self.path):
+            raise Misconfigured(
+                f"{self.path}: is of format {found or 'none'} and cannot be written; open it once where it can"
+            )
         handle.execute_when_free("PRAGMA journal_mode=WAL")
         with handle.transaction() as connection:
             found = self._format(connection)
             if found == 0:
                 _execute(connection, self._schema)
                 connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            ledger.suspend(connection)
             for step in range(found or self._version, self._version):
                 if step not in self._migrations:
                     raise Misconfigured(f"{self.path}: format {found} is too old to be converted; ingest into a new folder")
                 _execute(connection, self._migrations[step])
             connection.execute(f"PRAGMA user_version={self._version}")
+            ledger.install(connection, next((of for file in siblings(self.path) if (of := belongs_to(file))), ""))
+
+    def _refuse_lost(self) -> None:
+        """Raise ``StoreDamaged`` when an empty file is to be made beside others that hold documents."""
+        holding = [file for file in siblings(self.path) if holds_documents(file)]
+        if holding and self.path.name in EVIDENCE and not self._again:
+            raise StoreDamaged(
+                f"{self.path}: is empty or missing, and {holding[0].name} beside it holds documents: put the file back, or "
+                "let `lexigraph doctor --repair` make it again"
+            )
 
     def _format(self, connection: sqlite3.Connection) -> int:
         """Return the format of the file, 0 when it is empty; refuse what is not ours to touch."""
@@ -160,6 +195,8 @@ class _Handle:
         self._closing, self._mapped, self._turn = closing, mapped, -1
         self._file: tuple[int, int] | None = None
         self._connection: sqlite3.Connection | None = None
+        self._changes: ledger.Changes | None = None
+        self._still = False  # read as a file that nobody writes
 
     @property
     def in_transaction(self) -> bool:
@@ -170,7 +207,7 @@ class _Handle:
         if self.in_transaction:
             return
         found = _identity(self.path)
-        if self._connection is not None and found != self._file:
+        if self._connection is not None and (found != self._file or (self._still and _log_of(self.path).exists())):
             self.close()
         if found is None and not create:
             raise StoreUnavailable(f"{self.path}: cannot be found; put the file back, then try again")
@@ -183,8 +220,9 @@ class _Handle:
                     f"{self.path}: was in use at the moment this process was forked; fork when no call is running, "
                     "or start processes with the spawn method"
                 )
-            connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            connection = connect(self.path, check_same_thread=False)
             try:
+                self._changes = ledger.Changes(connection)
                 connection.executescript(f"{_PRAGMAS}PRAGMA mmap_size={_MAPPED_BYTES if self._mapped else 0};")
                 if self._opened is not None:
                     self._opened(connection)
@@ -192,6 +230,7 @@ class _Handle:
                 connection.close()
                 raise
             self._connection, self._file = connection, _identity(self.path)
+            self._still = is_read_only(self.path) and not _log_of(self.path).exists()
         return self._connection
 
     @contextmanager
@@ -218,8 +257,12 @@ class _Handle:
             fcntl.flock(self._turn, fcntl.LOCK_UN)
         try:
             yield connection
+            if self._changes:
+                self._changes.enter(connection)
             connection.commit()
         except BaseException:
+            if self._changes:
+                self._changes.forget()
             connection.rollback()
             raise
 
@@ -304,6 +347,67 @@ def _after_fork_in_child() -> None:
 
 
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
+
+
+def database_of(store: object) -> Database | None:
+    """Return the file that an embedded store keeps all in; None of a store elsewhere."""
+    found = getattr(store, "_database", None)
+    return found if isinstance(found, Database) else None
+
+
+def connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
+    """Return a connection to a file; one that only reads where nothing can be written.
+
+    There nobody else writes either, unless a write-ahead log says so.
+    """
+    name = str(path)
+    if uri := path.exists() and is_read_only(path):
+        name = f"{path.absolute().as_uri()}?mode=ro{'' if _log_of(path).exists() else '&immutable=1'}"
+    return sqlite3.connect(name, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=check_same_thread, uri=uri)
+
+
+def siblings(path: Path) -> list[Path]:
+    """Return the other files of the database in the folder of one."""
+    return [file for name in (*EVIDENCE, "cache.sqlite") if (file := path.with_name(name)) != path and file.is_file()]
+
+
+def holds_documents(path: Path) -> bool:
+    """Tell whether a file holds anything of a document; of one that cannot be read, that it does not."""
+    return bool(_asked(path, lambda connection: connection.execute(EVIDENCE[path.name]).fetchone() is not None))
+
+
+def remove_unused(folder: Path) -> None:
+    """Remove the files of a database that knows no document, job under way or key, and the folder, if nothing else is there.
+
+    Raise ``OSError`` when something else is.
+    """
+    registry = folder / "registry.sqlite"
+    used = "SELECT 1 FROM documents UNION SELECT 1 FROM keys UNION SELECT 1 FROM jobs WHERE status = 'RUNNING'"
+    if registry.is_file() and _asked(registry, lambda connection: connection.execute(used).fetchone() is None) is not True:
+        return
+    for name in (*EVIDENCE, "cache.sqlite"):
+        for file in folder.glob(f"{name}*"):
+            file.unlink(missing_ok=True)
+    for empty in (folder / "holders", folder / "documents", folder):
+        if empty.is_dir():
+            empty.rmdir()
+
+
+def belongs_to(path: Path) -> str:
+    """Return the id of the database that a file belongs to; empty when it is not known."""
+    return _asked(path, ledger.belongs_to) or ""
+
+
+def _asked(path: Path, ask: Callable[[sqlite3.Connection], T]) -> T | None:
+    try:
+        with closing(connect(path)) as connection:
+            return ask(connection) if path.stat().st_size else None
+    except (sqlite3.Error, KeyError):
+        return None
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -33,7 +33,7 @@ from lexigraph.storage.sqlite.access import (
     SqliteAccess,
     bump,
 )
-from lexigraph.storage.sqlite.database import Database
+from lexigraph.storage.sqlite.database import Create, Database
 from lexigraph.storage.sqlite.holders import Holder
 
 VERSION = 5
@@ -115,11 +115,11 @@ class SqliteRegistry(SqliteAccess):
     Safe between threads, processes and forked children.
     """
 
-    def __init__(self, connection: str) -> None:
-        """Open the registry. Raise ``InvalidInput`` for a connection or file that is refused."""
+    def __init__(self, connection: str, *, create: Create = True) -> None:
+        """Open the registry, or ``create`` it. Raise ``InvalidInput`` for a connection or file that is refused."""
         self.path = embedded_path(connection, "registry.sqlite")
         migrations = {1: TABLES, 2: CLAIMS, 3: CLEARED, 4: FILTERS}
-        self._database = Database(self.path, SCHEMA, version=VERSION, migrations=migrations)
+        self._database = Database(self.path, SCHEMA, version=VERSION, migrations=migrations, create=create)
 
     # -- documents
 

@@ -8,7 +8,7 @@ from lexigraph.model.relations import ChunkRelation, PairObservation
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import RelatedRequest
 from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
-from tests.formats import WITHOUT_KINDS
+from tests.formats import WITHOUT_KINDS, without_ledger
 from tests.worlds import said, show, version
 
 A = Tenant("a")
@@ -28,6 +28,7 @@ def test_a_file_without_relations_is_given_room_for_them(tmp_path: Path) -> None
     store.close()
     fresh = tables(path)
     with closing(sqlite3.connect(path)) as connection:
+        without_ledger(connection)
         connection.executescript(f"DROP TABLE rel; DROP TABLE rel_pair; {WITHOUT_KINDS} PRAGMA user_version = 2;")
     assert not {sql for sql in tables(path) if "rel_pair" in sql}
 

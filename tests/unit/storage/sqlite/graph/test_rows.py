@@ -13,7 +13,7 @@ from lexigraph.model.ids import entity_id, node_id, source_id, statement_id, top
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import EvidenceRequest, SourceVersion
 from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
-from tests.formats import WITHOUT_KINDS, as_format_4
+from tests.formats import WITHOUT_KINDS, as_format_4, without_ledger
 from tests.graph_dump import dump_graph
 from tests.worlds import said, show, take_out, version
 
@@ -148,7 +148,8 @@ def test_a_file_of_format_3_is_read_as_if_it_had_been_written_today(store: Sqlit
     before = SqliteGraphStore(f"sqlite:///{old}")
     before.stats(A)
     before.close()
-    with closing(sqlite3.connect(old / "graph.sqlite")) as connection:  # one line a chunk, names spelled out a statement
+    with closing(sqlite3.connect(old / "graph.sqlite")) as connection:
+        without_ledger(connection)  # one line a chunk, names spelled out a statement
         connection.execute("UPDATE chunk_statements SET statements = '[\"chunk:0\",[],[]]'")
         connection.executescript(WITHOUT_KINDS)
         connection.execute("PRAGMA user_version = 3")

@@ -14,6 +14,11 @@ def _add_kinds(connection: sqlite3.Connection) -> None:
     """Give statements kind and original: all were read as prose. What stands beside chunks is written anew."""
     connection.execute("ALTER TABLE statement ADD COLUMN kind TEXT NOT NULL DEFAULT 'prose'")
     connection.execute("ALTER TABLE said_in ADD COLUMN original TEXT NOT NULL DEFAULT ''")
+    _write_anew(connection)
+
+
+def _write_anew(connection: sqlite3.Connection) -> None:
+    """Write what stands beside chunks anew: since format 6 it has a checksum."""
     chunks = [k for (k,) in connection.execute("SELECT k FROM chunk ORDER BY k")]
     for at in range(0, len(chunks), _BATCH):
         store_statements(connection, chunks[at : at + _BATCH])
@@ -25,4 +30,5 @@ MIGRATIONS: Mapping[int, str | Callable[[sqlite3.Connection], None]] = {
     2: RELATIONS,
     3: "",
     4: _add_kinds,
+    5: _write_anew,
 }

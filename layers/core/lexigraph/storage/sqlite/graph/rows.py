@@ -4,8 +4,9 @@ What that text holds never changes while the chunk exists: a statement, a topic 
 holds or names them. What does change is joined when it is read: place, source and liveness. Facts are seldom wanted and
 stay in their tables.
 
-The text is two lines of JSON: ``[chunk id, ids of the entities named]``, and ``[[topic id, title]...]`` with the statements,
-which name topics and entities by their places in these lists. Of most chunks that links lead to only the first is read.
+The text is two lines of JSON and their checksum: ``[chunk id, ids of the entities named]``, and ``[[topic id, title]...]``
+with the statements, which name topics and entities by their places in these lists. Of most chunks that links lead to only
+the first is read.
 """
 
 import json
@@ -14,8 +15,11 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping
 from functools import partial
 from typing import Any
+from zlib import crc32
 
+from lexigraph.model.errors import StoreDamaged
 from lexigraph.model.graph import ChunkStatements, FactRow, Source, StatementRow
+from lexigraph.storage.common.folders import REPAIR
 from lexigraph.storage.sqlite.graph.gate import Gate, Pair, public, select
 
 # One row a chunk that readers see.
@@ -46,18 +50,34 @@ _row = partial(tuple.__new__, StatementRow)  # half the time of a call with as m
 _Facts = Mapping[Pair, tuple[FactRow, ...]]
 
 
+def _checksum(text: str) -> str:
+    return f"{crc32(text.encode()):08x}"
+
+
+def _damaged(chunk: str) -> StoreDamaged:
+    return StoreDamaged(f"graph.sqlite: the statements of {chunk} are not what was written: {REPAIR}")
+
+
 class _Told:
     """A live chunk and the text beside it."""
 
     __slots__ = ("end", "entities", "id", "key", "place", "source", "text")
 
     def __init__(self, key: int, text: str, place: tuple[int, int], source: Source) -> None:
-        (self.id, self.entities), self.end = _decoded(text)
+        try:
+            (self.id, self.entities), self.end = _decoded(text)
+        except ValueError:
+            raise _damaged(f"chunk {key}") from None
         self.key, self.text, self.place, self.source = key, text, place, source
 
     def rows(self, facts: _Facts, only: Container[int] | None = None) -> list[StatementRow]:
         """Return the chunk's statements in reading order; ``only`` are the keys of those wanted."""
-        (topics, said), _ = _decoded(self.text, self.end + 1)
+        try:
+            (topics, said), end = _decoded(self.text, self.end + 1)
+        except ValueError:
+            raise _damaged(self.id) from None
+        if self.text[end + 1 :] != _checksum(self.text[:end]):
+            raise _damaged(self.id)
         (seq, start), chunk, id_, source, name = self.place, self.key, self.id, self.source, self.entities.__getitem__
         rows = []
         for k, i, value, details, topic, position, first, last, kind, said_as, names in said:
@@ -117,9 +137,10 @@ def store_statements(connection: sqlite3.Connection, chunks: Iterable[int]) -> N
         at = topics[c].setdefault((public("topic", topic), title), len(topics[c]))
         said[c].append((s, public("statement", id_), value, details, at, *place, named.get((c, s), ())))
     told = (((public("chunk", id_), list(places[c])), (list(topics[c]), said[c])) for c, id_ in ids.items())
+    texts = ("\n".join(map(_encoded, parts)) for parts in told)
     connection.executemany(
         "INSERT OR REPLACE INTO chunk_statements VALUES (?, ?)",
-        [(c, "\n".join(map(_encoded, parts))) for c, parts in zip(ids, told, strict=True)],
+        [(c, f"{text}\n{_checksum(text)}") for c, text in zip(ids, texts, strict=True)],
     )
 
 

@@ -7,7 +7,7 @@ Every edge that a chunk contributes carries the chunk's key (``said_in``, ``topi
 statements, ready for reading (:mod:`~lexigraph.storage.sqlite.graph.rows`).
 """
 
-VERSION = 5
+VERSION = 6
 
 SCHEMA = """
 CREATE TABLE tenant (k INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);

@@ -3,7 +3,7 @@
 from functools import partial
 
 from lexigraph.storage.common.folders import embedded_path
-from lexigraph.storage.sqlite.database import Database
+from lexigraph.storage.sqlite.database import Create, Database
 from lexigraph.storage.sqlite.graph.adjacent import SqliteAdjacent
 from lexigraph.storage.sqlite.graph.collect import SqliteCollect
 from lexigraph.storage.sqlite.graph.derive import SqliteDerive
@@ -36,9 +36,9 @@ class SqliteGraphStore(
 ):
     """:class:`~lexigraph.storage.protocols.GraphStore` in ``FOLDER/graph.sqlite`` of ``sqlite:///FOLDER``."""
 
-    def __init__(self, connection: str) -> None:
+    def __init__(self, connection: str, *, create: Create = True) -> None:
         path = embedded_path(connection, "graph.sqlite")
-        opening = partial(Database, path, SCHEMA, version=VERSION, migrations=MIGRATIONS)
+        opening = partial(Database, path, SCHEMA, version=VERSION, migrations=MIGRATIONS, create=create)
         self._database, self._seen = opening(), Seen(lambda narrow: opening(opened=narrow))
         self._names = Names()
 

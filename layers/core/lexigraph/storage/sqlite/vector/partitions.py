@@ -6,7 +6,7 @@ twice: a replaced record gets a new one, so whoever knows the highest key and th
 
 import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from lexigraph.storage.common.words import further_words
 from lexigraph.storage.protocols import IndexName, VectorRecord
+from lexigraph.storage.sqlite import ledger
 from lexigraph.storage.sqlite.database import in_batches, marks
 
 SCHEMA = """
@@ -47,7 +48,8 @@ CREATE VIRTUAL TABLE words_{n} USING fts5(
 _TOKENIZERS = {"entity": "unicode61 remove_diacritics 2"}
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
 _FEW_HOLES = 1_000
-VERSION = 2
+_PARTITIONS = "SELECT number, tenant, name, label, dimension, epoch, next_key, holes, live FROM partitions"
+VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +93,17 @@ def add_further_words(connection: sqlite3.Connection) -> None:
         connection.execute(f"INSERT INTO words_{number} (words_{number}) VALUES ('rebuild')")
 
 
+MIGRATIONS: Mapping[int, str | Callable[[sqlite3.Connection], None]] = {1: add_further_words, 2: ""}
+
+
 def partitions_of(connection: sqlite3.Connection, tenant: str) -> list[Partition]:
     """Return the partitions of a tenant: one cheap query that tells all that changed."""
-    query = (
-        "SELECT number, tenant, name, label, dimension, epoch, next_key, holes, live FROM partitions "
-        "WHERE tenant = ? ORDER BY number"
-    )
-    return [Partition(*row) for row in connection.execute(query, (tenant,))]
+    return [Partition(*row) for row in connection.execute(f"{_PARTITIONS} WHERE tenant = ? ORDER BY number", (tenant,))]
+
+
+def all_partitions(connection: sqlite3.Connection) -> list[Partition]:
+    """Return the partitions of every tenant."""
+    return [Partition(*row) for row in connection.execute(f"{_PARTITIONS} ORDER BY number")]
 
 
 def numbers(connection: sqlite3.Connection) -> list[int]:
@@ -114,6 +120,7 @@ def create(connection: sqlite3.Connection, tenant: str, name: IndexName, label: 
     for statement in _TABLES.format(n=number).split(";\n")[:-1]:
         connection.execute(statement)
     connection.execute(_WORDS.format(n=number, tokenizer=_TOKENIZERS.get(name, _TOKENIZER)))
+    ledger.watch(connection, f"record_{number}")
     return Partition(number, tenant, name, label, dimension, epoch, 1, 0, 0)
 
 
@@ -154,6 +161,7 @@ def drop(connection: sqlite3.Connection, partition: Partition) -> None:
     connection.execute(f"DROP TABLE {partition.records}")
     connection.execute("DELETE FROM holes WHERE partition = ?", (partition.number,))
     connection.execute("DELETE FROM partitions WHERE number = ?", (partition.number,))
+    ledger.dropped(connection, partition.records)
 
 
 def vectors_from(connection: sqlite3.Connection, partition: Partition, key: int) -> Iterator[list[tuple[int, str, bytes]]]:

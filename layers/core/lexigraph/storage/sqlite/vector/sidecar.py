@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lexigraph.storage.common.folders import is_read_only
 from lexigraph.storage.protocols import FloatArray
-from lexigraph.storage.sqlite.vector.partitions import Partition, holes_after, vector_of, vectors_from
+from lexigraph.storage.sqlite.vector.partitions import Partition, all_partitions, holes_after, vector_of, vectors_from
 
 logger = logging.getLogger(__name__)
 _HEADER = struct.Struct("<8sIIQQQQQI")
@@ -130,7 +131,7 @@ class Sidecars:
         if have is not None and have.partition.epoch == partition.epoch and _later(have.partition, partition):
             raise Moved
         try:
-            view = self._mapped(connection, partition, have)
+            view = self._as_it_is(connection, partition) or self._mapped(connection, partition, have)
         except OSError as error:
             if have is None or have.inode:
                 logger.warning("%s: %s; vectors are kept in memory", self._path(partition.number), error.strerror)
@@ -144,15 +145,27 @@ class Sidecars:
     def distrust(self, partition: Partition) -> None:
         """Throw away the file of a partition that was found to differ from the database."""
         self._views.pop(partition.number, None)
-        self._path(partition.number).unlink(missing_ok=True)
+        if not is_read_only(path := self._path(partition.number)):
+            path.unlink(missing_ok=True)
 
     def sweep(self, numbers: Callable[[], Iterable[int]]) -> None:
         """Remove the files of partitions that are gone; ``numbers`` asks which there are, after the files were listed."""
         found = {path: path.stem.removeprefix("vectors-") for path in self._folder.glob("vectors-*.f32*")}
         kept = {str(number) for number in numbers()} if found else set()
         for path, number in found.items():
-            if number not in kept:
+            if number not in kept and not is_read_only(path):
                 path.unlink(missing_ok=True)
+
+    def differing(self, connection: sqlite3.Connection) -> Iterator[Path]:
+        """Yield the files that would be used and hold anything else than the database, slot by slot."""
+        for partition in all_partitions(connection):
+            path = self._path(partition.number)
+            if not partition.dimension or not path.is_file():
+                continue
+            with path.open("rb") as file:
+                header = Header.read(file.fileno())
+                if header and header.serves(partition) and not _equal(file.fileno(), header, connection, partition):
+                    yield path
 
     def close(self) -> None:
         """Let go of the mapped files; each closes when the last search in it ends."""
@@ -160,6 +173,19 @@ class Sidecars:
 
     def _path(self, number: int) -> Path:
         return self._folder / f"vectors-{number}.f32"
+
+    def _as_it_is(self, connection: sqlite3.Connection, partition: Partition) -> View | None:
+        """Return what is in a folder that cannot be written; None of one that can."""
+        path = self._path(partition.number)
+        if not is_read_only(path):
+            return None
+        if path.is_file():
+            with path.open("rb") as file:
+                header = Header.read(file.fileno())
+                complete = header and header.serves(partition) and header.next_key == partition.next_key
+                if header and complete and _agrees(file.fileno(), header, connection, partition):
+                    return _view(file.fileno(), header, connection, partition, None)
+        return _in_memory(connection, partition)
 
     def _mapped(self, connection: sqlite3.Connection, partition: Partition, have: View | None) -> View:
         """Map the file, bringing it up to date or building it first where it lacks something."""
@@ -238,6 +264,22 @@ def _agrees(descriptor: int, header: Header, connection: sqlite3.Connection, par
         if vector is not None and vector != found["vector"].tobytes():
             return False
     return True
+
+
+def _equal(descriptor: int, header: Header, connection: sqlite3.Connection, partition: Partition) -> bool:
+    """Compare every slot with the database; those of records that went since do not count."""
+    mapped = mmap.mmap(descriptor, header.size, access=mmap.ACCESS_READ)
+    slots = np.frombuffer(mapped, _slot(header.dimension), header.slots, _START)
+    gone, at = set(holes_after(connection, partition, 0)), 0
+    for rows in vectors_from(connection, partition, 0):
+        block = _block([row for row in rows if row[0] < header.next_key], header.dimension)
+        for slot in block:
+            while at < len(slots) and int(slots[at]["key"]) in gone:
+                at += 1
+            if at == len(slots) or slots[at].tobytes() != slot.tobytes():
+                return False
+            at += 1
+    return {int(key) for key in slots["key"][at:]} <= gone
 
 
 def _append(descriptor: int, header: Header, connection: sqlite3.Connection, partition: Partition) -> Header:

@@ -16,7 +16,7 @@ from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.common.folders import embedded_path
 from lexigraph.storage.common.vector_checks import INDEXES, check_embedding, check_index, check_records, check_requests
 from lexigraph.storage.protocols import VECTOR_INDEXES, FloatArray, Hit, IndexName, SearchRequest, VectorRecord
-from lexigraph.storage.sqlite.database import Database, in_batches, marks
+from lexigraph.storage.sqlite.database import Create, Database, in_batches, marks
 from lexigraph.storage.sqlite.filters import filterable_json
 from lexigraph.storage.sqlite.vector import partitions
 from lexigraph.storage.sqlite.vector.partitions import Partition
@@ -31,8 +31,8 @@ _ATTEMPTS = 10
 class SqliteVectorStore:
     """The :class:`~lexigraph.storage.protocols.VectorStore` of ``sqlite:///FOLDER``."""
 
-    def __init__(self, connection: str, *, label: str, dimension: int, beside: bool = False) -> None:
-        """Open or create the store for the embedding ``label``, whose vectors have ``dimension`` numbers.
+    def __init__(self, connection: str, *, label: str, dimension: int, beside: bool = False, create: Create = True) -> None:
+        """Open or ``create`` the store for the embedding ``label``, whose vectors have ``dimension`` numbers.
 
         ``beside``: also where a tenant has vectors of other embeddings only.
         """
@@ -41,8 +41,9 @@ class SqliteVectorStore:
         self.dimension = dimension
         self._beside = beside
         path = embedded_path(connection, "vectors.sqlite")
-        migrations = {1: partitions.add_further_words}
-        self._database = Database(path, partitions.SCHEMA, version=partitions.VERSION, migrations=migrations)
+        self._database = Database(
+            path, partitions.SCHEMA, version=partitions.VERSION, migrations=partitions.MIGRATIONS, create=create
+        )
         self._sidecars = Sidecars(path.parent)
         self._recent, self._seen = Recent(), SeenRecords()
         self._sweep()

@@ -1,0 +1,56 @@
+"""``lexigraph backup`` and ``restore``: a database on this machine as one file, and back."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.filesize import decimal
+
+from lexigraph.cli.invocation import current
+from lexigraph.cli.options import JsonOption
+from lexigraph.cli.output import print_json
+from lexigraph.model.errors import InvalidInput
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", show_default=False)]
+
+
+def backup(context: typer.Context, file: FileArgument, json_: JsonOption = False) -> None:
+    """Write the whole database, of all tenants, into one new file, while others go on reading and writing.
+
+    The file is read again to the last byte before it counts. It holds texts, and digests of keys: keep it as you keep those.
+    """
+    from lexigraph.ingestion.upkeep.backup import back_up
+
+    invocation = current(context)
+    with invocation.stores(invocation.settings()) as stores:
+        done = back_up(stores, file)
+    size = file.expanduser().stat().st_size
+    if json_:
+        told = {"file": str(file), "bytes": size, "documents": done.documents, "files": len(done.files)}
+        print_json({**told, "made_at": done.made_at})
+    else:
+        held = f"{done.documents:,} documents in {len(done.files):,} files, {decimal(size)}; read again and whole"
+        invocation.out.print(f"{file}: {held}", soft_wrap=True, markup=False)
+
+
+def restore(context: typer.Context, file: FileArgument, json_: JsonOption = False) -> None:
+    """Make the database of a backup in a folder (--data) that is new or empty; put right what was under way then."""
+    from lexigraph.ingestion.upkeep import backup as core
+
+    invocation = current(context)
+    settings = invocation.settings()
+    if any((settings.graph_store, settings.vector_store, settings.document_store, settings.registry)):
+        raise InvalidInput("restore: makes a database in one folder; unset LEXIGRAPH_GRAPH_STORE and its like")
+    done = core.restore(file, settings.data)
+    with invocation.stores(settings) as stores:
+        found = core.settle(stores, cache=settings.cache_is_own)
+    if json_:
+        told = {"data": str(settings.data), "documents": done.documents, "made_at": done.made_at}
+        print_json({**told, "settled": len(found)})
+        return
+    invocation.out.print(
+        f"{settings.data}: {done.documents:,} documents, as of {done.made_at}", soft_wrap=True, markup=False
+    )
+    for one in found:
+        what = one.uri or "database"
+        invocation.out.print(f"  {what}: {one.problem}; {one.remedy}", soft_wrap=True, markup=False)

@@ -1,0 +1,144 @@
+"""A backup is what was there in one moment, whatever others do meanwhile; or it is none."""
+
+import json
+import zipfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from lexigraph.ingestion.upkeep.backup import back_up, restore, settle
+from lexigraph.ingestion.upkeep.repair import examine as compare
+from lexigraph.model.errors import InvalidInput, NotFound, StoreDamaged
+from lexigraph.model.tenant import DEFAULT_TENANT
+from lexigraph.storage.sqlite.damage import examine
+from tests import workers
+from tests.laptop import CLOCK, content, laptop, laptop_with, open_laptop
+
+STORM = 12  # documents of each writer
+
+
+@pytest.fixture
+def backup(tmp_path: Path) -> Path:
+    with laptop_with(tmp_path, CLOCK) as stores:
+        assert back_up(stores, tmp_path / "one.zip").documents == len(CLOCK)
+    return tmp_path / "one.zip"
+
+
+def test_what_is_restored_is_what_was_there(backup: Path, tmp_path: Path) -> None:
+    assert restore(backup, tmp_path / "new").documents == len(CLOCK)
+    with closing(open_laptop(tmp_path / "new")) as new, closing(open_laptop(tmp_path / "data")) as old:
+        assert content(new) == content(old)
+        assert laptop(tmp_path / "new", new).ingest([tmp_path / "corpus"]).documents_unchanged == len(CLOCK)
+
+
+def test_nothing_but_the_backup_is_left_behind(backup: Path, tmp_path: Path) -> None:
+    restore(backup, tmp_path / "new")
+    assert {path.name for path in tmp_path.iterdir()} == {"one.zip", "data", "corpus", "new"}
+    assert not [path for path in (tmp_path / "data").iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize(("name", "taken"), [("one.zip", "one.zip exists"), ("data/graph.sqlite", "exists")])
+def test_a_backup_replaces_no_file(backup: Path, tmp_path: Path, name: str, taken: str) -> None:
+    with closing(open_laptop(tmp_path / "data")) as stores, pytest.raises(InvalidInput, match=taken):
+        back_up(stores, tmp_path / name)
+
+
+def test_a_backup_replaces_no_database(backup: Path, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="is not empty"):
+        restore(backup, tmp_path / "data")
+    (tmp_path / "empty").mkdir()
+    assert restore(backup, tmp_path / "empty").documents == len(CLOCK)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match=r"no backup .*nothing\.zip"):
+        restore(tmp_path / "nothing.zip", tmp_path / "new")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.999])
+def test_a_backup_that_was_cut_is_refused(backup: Path, tmp_path: Path, share: float) -> None:
+    raw = backup.read_bytes()
+    backup.write_bytes(raw[: int(share * len(raw))])
+    with pytest.raises(StoreDamaged):
+        restore(backup, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_backup_is_whole_or_refused_whichever_byte_of_it_was_changed(backup: Path, tmp_path: Path) -> None:
+    raw = backup.read_bytes()
+    restore(backup, tmp_path / "whole")
+    with closing(open_laptop(tmp_path / "whole")) as stores:
+        whole = content(stores)
+    for at in range(0, len(raw), len(raw) // 60):
+        backup.write_bytes(raw[:at] + bytes([raw[at] ^ 0x41]) + raw[at + 1 :])
+        try:
+            restore(backup, tmp_path / f"new-{at}")
+        except StoreDamaged:
+            continue
+        with closing(open_laptop(tmp_path / f"new-{at}")) as stores:
+            assert content(stores) == whole, at
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/outside", "documents/../../outside", "graph.sqlite-wal"])
+def test_a_backup_writes_nowhere_else(backup: Path, tmp_path: Path, name: str) -> None:
+    with zipfile.ZipFile(backup) as archive:
+        files = {n: archive.read(n) for n in archive.namelist()}
+    manifest = json.loads(files["manifest.json"])
+    manifest["files"][name] = "0" * 64
+    with zipfile.ZipFile(backup, "w") as archive:
+        for n, data in ({**files, "manifest.json": json.dumps(manifest).encode(), name: b"x"}).items():
+            archive.writestr(n, data)
+    with pytest.raises(StoreDamaged, match="is no backup of Lexigraph"):
+        restore(backup, tmp_path / "new")
+
+
+def _cut_text(data: Path) -> None:
+    next((data / "documents").rglob("text.1")).write_bytes(b"The clock")
+
+
+def _change_row(data: Path) -> None:
+    path = data / "graph.sqlite"
+    path.write_bytes(path.read_bytes().replace(b"of brass", b"of glass"))
+
+
+@pytest.mark.parametrize("harm", [_cut_text, _change_row])
+def test_no_backup_is_made_of_what_is_damaged(tmp_path: Path, harm: Callable[[Path], None]) -> None:
+    with laptop_with(tmp_path, CLOCK):
+        pass
+    harm(tmp_path / "data")
+    with closing(open_laptop(tmp_path / "data")) as stores, pytest.raises(StoreDamaged):
+        back_up(stores, tmp_path / "one.zip")
+    assert not (tmp_path / "one.zip").exists()
+
+
+@pytest.mark.slow
+def test_backups_during_a_storm_are_each_of_one_moment(tmp_path: Path) -> None:
+    for tag in "abc":
+        workers.write_corpus(tmp_path / tag, STORM, tag)
+    data = tmp_path / "data"
+    workers.indexing(data).ingest([tmp_path / "c"])
+    storm = [workers.start("ingest", data, tmp_path / tag) for tag in "ab"]
+    storm.append(workers.start("remove", data, *[f"c-{n}.md" for n in range(STORM)]))
+    held = []
+    with closing(open_laptop(data)) as stores:
+        while any(worker.poll() is None for worker in storm):
+            back_up(stores, tmp_path / f"{len(held)}.zip")
+            held.append(tmp_path / f"{len(held)}.zip")
+    for worker in storm:
+        _, errors = worker.communicate(timeout=60)
+        assert worker.returncode == 0, errors
+    assert len(held) > 2
+    for file in held:
+        there = tmp_path / f"restored-{file.stem}"
+        restore(file, there)
+        with closing(open_laptop(there)) as stores:
+            settle(stores, cache=True)
+            assert compare(stores, DEFAULT_TENANT, cache=True) == []
+        assert list(examine(there)) == []
+        index = workers.indexing(there)
+        for tag in "ab":
+            index.ingest([tmp_path / tag])
+        index.remove([d.source_id for d in index.documents() if "/c-" in d.uri])
+        assert content(index.stores) == content(workers.indexing(data).stores), file

@@ -1,0 +1,198 @@
+"""Files that a disk damaged: what is told of them, what is refused, and what is made again."""
+
+import shutil
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from lexigraph.ingestion.upkeep.rebuild import adopt
+from lexigraph.model.errors import NotFound, StoreDamaged, StoreUnavailable
+from lexigraph.model.question import Question
+from lexigraph.model.tenant import DEFAULT_TENANT
+from lexigraph.retrieval.catalogue import make_retriever
+from lexigraph.retrieval.recall.retriever import RecallRetriever
+from lexigraph.storage.factory import GraphStoreFactory, VectorStoreFactory
+from lexigraph.storage.protocols import EvidenceRequest, SearchRequest, Stores
+from lexigraph.storage.sqlite.damage import examine, set_aside
+from lexigraph.storage.sqlite.database import EVIDENCE
+from tests.disks import ordinary_user
+from tests.laptop import CLOCK, CLOCK_QUESTION, WORDS, content, laptop, laptop_with, open_laptop
+from tests.models import WordEmbedder
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    with laptop_with(tmp_path, CLOCK) as stores:
+        search(stores)  # makes the copy of the vectors
+    return tmp_path / "data"
+
+
+def search(stores: Stores) -> None:
+    vector = WordEmbedder().embed_questions(["clock"])[0]
+    assert stores.vectors.search_many(DEFAULT_TENANT, [SearchRequest("chunk", vector=vector, k=5)])[0]
+
+
+def problems(folder: Path) -> list[str]:
+    return [f"{damage.path.name}: {damage.problem}" for damage in examine(folder)]
+
+
+def exchange(path: Path, old: bytes, new: bytes) -> None:
+    """Put bytes into the place of others, wherever they stand."""
+    raw = path.read_bytes()
+    assert old in raw
+    path.write_bytes(raw.replace(old, new))
+
+
+def test_files_as_they_were_written_are_whole(data: Path) -> None:
+    assert problems(data) == []
+
+
+# in each file, what nothing but its ledger knows better
+LETTERS = {
+    "graph.sqlite": (b"of brass", b"of glass"),
+    "vectors.sqlite": (b"of brass", b"of glass"),
+    "registry.sqlite": (b"Silverbirch.md", b"Silverbirck.md"),
+    "cache.sqlite": (b"of brass", b"of glass"),
+}
+
+
+@pytest.mark.parametrize("name", LETTERS)
+def test_a_letter_that_was_changed_is_told(data: Path, name: str) -> None:
+    exchange(data / name, *LETTERS[name])
+    assert problems(data)
+    assert {line.partition(":")[0] for line in problems(data)} == {name}
+
+
+@pytest.mark.parametrize("name", LETTERS)
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
+def test_a_file_that_was_cut_is_told(data: Path, name: str, share: float) -> None:
+    raw = (data / name).read_bytes()
+    (data / name).write_bytes(raw[: int(share * len(raw))])
+    if name == "cache.sqlite" and not share:
+        assert problems(data) == []  # nothing is lost that models cannot be asked again
+    else:
+        assert {line.partition(":")[0] for line in problems(data)} == {name}
+
+
+def test_a_copy_of_vectors_that_differs_is_told_and_made_again(data: Path) -> None:
+    (copy,) = data.glob("*.f32")
+    raw = bytearray(copy.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    copy.write_bytes(raw)
+    assert problems(data) == [f"{copy.name}: its vectors are not those of the database"]
+    assert set_aside(list(examine(data))) == {}
+    search(open_laptop(data))
+    assert problems(data) == []
+
+
+def test_a_log_whose_changes_would_be_left_out_is_told(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with laptop_with(tmp_path, CLOCK):
+        copy = shutil.copytree(data, tmp_path / "killed")  # as after a kill: the log is not in the file yet
+    log = copy / "graph.sqlite-wal"
+    whole = log.read_bytes()
+    assert len(whole) > 20_000
+    assert problems(copy) == []
+    log.write_bytes(whole[:10_000] + b"x" + whole[10_001:])
+    assert "graph.sqlite: its write-ahead log is damaged: changes after the damage are lost" in problems(copy)
+
+
+def test_a_file_of_another_database_is_told(data: Path, tmp_path: Path) -> None:
+    with laptop_with(tmp_path / "other", {"Bell": "The bell is of bronze."}):
+        pass
+    shutil.copy(tmp_path / "other" / "data" / "vectors.sqlite", data)
+    assert problems(data) == ["vectors.sqlite: is of another database than the files beside it"]
+
+
+@pytest.mark.parametrize("name", EVIDENCE)
+@pytest.mark.parametrize("lose", [Path.unlink, lambda path: path.write_bytes(b"")], ids=["missing", "empty"])
+def test_a_store_that_was_lost_is_not_made_anew_beside_others_that_hold_documents(
+    data: Path, name: str, lose: Callable[[Path], object]
+) -> None:
+    lose(data / name)
+    with pytest.raises(StoreDamaged, match=f"{name}: is empty or missing, and .* beside it holds documents"):
+        open_laptop(data)
+    assert any(line.startswith(name) for line in problems(data))
+
+
+def test_a_place_without_a_database_is_refused_by_who_only_asks(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="no database in"):
+        GraphStoreFactory.for_graph_store(f"sqlite:///{tmp_path}/wrong")
+    with pytest.raises(NotFound, match="no database in"):
+        VectorStoreFactory.for_vector_store(f"sqlite:///{tmp_path}/wrong", embedding=WORDS)
+    assert not (tmp_path / "wrong").exists()
+
+
+@pytest.mark.parametrize("name", EVIDENCE)
+def test_documents_are_built_again_from_what_is_kept_of_them(data: Path, name: str) -> None:
+    with closing(open_laptop(data)) as stores:
+        before = content(stores)
+    exchange(data / name, *LETTERS[name])
+    moved = set_aside(list(examine(data)))
+    together = {"graph.sqlite", "vectors.sqlite"}
+    assert {path.name for path in moved} == (together if name in together else {name})
+    with closing(open_laptop(data, create="again")) as stores:
+        index = laptop(data, stores)
+        if name == "registry.sqlite":
+            assert adopt(stores, DEFAULT_TENANT) == len(CLOCK)
+        ids = [document.source_id for document in index.documents()]
+        assert len(ids) == len(CLOCK)
+        assert index.rebuild(ids) == set(ids)
+        assert content(stores) == before
+        assert index.repair(dry_run=True) == []
+    assert problems(data) == []
+
+
+@pytest.mark.parametrize("change", [lambda raw: raw[:-5], lambda raw: raw.replace(b"nine", b"five"), lambda raw: b""])
+def test_a_text_that_is_cut_or_altered_is_not_read(data: Path, change: Callable[[bytes], bytes]) -> None:
+    with closing(open_laptop(data)) as stores:
+        index = laptop(data, stores)
+        clock = index.document("Clock.md")
+        (path,) = (data / "documents").glob(f"**/{clock.source_id[7:]}/text.1")
+        path.write_bytes(change(path.read_bytes()))
+        with pytest.raises(StoreDamaged, match=r"Clock\.md: its file text\.1 is cut or altered"):
+            index.text(clock)
+        assert [(f.uri, f.problem) for f in index.repair(dry_run=True)] == [(clock.uri, "its text is cut or altered")]
+        index.repair()
+        assert index.ingest([data.parent / "corpus"]).documents_updated == 1
+        assert "strikes nine" in index.text(index.document("Clock.md"))
+        assert index.repair(dry_run=True) == []
+
+
+def test_a_question_over_damage_says_so_and_is_answered_from_what_is_whole(data: Path) -> None:
+    with closing(open_laptop(data)) as stores:
+        retriever = make_retriever("traversal", stores.graph, stores.vectors, embedder=WordEmbedder())
+        whole = retriever.retrieve(DEFAULT_TENANT, Question(CLOCK_QUESTION))
+        assert {"Clock", "Silverbirch"} <= {result.source.title for result in whole.results}
+    exchange(data / "graph.sqlite", *LETTERS["graph.sqlite"])
+    with closing(open_laptop(data)) as stores:
+        retriever = make_retriever("traversal", stores.graph, stores.vectors, embedder=WordEmbedder())
+        found = retriever.retrieve(DEFAULT_TENANT, Question(CLOCK_QUESTION))
+        titles = {result.source.title for result in found.results}
+        assert ("Clock" in titles, "Silverbirch" in titles) == (False, True)
+        assert "store_damaged" in {warning.type for warning in found.warnings}
+        chunks = stores.vectors.ids(DEFAULT_TENANT, "chunk")
+        with pytest.raises(StoreDamaged, match="are not what was written"):
+            stores.graph.evidence(DEFAULT_TENANT, EvidenceRequest(chunks=tuple(chunks)))
+
+
+def test_a_folder_that_cannot_be_written_is_asked_as_any_other() -> None:
+    with ordinary_user() as folder:
+        data = folder / "data"
+        with laptop_with(folder, CLOCK):
+            pass
+        for path in (data, *data.rglob("*")):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        with closing(open_laptop(data)) as stores:
+            search(stores)
+            index = laptop(data, stores)
+            assert "strikes nine" in index.text(index.document("Clock.md"))
+            recall = RecallRetriever(stores.graph, stores.vectors, stores.registry, embedder=WordEmbedder())
+            told = recall.retrieve(DEFAULT_TENANT, Question("clock"))
+            assert told.nodes
+            assert [warning.type for warning in told.warnings] == ["session_not_kept"]
+            with pytest.raises(StoreUnavailable, match="give write permission"):
+                index.ingest([folder / "corpus"])
+        assert problems(data) == []
