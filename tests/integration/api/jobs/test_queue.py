@@ -409,7 +409,7 @@ def refused(reply: httpx.Response, setting: str) -> bool:
 def test_a_tenant_has_so_many_jobs_waiting_and_others_theirs(service: ServiceOf, tmp_path: Path) -> None:
     for n in range(3):
         (tmp_path / f"{n}.txt").write_text("Mira Holm signs.")
-    with tenants(service, queue_jobs=3, ingest_roots=[tmp_path]) as (mine, others):
+    with tenants(service, queue_jobs=3, ingest_roots={"default": tmp_path}) as (mine, others):
         assert [upload(mine).status_code for _ in range(3)] == [202] * 3
         assert refused(upload(mine), "queue_jobs")
         assert refused(mine.post("/ingest?wait=0", json={"path": "1.txt"}), "queue_jobs")

@@ -14,6 +14,7 @@ from threading import Lock
 
 from lexigraph.model.tenant import View
 from lexigraph.storage.protocols import Hit, SearchRequest, VectorRecord
+from lexigraph.storage.sqlite import ledger
 from lexigraph.storage.sqlite.vector import partitions
 from lexigraph.storage.sqlite.vector.recent import Recent
 from lexigraph.storage.sqlite.vector.search import Search
@@ -72,7 +73,8 @@ class _OfView:
         if self._connection is not None:
             self._connection.close()
         connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        connection.executescript(partitions.SCHEMA)
+        ledger.Changes(connection)  # its tables are watched as those of a file are
+        connection.executescript(f"{partitions.SCHEMA};{ledger.SCHEMA}")
         connection.execute("BEGIN")
         partition = partitions.create(connection, self._view.whole, "entity", "", 0)
         partitions.put(connection, partition, {id_: VectorRecord(id_, name) for id_, name in names})
