@@ -105,7 +105,7 @@ def answers(
         for q in questions:
             results = asdict(retriever.retrieve(Tenant("default"), Question.of(q.question)))
             del results["timings"]
-            for result in results["results"]:
+            for result in (*results["results"], *results.get("looked_at", ())):
                 del result["source"]["version"]
             found[f"{name}: {q.question}"] = results
     return found
