@@ -287,6 +287,7 @@ def test_a_damaged_database_is_refused(tmp_path: Path) -> None:
 def test_a_database_of_a_newer_release_is_refused(tmp_path: Path) -> None:
     import sqlite3
 
+    (tmp_path / "kiln.txt").write_text("The kiln burns at night.", encoding="utf-8")
     here("--data", tmp_path / "data", "ingest", tmp_path)
     with sqlite3.connect(tmp_path / "data" / "graph.sqlite") as database:
         database.execute("PRAGMA user_version=99")

@@ -81,7 +81,7 @@ def test_the_query_may_come_from_stdin(example_index: ExampleIndex) -> None:
         (["x", "-n", "0"], "max_results must be a whole number from 1 to 50"),
         (["x", "-n", "51"], "max_results must be a whole number from 1 to 50"),
         (["  "], "query is empty"),
-        (["x", "--session-id", ""], "session_id must be"),
+        (["x", "--session-id", ""], "session_id: must have 1 to 128 characters"),
         (["x", "--filter", "year"], "filter 'year'"),
     ],
 )

@@ -45,7 +45,7 @@ def refused(reply: httpx.Response, status: int, error: str) -> dict[str, str]:
 @pytest.mark.requirement("E-01", "E-02", "E-74")
 def test_health_needs_no_key_and_tells_the_version(api: Api) -> None:
     reply = httpx.get(f"{api.url}/health")
-    assert (reply.status_code, reply.json()) == (200, {"status": "ok", "api_version": __version__})
+    assert (reply.status_code, reply.json()) == (200, {"status": "ok", "stores": "ok", "api_version": __version__})
 
 
 @pytest.mark.requirement("H-27", "E-74")
