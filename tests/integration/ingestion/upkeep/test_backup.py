@@ -33,6 +33,10 @@ def test_what_is_restored_is_what_was_there(backup: Path, tmp_path: Path) -> Non
         assert laptop(tmp_path / "new", new).ingest([tmp_path / "corpus"]).documents_unchanged == len(CLOCK)
 
 
+def test_a_backup_is_its_owner_s_alone_to_read(backup: Path) -> None:
+    assert backup.stat().st_mode & 0o777 == 0o600
+
+
 def test_nothing_but_the_backup_is_left_behind(backup: Path, tmp_path: Path) -> None:
     restore(backup, tmp_path / "new")
     assert {path.name for path in tmp_path.iterdir()} == {"one.zip", "data", "corpus", "new"}

@@ -75,6 +75,7 @@ def back_up(stores: Stores, target: Path) -> Backup:
             count = _checked(part, links)
             done = _write(part / "zip", {name: part / name for name in pinned} | _files(links), count)
         _verified(part / "zip")
+        (part / "zip").chmod(0o600)  # everybody's documents
         os.link(part / "zip", target)  # does not replace what came there meanwhile
     return done
 
