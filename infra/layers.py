@@ -7,6 +7,7 @@ Functions cannot keep what they compile, and compiling is most of a cold start. 
 where this machine has the Python of the functions: any processor's will do.
 """
 
+import fcntl
 import hashlib
 import os
 import re
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,16 +122,29 @@ def _build(name: str, version: str, pins: dict[str, str] | None, *, platform: st
     python, compiled = _interpreter(version) if pins and name == "core" else ("", "")
     kind = f"{name}-{version}" if platform == PLATFORM else f"{name}-here-{version}"
     folder = built / f"{kind}-{_digest(requirements, sources, compiled)}"
-    if not folder.exists():
-        partial = folder.with_name(f"{folder.name}.partial")
-        shutil.rmtree(partial, ignore_errors=True)
-        _fill(partial / "python", requirements, sources, version, platform)
-        if compiled:
-            _compile(partial / "python", python)
-        partial.rename(folder)  # a build that was interrupted is not taken for whole
+    built.mkdir(parents=True, exist_ok=True)
+    with _alone(built):
+        if not folder.exists():
+            partial = folder.with_name(f"{folder.name}.partial")
+            shutil.rmtree(partial, ignore_errors=True)
+            _fill(partial / "python", requirements, sources, version, platform)
+            if compiled:
+                _compile(partial / "python", python)
+            partial.rename(folder)  # a build that was interrupted is not taken for whole
     os.utime(folder)  # it is in use
     _remove_older(folder, kind)
     return Layer(folder, compiled)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait for other processes that build: tests and a synthesis may want the same layer at the same time."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 def _remove_older(folder: Path, kind: str) -> None:

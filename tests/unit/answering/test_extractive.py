@@ -207,6 +207,16 @@ def test_of_statements_alike_four_are_quoted_and_never_more_than_asked_for(resul
     assert len(quoted("List all teams that sing.", one_document)) == 8
 
 
+def test_the_nearest_are_three_however_far_the_others_are_behind(results):
+    far = ("The kiln is cold.", 0.1), ("Salt is white.", 0.05), ("Rope is long.", 0.01)
+    found = results(("red.md", "Who dances is not known.", 0.9), *((f"{at}.md", *one) for at, one in enumerate(far)))
+    could_be = candidates(found)
+    asked = read("Who dances in the hall?", could_be)
+    assert len(select(asked, could_be)) == 1
+    first, *others = (group[0].text for group in nearest(asked, could_be))
+    assert (first, len(others)) == ("Who dances is not known.", 2)
+
+
 def test_the_nearest_are_three_at_most(results):
     found = results(*((f"{name}.md", f"The {name} team sings.", 0.9) for name in "abcdef"))
     could_be = candidates(found)

@@ -53,7 +53,7 @@ def select(asked: Asked, found: Sequence[Candidate], *, limit: int = 8) -> tuple
 
 def nearest(asked: Asked, found: Sequence[Candidate], *, limit: int = 8) -> tuple[Quotation, ...]:
     """Return at most three statements, the nearest there are to a question that nothing found answers."""
-    return select(asked, found, limit=min(limit, _NEAREST))
+    return _labelled(_Selection(asked, found, min(limit, _NEAREST)).first())
 
 
 def unchosen(external: Sequence[ExternalText], chosen: Sequence[Citation]) -> tuple[Citation, ...]:
@@ -109,6 +109,12 @@ class _Selection:
         self._complete(best)
         for group in self.chosen:  # grows by what leads to what leads there
             self._take_first(sorted(self.linked.get(group[0].place, ()), key=self.order.index))
+        return self.chosen
+
+    def first(self) -> list[list[Candidate]]:
+        """Return those of the most worth, whatever they are worth beside the best."""
+        for c in self.order:
+            self._take(c)
         return self.chosen
 
     def _enumerate(self, item: Candidate) -> None:
