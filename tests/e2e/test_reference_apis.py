@@ -488,7 +488,7 @@ def test_health_and_diagnostics_have_the_fields_of_the_page(server: Server) -> N
     health = json.loads(curl(f"{server.url}/health"))
     with server.client() as client:
         told = client.get("/diagnostics").json()
-    assert health == {"status": "ok", "api_version": told["api_version"]}
+    assert health == {"status": "ok", "stores": "ok", "api_version": told["api_version"]}
     has_shape(DIAGNOSTICS, told)
     assert (told["relation_weights"]["STEP_NEXT"], told["relation_weights"]["CAUSES"]) == (0.12, 0.22)
     assert told["noise_control"] == DIAGNOSTICS["noise_control"]
