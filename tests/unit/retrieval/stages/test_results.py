@@ -109,3 +109,13 @@ def test_context_is_of_the_same_topic():
     other = row._replace(id="b", position=1, topic_id="t2")
     (result,) = assemble([pair("a", 0.9)], TraversalArgs(), by_chunk([row, other]))
     assert result.statements[0].context == ()
+
+
+def test_fewer_results_are_the_first_of_more_with_the_same_context():
+    said = [pair(f"{topic}{at}", 0.0, topic=topic) for topic in "abc" for at in range(40)]
+    said = [(found, row._replace(position=int(row.id[1:]), chunk_id=row.topic_id)) for found, row in said]
+    ranked = [(replace(found, score=0.9 - 0.01 * n), row) for n, (found, row) in enumerate([*said[::10], *said[5::10]])]
+    rows = by_chunk(row for _, row in said)
+    every, two = (assemble(ranked, TraversalArgs.of({"max_search_results": most}), rows) for most in (None, 2))
+    assert (len(every), every[:2]) == (3, two)
+    assert any(s.context for s in two[1].statements)

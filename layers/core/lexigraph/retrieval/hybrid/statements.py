@@ -13,8 +13,8 @@ from lexigraph.retrieval.hybrid.results import HybridItem
 from lexigraph.retrieval.stages.args import RankingArgs
 from lexigraph.retrieval.stages.packing import Worth, packed
 from lexigraph.retrieval.stages.ranking import WEIGHTS, Array, Coverage
-from lexigraph.retrieval.stages.reranking import min_max
 from lexigraph.retrieval.stages.results import scored_statement
+from lexigraph.retrieval.stages.statements import likeness
 
 _LINKS = ("relation", "path", "link", "graph_rank")  # parts of a chunk's score that the graph brings
 
@@ -49,7 +49,9 @@ def ranked_statements(
     final, linked = np.array([item.final_score for item in items]), _by_links(items, args)
     answers, most = coverage.shares(coverage.held([f"{row.value}\n{row.details}" for row in said])), np.zeros(len(items))
     np.maximum.at(most, of, answers)
-    own = (final - linked)[of] * (1.0 - WEIGHTS.statement * (1.0 - _like(said, coverage, cosines)))
+    own = (final - linked)[of] * (
+        1.0 - WEIGHTS.statement * (1.0 - likeness(said, coverage, cosines, RankingArgs.bm25_weight))
+    )
     added = linked[of] * (1.0 - WEIGHTS.within * (most[of] - answers))
     topics = {topic: at for at, topic in enumerate(dict.fromkeys(row.topic_id for row in said))}
     texts = [row.value for row in said]
@@ -75,19 +77,6 @@ def _by_links(items: Sequence[HybridItem], args: HybridArgs) -> Array:
     reranked = any(item.final_score != item.composite_score for item in items)
     share = args.rerank_alpha if reranked else 1.0
     return share * np.array([sum(item.parts.get(name, 0.0) for name in _LINKS) for item in items])
-
-
-def _like(said: Sequence[StatementRow], coverage: Coverage, cosines: Mapping[str, float]) -> Array:
-    """Return how like the question each statement is, as a share of the most like one."""
-    # a step of a manual says little without the heading above it
-    held = coverage.held([f"{row.topic}\n{row.value}\n{row.details}" for row in said])
-    by_words = np.array(min_max([0.0, *coverage.best_shares(held).tolist()])[1:])
-    words_count = RankingArgs.bm25_weight if cosines else 1.0
-    like = (1 - words_count) * np.array(
-        min_max([max(cosines.get(row.id, 0.0), 0.0) for row in said])
-    ) + words_count * by_words
-    shares: Array = like / (like.max() or 1.0)
-    return shares
 
 
 def _bound(args: HybridArgs, w: HybridWeights) -> float:

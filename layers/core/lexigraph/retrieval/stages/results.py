@@ -44,8 +44,8 @@ def assemble(
         left -= 1
         if left <= 0 or room <= 0:
             break
-    kept = list(filter(None, groups.values()))[: args.max_search_results]
-    context = _context([pair for pairs in kept for pair in pairs], said)
+    found = list(filter(None, groups.values()))
+    context = _context([pair for pairs in found for pair in pairs], said)  # of all, so that a prefix stays one
     return tuple(
         SearchResult(
             source=pairs[0][1].source,
@@ -53,7 +53,7 @@ def assemble(
             statements=tuple(_shown(*pair, context, facts=args.include_facts) for pair in pairs),
             score=pairs[0][0].score,
         )
-        for pairs in kept
+        for pairs in found[: args.max_search_results]
     )
 
 

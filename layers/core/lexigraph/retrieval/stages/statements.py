@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from lexigraph.model.results import ScoredStatement
 from lexigraph.retrieval.stages.args import RankingArgs
 from lexigraph.retrieval.stages.expansion import Expansion
 from lexigraph.retrieval.stages.packing import Worth, packed
-from lexigraph.retrieval.stages.ranking import Array, Ranked
+from lexigraph.retrieval.stages.ranking import Array, Coverage, Ranked
 from lexigraph.retrieval.stages.reranking import min_max, scored
 from lexigraph.retrieval.stages.results import scored_statement
 from lexigraph.retrieval.stages.trace import Trace
@@ -114,16 +114,25 @@ def _fits(expansion: Expansion[RankingArgs], ranked: Sequence[Ranked]) -> list[F
 
 
 def _liken(expansion: Expansion[RankingArgs], fits: Sequence[Fit]) -> None:
-    """Say how like the question statements are: by cosine and by the words they hold, each a share of the best."""
-    coverage, known = expansion.ranker.coverage, expansion.cosines
-    # a step of a manual says little without the heading above it
-    held = np.maximum(coverage.held([f.row.topic for f in fits]), coverage.held([_text(f.row) for f in fits]))
-    by_words = np.array(min_max([0.0, *coverage.best_shares(held).tolist()])[1:])
-    cosines = [max(known.get(f.row.id, 0.0), 0.0) for f in fits]
-    words_count = expansion.args.bm25_weight if any(cosines) else 1.0
-    like = (1 - words_count) * np.array(min_max(cosines)) + words_count * by_words
-    for fit, value in zip(fits, (like / (like.max(initial=0.0) or 1.0)).tolist(), strict=True):
+    """Say how like the question statements are."""
+    like = likeness([f.row for f in fits], expansion.ranker.coverage, expansion.cosines, expansion.args.bm25_weight)
+    for fit, value in zip(fits, like.tolist(), strict=True):
         fit.like = value
+
+
+def likeness(rows: Sequence[StatementRow], coverage: Coverage, cosines: Mapping[str, float], bm25_weight: float) -> Array:
+    """Return how like the question statements are, by cosine and by the words they hold, as shares of the most like one.
+
+    ``cosines`` are those known, by id; without any, words alone tell.
+    """
+    # a step of a manual says little without the heading above it
+    held = np.maximum(coverage.held([row.topic for row in rows]), coverage.held([_text(row) for row in rows]))
+    by_words = np.array(min_max([0.0, *coverage.best_shares(held).tolist()])[1:])
+    known = [max(cosines.get(row.id, 0.0), 0.0) for row in rows]
+    words_count = bm25_weight if any(known) else 1.0
+    like = (1 - words_count) * np.array(min_max(known)) + words_count * by_words
+    shares: Array = like / (like.max(initial=0.0) or 1.0)
+    return shares
 
 
 def _text(row: StatementRow) -> str:
