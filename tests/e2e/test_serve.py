@@ -335,4 +335,8 @@ def test_a_server_killed_while_it_streams_answers_again_after_its_next_start(tmp
     with serving(tmp_path) as server:
         told = server.client.post("/query", json={"question": "Who met Mira Holm?"}).json()
         assert "Mira Holm" in told["answer"]
+        # the run that was broken off goes on
+        eventually(
+            lambda: [job["status"] for job in server.client.get("/jobs").json()["jobs"]], lambda told: "RUNNING" not in told
+        )
     assert here("doctor", "--data", tmp_path / "data").code == 0

@@ -357,7 +357,10 @@ def test_an_ingest_asked_for_runs_over_the_file_in_the_bucket_after_all_that_was
     invoke("start", message("start.created", version_id=version))
     bring_in(run_of(api))
 
-    status, told = called("manage", event("manage.ingest"))
+    anew = {"wait": "0", "refresh": "true"}
+    lists = {name: [value] for name, value in anew.items()}
+    asking = event("manage.ingest", queryStringParameters=anew, multiValueQueryStringParameters=lists)
+    status, told = called("manage", asking)
     assert (status, told["status"]) == (202, "RUNNING")
     asked = api.started()[1]
     bring_in(asked)

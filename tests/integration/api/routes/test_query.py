@@ -649,7 +649,7 @@ def test_long_estimates_keep_no_question_waiting_and_end_in_time(tmp_path: Path,
         return [f for f in found if f.exists() and "lexigraph.api.estimator" in (f / "cmdline").read_text()]
 
     monkeypatch.setenv("AWS_SESSION_TOKEN", "secret")
-    body = {"text": "*_`[" * 220_000, "name": "a.md"}
+    body = {"text": "*_`[" * 180_000, "name": "a.md"}
     write_pages(tmp_path / "corpus", PAGES)
     with laptop_api(tmp_path, ingest_in="thread", api_deadline=4.0) as api, ThreadPoolExecutor(3) as pool:
         client = api.client()
