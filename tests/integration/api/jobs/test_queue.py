@@ -449,9 +449,9 @@ def test_jobs_of_the_command_line_that_were_left_behind_do_not_count(service: Se
 def test_estimates_of_a_tenant_keep_no_other_tenant_waiting(service: ServiceOf) -> None:
     slow = {"text": "Ann sat. " * 90_000}
     with tenants(service) as (mine, others), ThreadPoolExecutor(8) as pool:
-        waiting = [pool.submit(mine.post, "/estimate", json=slow) for _ in range(5)]
+        waiting = [pool.submit(mine.post, "/estimate", json=slow, timeout=SECONDS) for _ in range(5)]
         time.sleep(0.5)
-        assert others.post("/estimate", json={"text": "Mira Holm signs."}).status_code == 200
+        assert others.post("/estimate", json={"text": "Mira Holm signs."}, timeout=SECONDS).status_code == 200
         assert sum(not one.done() for one in waiting) > 2
         for one in waiting:
             one.result(SECONDS)
