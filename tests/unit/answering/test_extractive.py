@@ -115,6 +115,50 @@ def test_both_sides_of_a_comparison_are_quoted(results):
     assert "Beta writes small pieces." not in texts("What keeps Alpha in memory?", results(*rows))
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["What is the difference between KPL-2 and KPL-3?", "Compare KPL-2 and KPL-3", "How do KPL-2 and KPL-3 differ?"],
+)
+def test_each_thing_compared_is_quoted_from_the_file_that_is_called_so_however_far_behind(results, question):
+    found = results(
+        ("KPL-3.txt", "This licence differs from older ones.", 0.9),
+        ("KPL-3.txt", "The difference is told in the preamble.", 0.85),
+        ("LKPL-2.1.txt", "What differs is linking.", 0.8),
+        ("notes.md", "KPL-2 and KPL-3 were written by two people.", 0.3),
+        ("KPL-2.txt", "You may copy and pass on the program.", 0.05),
+    )
+    said = {c.uri for group in quoted(question, found) for c in group}
+    assert {"KPL-2.txt", "KPL-3.txt"} <= said
+    assert "LKPL-2.1.txt" not in said
+
+
+def test_a_thing_compared_that_limits_cut_off_is_quoted_all_the_same(results):
+    found = candidates(results(("kilnd.md", "Kilnd burns gas.", 0.9)))
+    cut = candidates(results(("glazed.md", "Glazed paints.", 0.1), ("salt.md", "Salt is white.", 0.2)))
+    asked = read("Compare kilnd with glazed.", found)
+    assert [g[0].uri for g in select(asked, found, cut)] == ["kilnd.md", "glazed.md"]
+    assert [g[0].uri for g in select(read("What is kilnd?", found), found, cut)] == ["kilnd.md"]
+
+
+def test_where_nothing_but_a_comparison_is_asked_documents_are_quoted_from_their_beginning(results):
+    rows = [
+        ("kilnd.md", "Kilnd is the program that watches over all kilns.", 0.3),
+        *((f"{at}.md", "Ropes are long.", 0.1) for at in range(12)),
+        ("kilnd.md", "Values of kilnd are compared with those before them.", 0.9),
+        ("glazed.md", "Glazed is compared with nothing at all.", 0.8),
+    ]
+    assert rows[0][1] in texts("Compare kilnd and glazed.", results(*rows))
+    assert rows[0][1] not in texts("Compare kilnd and glazed in values.", results(*rows))
+
+
+def test_what_is_hardly_like_the_question_is_not_quoted_beside_what_is(results):
+    rows = [("kiln.md", "The kiln module fires clay.", 0.9), ("tags.md", "Kiln module; NONE; yes; no; 0.", 0.85)]
+    found = results(*rows, cosines={0: 0.6, 1: 0.6})
+    for like, count in ((0.5, 2), (0.1, 1)):
+        known = replace(found, cosines={**found.cosines, "statement:0": 0.6, "statement:1": like})
+        assert len(texts("What does the kiln module do?", known)) == count
+
+
 def test_an_enumeration_is_gathered_where_all_of_it_is_asked_for(results):
     names = ("red", "green", "amber", "blue", "white", "violet", "brown", "grey")
     rows = [("signals.md", f"The {name} signal stops the pump.", 0.9 - at / 25) for at, name in enumerate(names)]

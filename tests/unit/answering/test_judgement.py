@@ -68,6 +68,43 @@ def test_an_identifier_that_nothing_has_tells_that_it_is_not_there(results):
     assert known >= ANSWERABLE > confidence("Which release addresses CVE-2014-9390?", notes)
 
 
+@pytest.mark.parametrize(
+    ("uri", "good", "bad"),
+    [
+        ("KPL-2.txt", "What does KPL-2 say about copies?", "What does KPL-4 say about copies?"),
+        ("limits.conf.5.txt", "What does limits.conf say about copies?", "What does mounts.conf say about copies?"),
+        ("https://example.org/d/kiln%202.30.0.html?v=1#top", "Which copies come with Kiln 2.30?", "Which with Kiln 2.31?"),
+    ],
+)
+def test_what_the_file_is_called_has_an_identifier_too(results, uri, good, bad):
+    found = results((uri, "You may make copies with Kiln.", 0.9), cosines={0: 0.5}, embedding="minilm-384")
+    assert confidence(good, found) >= ANSWERABLE > confidence(bad, found)
+
+
+def test_a_name_of_which_nothing_has_a_word_tells_that_it_is_not_there(found):
+    assert confidence("When does the ferry leave the harbour for Zanzibar?", found(0.55)) < ANSWERABLE
+    assert confidence("When does the ferry leave the harbour for Friday?", found(0.55)) >= ANSWERABLE
+
+
+def test_of_things_compared_it_is_enough_that_one_is_told_of(results):
+    found = results(
+        ("KPL-2.txt", "You may copy this.", 0.9),
+        ("KPL-3.txt", "You may pass it on.", 0.8),
+        cosines={0: 0.2, 1: 0.2},
+        embedding="minilm-384",
+    )
+    could_be = candidates(found)
+
+    def judged(question):
+        return judge(read(question, could_be), could_be, found.nearest, found.embedding)
+
+    both, one = judged("Compare KPL-2 and KPL-3."), judged("Compare KPL-2 with EUKL-1.2.")
+    assert (both.confidence >= ANSWERABLE, both.untold) == (True, ())
+    assert (one.confidence >= ANSWERABLE, one.untold) == (True, ("EUKL-1.2",))
+    assert judged("Compare MKL-2.0 with EUKL-1.2.").confidence < ANSWERABLE
+    assert judged("Compare the price of KPL-2 with KPL-3 in Zanzibar.").confidence < ANSWERABLE
+
+
 def test_so_does_an_acronym(found):
     assert confidence("When does the ferry leave the harbour by GPS?", found(0.55)) < ANSWERABLE
     assert confidence("When does the ferry leave the harbour by boat?", found(0.55)) >= ANSWERABLE

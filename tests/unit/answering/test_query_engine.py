@@ -394,6 +394,14 @@ def test_streaming_passes_the_first_words_on_before_the_model_is_done():
     assert next(LexicalGraphQueryEngine(Shelf(*FOUND), model).stream("What?")) == "First [S1]."
 
 
+def test_of_a_comparison_it_says_which_side_was_not_found():
+    response = engine().query("What is the difference between Neptune and Oceanus?")
+    assert {c.title for c in response.citations} == {"Neptune"}
+    assert [(w.type, w.detail) for w in response.warnings] == [
+        ("compared_not_found", "nothing found tells of Oceanus, which the question compares: the answer tells of the rest")
+    ]
+
+
 def test_an_extractive_answer_streams_statement_by_statement():
     answer = engine(streaming=True).query("What does Neptune support, and is Atlas high?")
     assert list(answer) == [prompts.EXTRACTIVE_NOTE, "\nNeptune supports Gremlin. [S1]", "\nAtlas is high. [S2]"]

@@ -4,11 +4,15 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
-from lexigraph.answering.candidates import Candidate, names_in, says_name
+from lexigraph.answering.candidates import EDGES, Candidate, names_in, says_name
+from lexigraph.answering.compared import RELATION, Side, compared
+from lexigraph.answering.identifiers import identifiers, share_held
 from lexigraph.model.normalise import entity_key
+from lexigraph.model.scripts import told_language
 from lexigraph.retrieval.stages.text import STOP_WORDS, stems
 
 _ASKS = re.compile(
@@ -39,12 +43,10 @@ _NUMBER = re.compile(
 )
 _ITEM = re.compile(r"^\W*\d+[.)]\s")  # the number of a list's item is no answer
 _REASON = re.compile(r"\b(?:because|since|so that|causes?|caused|reasons?|due to|in order|therefore)\b", re.IGNORECASE)
-_EDGES = "([{\"'\u201c\u2018\u00ab.,:;!?)]}\u201d\u2019\u00bb"
-# CVE-2023-25652, max_user_watches, /proc/sys, --partscan, 2.38.5
-_IDENTIFIER = re.compile(r"(?=.*\d)(?=.*[^\W\d]).*|.*\w[_/=]\w.*|-{1,2}\w.*|/\w.*|\d+(?:\.\d+){2,}", re.DOTALL)
 # what a question does with its subject, and how it asks for it: no document need say that
 _REQUEST = re.compile(
     r"^\W*(?:please\W+|can you\W+|could you\W+)?(?:describe|explain|outline|summari[sz]e|introduce|tell me about)\b"
+    r"|\bsays?(?= (?:about|of|on)\b)"
     r"|^\s*请?(?:你)?(?:描述|说明|介绍|解释|概述|总结|讲讲|说说)(?:一下)?|^\s*请"
     r"|什么时候|什么样|为什么|是什么|有哪些|什么|哪里|哪儿|哪些|哪个|怎么样|怎么|如何|怎样|多少|几点|吗|呢|谁"
     r"|[をについ]*て?(?:説明|教え|紹介)して(?:ください|下さい)?|とは何(?:ですか)?|何ですか|誰が|いつ|どこ|なぜ|どのように"
@@ -65,7 +67,8 @@ class Asked:
 
     ``worth`` is how rare each of its words is among that, 0 to 1: a word that nothing says has more than any other.
     ``focus`` are its words that say what is asked for, not of what; ``names`` those that something found is named by;
-    ``identifiers`` its words that are no words of a language, in lower case; ``found`` the words that something found has.
+    ``identifiers`` its words that are no words of a language, in lower case; ``found`` the words that something found has;
+    ``sides`` the things that it compares.
     """
 
     text: str
@@ -74,12 +77,23 @@ class Asked:
     names: frozenset[str]
     identifiers: frozenset[str]
     found: frozenset[str]
+    sides: tuple[Side, ...] = ()
 
     @property
     def missing(self) -> tuple[str, ...]:
         """The words of the question, as written, that nothing found has."""
-        written = dict.fromkeys(word.strip(_EDGES) for word in self.text.split())
-        return tuple(word for word in written if (said := set(stems(word))) and not said & self.found)
+        written = dict.fromkeys(word.strip(EDGES) for word in self.text.split())
+        return tuple(word for word in written if (said := self.worth.keys() & stems(word)) and not said & self.found)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The acronyms of the question that nothing found has, and the names of an English one of which nothing has a word.
+        A word that begins a sentence is no name by itself, nor is a day or a month.
+        """
+        missing = frozenset(self.missing)
+        acronyms = [word for word in self.missing if len(word) > 1 and word.isalpha() and word.isupper()]
+        runs = [] if told_language(self.text) else _runs_of_capitals(self.text)
+        return tuple(dict.fromkeys([*(" ".join(run) for run in runs if missing.issuperset(run)), *acronyms]))
 
     @property
     def in_latin(self) -> bool:
@@ -100,15 +114,13 @@ class Asked:
         """Return how much of what is asked for is among some words, 0 to 1."""
         return _weight(self.focus & words, self.worth) / (_weight(self.focus, self.worth) or 1.0)
 
-    def mass(self, words: frozenset[str]) -> float:
+    def mass(self, words: AbstractSet[str]) -> float:
         """Return how many words of the question are among some words, the rare ones counted most."""
         return _weight(self.worth.keys() & words, self.worth)
 
     def identified(self, c: Candidate) -> float:
-        """Return the share of the question's identifiers that a statement has, or its source's title; 1 without any."""
-        text = f"{c.citation.text}\n{c.citation.resolved}\n{c.citation.title}".casefold()
-        held = [identifier in text for identifier in self.identifiers]
-        return sum(held) / len(held) if held else 1.0
+        """Return the share of the question's identifiers that a statement has, or the name of its source; 1 without any."""
+        return share_held(self.identifiers, c.whole)
 
     def is_answered_by(self, c: Candidate) -> bool:
         """Tell whether a statement has what is asked for: a name, a time, a number or a reason."""
@@ -123,20 +135,31 @@ class Asked:
 
 def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()) -> Asked:
     """Return what a question asks for; ``entities`` are names that retrieval knows to be in it."""
-    words = set(stems(_REQUEST.sub(" ", question))) or set(stems(question))
+    sides = compared(question, found)
+    content = _REQUEST.sub(" ", RELATION.sub(" ", question) if sides else question)
+    words = set(stems(content)) or set(stems(question))
     counts = Counter(word for c in found for word in words & c.about)
     scale = math.log(2 * (1 + len(found)))
     worth = {word: math.log((1 + len(found)) / (counts[word] or 0.5)) / scale for word in sorted(words)} if found else {}
     known = {name for c in found for name in c.names}
     names = names_in(question) | {key for name in entities if says_name(key := entity_key(name), question)}
     focus = frozenset(stems(_focus(question))) & words or frozenset(words)
-    return Asked(question, worth, focus, frozenset(names & known), identifiers(question), frozenset(counts))
+    return Asked(question, worth, focus, frozenset(names & known), identifiers(question), frozenset(counts), sides)
 
 
-def identifiers(text: str) -> frozenset[str]:
-    """Return the words of a text that are no words of a language, in lower case."""
-    written = (word.strip(_EDGES).removesuffix("()") for word in text.casefold().split())
-    return frozenset(word for word in written if _IDENTIFIER.fullmatch(word))
+def _runs_of_capitals(text: str) -> list[list[str]]:
+    """Return the words of what is written like a name: capitals in a row, of which one is not the first of a sentence."""
+    runs: list[list[str]] = [[]]
+    later = set[int]()
+    for before, token in pairwise([".", *text.split()]):
+        word, begins = token.strip(EDGES), before[-1] in ".?!:"
+        capital = word[:1].isupper() and not _TIME.search(word)
+        if begins or not capital:
+            runs.append([])
+        if capital and stems(word):
+            runs[-1].append(word)
+            later |= set() if begins else {len(runs)}
+    return [run for at, run in enumerate(runs, 1) if at in later]
 
 
 def _focus(question: str) -> str:
@@ -153,10 +176,10 @@ def _begins_with_a_plural(text: str) -> bool:
     name = list(takewhile(lambda word: word.casefold() not in STOP_WORDS, words[:_OF_A_NAME]))
     following = [*words[1 : len(name) + 1], ""]
     return any(
-        _PLURAL.fullmatch(word.strip(_EDGES)) and then.casefold() not in _BEHIND_A_VERB
+        _PLURAL.fullmatch(word.strip(EDGES)) and then.casefold() not in _BEHIND_A_VERB
         for word, then in zip(name, following, strict=False)
     )
 
 
-def _weight(words: frozenset[str] | set[str], worth: dict[str, float]) -> float:
+def _weight(words: AbstractSet[str], worth: dict[str, float]) -> float:
     return math.fsum(worth.get(word, 0.0) for word in words)

@@ -1,8 +1,10 @@
 """What could be quoted: statements of the results and texts given with the question, with their words and names. Pure."""
 
 import heapq
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from lexigraph.answering import citations
 from lexigraph.answering.context import ExternalText, external_citation
@@ -12,6 +14,7 @@ from lexigraph.retrieval.stages.text import STOP_WORDS, stems
 
 _MOST = 100
 _OPENING, _CLOSING = "([{\"'\u201c\u2018\u00ab", ".,;:!?)]}\"'\u201d\u2019\u00bb"
+EDGES = _OPENING + _CLOSING  # of a word, which are none of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +22,10 @@ class Candidate:
     """A statement that could be quoted, or a text given with the question.
 
     ``rank`` is its score as a share of the best, ``place`` counts from the best. ``words`` are the stems of what it says,
-    ``about`` those, of its quotation and of its headings; ``says`` are the names in it, ``names`` those and its source's
-    title; ``led_by`` is the name through which the graph led to it, if it says that name. ``cosine`` tells how like the
-    question it is itself, ``around`` how like its chunk; None where the search did not compare them.
+    ``about`` those, of its quotation, of its headings and of ``called``: the title of its source and the name of the file, a
+    line each. ``says`` are the names in it, ``names`` those and its source's title; ``led_by`` is the name through which
+    the graph led to it, if it says that name. ``cosine`` tells how like the question it is itself, ``around`` how like its
+    chunk; None where the search did not compare them.
     """
 
     citation: Citation
@@ -31,6 +35,7 @@ class Candidate:
     about: frozenset[str]
     says: frozenset[str]
     names: frozenset[str]
+    called: str = ""
     led_by: str = ""
     cosine: float | None = None
     around: float | None = None
@@ -44,6 +49,11 @@ class Candidate:
     def passage(self) -> str:
         """The chunk it is from; a text given with the question is its own."""
         return self.citation.chunk_id or self.citation.statement_id
+
+    @property
+    def whole(self) -> str:
+        """All that it says, as the document has it and so that it stands alone, and what its source is called."""
+        return f"{self.citation.text}\n{self.citation.resolved}\n{self.called}"
 
     @property
     def quotation(self) -> tuple[str, int, str]:
@@ -82,7 +92,7 @@ def names_in(text: str) -> set[str]:
         run.clear()
 
     for token in text.split():
-        word = token.strip(_OPENING + _CLOSING)
+        word = token.strip(EDGES)
         if not word[:1].isupper() or token[0] in _OPENING:
             end()
         if word[:1].isupper():
@@ -93,6 +103,11 @@ def names_in(text: str) -> set[str]:
     return found
 
 
+def file_name(uri: str) -> str:
+    """Return what the file of a document is called: the last part of its address, without query and fragment."""
+    return unquote(re.split(r"[?#]", uri)[0].rstrip("/").rsplit("/", 1)[-1])
+
+
 def says_name(key: str, text: str) -> bool:
     """Tell whether a text holds a name, given by its key, as whole words."""
     return bool(key) and f" {key} " in f" {entity_key(text)} "
@@ -101,14 +116,16 @@ def says_name(key: str, text: str) -> bool:
 def _of_statement(s: ScoredStatement, r: SearchResult, place: int, rank: float, results: SearchResults) -> Candidate:
     words, says = frozenset(stems(s.text)), frozenset(names_in(s.text))
     led_by = entity_key(s.path[-1]) if s.path else ""
+    called = f"{r.source.title}\n{file_name(r.source.uri)}"
     return Candidate(
         citation=citations.statement_citation(0, s, r.source),
         rank=rank,
         place=place,
         words=words,
-        about=words | frozenset(stems(f"{s.original} {r.source.title} {r.topic}")),
+        about=words | frozenset(stems(f"{s.original} {r.topic} {called}")),
         says=says,
         names=says | ({entity_key(without_brackets(r.source.title))} - {""}),
+        called=called,
         led_by=led_by if says_name(led_by, s.text) else "",
         cosine=results.cosines.get(s.id),
         around=results.cosines.get(s.chunk_id),

@@ -1,21 +1,23 @@
 """An answer without a language model: the statements that answer the question, quoted and cited, best first. Pure.
 
 Quoted is what is worth nearly as much as the best. Behind it stands what leads to it: the statement that introduces the name
-by which it was reached. A question that names several things has each of them quoted, one that asks for all the enumeration.
+by which it was reached. Of things compared each is quoted, and what else a question names; of one that asks for all the
+enumeration.
 What says the same is quoted once, with all of its sources cited.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from textwrap import dedent
 
-from lexigraph.answering import asked as asking
 from lexigraph.answering import citations
 from lexigraph.answering.asked import Asked
 from lexigraph.answering.candidates import Candidate
+from lexigraph.answering.compared import words_of
 from lexigraph.answering.context import EXTERNAL, ExternalText, external_citation
+from lexigraph.answering.identifiers import identifiers
 from lexigraph.answering.worth import by_worth, chain
 from lexigraph.model.results import Citation
 
@@ -24,11 +26,13 @@ _NEAR = 1.5
 _CHAINED = 2.5  # reached by a name: the answer is at the end of its chain, and unlike the question
 _FOR_WORTH = 4  # statements at most that are quoted for that alone
 _LISTED = 3.0  # of the best one's document, where all of something is asked for
-_OTHER = 4.0  # about a name that nothing quoted has, or given with the question
+_OTHER = 3.8  # about a name that nothing quoted has, or given with the question
 _FURTHER = 2.0  # about a part of the question that nothing quoted has
 _PART = 0.35  # of the question's words that something has: so much more of them is a part of its own
+_CARRIES = 0.4  # of the most likeness to the question that something found has: what has less carries nothing
 _SAME = 0.75  # from this share of common words on, two statements say the same
 _LINE = 4  # words of a line that leads to a list; a heading has fewer
+_BEGINNING, _SENTENCE = 1_000, 8  # characters of a document, words of what says there what it is about
 _NEAREST = 3  # quoted below an answer that says "not found"
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NEGATIONS = frozenset("not no nor never neither none nobody nothing without cannot t".split())
@@ -41,12 +45,15 @@ _BEHIND_END = ")]}\"'\u201d\u2019\u00bb\u300d\u300f\uff09"
 Quotation = tuple[Citation, ...]  # one statement, as each of its sources has it; the first is quoted
 
 
-def select(asked: Asked, found: Sequence[Candidate], *, limit: int = 8) -> tuple[Quotation, ...]:
+def select(
+    asked: Asked, found: Sequence[Candidate], beyond: Sequence[Candidate] = (), *, limit: int = 8
+) -> tuple[Quotation, ...]:
     """Return at most ``limit`` statements (external texts count as such) that answer best, labelled S1 onwards.
 
-    They come in the order of their worth, external texts at the end (E-40).
+    They come in the order of their worth, external texts at the end (E-40). A thing that is compared, of which nothing found
+    tells, is quoted from ``beyond``: statements that limits cut off.
     """
-    chosen = _Selection(asked, found, limit).choose()
+    chosen = _Selection(asked, found, limit).choose(beyond)
     chosen.sort(key=lambda group: group[0].citation.reason == EXTERNAL)
     return _labelled(chosen)
 
@@ -88,28 +95,46 @@ class _Selection:
         quotable = [c for c in found if not _only_announces(c, found)]
         self.weighed, self.linked = by_worth(asked, quotable), chain(asked, quotable)
         self.order = [c for _, c in self.weighed]
+        self.likeness = max((c.cosine for c in quotable if c.cosine is not None), default=0.0)
         self.chosen: list[list[Candidate]] = []
 
-    def choose(self) -> list[list[Candidate]]:
-        """Return what is quoted, in the order of its worth, then what that hangs on."""
+    def choose(self, beyond: Sequence[Candidate] = ()) -> list[list[Candidate]]:
+        """Return what is quoted: what tells of each thing compared, then what is worth most, then what that hangs on."""
         if not self.weighed:
             return []
+        for _, c in sorted(self._of_sides(beyond), key=lambda pair: -pair[0]):
+            self._take(c)
         best, first = self.weighed[0]
         for worth, c in self.weighed:
-            listed = self.asked.for_all and c.home == first.home
-            behind = _LISTED if listed else _CHAINED if c.place in self.linked else _NEAR
-            if best - worth <= behind and (listed or len(self.chosen) < _FOR_WORTH):
+            listed, linked = self.asked.for_all and c.home == first.home, c.place in self.linked
+            behind = _LISTED if listed else _CHAINED if linked else _NEAR
+            if best - worth <= behind and (listed or ((linked or self._carries(c)) and len(self.chosen) < _FOR_WORTH)):
                 self._take(c)
         for group in list(self.chosen) if self.asked.for_several else ():
             self._enumerate(group[0])
-        for name in sorted(self.asked.names):
-            if not any(name in c.names for group in self.chosen for c in group):
-                behind = _OTHER if len(self.asked.names) > 1 else _FURTHER
-                self._take_first(c for worth, c in self.weighed if best - worth <= behind and name in c.names)
+        self._name(best)
         self._complete(best)
         for group in self.chosen:  # grows by what leads to what leads there
             self._take_first(sorted(self.linked.get(group[0].place, ()), key=self.order.index))
         return self.chosen
+
+    def _of_sides(self, beyond: Sequence[Candidate]) -> Iterator[tuple[float, Candidate]]:
+        """Yield for each thing that is compared a statement about it, with its worth: best from a source that is called so,
+        and from its beginning, where nothing else is asked.
+        """
+        bare = words_of(self.asked.sides).issuperset(self.asked.worth)
+        for side in self.asked.sides:
+            for weighed in (self.weighed, by_worth(self.asked, beyond)):
+                telling = [(side.calls(c), bare and _begins(c), worth, c) for worth, c in weighed if side.is_told(c)]
+                if telling:
+                    yield max(telling, key=lambda told: told[:3])[2:]
+                    break
+
+    def _carries(self, c: Candidate) -> bool:
+        """Tell whether a statement is like the question at all, and about one of the things compared."""
+        if self.asked.sides and not any(side.is_told(c) for side in self.asked.sides):
+            return False
+        return c.cosine is None or c.cosine >= _CARRIES * self.likeness
 
     def first(self) -> list[list[Candidate]]:
         """Return those of the most worth, whatever they are worth beside the best."""
@@ -123,6 +148,13 @@ class _Selection:
             for c in sorted(self.order, key=lambda c: (c.citation.start, c.place)):
                 if c.home == item.home and _under(lead, c):
                     self._take(c)
+
+    def _name(self, best: float) -> None:
+        """Quote what is about each name of the question that nothing quoted so far has; of things compared that is done."""
+        behind = _OTHER if len(self.asked.names) > 1 else _FURTHER
+        for name in () if self.asked.sides else sorted(self.asked.names):
+            if not any(name in c.names for group in self.chosen for c in group):
+                self._take_first(c for worth, c in self.weighed if best - worth <= behind and name in c.names)
 
     def _complete(self, best: float) -> None:
         """Quote what answers a part of the question that nothing quoted so far does."""
@@ -154,6 +186,11 @@ class _Selection:
             self.chosen.append([new])
 
 
+def _begins(c: Candidate) -> bool:
+    """Tell whether a statement is a sentence at the beginning of its document, which says what that is about."""
+    return c.citation.kind == "prose" and c.citation.start < _BEGINNING and len(_WORD.findall(c.citation.text)) >= _SENTENCE
+
+
 def _lead(c: Candidate) -> str:
     """Return the line that an item of a list stands under; empty for a heading, or where there is none."""
     said, text = c.citation.resolved, c.citation.text
@@ -179,7 +216,7 @@ def _say_the_same(a: Candidate, b: Candidate) -> bool:
 def _told(c: Candidate) -> tuple[frozenset[str], bool]:
     text = c.citation.resolved or c.citation.text
     denies = bool(_NEGATIONS.intersection(_WORD.findall(text.casefold())))
-    return frozenset(_NUMBER.findall(text)) | asking.identifiers(text), denies
+    return frozenset(_NUMBER.findall(text)) | identifiers(text), denies
 
 
 def _labelled(groups: Sequence[Sequence[Candidate]]) -> tuple[Quotation, ...]:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from lexigraph.answering.asked import Asked
 from lexigraph.answering.candidates import Candidate
+from lexigraph.answering.compared import Side, words_of
+from lexigraph.answering.identifiers import identifiers, share_held
 
 ANSWERABLE = 0.5  # from this confidence on; calibrated so that one answerable question in twenty lies below
 _ENOUGH = 2.0  # rare words of the question in one passage that are all that can be asked of it
@@ -29,17 +31,21 @@ class Calibration:
 
 
 # by name of the embedding model: cosines mean something else to each. How they were fitted: docs/decisions.md
-CALIBRATED = {"minilm": Calibration(-7.5, 11.0, 4.0, -2.5)}
+CALIBRATED = {"minilm": Calibration(-7.5, 11.0, 4.0, -4.5)}
 # of a model that is not calibrated, and of a search without one, the words alone are judged
-BY_WORDS = Calibration(-2.6, 0.0, 6.0, -3.0)
+BY_WORDS = Calibration(-2.6, 0.0, 6.0, -4.5)
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """How sure it is that the statements found answer, 0 to 1, and the words of the question that none of them has."""
+    """How sure it is that the statements found answer, 0 to 1, and the words of the question that none of them has.
+
+    ``untold`` are the things that the question compares which none of them tells of, while they tell of another.
+    """
 
     confidence: float
     missing: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
 
 
 def judge(asked: Asked, found: Sequence[Candidate], nearest: float | None, embedding: str) -> Judgement:
@@ -48,24 +54,37 @@ def judge(asked: Asked, found: Sequence[Candidate], nearest: float | None, embed
     """
     if not found:
         return Judgement(0.0)
-    about: dict[str, frozenset[str]] = defaultdict(frozenset)
+    told = [side for side in asked.sides if any(map(side.is_told, found))]
+    untold = [side for side in asked.sides if side not in told]
+    # a model of English finds all that is in another script alike; what documents are called by is not foreign to them
+    known = bool(told) and all(any(side.calls(c) >= 1.0 for c in found) for side in told)
+    by_likeness = nearest is not None and asked.in_latin and not known
+    weights = CALIBRATED.get(embedding.rpartition("-")[0], BY_WORDS) if by_likeness else BY_WORDS
+    sum_ = weights.base + weights.cosine * (nearest or 0.0) + weights.coverage * _coverage(asked, found, told, untold)
+    sum_ += weights.lacking * _lacking(asked, found)
+    return Judgement(round(1 / (1 + math.exp(-sum_)), 3), asked.missing, tuple(side.name for side in untold))
+
+
+def _coverage(asked: Asked, found: Sequence[Candidate], told: Sequence[Side], untold: Sequence[Side]) -> float:
+    """Return how much of what can be asked of one passage the best one has, 0 to 1.
+
+    What tells of one of the things compared need not tell of the others, and of what nothing tells nothing is asked.
+    """
+    of_told = words_of(told)
+    words = asked.worth.keys() - (words_of(untold) - of_told)
+    about: dict[str, frozenset[str]] = defaultdict(lambda: of_told)
     for c in found:
         about[c.passage] |= c.about
-    whole = min(math.fsum(asked.worth.values()), _ENOUGH)
-    coverage = max(map(asked.mass, about.values())) / whole if whole else 1.0
-    # a model of English finds all that is in another script alike
-    told = nearest is not None and asked.in_latin
-    weights = CALIBRATED.get(embedding.rpartition("-")[0]) if told else None
-    weights = weights or BY_WORDS
-    sum_ = weights.base + weights.cosine * (nearest or 0.0) + weights.coverage * min(coverage, 1.0)
-    sum_ += weights.lacking * _lacking(asked, found)
-    return Judgement(round(1 / (1 + math.exp(-sum_)), 3), asked.missing)
+    whole = min(asked.mass(words), _ENOUGH)
+    return min(1.0, max(asked.mass(words & has) for has in about.values()) / whole) if whole else 1.0
 
 
 def _lacking(asked: Asked, found: Sequence[Candidate]) -> float:
     """Return the share of the question's identifiers that the statement with the most of them lacks; 1 where nothing found
-    has an acronym of it.
+    has a word of a name of it. Of things compared it is enough that one is told of.
     """
-    if any(len(word) > 1 and word.isalpha() and word.isupper() for word in asked.missing):
+    compared = " ".join(side.name for side in asked.sides)
+    if any(name not in compared for name in asked.unknown):
         return 1.0
-    return 1.0 - max(map(asked.identified, found)) if asked.identifiers else 0.0
+    sought = asked.identifiers - identifiers(compared)
+    return 1.0 - max(share_held(sought, c.whole) for c in found) if sought else 0.0

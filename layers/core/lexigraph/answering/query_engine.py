@@ -101,6 +101,7 @@ class _Asked:
     retrieved: float
     asked: Asked
     found: Sequence[Candidate]
+    cut: Sequence[Candidate]
     judgement: Judgement
     answerable: bool
 
@@ -131,7 +132,10 @@ class _Asked:
         )
 
     def _doubts(self) -> tuple[Notice, ...]:
-        """Return the warning that the documents seem not to answer, none when they do or nothing was found at all."""
+        """Return the warning that the documents seem not to answer, or only of one of the things compared."""
+        if self.answerable and (untold := self.judgement.untold):
+            told = f"nothing found tells of {', '.join(untold)}, which the question compares: the answer tells of the rest"
+            return (Notice("compared_not_found", told),)
         if self.answerable or not self.found:
             return ()
         missing = f"; nothing found says {', '.join(self.judgement.missing)}" if self.judgement.missing else ""
@@ -324,7 +328,8 @@ class LexicalGraphQueryEngine:
         retrieved = time.perf_counter()
         found = candidates(results, external)
         read = asking.read(followup.text, found, results.entities)
-        known = [*found, *beyond(results, found)]
+        cut = beyond(results, found)
+        known = [*found, *cut]
         judgement = judge(asking.read(followup.text, known, results.entities), known, results.nearest, results.embedding)
         sure = bool(found) and judgement.confidence >= self.args.min_confidence
         asked = _Asked(
@@ -338,6 +343,7 @@ class LexicalGraphQueryEngine:
             retrieved=retrieved,
             asked=read,
             found=found,
+            cut=cut,
             judgement=judgement,
             answerable=sure,
         )
@@ -393,8 +399,10 @@ class LexicalGraphQueryEngine:
     def _extract(self, asked: _Asked, note: str, *notices: Notice) -> Generator[str, None, QueryResponse]:
         """Answer by quoting; one piece a statement. What does not answer is told to be only the nearest there is."""
         limit = self.args.quoted_statements
-        quoted = (select if asked.answerable else nearest)(asked.asked, asked.found, limit=limit)
-        first = note if asked.answerable else prompts.NOT_FOUND
+        if asked.answerable:
+            first, quoted = note, select(asked.asked, asked.found, asked.cut, limit=limit)
+        else:
+            first, quoted = prompts.NOT_FOUND, nearest(asked.asked, asked.found, limit=limit)
         lines = [first, *map(quotation, quoted)] if quoted else [prompts.nothing_found(asked.results.warnings)]
         pieces = [line if at == 0 else f"\n{line}" for at, line in enumerate(lines)]
         yield from pieces

@@ -1,0 +1,41 @@
+"""Identifiers of a text: words of no language, such as options, paths, file names and versions. Pure."""
+
+import re
+from collections.abc import Collection
+from functools import lru_cache
+from itertools import pairwise
+
+from lexigraph.answering.candidates import EDGES
+from lexigraph.retrieval.stages.text import stems
+
+# CVE-2023-25652, max_user_watches, /proc/sys, --partscan, 2.38.5; limits.conf, but Node.js is a name
+_IDENTIFIER = re.compile(
+    r"(?=.*\d)(?=.*[^\W\d]).*|.*\w[_/=]\w.*|-{1,2}\w.*|/\w.*|(?![A-Z][a-z])\w{2,}(?:\.\w{2,})+|\d+(?:\.\d+){2,}",
+    re.DOTALL,
+)
+_DECIMAL = re.compile(r"\d+\.\d+")  # behind another word it is a version: Git 2.30
+
+
+def identifiers(text: str) -> frozenset[str]:
+    """Return the words of a text that are no words of a language, in lower case."""
+    written = [word.strip(EDGES).removesuffix("()") for word in text.split()]
+    versions = {word for before, word in pairwise(written) if _DECIMAL.fullmatch(word) and stems(before)}
+    return frozenset(versions).union(word.casefold() for word in written if _IDENTIFIER.fullmatch(word))
+
+
+def share_held(sought: Collection[str], text: str) -> float:
+    """Return the share of some identifiers that a text has, each by itself: no GPL-2 in LGPL-2.1; 1 without any."""
+    folded = text.casefold()
+    return sum(bool(_standing(one).search(folded)) for one in sought) / len(sought) if sought else 1.0
+
+
+@lru_cache(maxsize=1_024)
+def _standing(identifier: str) -> re.Pattern[str]:
+    """Return what finds an identifier that is no part of another: ``2.30`` in ``v2.30.0``, not in ``2.30.9``; ``UTF-8`` in
+    ``utf_8``, too.
+    """
+    sought = re.sub(r"^v(?=\d)", "", identifier)
+    begins = r"(?<![a-z0-9])(?<!\d\.)v?" if sought[0].isdecimal() else r"(?<![a-z0-9_-])" if sought[0] != "/" else ""
+    ends = r"(?:\.0)*(?!\.?[0-9])" if sought[-1].isdecimal() else r"(?![a-z])"
+    parts = map(re.escape, re.split(r"(?<=[^\W_])[-_](?=[^\W_])", sought))
+    return re.compile(begins + "[-_ ]".join(parts) + ends)
