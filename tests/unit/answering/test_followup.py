@@ -121,6 +121,7 @@ def test_in_a_row_of_followups_the_last_question_that_stood_alone_tells_what_the
     [
         ("Which calls does the ledger module have?", "And zstore?", "Which calls does the zstore module have?"),
         ("Which calls does the ledger module have?", "what about zstore?", "Which calls does the zstore module have?"),
+        ("List the calls of the ledger module", "What about zstore?", "List the calls of the zstore module"),
         ("What is the ledger module for?", "And what about the queue module?", "What is the queue module for?"),
         ("How do I put rows into a sorted list with ledger?", "And with zstore?", None),
         ("How do I put rows into a sorted list with ledger?", "Same for zstore?", None),

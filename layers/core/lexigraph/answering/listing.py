@@ -20,11 +20,13 @@ from lexigraph.retrieval.stages.text import stems
 _ASKS = re.compile(
     r"\W*(?:please |can you |could you |i (?:need|want) )?"
     r"(?:(?:list|enumerate|name|give(?: me)?|show(?: me)?)\b(?: (?:all|every|each|the|a|full|complete|list|of))*"
-    r"|(?:what|which) are (?:all )?(?:of )?(?:the )?|(?:what|which) ) ?(?P<rest>.+)",
+    r"|(?:what|which) are (?:all )?(?:of )?(?:the )?|(?P<open>what|which) ) ?(?P<rest>.+)",
     re.IGNORECASE,
 )
 _BEHIND = "of|in|for|does|do|did|is|are|that|which|can|may|to|on|by|has|have|exist"
 _KIND = re.compile(rf"[^\s?.!,;:]+(?: [^\s?.!,;:]+)*?(?=[?.!,;:]|$| (?:{_BEHIND})\b)")
+_SOME = re.compile(r"\b(?:that|which|who|whose)\b", re.IGNORECASE)
+_HAS = re.compile(r"(?: (?:of|in|for) .+)? (?:do|does|did|has|have|can|may|exist|are there)\b", re.IGNORECASE)
 _PLURAL = re.compile(r"\w{2,}(?<![sui])s|criteria|people", re.IGNORECASE)
 _TERM = re.compile(r"(?P<term>[^\s:][^\n]{0,78}?):\s")
 _NO_TERM = frozenset("note notes warning example examples tip important caution".split())
@@ -49,11 +51,16 @@ class Item:
 
 
 def kind_asked_for(question: str) -> frozenset[str]:
-    """Return the stems of what a question asks a list of ("options", "socket types"); empty when it asks for none."""
+    """Return the stem of what a question asks a list of ("options", "socket types"); empty when it asks for none.
+
+    "Which options show routes?" and "list the options that ..." ask for some of a list.
+    """
     asks = _ASKS.match(question)
     kind = _KIND.match(asks["rest"]) if asks else None
-    words = kind[0].split() if kind else []
-    if not words or not any(_PLURAL.fullmatch(word) for word in words[-1:]):
+    if not (asks and kind):
+        return frozenset()
+    words, behind = kind[0].split(), asks["rest"][kind.end() :]
+    if not _PLURAL.fullmatch(words[-1]) or _SOME.search(behind) or (asks["open"] and not _HAS.match(behind)):
         return frozenset()
     return frozenset(stems(words[-1]))
 

@@ -61,7 +61,8 @@ def about(question: str, subject: str) -> str:
     if not alike and preposition:
         return _joined(tokens, len(tokens), len(tokens), new)
     if not alike and kind in _NAMES:  # a name may be written like any word
-        alike = [part for part in parts if part.kind in _NAMES] or [part for part in parts if part.kind == "definite"]
+        definite = [part for part in parts if part.kind == "definite"]
+        alike = [part for part in parts if part.kind in _NAMES] or [p for p in definite if p.preposition] or definite
     if not alike:
         return ""
     wanted = set(_bare(new[first:]))
