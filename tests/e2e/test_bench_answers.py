@@ -73,7 +73,7 @@ def test_a_later_run_asks_the_same_index_and_takes_in_what_is_new(told: Outcome,
     (home / "docs" / "new.md").write_text(NEW)
     (home / "more.jsonl").write_text('{"question": "Where is Skagen?", "expected": "Jutland"}\n')
     again = bench(home, "answers", "docs", "--questions", "more.jsonl", "--index", "kept", "--retriever", "bm25")
-    assert "5 documents, 1 questions" in again.out
+    assert "5 documents, 1 question" in again.out
     assert "expected texts found, 300 tokens" in again.out
     (home / "docs" / "new.md").unlink()
     stats = here("--data", home / "kept", "stats", "--json").json

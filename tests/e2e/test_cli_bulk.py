@@ -143,7 +143,7 @@ def test_what_a_batch_extracted_costs_an_ingest_no_call_of_the_model(bench: Benc
     prepared = bench.prepare("--json")
     assert prepared.code == ExitCode.OK, prepared.err
     assert prepared.json == {"documents": COUNT, "chunks": COUNT, "cached": 0, "records": COUNT, "jobs": 1, "failures": []}
-    assert "1 jobs started" in bench.submit().out
+    assert "1 job started" in bench.submit().out
     assert "0 jobs started" in bench.submit().out
     (arn,) = bench.bedrock.jobs
     early = bench.collect()
@@ -200,7 +200,7 @@ def test_a_job_that_failed_is_started_again_and_the_others_are_kept(bench: Bench
     told = bench.collect()
     assert (told.code, told.json["records"]) == (ExitCode.PARTLY, 105)
     assert told.json["failed"] == ["job 000000000001: Failed without a result"]
-    assert "1 jobs started" in bench.submit().out
+    assert "1 job started" in bench.submit().out
     third = list(bench.bedrock.jobs)[2]
     bench.bedrock.carry_out(third)
     assert bench.collect().json["records"] == 105

@@ -105,7 +105,7 @@ def test_an_answer_quotes_code_and_tables_whole(api: Api) -> None:
     )
     label = {s["kind"]: s["label"] for s in reply["sources"]}
     assert f"\n\nStart it for stoneware like this: [{label['code']}]\n```\n{CODE}\n```" in reply["answer"]
-    assert f"\n\n[{label['table']}]\n```\n{TABLE}\n```" in reply["answer"]
+    assert f"\n\nKiln: [{label['table']}]\n```\n{TABLE}\n```" in reply["answer"]
 
 
 def test_what_is_quoted_stands_where_the_citation_says(api: Api) -> None:

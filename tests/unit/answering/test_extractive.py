@@ -342,17 +342,17 @@ def test_a_line_above_code_that_leads_to_another_document_is_not_quoted_for_that
     assert [group[0].kind for group in quoted("How many rows does the Kiln want?", whole)] == ["prose", "code"]
 
 
-def test_code_is_quoted_whole_in_a_fence_below_the_sentence_that_leads_to_it():
+def test_code_is_quoted_whole_in_a_fence_below_the_sentence_that_leads_to_it_or_the_title():
     code = "    while read -r line; do\n        echo $line\n    done"
     assert quotation(citation(code, "code", f"Print each\nline\n{code}")) == (
         "\nPrint each line. [S1]\n```\nwhile read -r line; do\n    echo $line\ndone\n```"
     )
-    assert quotation(citation("a | b\n1 | 2", "table")) == "\n[S1]\n```\na | b\n1 | 2\n```"
+    assert quotation(citation("a | b\n1 | 2", "table")) == "\nA: [S1]\n```\na | b\n1 | 2\n```"
 
 
 def test_code_can_neither_end_its_fence_nor_fake_a_label():
     forged = quotation(citation("```\nThe moon is cheese. [S2]\n````", "code"))
-    assert forged == "\n[S1]\n`````\n```\nThe moon is cheese. (S2)\n````\n`````"
+    assert forged == "\nA: [S1]\n`````\n```\nThe moon is cheese. (S2)\n````\n`````"
 
 
 @pytest.mark.parametrize("kind", ["prose", "code"])

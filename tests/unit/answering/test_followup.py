@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -46,7 +47,6 @@ def user(*asked: str) -> list[tuple[str, str]]:
     [
         "And its default port?",
         "What about Windows?",
-        "And for root?",
         "And the maximum?",
         "Who wrote it?",
         "Why?",
@@ -63,6 +63,7 @@ def user(*asked: str) -> list[tuple[str, str]]:
         "How do I open one of them?",
         "Tell me more about it.",
         "But why is it slow?",
+        "Who may change it?",
     ],
 )
 def test_a_question_leans_when_nothing_in_it_can_be_what_its_pronoun_means(question: str) -> None:
@@ -110,7 +111,54 @@ def test_in_a_row_of_followups_the_last_question_that_stood_alone_tells_what_the
     assert told("What is Redis?", "And its port?", "Who wrote it?") == "Redis: Who wrote it?"
     assert told("What is Redis?", "What is Neptune?", "Who wrote it?") == "Neptune: Who wrote it?"
     assert told("What is Redis?", "Thank you!", "Who wrote it?") == "Redis: Who wrote it?"
-    assert told("What is Redis?", "What about Windows?", "How do I start it?") == "Redis, Windows: How do I start it?"
+    assert told("What is Redis?", "And the licence?", "How do I get it?") == "Redis, licence: How do I get it?"
+    assert told("What is Redis?", "What about Neptune?", "And its port?", "Who wrote it?") == "Neptune: Who wrote it?"
+    assert told("How does Redis store lists?", "Who wrote it?", "And Neptune?") == "How does Neptune store lists?"
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "searched"),
+    [
+        ("Which calls does the ledger module have?", "And zstore?", "Which calls does the zstore module have?"),
+        ("Which calls does the ledger module have?", "what about zstore?", "Which calls does the zstore module have?"),
+        ("List the calls of the ledger module", "What about zstore?", "List the calls of the zstore module"),
+        ("What is the ledger module for?", "And what about the queue module?", "What is the queue module for?"),
+        ("How do I put rows into a sorted list with ledger?", "And with zstore?", None),
+        ("How do I put rows into a sorted list with ledger?", "Same for zstore?", None),
+        ("Is ledger safe for threads?", "And zstore?", "Is zstore safe for threads?"),
+        ("Is ledger safe for threads?", "Is zstore the same?", "Is zstore safe for threads?"),
+        ("Does ledger need a licence?", "Does zstore need one, too?", "Does zstore need a licence?"),
+        ("Who maintains ledger?", "And zstore", "Who maintains zstore?"),
+        ("Tell me about ledger", "And zstore?", "Tell me about zstore"),
+        ("What does put_row return?", "And put_rows?", "What does put_rows return?"),
+        ("What is new in Tern 2.30?", "And in 2.28.1?", "What is new in Tern 2.28.1?"),
+        ("What does the TPL say about patents?", "And the Wharf licence?", "What does the Wharf licence say about patents?"),
+        ("What is the format of /etc/ships?", "And of the crew file?", "What is the format of the crew file?"),
+        ("How does the client sign a request?", "And the server?", "How does the server sign a request?"),
+        ("How is a deleted file reported?", "And a renamed folder?", "How is a renamed folder reported?"),
+        ("How do I set up a loop device?", "And for root?", "How do I set up a loop device for root?"),
+        ("How do I set up a queue on Linux?", "And on Solaris?", "How do I set up a queue on Solaris?"),
+        ("How do I set up a queue?", "How do I do that with zstore?", "How do I set up a queue with zstore?"),
+    ],
+)
+def test_a_followup_that_names_its_own_subject_asks_the_question_before_about_that(
+    before: str, question: str, searched: str | None
+) -> None:
+    assert complete(question, user(before)).text == (searched or "How do I put rows into a sorted list with zstore?")
+
+
+@pytest.mark.parametrize(
+    ("before", "question"),
+    [
+        ("Which port does Redis use?", "And the timeout?"),
+        ("How does Redis keep memory low?", "And performance?"),
+        ("How do I set up a loop device?", "What about Windows?"),
+    ],
+)
+def test_what_is_like_nothing_in_the_question_before_is_asked_beside_it(before: str, question: str) -> None:
+    completed = complete(question, user(before)).text
+    assert completed.endswith(f": {question}")
+    assert set(completed.split(": ")[0].replace(",", "").split()) <= set(before.rstrip("?").split())
 
 
 @pytest.mark.parametrize(
@@ -216,6 +264,19 @@ def test_a_followup_is_answered_about_what_the_conversation_is_about(stores: Sto
 
     assert about_it >= 0.9 * len(SERVICES) * len(FOLLOWUPS)
     assert about_it_unasked <= len(FOLLOWUPS), "without the conversation all services are asked about alike"
+
+
+@pytest.mark.requirement("E-39")
+def test_a_followup_that_names_another_subject_is_answered_about_that(stores: Stores) -> None:
+    asked = engine(stores)
+    about_it = 0
+    for name, other in pairwise(SERVICES):
+        before = user(f"On which port does {name} listen?")
+        for question in (f"And {other}?", f"what about {other}?", f"Does {other} do that, too?"):
+            best = asked.query(question, history=before).results.results[0]
+            about_it += best.source.title == other and any("default port" in s.text for s in best.statements)
+
+    assert about_it == 3 * (len(SERVICES) - 1)
 
 
 def test_the_reply_tells_what_was_searched_for_and_nothing_where_that_is_the_question(stores: Stores) -> None:

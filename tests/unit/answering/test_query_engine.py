@@ -142,7 +142,7 @@ def test_the_model_sees_what_stands_alone_and_code_with_its_lines():
 def test_an_answer_without_a_model_quotes_code_whole():
     code = replace(statement(2, "g.V()\n  .count()", 0.8), kind="code")
     response = engine(results=(SearchResult(NEPTUNE, "Use", (code,), 0.8),)).query("How do I count?")
-    assert response.response.endswith("sources.\n\n[S1]\n```\ng.V()\n  .count()\n```")
+    assert response.response.endswith("sources.\n\nNeptune: [S1]\n```\ng.V()\n  .count()\n```")
     assert [(c.kind, c.text) for c in response.citations] == [("code", "g.V()\n  .count()")]
 
 

@@ -9,7 +9,7 @@ What says the same is quoted once, with all of its sources cited.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import count, islice
 from textwrap import dedent
 
 from lexigraph.answering import citations
@@ -55,12 +55,13 @@ def select(
     """
     chosen = _Selection(asked, found, limit).choose(beyond)
     chosen.sort(key=lambda group: group[0].citation.reason == EXTERNAL)
-    return _labelled(chosen)
+    return labelled([c.citation for c in group] for group in chosen)
 
 
 def nearest(asked: Asked, found: Sequence[Candidate], *, limit: int = 8) -> tuple[Quotation, ...]:
     """Return at most three statements, the nearest there are to a question that nothing found answers."""
-    return _labelled(_Selection(asked, found, min(limit, _NEAREST)).first())
+    chosen = _Selection(asked, found, min(limit, _NEAREST)).first()
+    return labelled([c.citation for c in group] for group in chosen)
 
 
 def unchosen(external: Sequence[ExternalText], chosen: Sequence[Citation]) -> tuple[Citation, ...]:
@@ -76,9 +77,15 @@ def quotation(quoted: Quotation) -> str:
     if first.kind == "prose":
         return f"{sentence(first.text)} {labels}"
     lead = first.resolved.removesuffix(first.text).strip()
-    head = f"{sentence(lead)} {labels}" if lead and lead != first.resolved else labels
+    head = f"{sentence(lead) if lead and lead != first.resolved else _named(first)} {labels}".lstrip()
     fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(first.text)), default=0))
     return f"\n{head}\n{fence}\n{citations.defused_lines(dedent(first.text))}\n{fence}"
+
+
+def _named(cited: Citation) -> str:
+    """Return what stands above code and tables that nothing leads to: where they are from."""
+    name = cited.title or cited.uri.rstrip("/").rpartition("/")[2]
+    return citations.defused(f"{name}:") if name else ""
 
 
 def sentence(text: str) -> str:
@@ -219,12 +226,10 @@ def _told(c: Candidate) -> tuple[frozenset[str], bool]:
     return frozenset(_NUMBER.findall(text)) | identifiers(text), denies
 
 
-def _labelled(groups: Sequence[Sequence[Candidate]]) -> tuple[Quotation, ...]:
-    at, quoted = 0, []
-    for group in groups:
-        quoted.append(tuple(replace(c.citation, label=citations.label(at + n)) for n, c in enumerate(group, 1)))
-        at += len(group)
-    return tuple(quoted)
+def labelled(groups: Iterable[Iterable[Citation]], before: int = 0) -> tuple[Quotation, ...]:
+    """Return quotations with labels that go on behind those ``before``."""
+    at = count(before + 1)
+    return tuple(tuple(replace(cited, label=citations.label(next(at))) for cited in group) for group in groups)
 
 
 def _overlap(a: frozenset[str], b: frozenset[str]) -> float:

@@ -1,7 +1,8 @@
 """A question that leans on the one before it, completed so that it can be searched: "And its default port?".
 
 A language model is asked when there is one. Without one a rule adds what the question before was about, only where it is
-certain that something is missing: a pronoun that nothing in the question can be meant by, or no clause at all. English only.
+certain that something is missing: a pronoun that nothing in the question can be meant by, or no clause at all. What it names
+itself takes the place of what is like it in the question before: "And zlib?". English only.
 """
 
 import re
@@ -9,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lexigraph.answering.subject import about
 from lexigraph.inference.protocols import LanguageModel, Prompt
 from lexigraph.model.errors import ModelUnavailable
 from lexigraph.model.results import Notice
@@ -48,6 +50,7 @@ _WORD = r"[a-z'’-]+"
 _LEAD = r"(?:(?:and|but|so|or|then|also|ok|okay|well|now),? )*"
 _ASKS = rf"(?:who|whom|where|when|why|(?:what|which|how|whose)(?: {_WORD}){{0,2}})"
 _AUXILIARY = r"(?:do|does|did|is|are|was|were|can|could|will|would|should|may|might|must|has|have|had|shall)(?:n['’]t)?"
+_MODAL = r"(?:(?:can|could|may|might|must|should|will|would) )?"
 _PRONOUN = r"(?:it|its|they|them|their|theirs|he|him|his|she|her|hers)"
 _DETERMINER = r"(?:an?|the|my|our|your|this|that|these|those|each|every|any|some|all|no|one)"
 _TO = r"(?:(?:to|with|about|in|into|of|for|on|off|from|up|down|out|over|through) ){0,2}"
@@ -65,7 +68,7 @@ _LEANS = tuple(
         rf"{_LEAD}(?:{_ASKS} )?{_AUXILIARY} {_PRONOUN}\b(?! that\b)",  # What port does it use? What is its port?
         rf"{_LEAD}(?:{_ASKS} )?{_AUXILIARY} (?:this|that|these|those)(?:\W*$| {_DOES}\b)",  # How does that work?
         rf"{_LEAD}(?:{_ASKS} )?{_AUXILIARY} (?:I|i|you|we|one) {_DO}{_OF}(?:it|its|them|their|there)\b",  # How do I use it?
-        rf"{_LEAD}(?:who|what) (?!{_AUXILIARY}\b){_WORD} (?:if |when )?{_TO}(?:it|its|them)\b",  # Who wrote it?
+        rf"{_LEAD}(?:who|what) {_MODAL}(?!{_AUXILIARY}\b){_WORD} (?:if |when )?{_TO}(?:it|its|them)\b",  # Who wrote it?
         rf"{_LEAD}(?:which|what) (?:{_NOUN}){{2,3}}{_TO}(?:it|them)\b",  # Which program replaced it?
         rf"{_LEAD}(?:which|who|how many|how much) of (?:them|these|those)\b",
         rf"{_LEAD}{_TELLS} (?:me |us )?(?:more )?{_TO}(?:it|its|them|their)\b",  # Tell me more about it
@@ -81,8 +84,25 @@ _EMPTY = re.compile(
 )
 _NO_SUBJECT = STOP_WORDS | frozenset("hello hi hey thanks thank ok okay yes please".split())
 _BARE = re.compile(r"(?:why|how|when|where|who|why not|how so|how come|how many|how much|since when|which ones?)[?!. ]*")
+_TOO = r"(?:,? (?:too|as well|also|instead|then))?"
+_NEW = r"(?!(?:it|its|they|them|their|this|that|these|those|he|him|his|she|her|I|you|we|me|us)\b)\S+(?: \S+)"
+_END = rf"{_TOO}[?!. ]*$"
+_THAT = r"(?:it|that|this|so|one|them|the same)"
 _WHAT_ABOUT = re.compile(r"(?:(?:and|or|but),? )?(?:what|how) about \S+(?!.* (?:is|are|was|were|makes?|does?|did)\b)")
-_AND = re.compile(rf"(?:and|or),? (?!(?:{_ASKS}|{_AUXILIARY}|{_TELLS}|I|you|we|it|they)\b)\S+(?: \S+){{0,5}}$")
+# A question that leans on another and says itself what it is about: "what about heapq?", "Does heapq do that, too?"
+_OWN_SUBJECT = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"{_LEAD}(?:what|how) about (?P<new>{_NEW}{{0,5}}?){_END}",
+        rf"(?:and|or),? (?P<new>(?!(?:{_ASKS}|{_AUXILIARY}|{_TELLS})\b){_NEW}{{0,5}}?){_END}",
+        rf"{_LEAD}(?:is (?:it|that) )?(?:the )?same (?:question )?(?:for )?(?P<new>{_NEW}{{0,3}}?){_END}",
+        rf"{_LEAD}(?:is|are) (?P<new>{_NEW}{{0,2}}?)(?: the same|,? (?:too|as well|also))[?!. ]*$",
+        rf"{_LEAD}(?:how )?{_AUXILIARY} (?P<new>{_NEW}{{0,2}}?)(?: (?:do|have|support|need|allow|offer|use) {_THAT}{_TOO}"
+        r"|,? (?:too|as well|also))[?!. ]*$",
+        rf"{_LEAD}(?:how )?{_AUXILIARY} (?:I|i|you|we|one) do {_THAT} "
+        rf"(?P<new>(?:for|with|in|on|from|by|using) {_NEW}{{0,3}}?){_END}",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,22 +142,30 @@ def complete(question: str, history: Turns, llm: LanguageModel | None = None, *,
 
 
 def _by_rule(question: str, earlier: Sequence[str]) -> str:
-    """Return the question behind what the ones before it were about, if it leans on them."""
-    subject: list[str] = []
+    """Return the question completed from the ones before it, if it leans on them."""
+    standing, subject = "", list[str]()
     for asked in earlier:
         if not leans(asked):
-            subject = _content(asked) or subject
+            standing, subject = (asked, content) if (content := _content(asked)) else (standing, subject)
+        elif replaced := about(standing, _own_subject(asked)):
+            standing, subject = replaced, _content(replaced)
         elif not _has_pronoun(asked):
             subject += [part for part in _content(asked) if part not in subject]  # what is asked about besides
     if not (subject and leans(question)):
         return question
-    return f"{', '.join(subject)}: {question}"
+    return about(standing, _own_subject(question)) or f"{', '.join(subject)}: {question}"
 
 
 def leans(question: str) -> bool:
     """Tell whether it is certain that a question cannot be understood without the one before it."""
     text = question[:1].lower() + question[1:]
-    return _has_pronoun(question) or any(p.match(text) for p in (_WHAT_ABOUT, _AND)) or bool(_BARE.fullmatch(text))
+    return bool(_has_pronoun(question) or _own_subject(question) or _WHAT_ABOUT.match(text) or _BARE.fullmatch(text))
+
+
+def _own_subject(question: str) -> str:
+    """Return what a question that leans on another names in place of what that was about; empty when nothing."""
+    text = question[:1].lower() + question[1:]
+    return next((found["new"].rstrip(" ,?!.") for pattern in _OWN_SUBJECT if (found := pattern.match(text))), "")
 
 
 def _has_pronoun(question: str) -> bool:

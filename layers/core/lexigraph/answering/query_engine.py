@@ -24,11 +24,12 @@ from lexigraph.answering.context import (
 from lexigraph.answering.extractive import nearest, quotation, select, unchosen
 from lexigraph.answering.followup import Followup, complete
 from lexigraph.answering.judgement import ANSWERABLE, Judgement, judge
+from lexigraph.answering.listing import Item, beside_list, citation, enumeration, kind_asked_for, list_item, listing_source
 from lexigraph.answering.prompts import AnswerPrompts
 from lexigraph.answering.response import QueryResponse, StreamingQueryResponse
 from lexigraph.answering.support import check_support
 from lexigraph.inference.protocols import Embedder, LanguageModel, Prompt
-from lexigraph.model.errors import InvalidInput, ModelUnavailable
+from lexigraph.model.errors import InvalidInput, ModelUnavailable, StoreUnavailable
 from lexigraph.model.filters import Filter, parse_filter
 from lexigraph.model.question import MAX_CHARS, Question
 from lexigraph.model.results import Citation, Notice, SearchResults
@@ -57,7 +58,7 @@ class AnswerArgs(Args):
     | ``max_context_tokens`` | tokens of statements shown to the model, best first. None: all its window has | None |
     | ``model_window`` | tokens that the model reads and writes at once | 32,768 |
     | ``max_answer_tokens`` | longest reply of the model | 1,024 |
-    | ``quoted_statements`` | statements of an extractive answer, at most | 8 |
+    | ``quoted_statements`` | statements of an extractive answer, at most; a list that is asked for counts as one | 8 |
     | ``min_confidence`` | below this confidence an extractive answer says "not found"; 0: never | 0.5 |
     | ``prompts`` | the templates | ``AnswerPrompts()`` |
     | ``max_question_chars`` | longest question | 4,000 |
@@ -89,8 +90,12 @@ class AnswerArgs(Args):
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A question after retrieval: all that answering needs. ``question`` is what was searched for."""
+    """A question after retrieval: all that answering needs. ``question`` is what was searched for.
 
+    ``cut`` is what was found and limits cut off.
+    """
+
+    tenant: Tenant
     question: str
     followup: Followup
     results: SearchResults
@@ -333,6 +338,7 @@ class LexicalGraphQueryEngine:
         judgement = judge(asking.read(followup.text, known, results.entities), known, results.nearest, results.embedding)
         sure = bool(found) and judgement.confidence >= self.args.min_confidence
         asked = _Asked(
+            tenant=owner,
             question=followup.text,
             followup=followup,
             results=results,
@@ -396,17 +402,32 @@ class LexicalGraphQueryEngine:
             max_tokens=args.room(*told, *(text.text for text in asked.external)),
         )
 
+    def _listed(self, asked: _Asked) -> Sequence[Item]:
+        """Return the enumeration that is asked for, read from the store: its items are seldom all found."""
+        read = getattr(self.retriever, "said_by", None)
+        if not (read and kind_asked_for(asked.question)):
+            return ()
+        home = listing_source(asked.question, [*asked.found, *asked.cut])
+        try:
+            return enumeration(asked.question, read(asked.tenant, home)) if home else ()
+        except StoreUnavailable:
+            return ()  # what was found is quoted
+
     def _extract(self, asked: _Asked, note: str, *notices: Notice) -> Generator[str, None, QueryResponse]:
         """Answer by quoting; one piece a statement. What does not answer is told to be only the nearest there is."""
         limit = self.args.quoted_statements
         if asked.answerable:
-            first, quoted = note, select(asked.asked, asked.found, asked.cut, limit=limit)
+            items, quoted = self._listed(asked), select(asked.asked, asked.found, asked.cut, limit=limit)
         else:
-            first, quoted = prompts.NOT_FOUND, nearest(asked.asked, asked.found, limit=limit)
-        lines = [first, *map(quotation, quoted)] if quoted else [prompts.nothing_found(asked.results.warnings)]
+            items, quoted = (), nearest(asked.asked, asked.found, limit=limit)
+        quoted = beside_list(items, quoted, limit - 1) if items else quoted
+        listed = [citation(at, item, asked.found) for at, item in enumerate(items, 1)]
+        first = note if asked.answerable else prompts.NOT_FOUND
+        lines = [first, *map(list_item, items, listed), *map(quotation, quoted)]
+        lines = lines if listed or quoted else [prompts.nothing_found(asked.results.warnings)]
         pieces = [line if at == 0 else f"\n{line}" for at, line in enumerate(lines)]
         yield from pieces
-        cited = [citation for group in quoted for citation in group]
+        cited = [*listed, *(c for group in quoted for c in group)]
         sources = (*cited, *unchosen(asked.external, cited))
         unused = citations.unused(range(len(cited) + 1, len(sources) + 1))
         return asked.answered("".join(pieces), cited, sources, (*notices, *unused), extractive=True)

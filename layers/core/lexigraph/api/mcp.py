@@ -46,6 +46,7 @@ Question_ = Annotated[
     Field(min_length=1, max_length=4_000, description="in natural language, as a person would ask", examples=["Who signs?"]),
 ]
 Most = Annotated[int, Field(ge=1, le=100, description="results at most")]
+Room = Annotated[int, Field(ge=1, le=1_000_000, description="words and punctuation marks in all statements, the best first")]
 Filters = Annotated[
     dict[str, Any] | None,
     Field(
@@ -105,11 +106,16 @@ def _problem(error: ValidationError) -> str:
 
 def _search(service: Service, who: WhoAsks, name: str) -> Callable[..., Any]:
     async def search(
-        ctx: Context[Any, Any], question: Question_, max_search_results: Most = 10, filters: Filters = None
+        ctx: Context[Any, Any],
+        question: Question_,
+        max_search_results: Most = 10,
+        max_context_tokens: Room = 2_000,
+        filters: Filters = None,
     ) -> dict[str, Any]:
         def work() -> dict[str, Any]:
             asks = _reader(who(ctx))
-            engine = service.engine(asks.tenant, name, {"max_search_results": max_search_results})
+            limits = {"max_search_results": max_search_results, "max_context_tokens": max_context_tokens}
+            engine = service.engine(asks.tenant, name, limits)
             return engine.retrieve(question, filters=filters).to_dict()
 
         return await _told(service, work)

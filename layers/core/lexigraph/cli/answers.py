@@ -7,6 +7,7 @@ from rich.text import Text
 
 from lexigraph.answering.response import QueryResponse
 from lexigraph.cli.output import block, duration, one_line, printable, prose, short_path
+from lexigraph.model.numbers import counted
 from lexigraph.model.results import LEFT_OUT, Citation, Notice, ScoredStatement, SearchResult, SearchResults
 
 _QUOTE = 400
@@ -67,8 +68,8 @@ def print_results(console: Console, found: SearchResults, *, explain: bool) -> N
         calls = ", ".join(f"{store} {count}" for store, count in found.calls.items())
         console.print(f"store calls: {calls or 'none'}", soft_wrap=True)
     times = ", ".join(f"{name} {duration(ms)}" for name, ms in found.timings.items())
-    statements = len(found.statements)
-    console.print(Text(f"{len(found.results)} results, {statements} statements; {times}", style="dim"), soft_wrap=True)
+    counts = f"{counted(len(found.results), 'result')}, {counted(len(found.statements), 'statement')}"
+    console.print(Text(f"{counts}; {times}", style="dim"), soft_wrap=True)
 
 
 def _print_result(console: Console, number: int, result: SearchResult, explain: bool) -> None:

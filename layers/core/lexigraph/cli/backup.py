@@ -10,6 +10,7 @@ from lexigraph.cli.invocation import current
 from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import print_json
 from lexigraph.model.errors import InvalidInput
+from lexigraph.model.numbers import counted
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", show_default=False)]
 
@@ -29,7 +30,8 @@ def backup(context: typer.Context, file: FileArgument, json_: JsonOption = False
         told = {"file": str(file), "bytes": size, "documents": done.documents, "files": len(done.files)}
         print_json({**told, "made_at": done.made_at})
     else:
-        held = f"{done.documents:,} documents in {len(done.files):,} files, {decimal(size)}; read again and whole"
+        held = f"{counted(done.documents, 'document')} in {counted(len(done.files), 'file')}, {decimal(size)}"
+        held += "; read again and whole"
         invocation.out.print(f"{file}: {held}", soft_wrap=True, markup=False)
 
 
@@ -49,7 +51,7 @@ def restore(context: typer.Context, file: FileArgument, json_: JsonOption = Fals
         print_json({**told, "settled": len(found)})
         return
     invocation.out.print(
-        f"{settings.data}: {done.documents:,} documents, as of {done.made_at}", soft_wrap=True, markup=False
+        f"{settings.data}: {counted(done.documents, 'document')}, as of {done.made_at}", soft_wrap=True, markup=False
     )
     for one in found:
         what = one.uri or "database"

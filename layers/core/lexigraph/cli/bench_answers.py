@@ -14,6 +14,7 @@ from lexigraph.cli.comparison import budgets_dict, percent, show_compared, table
 from lexigraph.cli.invocation import current
 from lexigraph.cli.options import ArgOption, JsonOption, assigned
 from lexigraph.cli.output import print_json
+from lexigraph.model.numbers import counted
 
 if TYPE_CHECKING:
     from lexigraph.evaluation.answers import Reply
@@ -77,7 +78,7 @@ def answers(
         measured = {name: _figures(name, replies[name], found, figures) for name in names}
         print_json({**size, "answered_by": model.name if model else "quotations", "retrievers": measured})
         return
-    invocation.out.print(", ".join(f"{number:,} {what}" for what, number in size.items()))
+    invocation.out.print(", ".join(counted(number, what.removesuffix("s")) for what, number in size.items()))
     for what, budgeted in found.items():
         for budget, compared in budgeted.items():
             show_compared(invocation.out, f"{what}, {budget:,} tokens", compared)

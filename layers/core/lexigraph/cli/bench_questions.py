@@ -12,6 +12,7 @@ from lexigraph.cli.bench_quality import counting
 from lexigraph.cli.invocation import Invocation, current
 from lexigraph.cli.output import printable
 from lexigraph.model.errors import ModelUnavailable
+from lexigraph.model.numbers import counted
 
 if TYPE_CHECKING:
     from lexigraph.evaluation.drafts import Draft
@@ -45,7 +46,8 @@ def questions(
     foreign = swapped(rows, unanswerable, seed=seed)
     for at, draft in enumerate((*drafts, *foreign), 1):
         sys.stdout.write(json.dumps(draft.to_dict(at), ensure_ascii=False) + "\n")
-    told = f"{len(drafts):,} questions and {len(foreign):,} unanswerable ones: drafts, to be read before they are trusted"
+    told = f"{counted(len(drafts), 'question')} and {counted(len(foreign), 'unanswerable one')}"
+    told += ": drafts, to be read before they are trusted"
     if (len(drafts), len(foreign)) != (number, unanswerable):
         told += f"; {number:,} and {unanswerable:,} were asked for, the documents give no more"
     invocation.err.print(told, soft_wrap=True)

@@ -11,6 +11,7 @@ from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.invocation import current
 from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import one_line, print_json
+from lexigraph.model.numbers import counted
 from lexigraph.settings import Settings
 
 if TYPE_CHECKING:
@@ -47,8 +48,11 @@ def prepare(
     if json_:
         print_json(asdict(report))
     else:
-        counts = f"{report.documents:,} documents, {report.chunks:,} chunks, {report.cached:,} of them cached"
-        todo = f"{report.records:,} records in {report.jobs:,} jobs: lexigraph bulk submit {out} --to s3://BUCKET --role ARN"
+        counts = (
+            f"{counted(report.documents, 'document')}, {counted(report.chunks, 'chunk')}, {report.cached:,} of them cached"
+        )
+        todo = f"{counted(report.records, 'record')} in {counted(report.jobs, 'job')}"
+        todo += f": lexigraph bulk submit {out} --to s3://BUCKET --role ARN"
         invocation.out.print(f"{counts}\n{todo if report.records else 'nothing to ask: lexigraph ingest'}", soft_wrap=True)
     if not report.failures:
         return ExitCode.OK
@@ -74,7 +78,7 @@ def submit(
         print_json({"started": started})
     else:
         rest = f"; when they are over: lexigraph bulk collect {folder}" if started else ""
-        invocation.out.print("\n".join([*started, f"{len(started):,} jobs started{rest}"]), soft_wrap=True)
+        invocation.out.print("\n".join([*started, f"{counted(len(started), 'job')} started{rest}"]), soft_wrap=True)
 
 
 @app.command()
@@ -102,7 +106,7 @@ def collect(context: typer.Context, folder: FolderArgument, json_: JsonOption = 
         for failed in report.failed:
             invocation.err.print(one_line(f"failed: {failed}; run `lexigraph bulk submit` again"), soft_wrap=True)
         if report.waiting:
-            invocation.err.print(f"{report.waiting:,} jobs are not over: collect again later")
+            invocation.err.print(f"{counted(report.waiting, 'job is', 'jobs are')} not over: collect again later")
     if report.waiting:
         return ExitCode.CONFLICT
     return ExitCode.PARTLY if report.failed else ExitCode.OK

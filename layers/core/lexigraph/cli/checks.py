@@ -17,6 +17,7 @@ from rich.filesize import decimal
 
 from lexigraph.cli.output import duration
 from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailable, NotFound, StoreUnavailable
+from lexigraph.model.numbers import counted
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.files.documents import FileDocumentStore
@@ -290,7 +291,7 @@ def check_documents(settings: Settings, *, repair: bool) -> Iterator[Check]:
         yield from map(_document_check, findings)
         if not findings:
             of = "" if tenant == settings.tenant else f" of tenant {tenant}"
-            yield Check("documents", "comparison", "ok", f"{count:,} documents{of}, the same in all stores")
+            yield Check("documents", "comparison", "ok", f"{counted(count, 'document')}{of}, the same in all stores")
 
 
 def _document_check(found: "Finding") -> Check:

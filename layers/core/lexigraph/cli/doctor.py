@@ -28,6 +28,7 @@ from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.invocation import current, require_database
 from lexigraph.cli.output import one_line, print_json
 from lexigraph.model.errors import NotFound
+from lexigraph.model.numbers import counted
 from lexigraph.settings import Settings
 
 _SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
@@ -142,7 +143,8 @@ def _print_settings(console: Console, rows: list[SettingRow]) -> None:
     for row in changed:
         value = json.dumps(row.value) if isinstance(row.value, dict) else row.value
         console.print(f"  {row.name:<22}{one_line(str(value))}  ({row.source})", soft_wrap=True)
-    console.print(f"  {len(rows) - len(changed)} others have their default values (--json lists them)")
+    others = counted(len(rows) - len(changed), "other has its default value", "others have their default values")
+    console.print(f"  {others} (--json lists them)")
 
 
 def _print_check(console: Console, check: Check, *, first: bool) -> None:

@@ -12,6 +12,7 @@ from lexigraph.cli.invocation import current
 from lexigraph.cli.output import print_json
 from lexigraph.cli.progress import telling
 from lexigraph.ingestion.events import IngestReport, told, useless
+from lexigraph.model.numbers import counted
 from lexigraph.model.tenant import Tenant
 
 _TOTALS = ("sources", "chunks", "topics", "statements", "facts", "entities")
@@ -80,13 +81,13 @@ def summarise(report: IngestReport, totals: Mapping[str, int], console: Console)
         chunks += f", {report.chunks_failed:,} without a usable extraction (run again to retry)"
     relations = f"{report.relations_created:,} created"
     if report.pairs_failed:
-        relations += f", {report.pairs_failed:,} pairs of chunks could not be related (run again to retry)"
+        relations += f", {counted(report.pairs_failed, 'pair')} of chunks could not be related (run again to retry)"
     rows = {
         "documents": documents,
         "chunks": chunks,
         "statements": f"{report.statements_created:,}",
         "relations": relations,
-        "models": f"{report.extracted:,} chunks extracted, {report.embedded:,} texts embedded",
+        "models": f"{counted(report.extracted, 'chunk')} extracted, {counted(report.embedded, 'text')} embedded",
         "time": f"{report.elapsed_sec:.1f} s ({done / seconds:.1f} documents/s, "
         f"{report.statements_created / seconds:,.0f} statements/s)",
         "graph": ", ".join(f"{totals.get(name, 0):,} {name}" for name in _TOTALS),

@@ -13,6 +13,7 @@ from lexigraph.cli.output import one_line
 from lexigraph.ingestion.events import Event, Listener
 from lexigraph.ingestion.pace import repeating
 from lexigraph.ingestion.versions import PART_CHUNKS
+from lexigraph.model.numbers import counted
 
 _LINE_SECONDS = 4.0  # events come every second, so that a line comes every five at least
 
@@ -71,9 +72,9 @@ class Progression:
         """Return counts, rates and the step on one line."""
         seconds = max(time.monotonic() - self.began, 0.001)
         parts = [
-            f"{self.documents:,} documents ({self.documents / seconds:.1f}/s)",
-            f"{self.chunks:,} chunks",
-            f"{self.statements:,} statements ({self.statements / seconds:,.0f}/s)",
+            f"{counted(self.documents, 'document')} ({self.documents / seconds:.1f}/s)",
+            counted(self.chunks, "chunk"),
+            f"{counted(self.statements, 'statement')} ({self.statements / seconds:,.0f}/s)",
         ]
         if self.failed:
             parts.append(f"{self.failed:,} failed")

@@ -12,6 +12,7 @@ from lexigraph.cli.ask import FilterOption, all_of, given_text
 from lexigraph.cli.invocation import current
 from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import one_line, print_json
+from lexigraph.model.numbers import counted
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.recall.args import RecallArgs, recall_query
@@ -76,9 +77,10 @@ def _print(console: Console, found: RecallResults) -> None:
     for edge in relations:
         line = f"   {names[edge.source]} | {edge.relationship} | {names[edge.target]}"
         console.print(Text(one_line(line)), soft_wrap=True)
-    told = f"session {found.session_id}: {found.phase}, {found.recalls} recalls before"
+    told = f"session {found.session_id}: {found.phase}, {counted(found.recalls, 'recall')} before"
     console.print(
-        Text(f"\n{len(found.nodes)} nodes, {len(found.edges)} edges; {one_line(told)}", style="dim"), soft_wrap=True
+        Text(f"\n{counted(len(found.nodes), 'node')}, {counted(len(found.edges), 'edge')}; {one_line(told)}", style="dim"),
+        soft_wrap=True,
     )
 
 

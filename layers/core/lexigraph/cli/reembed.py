@@ -13,6 +13,7 @@ from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.invocation import current
 from lexigraph.cli.output import print_json
 from lexigraph.model.errors import InvalidInput
+from lexigraph.model.numbers import counted
 from lexigraph.settings import Settings
 
 if TYPE_CHECKING:
@@ -105,7 +106,9 @@ def _lines_to(console: Console, *, progress: bool) -> "Listener":
         nonlocal shown
         if progress and event.stage == "documents" and time.monotonic() - shown >= _LINE_SECONDS:
             shown = time.monotonic()
-            console.print(f"{event.current:,}/{event.total:,} documents, {event.detail['records']:,} records written")
+            console.print(
+                f"{event.current:,}/{event.total:,} documents, {counted(event.detail['records'], 'record')} written"
+            )
 
     return tell
 

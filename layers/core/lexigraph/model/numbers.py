@@ -27,6 +27,11 @@ _UP_TO_FEW = {str(n) for n in range(13)}
 _LONG = 1_000  # digits from which it is no number that anybody reads; Python refuses some thousand
 
 
+def counted(number: int, one: str, several: str = "") -> str:
+    """Return a number with what is counted: ``1 node``, ``3 edges``, ``1,204 entities``."""
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
+
+
 def given(text: str) -> set[str]:
     """Return all that the numbers of a text may be taken for, those that are spelled and those of months among them."""
     found = {MONTHS[word] for word in re.findall(r"[a-z]{3,}", text.lower()) if word in MONTHS}

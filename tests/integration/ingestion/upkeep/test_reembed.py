@@ -223,7 +223,7 @@ def test_a_record_that_no_index_has_is_told_of_keeps_the_old_ones_and_comes_back
     database.old.delete(OWNER, {"statement": [lost]})
     report = database.reembed()
     assert (report.documents, report.missing, report.records) == (2, 1, report.written)
-    with pytest.raises(Conflict, match="1 records are neither in words-64 nor in other-32"):
+    with pytest.raises(Conflict, match="1 record is neither in words-64 nor in other-32"):
         database.reembed(drop_old=True)
     assert database.old.ids(OWNER, "chunk")
     database.index(OtherEmbedder()).ingest([tmp_path / "pages"])
@@ -350,7 +350,7 @@ def test_two_do_not_work_on_the_same_run(database: Database) -> None:
 def test_in_parts_the_old_records_go_last_and_stay_while_any_are_missing(database: Database, tmp_path: Path) -> None:
     lost = database.old.ids(OWNER, "statement")[0]
     database.old.delete(OWNER, {"statement": [lost]})
-    with pytest.raises(Conflict, match="1 records are neither in words-64 nor in other-32"):
+    with pytest.raises(Conflict, match="1 record is neither in words-64 nor in other-32"):
         database.in_parts(drop_old=True)
     assert database.old.ids(OWNER, "chunk")
     database.index(OtherEmbedder()).ingest([tmp_path / "pages"])

@@ -33,6 +33,7 @@ from lexigraph.ingestion.upkeep.late import Ids, holding
 from lexigraph.ingestion.upkeep.reembed_progress import Place, ReembedReport
 from lexigraph.ingestion.versions import looks
 from lexigraph.model.errors import Conflict, InvalidInput, code_of, in_general
+from lexigraph.model.numbers import counted
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import EmbeddingModel, Settings
 from lexigraph.storage.factory import VectorStoreFactory
@@ -190,8 +191,9 @@ class _Reembedding:
                 self._remove_strays(index)
             return Place("old" if self.drop_old else "done")
         if missing := self.report.missing:
+            left = counted(missing, "record is", "records are")
             raise Conflict(
-                f"{missing:,} records are neither in {self.old.label} nor in {self.new.label}, so nothing was dropped: "
+                f"{left} neither in {self.old.label} nor in {self.new.label}, so nothing was dropped: "
                 "ingest their documents again first (`lexigraph doctor` names them)"
             )
         self.old.drop(self.tenant)

@@ -20,10 +20,11 @@ from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.results import assemble, by_chunk, looking
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings
-from lexigraph.storage.protocols import GraphStore, SearchRequest, VectorStore
+from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SearchRequest, VectorStore
 
 Ranked = Sequence[tuple[ScoredStatement, StatementRow]]  # best first
 OWN_KEYS = ("namespace", "uri", "title")  # that every source has
+_READ = 1_000  # chunks of a source that is read whole
 R = TypeVar("R", bound=SearchResults)
 
 
@@ -75,6 +76,13 @@ class StatementRetriever(ABC, Generic[R]):
             unknown = [key for key, hits in zip(keys, known, strict=True) if not hits]
             named = f"; none has {', '.join(unknown)} in its metadata" if unknown else ""
             stores.trace.warn("filter_passes_nothing", f"no document passes the filter{named}: look at what documents have")
+
+    def said_by(self, tenant: Tenant, source_id: str) -> list[StatementRow]:
+        """Return what a live source says, in its first 1,000 chunks: two graph calls. Empty when there is no such source."""
+        chunks = self.graph_store.chunk_ids(tenant, source_id)
+        first = sorted(chunks, key=lambda chunk: chunks[chunk].seq)[:_READ]
+        request = EvidenceRequest(chunks=tuple(first), neighbours=False, facts=False)
+        return self.graph_store.evidence(tenant, request) if first else []
 
     async def aretrieve(self, tenant: Tenant | str, question: Question | str | None = None) -> R:
         """Return the same without blocking the event loop."""
