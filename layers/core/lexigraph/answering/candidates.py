@@ -4,6 +4,7 @@ import heapq
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import unquote
 
 from lexigraph.answering import citations
@@ -108,6 +109,12 @@ def file_name(uri: str) -> str:
     return unquote(re.split(r"[?#]", uri)[0].rstrip("/").rsplit("/", 1)[-1])
 
 
+@lru_cache(maxsize=4_096)
+def words_of(called: str) -> frozenset[str]:
+    """Return the stems of what something is called; many statements are of one source."""
+    return frozenset(stems(called))
+
+
 def says_name(key: str, text: str) -> bool:
     """Tell whether a text holds a name, given by its key, as whole words."""
     return bool(key) and f" {key} " in f" {entity_key(text)} "
@@ -122,7 +129,7 @@ def _of_statement(s: ScoredStatement, r: SearchResult, place: int, rank: float, 
         rank=rank,
         place=place,
         words=words,
-        about=words | frozenset(stems(f"{s.original} {r.topic} {called}")),
+        about=words | frozenset(stems(f"{s.original} {r.topic}")) | words_of(called),
         says=says,
         names=says | ({entity_key(without_brackets(r.source.title))} - {""}),
         called=called,

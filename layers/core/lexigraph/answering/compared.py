@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from lexigraph.answering.candidates import EDGES, Candidate
+from lexigraph.answering.candidates import EDGES, Candidate, words_of
 from lexigraph.answering.identifiers import identifiers, share_held
-from lexigraph.retrieval.stages.text import STOP_WORDS, stems
+from lexigraph.retrieval.stages.text import STOP_WORDS
 
 _MOST = 4  # things compared
 _WORDS = 6  # that one of them is called by
@@ -60,7 +60,7 @@ class Side:
 
     def calls(self, c: Candidate) -> float:
         """Return how far the source of a statement is called by it: 0 to 1 for its title, as much again for its file."""
-        return math.fsum(self._share(name, _stems(name)) for name in c.called.split("\n"))
+        return math.fsum(self._share(name, words_of(name)) for name in c.called.split("\n"))
 
     def _share(self, text: str, words: AbstractSet[str]) -> float:
         if self.identifiers:
@@ -74,9 +74,9 @@ def compared(question: str, found: Sequence[Candidate]) -> tuple[Side, ...]:
     return sides if any(side.is_told(c) for side in sides for c in found) else ()
 
 
-def words_of(sides: Iterable[Side]) -> frozenset[str]:
+def all_words(sides: Iterable[Side]) -> frozenset[str]:
     """Return the stems of what some things are called."""
-    return frozenset(word for side in sides for word in stems(side.name))
+    return frozenset(word for side in sides for word in words_of(side.name))
 
 
 def _things(question: str, found: Sequence[Candidate]) -> list[str]:
@@ -128,8 +128,8 @@ def _chosen(before: str, behind: str, called: Collection[str]) -> list[str]:
 
 
 def _is_called(name: str, called: Iterable[str]) -> bool:
-    sought, words = identifiers(name), set(stems(name))
-    return any(share_held(sought, title) == 1.0 if sought else words <= _stems(title) for title in called) and bool(words)
+    sought, words = identifiers(name), words_of(name)
+    return any(share_held(sought, title) == 1.0 if sought else words <= words_of(title) for title in called) and bool(words)
 
 
 def _sides(names: Sequence[str], found: Sequence[Candidate]) -> tuple[Side, ...]:
@@ -139,7 +139,7 @@ def _sides(names: Sequence[str], found: Sequence[Candidate]) -> tuple[Side, ...]
     *others, last = (name.split() for name in names)
     if len(last) > 1 and [bool(_PLURAL.fullmatch(name[-1])) for name in (*others, last)] == [False] * len(others) + [True]:
         names = [*names[:-1], " ".join(last[:-1])]  # the heapq and graphlib modules
-    words = [_stems(name) for name in names]
+    words = [words_of(name) for name in names]
     if not all(words):
         return ()
     homes: dict[str, frozenset[str]] = defaultdict(frozenset)
@@ -149,7 +149,3 @@ def _sides(names: Sequence[str], found: Sequence[Candidate]) -> tuple[Side, ...]
     own = [said.difference(*words[:at], *words[at + 1 :]) or said for at, said in enumerate(words)]
     weighed = [{word: tells[word] for word in sorted(mine)} for mine in own]
     return tuple(Side(name, identifiers(name), mine) for name, mine in zip(names, weighed, strict=True))
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(stems(text))

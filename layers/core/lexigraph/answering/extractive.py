@@ -15,7 +15,7 @@ from textwrap import dedent
 from lexigraph.answering import citations
 from lexigraph.answering.asked import Asked
 from lexigraph.answering.candidates import Candidate
-from lexigraph.answering.compared import words_of
+from lexigraph.answering.compared import all_words
 from lexigraph.answering.context import EXTERNAL, ExternalText, external_citation
 from lexigraph.answering.identifiers import identifiers
 from lexigraph.answering.worth import by_worth, chain
@@ -129,7 +129,7 @@ class _Selection:
         """Yield for each thing that is compared a statement about it, with its worth: best from a source that is called so,
         and from its beginning, where nothing else is asked.
         """
-        bare = words_of(self.asked.sides).issuperset(self.asked.worth)
+        bare = all_words(self.asked.sides).issuperset(self.asked.worth)
         for side in self.asked.sides:
             for weighed in (self.weighed, by_worth(self.asked, beyond)):
                 telling = [(side.calls(c), bare and _begins(c), worth, c) for worth, c in weighed if side.is_told(c)]

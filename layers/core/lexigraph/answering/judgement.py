@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from lexigraph.answering.asked import Asked
 from lexigraph.answering.candidates import Candidate
-from lexigraph.answering.compared import Side, words_of
+from lexigraph.answering.compared import Side, all_words
 from lexigraph.answering.identifiers import identifiers, share_held
 
 ANSWERABLE = 0.5  # from this confidence on; calibrated so that one answerable question in twenty lies below
@@ -70,8 +70,8 @@ def _coverage(asked: Asked, found: Sequence[Candidate], told: Sequence[Side], un
 
     What tells of one of the things compared need not tell of the others, and of what nothing tells nothing is asked.
     """
-    of_told = words_of(told)
-    words = asked.worth.keys() - (words_of(untold) - of_told)
+    of_told = all_words(told)
+    words = asked.worth.keys() - (all_words(untold) - of_told)
     about: dict[str, frozenset[str]] = defaultdict(lambda: of_told)
     for c in found:
         about[c.passage] |= c.about
