@@ -15,6 +15,7 @@ from tests.models import WordEmbedder
 NOUNS = "anchor berth crane dock engine ferry gauge hatch island jetty keel lantern mast net oar pier quay rope sail".split()
 VERBS = ("add", "get", "drop") * 4
 OPTIONS = [f"-{noun[0]}, --{noun}" for noun in NOUNS]
+EVENTS = ["M_SAIL (since 2.1)", "M_MOOR (+)", "M_SINK", "M_TURN (*)"]
 MARL = "\n".join(
     [
         "MARL(1)                     Harbour Commands                    MARL(1)\n",
@@ -28,6 +29,8 @@ MARL = "\n".join(
             f"              A {noun} that is under repair is counted as well.\n"
             for option, noun in zip(OPTIONS, NOUNS, strict=True)
         ),
+        "EVENTS",
+        *(f"       {event}\n              Told when the book has been read to its end.\n" for event in EVENTS),
         "EXIT STATUS\n       0      if all was counted.\n\n       1      if a book could not be read.\n",
         "FILES\n       /etc/marl\n              The harbours that are known.\n",
     ]
@@ -83,6 +86,11 @@ def items(answer: QueryResponse) -> list[str]:
 def test_all_options_of_a_manual_are_quoted_as_it_has_them(engine: LexicalGraphQueryEngine, question: str) -> None:
     answer = engine.query(question)
     assert [item.split(": ")[0].removeprefix("- ") for item in items(answer)] == OPTIONS
+
+
+def test_of_several_lists_of_a_manual_the_one_is_quoted_whose_heading_is_asked_for(engine: LexicalGraphQueryEngine) -> None:
+    listed = items(engine.query("List the events of marl"))
+    assert [item.split(": ")[0].removeprefix("- ") for item in listed] == EVENTS
 
 
 def test_all_functions_of_an_api_are_quoted_over_its_sections_each_with_what_explains_it(

@@ -35,7 +35,7 @@ _LINE_WORDS = 4  # of a line that leads to a list, at least
 LISTED = "listed"  # the reason of a statement that is there as one of an enumeration
 _LEAST = 3  # items
 _MOST = 200
-_CALL = re.compile(r"(?:Function: [\w *]+?)?[\w.:]+ ?\([^;\"]*\)(?: -> .+)?|class [\w.]+.*")
+_CALL = re.compile(r"(?:Function: [\w *]+? \**\w+ |[\w.:]+)\([^;\"]*\)(?: -> .+)?|class [\w.]+.*")
 _WRITTEN = {
     "option": frozenset(stems("options flags switches arguments parameters")),
     "call": frozenset(stems("functions methods calls classes constructors routines procedures")),
