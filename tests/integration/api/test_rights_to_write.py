@@ -135,6 +135,29 @@ def test_a_file_in_a_namespace_of_its_own_has_to_pass_too(api: Api) -> None:
     assert api.client(filters=BOARD).post("/unstructured/multihop_query/", json=asked).status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("metadata", "field"),
+    [
+        (r'{"groups": "staff", "year": "\ud800"}', "metadata.year: text holds half"),
+        (r'{"groups": "staff", "title": "x\ud800"}', "metadata.title: text holds half"),
+        (r'{"groups": "staff", "\ud800": 1}', "metadata: a key"),
+        ('{"groups": "staff", "": 1}', "metadata: a key"),
+        ('{"groups": "staff", "year": 1e999}', "metadata.year: must be a finite number"),
+        ('{"groups": "staff", "year": NaN}', "metadata.year: must be a finite number"),
+        ('{"groups": ["staff"]}', "metadata: must be a JSON object of texts"),
+    ],
+)
+def test_metadata_that_no_store_takes_are_refused_and_the_list_of_documents_stays(
+    api: Api, metadata: str, field: str
+) -> None:
+    staff = api.client(filters=STAFF)
+    for place in ("/documents", "/unstructured/upload_document/"):
+        reply = staff.post(place, files={"file": ("ledger.md", b"Tove Lund.")}, data={"metadata": metadata})
+        assert (reply.status_code, reply.json()["message"][: len(field)]) == (422, field), reply.text
+    for client in (staff, api.client()):
+        assert client.get("/documents").json()["documents"] == []
+
+
 def test_a_key_with_filters_takes_in_nothing_of_the_server_s_folders(api: Api) -> None:
     staff = api.client(filters=STAFF)
     for reply in (

@@ -724,6 +724,19 @@ def test_a_key_is_found_in_whatever_encoding_and_in_the_text_of_an_office_file(t
         assert "holds an API key" in str(told), path.name
 
 
+ENCRYPTED = PRIVATE_KEY.replace("OPENSSH", "RSA").replace(
+    "-----\n", "-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,4D1F0C\n\n", 1
+)
+
+
+@pytest.mark.parametrize("key", [PRIVATE_KEY.replace("\n", "\\n"), PRIVATE_KEY.replace("\n", "\\r\\n"), ENCRYPTED])
+def test_a_private_key_is_found_with_its_line_ends_written_out_and_with_its_cipher(
+    tmp_path: Path, settings: Settings, key: str
+) -> None:
+    (told,) = load(item(put(tmp_path, "settings.md", f"private_key: {key}\n")), settings)
+    assert "holds an API key or a private key" in str(told)
+
+
 def test_of_records_only_those_with_a_key_are_refused(tmp_path: Path, settings: Settings) -> None:
     secret, _ = new_key("default", ["admin"])
     lines = [

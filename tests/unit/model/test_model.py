@@ -247,3 +247,37 @@ def test_a_filter_with_an_operator_that_there_is_not_is_refused_with_those_that_
     with pytest.raises(InvalidInput, match=r"is not 'KEY OPERATOR VALUE'.*operators: ==, !=, <, <=, >, >=, in, not_in"):
         parse_expression(text)
     assert parse_expression('note == ">> 3"').value == ">> 3", "quoted, it is text"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "groups != 'board'",
+        "groups not_in ['board']",
+        "groups not_in [board]; x",
+        "groups in [board",
+        'groups == "board',
+        "groups == [board]",
+        "groups == a, b",
+        "groups == \u2018board\u2019",
+        "year == null",
+        "year == NaN",
+    ],
+)
+def test_a_filter_whose_value_could_be_meant_in_two_ways_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match=r"is not understood; write|is no text|finite numbers only"):
+        parse_expression(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('groups in ["a, b", "c"]', ("a, b", "c")),
+        ('groups in ["a, b", c d]', ("a, b", "c d")),
+        ("groups in (a,b)", ("a", "b")),
+        ("groups in a, 3", ("a", 3)),
+        ("title == Tom's book", "Tom's book"),
+    ],
+)
+def test_values_of_a_filter_are_read_as_json_or_as_words(text: str, value: object) -> None:
+    assert parse_expression(text).value == value

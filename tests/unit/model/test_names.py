@@ -7,6 +7,7 @@ import unicodedata
 
 import pytest
 
+from lexigraph.api.access.keys import new_key
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.names import PATTERN, RULE, checked_name
 
@@ -41,8 +42,9 @@ UNSEEN = [
     "\u2028",
     "\u2029",
 ]
+UNSEEN += ["\u034f", "\u115f", "\u17b4", "\u3164", "\uffa0", "\U0001d173"]
 UNSEEN += ["\u2029", "\u202a", "\u202e", "\u2060", "\u2066", "\u2069", "\ufeff", "\ufff9", "\ud800", "\U000e0041"]
-BLANK = [" ", "   ", "\u00a0", "\u3000", "\u200d", "\u200c\u200c"]
+BLANK = [" ", "   ", "\u00a0", "\u3000", "\u200d", "\u200c\u200c", "\u180b", "\u2800", "\ufe0f"]
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -62,6 +64,13 @@ def test_what_cannot_be_seen_is_refused_wherever_it_stands(unseen: str, around: 
 def test_a_name_that_is_blank_is_refused(name: str) -> None:
     with pytest.raises(InvalidInput, match="something visible"):
         checked_name("namespace", name)
+
+
+def test_a_name_that_is_a_key_is_refused_since_names_are_shown() -> None:
+    secret, _ = new_key("default", ["admin"])
+    with pytest.raises(InvalidInput, match="namespace: holds an API key") as refused:
+        checked_name("namespace", f"of {secret}")
+    assert secret not in str(refused.value)
 
 
 @pytest.mark.parametrize("name", ["", "x" * 129, None, 7])

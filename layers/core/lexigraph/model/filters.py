@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from math import isfinite
 from typing import Any, Literal, get_args
 
 from lexigraph.model.errors import InvalidInput
@@ -46,6 +47,8 @@ class MetadataFilter:
         values = self.value if isinstance(self.value, tuple) else (self.value,)
         if len(values) > _MAX_VALUES:
             raise InvalidInput(f"filter {self.key!r} lists {len(values)} values; at most {_MAX_VALUES} are allowed")
+        if any(isinstance(v, float) and not isfinite(v) for v in values):
+            raise InvalidInput(f"filter {self.key!r} compares with finite numbers only")
         if not all(isinstance(v, (str, int, float, bool)) for v in values):
             raise InvalidInput(f"filter {self.key!r} compares with text, numbers or true/false only")
 
@@ -188,20 +191,45 @@ def parse_expression(text: str) -> MetadataFilter:
         )
     key, operator, raw = match.groups()
     operator = "==" if operator == "=" else operator
-    value: Any
-    if operator in ("in", "not_in"):
-        value = tuple(_literal(part.strip()) for part in raw.strip("[]()").split(",") if part.strip())
-    else:
-        value = _literal(raw)
+    value: Any = _values(text, raw) if operator in ("in", "not_in") else _literal(text, raw)
     return MetadataFilter(key, operator, value)  # type: ignore[arg-type]  # the pattern admits operators only
 
 
-def _literal(text: str) -> Scalar:
+# text without double quotes: nothing that could be meant as a quotation or a list
+_PLAIN = re.compile(r"""(?!['‘“])[^"\[\](){},]+(?<!['’”])""")
+
+
+def _values(text: str, raw: str) -> tuple[Scalar, ...]:
+    """Read ``["a, b", 3]``, which is JSON, or ``[a, b]``, brackets or none."""
     try:
-        value = json.loads(text)
+        found = json.loads(raw)
     except ValueError:
-        return text
-    return value if isinstance(value, (str, int, float, bool)) else text
+        found = None
+    if isinstance(found, list) and all(isinstance(value, (str, int, float, bool)) for value in found):
+        return tuple(found)
+    inner = raw[1:-1] if (raw[0], raw[-1]) in {("[", "]"), ("(", ")")} else raw
+    return tuple(_literal(text, part.strip()) for part in _parts(inner) if part.strip())
+
+
+def _parts(inner: str) -> Sequence[str]:
+    """Return what stands between commas, those inside double quotes left alone."""
+    return re.findall(r'(?:"(?:[^"\\]|\\.)*"|[^,"])+', inner) if inner.count('"') > 1 else inner.split(",")
+
+
+def _literal(text: str, raw: str) -> Scalar:
+    """Read one value. Raise ``InvalidInput`` for what could be meant in two ways: a filter may bind what a key sees."""
+    try:
+        value = json.loads(raw)
+    except ValueError:
+        if not _PLAIN.fullmatch(raw):
+            raise InvalidInput(
+                f"filter {text[:80]!r}: {raw[:80]!r} is not understood; write text with a quote, bracket or comma in it in "
+                'double quotes, as JSON: groups in ["a, b", "c"]'
+            ) from None
+        return raw
+    if isinstance(value, (str, int, float, bool)):
+        return value
+    raise InvalidInput(f"filter {text[:80]!r}: {raw[:80]!r} is no text, number, true or false")
 
 
 def scalar(value: Any) -> Scalar | None:

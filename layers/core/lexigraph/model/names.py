@@ -7,6 +7,7 @@ turn a line round or break it.
 import re
 
 from lexigraph.model.errors import InvalidInput
+from lexigraph.model.secrets import holds_secret
 
 LONGEST = 128
 RULE = "must hold something visible, and no control, direction or zero-width character"
@@ -15,17 +16,21 @@ RULE = "must hold something visible, and no control, direction or zero-width cha
 _UNSEEN = (
     r"\x00-\x1f\x7f-\x9f"  # control
     r"\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # format, line ends, direction
+    r"\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"  # letters and joiners that take up room, or none, and show nothing
 )
-_BLANK = r" \u00a0\u1680\u2000-\u200d\u202f\u205f\u3000"
+# part of words or signs in many a language, nothing alone: variation selectors, blank Braille
+_BLANK = r" \u00a0\u1680\u180b-\u180d\u180f\u2000-\u200d\u202f\u205f\u2800\u3000\ufe00-\ufe0f"
 # as JSON Schema, Python and Rust read it alike; what is left, lone surrogates and tags, :func:`visible` refuses
 PATTERN = f"^[^{_UNSEEN}]*[^{_UNSEEN}{_BLANK}][^{_UNSEEN}]*$"
-_NAME, _NEVER = re.compile(PATTERN), re.compile("[\ud800-\udfff\U000e0000-\U000e0fff]")
+_NAME, _NEVER = re.compile(PATTERN), re.compile("[\ud800-\udfff\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")
 
 
 def visible(name: str) -> str:
     """Return a name as it is. Raise ``ValueError`` with the rule that it breaks."""
     if not _NAME.fullmatch(name) or _NEVER.search(name):
         raise ValueError(RULE)
+    if holds_secret(name):
+        raise ValueError("holds an API key or a private key, and names are shown")
     return name
 
 
@@ -35,5 +40,5 @@ def checked_name(field: str, name: object, longest: int = LONGEST) -> str:
         raise InvalidInput(f"{field}: must have 1 to {longest} characters")
     try:
         return visible(name)
-    except ValueError:
-        raise InvalidInput(f"{field}: {RULE}") from None
+    except ValueError as error:
+        raise InvalidInput(f"{field}: {error}") from None

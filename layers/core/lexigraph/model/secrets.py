@@ -7,9 +7,10 @@ import re
 
 KEY_PREFIX = "lxk_"
 _SECRETS = (
-    rf"{KEY_PREFIX}[0-9a-f]{{8}}_[A-Za-z0-9_-]{{43}}(?![A-Za-z0-9_-])|"
-    # the head alone stands in many a manual
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----\s{1,4}[A-Za-z0-9+/=]{40}"
+    rf"{KEY_PREFIX}[0-9a-f]{{8}}_[A-Za-z0-9_-]{{43}}|"
+    # the head alone stands in many a manual; line ends may be written out, as in JSON, and an encrypted key says how it is
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:\s|\\[rn]){1,8}"
+    r"(?:(?:Proc-Type|DEK-Info): ?[A-Za-z0-9,-]{1,80}(?:\s|\\[rn]){1,8}){0,2}[A-Za-z0-9+/=]{40}"
 )
 _IN_TEXT, _IN_BYTES = re.compile(_SECRETS), re.compile(_SECRETS.encode())
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from functools import partial
+from math import isfinite
 from pathlib import Path
 from shutil import copyfileobj, rmtree
 from typing import Annotated
@@ -13,12 +14,14 @@ from fastapi import Depends, File, Form, Query, Request, Response, UploadFile
 from lexigraph.api.errors import ApiError
 from lexigraph.api.jobs.left import held_folder
 from lexigraph.api.jobs.outcome import nothing_taken, when_over
-from lexigraph.api.limits import NUMBER, TEXT
+from lexigraph.api.limits import NUMBER, TEXT, whole
 from lexigraph.api.service import Service
 from lexigraph.ingestion.jobs import file_type, ingest_request
+from lexigraph.ingestion.readers.parsed import MAX_VALUE_CHARS, scalars
 from lexigraph.model.filters import MAX_KEY_CHARS
 from lexigraph.model.graph import Scalar
 from lexigraph.model.names import checked_name
+from lexigraph.model.secrets import holds_secret
 from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.common.folders import translated
 from lexigraph.storage.protocols import JobRecord
@@ -65,12 +68,23 @@ async def _metadata(
         given = json.loads(metadata) if metadata else {}
     except (ValueError, RecursionError):
         given = None
-    scalars = (str, int, float, bool)
-    if not isinstance(given, dict) or not all(isinstance(value, scalars) for value in given.values()):
+    if not isinstance(given, dict) or not all(isinstance(value, (str, int, float, bool)) for value in given.values()):
         raise ApiError(422, 'metadata: must be a JSON object of texts, numbers and true/false, such as {"groups": "staff"}')
-    if any(len(key) > MAX_KEY_CHARS for key in given):
-        raise ApiError(422, f"metadata: a key has more than {MAX_KEY_CHARS} characters")
-    return given
+    for key, value in given.items():
+        checked_name("metadata: a key", key, MAX_KEY_CHARS)
+        if isinstance(value, float) and not isfinite(value):
+            raise ApiError(422, f"metadata.{key}: must be a finite number")
+        if not isinstance(value, str):
+            continue
+        if len(value) > MAX_VALUE_CHARS:
+            raise ApiError(422, f"metadata.{key}: has more than {MAX_VALUE_CHARS:,} characters")
+        if holds_secret(value):
+            raise ApiError(422, f"metadata.{key}: holds an API key or a private key")
+        try:
+            whole(value)
+        except ValueError as error:
+            raise ApiError(422, f"metadata.{key}: {error}") from None
+    return scalars(given)
 
 
 GivenMetadata = Annotated[dict[str, Scalar], Depends(_metadata)]

@@ -15,7 +15,7 @@ from lexigraph.settings import Settings
 
 # longer "headings" are paragraphs in a heading's clothes
 MAX_HEADING_CHARS = 300
-_MAX_VALUE_CHARS = 2_000
+MAX_VALUE_CHARS = 2_000
 # of what takes less memory there may be more; tags count with their attributes
 _FOR_A_PART = {"cells": 10, "tags": 3, "tags and attributes": 2, "strings": 3, "pieces of text": 2, "operands of a page": 3}
 _ROWS_OF_WIDEST = 100  # a row is held whole: it may have a hundredth of all cells
@@ -199,7 +199,7 @@ def scalars(raw: Mapping[Any, Any]) -> dict[str, Scalar]:
     for name, value in raw.items():
         key, known = one_line(str(name)), scalar(value)
         if isinstance(known, str):
-            known = clean(known).strip()[:_MAX_VALUE_CHARS]
+            known = clean(known).strip()[:MAX_VALUE_CHARS]
         elif isinstance(known, float) and not isfinite(known):
             known = None
         elif isinstance(known, int) and not isinstance(known, bool) and abs(known) >= 2**63:
