@@ -112,6 +112,19 @@ def test_hits_bring_their_vectors_too_when_asked_to(vector_store: VectorStore) -
     assert [(h.id, h.vector) for h in names] == [("e", None)]
 
 
+def test_cosines_of_given_records_come_without_their_texts_where_nobody_reads_them(vector_store: VectorStore) -> None:
+    vectors = random_units(9, seed=8)
+    rows = [record(f"r{n}", "word", vectors[n], f"s{n % 2}") for n in range(9)]
+    vector_store.upsert(A, {"chunk": rows})
+    vector_store.tag(A, [Source(f"s{n}", f"file:///{n}", metadata={"even": n == 0}) for n in range(2)])
+    asked: dict[str, Any] = {"vector": vectors[4], "ids": ("r4", "r1", "missing", "r2", "r1")}
+    for filters in (None, parse_expression("even == true")):
+        whole, bare = vector_store.search_many(
+            A, [SearchRequest("chunk", **asked, filters=filters, texts=texts) for texts in (True, False)]
+        )
+        assert bare == [Hit(hit.id, hit.score, "", "", "") for hit in whole] != []
+
+
 def test_more_results_than_records_are_no_error(vector_store: VectorStore) -> None:
     vector_store.upsert(A, {"chunk": [record("a", "one"), record("b", "one")]})
     assert ids(by_vector(vector_store, k=1_000)) == ["a", "b"]

@@ -15,12 +15,8 @@ Kind = Literal["source", "chunk", "topic", "statement", "fact", "entity", "relat
 
 
 def _digest(parts: tuple[str, ...], size: int) -> str:
-    h = blake2b(digest_size=size)
-    for part in parts:
-        raw = part.encode("utf-8", "surrogatepass")
-        h.update(len(raw).to_bytes(8, "big"))
-        h.update(raw)
-    return h.hexdigest()
+    raws = [part.encode("utf-8", "surrogatepass") for part in parts]
+    return blake2b(b"".join([len(raw).to_bytes(8, "big") + raw for raw in raws]), digest_size=size).hexdigest()
 
 
 def node_id(kind: Kind, tenant: str, *parts: str) -> str:

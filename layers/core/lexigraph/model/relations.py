@@ -6,7 +6,7 @@ model) said of the pair, so that a repeat changes nothing (E-29, E-31).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +44,7 @@ class PairObservation:
     failed: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A step from a chunk to another, both live: through what they share, or along a REL in either direction.
 
     ``weight`` is how many entities chunks share (``entity``, ``relates``), in how many chunks two entities stand together

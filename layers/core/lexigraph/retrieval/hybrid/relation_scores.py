@@ -9,6 +9,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,13 +18,56 @@ from lexigraph.retrieval.hybrid.args import HybridArgs, HybridWeights
 from lexigraph.retrieval.hybrid.links import Added
 from lexigraph.retrieval.hybrid.results import HybridItem
 from lexigraph.retrieval.hybrid.subgraph import Context
-from lexigraph.retrieval.stages.reranking import min_max
+from lexigraph.retrieval.stages.ranking import Array
 
 _NOTHING = Added(0.0, ())
 _DAMPING = 0.85
 _ROUNDS = 30
 
 _BY_RELATION = ("llm_rel", "subgraph")  # reasons for which the type of a relation counts
+
+
+class Pruned(Protocol):
+    """What :func:`prune` looks at of a chunk."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def composite_score(self) -> float: ...
+
+
+P = TypeVar("P", bound=Pruned)
+
+
+class Composite(NamedTuple):
+    """A chunk with its score alone."""
+
+    id: str
+    reason: str
+    composite_score: float
+
+
+class _Scores(NamedTuple):
+    """Scores of contexts, an entry a context, rounded to 4 digits."""
+
+    norm: Array
+    parts: Mapping[str, Array]
+    bonus: Array
+    composite: Array
+
+
+def composites(
+    contexts: Sequence[Context],
+    steps: Sequence[Step],
+    args: HybridArgs,
+    weights: HybridWeights,
+    added: Mapping[str, Added] = MappingProxyType({}),
+) -> list[Composite]:
+    """Return what :func:`score_contexts` does of each, without its parts, in the order of the contexts."""
+    total = _scores(contexts, steps, args, weights, added).composite.tolist()
+    return [Composite(c.id, c.reason, score) for c, score in zip(contexts, total, strict=True)]
 
 
 def score_contexts(
@@ -34,22 +78,11 @@ def score_contexts(
     added: Mapping[str, Added] = MappingProxyType({}),
 ) -> list[HybridItem]:
     """Return the contexts with their scores, best first, ties by id; ``added`` is what links bring, by chunk."""
-    base = _scaled({c.id: c.cosine for c in contexts if c.cosine is not None})
-    words = _scaled({c.id: c.bm25 for c in contexts}) if args.bm25 else {}
-    central = centrality(args.graph_rank, [c.id for c in contexts], steps)
+    scores = _scores(contexts, steps, args, weights, added)
+    columns = scores.norm.tolist(), scores.bonus.tolist(), scores.composite.tolist()
+    parts = zip(*(part.tolist() for part in scores.parts.values()), strict=True)
     items = []
-    for c in contexts:
-        link = added.get(c.id, _NOTHING)
-        parts = {
-            "bm25": args.bm25_weight * words.get(c.id, 0.0),
-            "relation": relation_bonus(c, weights) if args.relation_bonus else 0.0,
-            "path": args.path_weight * path_score(c, weights),
-            "link": args.link_weight * link.worth,
-            "graph_rank": args.graph_rank_weight * central.get(c.id, 0.0),
-        }
-        shown = {name: round(value, 4) for name, value in parts.items()}
-        norm, bonus = round(base.get(c.id, 0.0), 4), round(sum(shown.values()), 4)
-        composite = round(norm + bonus, 4)
+    for c, norm, bonus, composite, values in zip(contexts, *columns, parts, strict=True):
         counted = c.relations if args.relation_bonus and c.reason in _BY_RELATION else ()
         related = max(counted, key=lambda s: weights.of_type(s.type) * s.weight, default=None)
         items.append(
@@ -64,15 +97,49 @@ def score_contexts(
                 rel_type=related.type if related else None,
                 rel_conf=related.weight if related else None,
                 evidence=related.evidence if related else "",
-                path=c.path or link.names,
-                parts={name: value for name, value in shown.items() if value},
+                path=c.path or added.get(c.id, _NOTHING).names,
+                parts={name: value for name, value in zip(scores.parts, values, strict=True) if value},
             )
         )
     return sorted(items, key=lambda item: (-item.composite_score, item.id))
 
 
-def _scaled(values: Mapping[str, float]) -> dict[str, float]:
-    return dict(zip(values, min_max(list(values.values())), strict=True))
+def _scores(
+    contexts: Sequence[Context],
+    steps: Sequence[Step],
+    args: HybridArgs,
+    weights: HybridWeights,
+    added: Mapping[str, Added],
+) -> _Scores:
+    words = _scaled([c.bm25 for c in contexts]) if args.bm25 else np.zeros(len(contexts))
+    central = centrality(args.graph_rank, [c.id for c in contexts], steps)
+    relations = [relation_bonus(c, weights) for c in contexts] if args.relation_bonus else []
+    parts = {
+        "bm25": args.bm25_weight * words,
+        "relation": np.array(relations or [0.0] * len(contexts)),
+        "path": args.path_weight * np.array([path_score(c, weights) for c in contexts]),
+        "link": args.link_weight * np.array([added.get(c.id, _NOTHING).worth for c in contexts]),
+        "graph_rank": args.graph_rank_weight * np.array([central.get(c.id, 0.0) for c in contexts]),
+    }
+    shown = {name: _rounded(part) for name, part in parts.items()}
+    norm = _rounded(_scaled([c.cosine for c in contexts]))
+    bonus = sum(shown.values(), np.zeros(len(contexts))).round(4)
+    return _Scores(norm, shown, bonus, (norm + bonus).round(4))
+
+
+def _scaled(values: Sequence[float | None]) -> Array:
+    """Scale to 0..1, the lowest to 0 and the highest to 1; what is unknown is 0, and so are all where they are equal."""
+    known = np.array([np.nan if value is None else value for value in values])
+    if np.isnan(known).all():
+        return np.zeros(len(values))
+    low, high = np.nanmin(known), np.nanmax(known)
+    scaled: Array = np.nan_to_num((known - low) / (high - low)) if high > low else np.zeros(len(values))
+    return scaled
+
+
+def _rounded(values: Array) -> Array:
+    # not by numpy: weights have few digits, and so have halves, which go by the number itself and not by 10,000 times it
+    return np.array([round(value, 4) for value in values.tolist()]) if values.any() else values
 
 
 def relation_bonus(context: Context, weights: HybridWeights) -> float:
@@ -96,6 +163,8 @@ def path_score(context: Context, w: HybridWeights) -> float:
 
     It nears 1 the slower the more there are, so that chunks with many paths can still be told apart.
     """
+    if not context.arrivals:
+        return 0.0
     worth = []
     for depth, step in context.arrivals:
         if step.kind == "llm_rel":
@@ -110,13 +179,15 @@ def path_score(context: Context, w: HybridWeights) -> float:
 
 def centrality(kind: str, ids: Sequence[str], steps: Sequence[Step]) -> dict[str, float]:
     """Return how central each chunk is among those fetched, as a share of the most central one; empty for ``none``."""
+    if kind == "none":
+        return {}
     near: dict[str, set[str]] = defaultdict(set)
     inside = set(ids)
     for step in steps:
         if step.from_chunk in inside and step.to_chunk in inside:
             near[step.from_chunk].add(step.to_chunk)
             near[step.to_chunk].add(step.from_chunk)
-    if kind == "none" or not near:
+    if not near:
         return {}
     values = {i: float(len(near[i])) for i in ids} if kind == "degree" else _page_rank(ids, near)
     top = max(values.values())
@@ -138,7 +209,7 @@ def _page_rank(ids: Sequence[str], near: Mapping[str, set[str]]) -> dict[str, fl
     return {i: float(rank[row]) for i, row in at.items()}
 
 
-def prune(items: Sequence[HybridItem], target: int, w: HybridWeights) -> list[HybridItem]:
+def prune(items: Sequence[P], target: int, w: HybridWeights) -> list[P]:
     """Return the items that stay, in order: all up to ``1.6 * target``; else what comes before a wide gap, then ``target``.
 
     The gap must leave 60 % of the target. Of each reason the best two stay, then the best.
@@ -149,8 +220,8 @@ def prune(items: Sequence[HybridItem], target: int, w: HybridWeights) -> list[Hy
     gaps = (at for at in range(least, len(items)) if items[at - 1].composite_score - items[at].composite_score > w.gap)
     left = items[: next(gaps, len(items))]
     seen: Counter[str] = Counter()
-    first: list[HybridItem] = []
-    rest: list[HybridItem] = []
+    first: list[P] = []
+    rest: list[P] = []
     for item in left:
         (first if seen[item.reason] < w.per_reason else rest).append(item)
         seen[item.reason] += 1

@@ -10,7 +10,7 @@ from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.graph import StatementRow
 from lexigraph.retrieval.hybrid.args import HYBRID_WEIGHTS, READ, HybridArgs, HybridWeights
 from lexigraph.retrieval.hybrid.links import added_by_links
-from lexigraph.retrieval.hybrid.relation_scores import prune, score_contexts
+from lexigraph.retrieval.hybrid.relation_scores import composites, prune, score_contexts
 from lexigraph.retrieval.hybrid.reranking import RerankGuard, reranked
 from lexigraph.retrieval.hybrid.results import HybridItem, HybridResults
 from lexigraph.retrieval.hybrid.statements import contexts_with_sources, ranked_statements
@@ -107,7 +107,7 @@ class HybridRetriever(StatementRetriever[HybridResults]):
     ) -> dict[str, float]:
         """Learn how like the question the chosen chunks are, and return how like it their statements are."""
         requests = self._requests(text, vector, tuple(sorted(c.id for c in chosen))) if chosen else {}
-        of_statements = SearchRequest("statement", vector=vector, ids=tuple(sorted({row.id for row in rows})))
+        of_statements = SearchRequest("statement", vector=vector, ids=tuple(sorted({row.id for row in rows})), texts=False)
         asked = [*requests.values(), *([of_statements] if vector is not None and rows else [])]
         like: dict[str, float] = {}
         with _going_on(stores.trace, "documents are ranked by what is known of them"):
@@ -128,15 +128,16 @@ class HybridRetriever(StatementRetriever[HybridResults]):
         return requests
 
     def _scores(self, contexts: Sequence[Context], subgraph: Subgraph) -> dict[str, float]:
-        items = score_contexts(contexts, subgraph.steps, self.args, self.weights)
-        return {item.id: item.composite_score for item in items}
+        scored = composites(contexts, subgraph.steps, self.args, self.weights)
+        return {one.id: one.composite_score for one in scored}
 
     def _rank(
         self, chosen: Sequence[Context], subgraph: Subgraph, rows: Sequence[StatementRow], text: str, trace: Trace
     ) -> list[HybridItem]:
         args, weights, steps = self.args, self.weights, subgraph.steps
         added = added_by_links(text, chosen, rows, self._scores(chosen, subgraph), weights)
-        kept = {item.id for item in prune(score_contexts(chosen, steps, args, weights, added), args.max_contexts, weights)}
+        scored = sorted(composites(chosen, steps, args, weights, added), key=lambda one: (-one.composite_score, one.id))
+        kept = {one.id for one in prune(scored, args.max_contexts, weights)}
         # scaled again, so that what is shown spans the scale
         items = score_contexts([c for c in chosen if c.id in kept], steps, args, weights, added)
         reranker = self.models.reranker(self._reranker)

@@ -51,6 +51,7 @@ class Subgraph:
         self.steps: list[Step] = []
         self._found: Mapping[str, Sequence[Hit]] = {}
         self._pool: dict[str, Hit] = {}
+        self._fixed = {"entity": weights.entity, "relates": weights.relates, "cooccur": weights.cooccur}
 
     def start(self, found: Mapping[str, Sequence[Hit]]) -> None:
         """Take in what the searches found; ``found`` are the hits of each by the reason they give, the best first.
@@ -138,9 +139,8 @@ class Subgraph:
         )
         steps = self.stores.related(name, request) if chunks or level == 1 else []
         self.steps += steps
-        worth = {id(step): self._bonus(step) for step in steps}
         new = 0
-        for step in sorted(steps, key=lambda s: (-worth[id(s)], -s.weight, s.to_chunk, s.from_chunk, s.kind, s.names)):
+        for step in sorted(steps, key=lambda s: (-self._bonus(s), -s.weight, s.to_chunk, s.from_chunk, s.kind, s.names)):
             context = self.contexts.get(step.to_chunk)
             if context is None and new < _REACHED:
                 new += 1
@@ -152,9 +152,8 @@ class Subgraph:
         self.compare(self._found)
 
     def _bonus(self, step: Step) -> float:
-        w = self.weights
-        fixed = {"entity": w.entity, "relates": w.relates, "cooccur": w.cooccur}
-        return fixed[step.kind] if step.kind in fixed else w.of_type(step.type) * step.weight
+        fixed = self._fixed.get(step.kind)
+        return self.weights.of_type(step.type) * step.weight if fixed is None else fixed
 
     def _names(self, chunks: Sequence[str]) -> dict[str, list[str]]:
         """Return the ids of what may be names in the question, under ``""``, and in the texts of chunks."""

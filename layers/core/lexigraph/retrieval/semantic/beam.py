@@ -89,8 +89,8 @@ class Beam(Expansion[SemanticArgs]):
         chunks = tuple(sorted(rows.keys() - self.measured.whole.keys()))
         if (ids or chunks) and vector is not None:
             requests = [
-                SearchRequest("statement", vector=vector, ids=ids),
-                SearchRequest("chunk", vector=vector, ids=chunks),
+                SearchRequest("statement", vector=vector, ids=ids, texts=False),
+                SearchRequest("chunk", vector=vector, ids=chunks, texts=False),
             ]
             of_statements, of_chunks = self.stores.search(step, requests)
             self.measured.know(of_statements)

@@ -40,20 +40,22 @@ def packed(worth: Worth, diversity: float, weights: Weights) -> Iterator[tuple[i
     size, all_asked = np.maximum(said_by.sum(axis=0), 1e-9), np.maximum(asked.sum(axis=1), 1e-9)
     repeated, heard = np.zeros(len(chunk)), np.zeros(len(asked))
     open_words, open_asked = np.ones(len(said_by), np.bool_), np.ones(asked.shape[1], np.bool_)
-    again, chunks, left = np.ones(len(chunk)), set[int](), np.ones(len(chunk), np.bool_)
+    again, chunks, taken = np.ones(len(chunk)), set[int](), np.zeros(len(chunk))
+    of_chunk = np.ones(len(chunk))  # what is left of worth by the words of the question that were heard
     for _ in range(len(chunk)):
         said_again = np.minimum(weights.said_again * diversity * repeated / size, 1.0)
-        fresh = (1 - said_again) * (1 - weights.asked_again * diversity * heard / all_asked)[chunk]
-        values = np.where(left, ((worth.own * fresh + worth.added) * again).round(6), -np.inf)
+        values = ((worth.own * ((1 - said_again) * of_chunk) + worth.added) * again).round(6) + taken
         best = int(values.argmax())
         yield best, float(values[best])
-        left[best] = False
+        taken[best] = -np.inf
         of_best = said[ends[best] : ends[best + 1]]
         new, told = of_best[open_words[of_best]], open_asked & (asked[chunk[best]] > 0)
         repeated += said_by[new].sum(axis=0)
-        heard += asked[:, told].sum(axis=1)
         open_words[new] = False
-        open_asked &= ~told
+        if told.any():
+            heard += asked[:, told].sum(axis=1)
+            open_asked &= ~told
+            of_chunk = (1 - weights.asked_again * diversity * heard / all_asked)[chunk]
         again[chunk == chunk[best]] *= weights.repeat
         if chunk[best] not in chunks:
             chunks.add(int(chunk[best]))

@@ -68,7 +68,7 @@ class Trace:
                 self._question = request.vector
             if request.vector is not None and request.vector is self._question and request.index in _COMPARED:
                 self.cosines.update((hit.id, hit.score) for hit in hits)
-                best = max((hit.score for hit in hits), default=-1.0)
+                best = hits[0].score if hits else -1.0
                 self._nearest[request.index] = max(best, self._nearest.get(request.index, -1.0))
 
     @property

@@ -35,7 +35,7 @@ class TraversalExpansion(Expansion[TraversalArgs]):
         of_chunks = len(requests)
         if len(self.found.hops) >= self.args.link_rounds and (vector := self.likeness.goals[0].vector) is not None:
             said = tuple(sorted({i for chunk in (*ranked[:RANKED], *new) for i in self.found.said(chunk)}))
-            requests += [SearchRequest("statement", vector=vector, ids=said)] if said else []
+            requests += [SearchRequest("statement", vector=vector, ids=said, texts=False)] if said else []
         answers = self.stores.search(step, requests)
         if lacking:
             self.likeness.take(answers[:of_chunks], lacking)

@@ -72,7 +72,10 @@ def hits(request: SearchRequest, found: Sequence[Json]) -> list[Hit]:
     for row, score in zip(found, scores, strict=True):
         source = row["_source"]
         vector = unpacked(source["packed"]) if bring else None
-        made.append(Hit(source["doc_key"], score, _text(source), source["source_id"], source["chunk_id"], vector))
+        if request.cosines_alone:
+            made.append(Hit(source["doc_key"], score, "", "", ""))
+        else:
+            made.append(Hit(source["doc_key"], score, _text(source), source["source_id"], source["chunk_id"], vector))
     return sorted(made, key=lambda hit: (-hit.score, hit.id))
 
 
@@ -173,7 +176,7 @@ def _filters(request: SearchRequest, tenant: Tenant, ids: list[str] | None) -> l
 
 def _fields(request: SearchRequest) -> list[str]:
     bring = request.vectors and request.index in VECTOR_INDEXES
-    fields = ["doc_key", "source_id", "chunk_id", WORDS]
+    fields = ["doc_key"] if request.cosines_alone else ["doc_key", "source_id", "chunk_id", WORDS]
     return [*fields, "packed"] if bring or request.vector is not None else fields
 
 

@@ -33,7 +33,8 @@ class SearchRequest:
     """One search: by cosine when ``vector`` is given, else by BM25 over the words of ``text``.
 
     ``ids``: score exactly these (``k`` is ignored; ids without a score are left out). ``prefix``: the last word of
-    ``text`` may be the beginning of a word. ``vectors``: hits bring their vectors, too, where they have any.
+    ``text`` may be the beginning of a word. ``vectors``: hits bring their vectors, too, where they have any. Without
+    ``texts`` cosines of given ``ids`` come alone: of such a hit all but id and score is empty.
     Scores are rounded to 6 digits, ties go by id.
     """
 
@@ -45,6 +46,12 @@ class SearchRequest:
     prefix: bool = False
     filters: Filter | None = None
     vectors: bool = False
+    texts: bool = True
+
+    @property
+    def cosines_alone(self) -> bool:
+        """Whether hits bring nothing but their ids and cosines."""
+        return not self.texts and self.ids is not None and self.vector is not None
 
 
 class Hit(NamedTuple):

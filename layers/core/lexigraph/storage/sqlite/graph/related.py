@@ -6,11 +6,12 @@ nothing can go stale.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from lexigraph.model.graph import Entity
-from lexigraph.model.relations import Step
+from lexigraph.model.relations import Step, StepKind
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import RelatedRequest
 from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, SqlitePart, keys_of, public, raw, select
@@ -20,12 +21,26 @@ from lexigraph.storage.sqlite.graph.relations import COMMON
 _ASKED = 0  # stands for the question among the keys of chunks, of which none is 0
 TOGETHER = 20  # further entities followed because they stand together with one
 _Naming = dict[int, dict[int, int]]  # by entity, the chunks it leads to and how often they name it
-_Edge = tuple[int, int, Step]  # keys of both ends, and the step without their ids
+
+
+class _Edge(NamedTuple):
+    """A step by the keys of its ends."""
+
+    start: int
+    to: int
+    kind: StepKind
+    weight: float
+    type: str = ""
+    evidence: str = ""
+    names: tuple[str, ...] = ()
+
 
 _SEEDS = (
     "SELECT c.k, c.id FROM chunk c JOIN placed p ON p.chunk = c.k JOIN source s ON s.k = p.source WHERE c.id IN ({}) AND "
 )
 _MENTIONS = "SELECT DISTINCT chunk, entity FROM mentions WHERE chunk IN ({})"
+# One row a chunk: a row a mention would take twice as long to be read.
+_ALL_MENTIONS = "SELECT chunk, group_concat(entity) FROM mentions WHERE chunk IN ({}) GROUP BY chunk"
 _IDS = "SELECT k, id FROM chunk WHERE k IN ({})"
 _TITLES = "SELECT p.chunk, a.entity FROM placed p JOIN about a ON a.source = p.source WHERE p.chunk IN ({})"
 _FIRST = """
@@ -71,11 +86,9 @@ class _Walk:
         if not edges and not self._seeds and self._request.first:
             query = _FIRST.format(gate=self._gate.sql)
             given = (self._gate.tenant, *self._gate.parameters, self._request.first)
-            edges = [(_ASKED, k, Step("", "", "first", 0.0)) for (k,) in self._gate.connection.execute(query, given)]
-        ids = {k: public("chunk", i) for k, i in self._select(_IDS, {k for a, b, _ in edges for k in (a, b)})}
-        steps = [
-            Step(ids.get(a, ""), ids[b], s.kind, s.weight, s.type, s.evidence, s.names) for a, b, s in edges if b in ids
-        ]
+            edges = [_Edge(_ASKED, k, "first", 0.0) for (k,) in self._gate.connection.execute(query, given)]
+        ids = {k: public("chunk", i) for k, i in self._select(_IDS, {k for edge in edges for k in edge[:2]})}
+        steps = [Step(ids.get(edge.start, ""), ids[edge.to], *edge[2:]) for edge in edges if edge.to in ids]
         return sorted(steps, key=lambda s: (s.from_chunk, s.to_chunk, s.kind, s.type))
 
     def _select(self, query: str, keys: Iterable[int]) -> list[tuple[Any, ...]]:
@@ -126,7 +139,10 @@ class _Walk:
         return naming
 
     def _targets(self, naming: _Naming, sharing: Mapping[int, int]) -> dict[int, list[int]]:
-        """Return the ``per_entity`` chunks that each entity leads to: those that most are ``sharing``, ties by id."""
+        """Return the ``per_entity`` chunks that each entity leads to: those that most are ``sharing``, ties by id.
+
+        Where there are no more, they come in any order.
+        """
         most = self._request.per_entity
         # ids and not keys, as these follow the order of ingestion
         crowded = {chunk for chunks in naming.values() if len(chunks) > most for chunk in chunks}
@@ -135,14 +151,14 @@ class _Walk:
         def order(found: Mapping[int, int]) -> list[int]:
             return sorted(found, key=lambda c: (self._place.get(c, inf), -sharing.get(c, 0), -found[c], ids.get(c, b"")))
 
-        return {e: order(found)[:most] for e, found in naming.items()}
+        return {e: order(found)[:most] if len(found) > most else list(found) for e, found in naming.items()}
 
     # ------------------------------------------------------------ steps
 
     def _shared(self) -> list[_Edge]:
         """Return a step for each two chunks that share entities followed: ``relates`` for two or more, else ``entity``."""
         followed = self._followed
-        leads = self._targets(self._naming, Counter(chunk for found in self._naming.values() for chunk in found))
+        leads = self._targets(self._naming, Counter(chain.from_iterable(self._naming.values())))
         common: dict[Pair, list[int]] = defaultdict(list)
         for k, e in sorted(self._named):
             for to in leads.get(e, ()):
@@ -152,20 +168,20 @@ class _Walk:
         for (k, to), entities in common.items():
             related = len(entities) > 1 and k != _ASKED and self._request.all_kinds
             names = tuple(sorted(followed[e].value for e in entities))
-            edges.append((k, to, Step("", "", "relates" if related else "entity", float(len(entities)), names=names)))
+            edges.append(_Edge(k, to, "relates" if related else "entity", float(len(entities)), names=names))
         return edges
 
     def _together(self) -> list[_Edge]:
         """Return steps over two entities that stand together in several chunks: from one that names the first of them."""
         followed, least = self._followed, self._request.least_together
-        of_chunk: dict[int, list[int]] = defaultdict(list)
-        for e, chunks in self._naming.items():
-            if least <= len(chunks) <= COMMON:
-                for chunk in chunks:
-                    of_chunk[chunk].append(e)
-        beside = self._select(_MENTIONS, of_chunk)
-        count = Counter((e, other) for chunk, other in beside if other not in followed for e in of_chunk[chunk])
-        kept = {pair: n for pair, n in count.items() if n >= least}
+        joining = {e: chunks for e, chunks in self._naming.items() if least <= len(chunks) <= COMMON}
+        mentions = self._select(_ALL_MENTIONS, set(chain.from_iterable(joining.values())))
+        named = {chunk: set(listed.split(",")) for chunk, listed in mentions}
+        kept: dict[Pair, int] = {}
+        for e, chunks in joining.items():
+            beside = Counter(chain.from_iterable(named.get(chunk, ()) for chunk in chunks))
+            often = ((int(other), n) for other, n in beside.items() if n >= least)
+            kept.update(((e, other), n) for other, n in often if other not in followed)
         rows = self._telling({other for _, other in kept})
         most: dict[int, int] = {}
         for (_, other), n in kept.items():
@@ -176,15 +192,15 @@ class _Walk:
         for k, e in sorted(self._named):
             if k != _ASKED:
                 holders[e].append(k)
-        best: dict[Pair, Step] = {}
+        best: dict[Pair, _Edge] = {}
         pairs = [(n, e, other) for (e, other), n in kept.items() if other in targets]
         for n, e, other in sorted(pairs, key=lambda pair: (-pair[0], followed[pair[1]].id, rows[pair[2]].id)):
-            step = Step("", "", "cooccur", float(n), names=(followed[e].value, rows[other].value))
+            names = followed[e].value, rows[other].value
             for k in holders[e]:
                 for to in targets[other]:
-                    if to != k:
-                        best.setdefault((k, to), step)
-        return [(k, to, step) for (k, to), step in best.items()]
+                    if to != k and (k, to) not in best:
+                        best[k, to] = _Edge(k, to, "cooccur", float(n), names=names)
+        return list(best.values())
 
     def _observed(self) -> list[_Edge]:
         """Return a step for each observed relation of a chunk with another, whichever way it points."""
@@ -193,5 +209,5 @@ class _Walk:
             query = _RELATIONS.format(near=near, far=far, placed=PLACED, gate=self._gate.sql)
             for k, to, type_, confidence, evidence in self._gate.select(query, self._seeds):
                 if confidence >= self._request.min_confidence:
-                    edges.append((k, to, Step("", "", "llm_rel", round(confidence, 4), type_, evidence)))
+                    edges.append(_Edge(k, to, "llm_rel", round(confidence, 4), type_, evidence))
         return edges

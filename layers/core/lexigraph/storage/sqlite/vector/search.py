@@ -78,6 +78,8 @@ class Search:
     def _given(self, partition: Partition, request: SearchRequest) -> list[Hit]:
         """Answer a request for given ids, or by words."""
         ids, filters = request.ids, request.filters
+        if request.cosines_alone:
+            return self._cosines(partition, request)
         if ids is not None:
             keys = self._keys(partition, ids, filters, with_vectors=request.vector is not None)
             if request.vector is not None:
@@ -134,10 +136,20 @@ class Search:
         self._know(partition, keys, with_vectors=True)
         known = self._vectors[partition.number]
         keys = [key for key in keys if key in known]
-        vectors = np.frombuffer(b"".join([known[key] for key in keys]), "<f4").reshape(-1, partition.dimension)
-        cosines = np.einsum("ij,j->i", vectors.astype(np.float64), query.astype(np.float64))
-        # adding zero turns -0.0 into 0.0
-        return list(zip(keys, (np.round(cosines, 6) + 0.0).tolist(), strict=True))
+        return list(zip(keys, _exactly([known[key] for key in keys], query), strict=True))
+
+    def _cosines(self, partition: Partition, request: SearchRequest) -> list[Hit]:
+        """Return hits of the records there are, with nothing but their cosines."""
+        rows: list[_Row] = []
+        for batch in in_batches(list(dict.fromkeys(request.ids or ()))):
+            query = f"SELECT id, vector, source FROM {partition.records} WHERE id IN ({marks(len(batch))})"
+            rows += self._connection.execute(query, batch).fetchall()
+        if request.filters is not None:
+            allowed = self._sources_passing(request.filters)
+            rows = [row for row in rows if row[2] in allowed]
+        scores = _exactly([row[1] for row in rows], np.asarray(request.vector, np.float32))
+        best = sorted(zip([-score for score in scores], [row[0] for row in rows], strict=True))
+        return [Hit(id_, -negative, "", "", "") for negative, id_ in best]
 
     def _hits(self, partition: Partition, request: SearchRequest, scores: Scores) -> list[Hit]:
         """Return the best ``k`` of the request, or all of given ids, as hits: best first, ties by id."""
@@ -209,6 +221,14 @@ def sources_passing(connection: sqlite3.Connection, tenant: str, filters: Filter
 def _tagged(tenant: str, filters: Filter) -> Sql:
     condition, parameters = filter_sql(filters, "tags.metadata")
     return f"tags.tenant = ? AND {condition}", [tenant, *parameters]
+
+
+def _exactly(vectors: list[bytes], query: FloatArray) -> list[float]:
+    """Return the cosines of vectors with a query: in double precision, rounded."""
+    rows = np.frombuffer(b"".join(vectors), "<f4").reshape(-1, len(query)).astype(np.float64)
+    # adding zero turns -0.0 into 0.0
+    cosines: list[float] = (np.round(np.einsum("ij,j->i", rows, query.astype(np.float64)), 6) + 0.0).tolist()
+    return cosines
 
 
 def _products(queries: FloatArray, vectors: FloatArray) -> FloatArray:
