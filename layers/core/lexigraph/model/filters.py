@@ -47,8 +47,6 @@ class MetadataFilter:
         values = self.value if isinstance(self.value, tuple) else (self.value,)
         if len(values) > _MAX_VALUES:
             raise InvalidInput(f"filter {self.key!r} lists {len(values)} values; at most {_MAX_VALUES} are allowed")
-        if any(isinstance(v, float) and not isfinite(v) for v in values):
-            raise InvalidInput(f"filter {self.key!r} compares with finite numbers only")
         if not all(isinstance(v, (str, int, float, bool)) for v in values):
             raise InvalidInput(f"filter {self.key!r} compares with text, numbers or true/false only")
 
@@ -227,9 +225,9 @@ def _literal(text: str, raw: str) -> Scalar:
                 'double quotes, as JSON: groups in ["a, b", "c"]'
             ) from None
         return raw
-    if isinstance(value, (str, int, float, bool)):
+    if isinstance(value, (str, int, bool)) or (isinstance(value, float) and isfinite(value)):
         return value
-    raise InvalidInput(f"filter {text[:80]!r}: {raw[:80]!r} is no text, number, true or false")
+    raise InvalidInput(f"filter {text[:80]!r}: {raw[:80]!r} is no text, finite number, true or false")
 
 
 def scalar(value: Any) -> Scalar | None:
