@@ -192,7 +192,7 @@ def test_an_uploaded_document_gets_a_namespace_of_its_own(api: Api, path: str, t
     assert [d["title"] for d in documents] == ["Appeals"]
     other = client.post(path, files={"file": ("appeals.md", APPEALS)}).json()
     assert other["namespace"] != told["namespace"]
-    assert not any((tmp_path / "data" / "uploads").iterdir()), "nothing is left aside"
+    eventually(lambda: list((tmp_path / "data" / "uploads").iterdir()), lambda left: not left)
 
 
 @pytest.mark.parametrize(
