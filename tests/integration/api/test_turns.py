@@ -82,7 +82,10 @@ def test_questions_of_one_tenant_that_hang_keep_no_other_waiting_and_too_many_ar
 @pytest.mark.parametrize("stream", [False, True])
 def test_questions_of_one_tenant_to_a_model_that_hangs_keep_no_other_waiting(tmp_path: Path, stream: bool) -> None:
     asked = {**QUESTION, "stream": stream}
-    with silent() as model, served(tmp_path, model=model, api_deadline=15.0) as api:
-        with asking(api, "/query", asked, Event()) as came:
-            is_served_soon(api)
-            assert Counter(reply.status_code for reply in came)[429] > 50
+    with (
+        silent() as model,
+        served(tmp_path, model=model, api_deadline=15.0) as api,
+        asking(api, "/query", asked, Event()) as came,
+    ):
+        is_served_soon(api)
+        assert Counter(reply.status_code for reply in came)[429] > 50
