@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.e2e.commandline import Command, begin, here
+from tests.e2e.commandline import Command, apart, begin, here
 from tests.laptop import write_pages
 
 SECONDS = 60.0
@@ -158,3 +158,28 @@ def test_the_trial_of_the_documentation_needs_no_key_and_no_root(tmp_path: Path)
     with serving(tmp_path) as server:
         told = server.ask("POST", "/query", json={"question": "Who owns Tidewater?"}).json()
         assert "Heron Team" in told["answer"]
+
+
+PROGRAMS = ("uvicorn", "mcp", "fastapi", "numpy", "pydantic", "multiprocessing", "pickle", "onnxruntime", "spacy", "yaml")
+
+
+def hostile(folder: Path) -> None:
+    """Lay files in a folder that are named as what we import, and leave a mark there when they are run."""
+    for name in PROGRAMS:
+        (folder / f"{name}.py").write_text("from pathlib import Path\nPath(__file__).with_suffix('.ran').touch()\n")
+
+
+@pytest.mark.slow
+def test_no_command_runs_a_file_of_the_current_folder_as_a_part_of_the_program(tmp_path: Path) -> None:
+    hostile(tmp_path)
+    # so many that extraction starts workers
+    write_pages(tmp_path / "corpus", {f"Page {n}": f"Tove Lund met Mira Holm on page {n}." for n in range(150)})
+    with serving(tmp_path, "--open", "--root", ".") as server:
+        assert server.ask("POST", "/estimate", json={"text": "Mira Holm signs."}).status_code == 200
+        listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        told = server.ask("POST", "/mcp", json=listing, headers={"Accept": "application/json, text/event-stream"})
+        assert told.json()["result"]["tools"]
+        done = server.ask("POST", "/ingest", params={"wait": 50}, json={"path": "corpus"}).json()
+        assert done["status"] == "SUCCEEDED", done
+    assert apart("bench", "speed", "--statements", "200", "--questions", "1", cwd=tmp_path).code == 0
+    assert [*tmp_path.glob("*.ran")] == []

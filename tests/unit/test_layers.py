@@ -141,3 +141,10 @@ def test_the_docs_name_every_retrieval_parameter_with_its_default() -> None:
     text = (PACKAGE.parents[2] / "docs" / "retrieval.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \| .* \| (\S+) \|$", text, re.MULTILINE))
     assert rows == {f.name: str(f.default) for kind in (TraversalArgs, SemanticArgs) for f in fields(kind)}
+
+
+def test_every_python_that_is_started_passes_over_the_current_folder() -> None:
+    # else a file there that is named as a module is run for it
+    started = re.compile(r'sys\.executable, ("[^"]*")')
+    found = [option for path in PACKAGE.rglob("*.py") for option in started.findall(path.read_text(encoding="utf-8"))]
+    assert found == ['"-P"'] * 4

@@ -177,7 +177,11 @@ def test_an_open_server_answers_pages_of_its_own_origin_only(tmp_path: Path, ori
 
 @pytest.mark.parametrize(
     "header",
-    ["X-Forwarded-For: 10.0.0.7", "X-Forwarded-Proto: http", "Forwarded: for=10.0.0.7", "Via: 1.1 proxy", "X-Real-IP: ::1"],
+    [
+        *("X-Forwarded-For: 10.0.0.7", "X-Forwarded-Proto: http", "Forwarded: for=10.0.0.7", "Via: 1.1 proxy"),
+        *("X-Real-IP: ::1", "CF-Connecting-IP: 10.0.0.7", "True-Client-IP: 10.0.0.7", "X-Client-IP: 10.0.0.7"),
+        *("Fly-Client-IP: 10.0.0.7", "X-Envoy-External-Address: 10.0.0.7", "CDN-Loop: cloudflare"),
+    ],
 )
 def test_an_open_server_answers_nothing_that_came_through_a_proxy(tmp_path: Path, header: str) -> None:
     with laptop_api(tmp_path, open_=True) as api:
@@ -186,6 +190,38 @@ def test_an_open_server_answers_nothing_that_came_through_a_proxy(tmp_path: Path
         assert api.client().get("/documents", headers=dict([header.split(": ")])).status_code == 403
     with laptop_api(tmp_path) as api:
         assert api.client().get("/documents", headers=dict([header.split(": ")])).status_code == 200
+
+
+def raw(api: Api, request: str) -> str:
+    """What the server answers to a request as it is written, until it closes the connection."""
+    host, _, port = api.url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(request.replace("\n", "\r\n").encode())
+        return b"".join(iter(lambda: connection.recv(65_536), b"")).decode()
+
+
+def test_an_open_server_refuses_http_1_0_by_which_a_proxy_without_headers_gives_itself_away(tmp_path: Path) -> None:
+    asked = "GET /documents HTTP/1.0\nHost: 127.0.0.1\n"
+    with laptop_api(tmp_path, open_=True) as api:
+        assert raw(api, f"{asked}\n").startswith("HTTP/1.1 403")
+    with laptop_api(tmp_path) as api:
+        assert raw(api, f"{asked}{HEADER}: {api.key()}\n\n").startswith("HTTP/1.1 200")
+
+
+def test_a_request_with_two_lengths_is_refused_and_ends_the_connection(api: Api) -> None:
+    head = f"POST /retrieve/bm25 HTTP/1.1\nHost: here\n{HEADER}: {api.key()}\nContent-Type: application/json\n"
+    told = raw(api, f"{head}Content-Length: 5\nTransfer-Encoding: chunked\n\n0\n\nGET /health HTTP/1.1\nHost: here\n\n")
+    assert told.startswith("HTTP/1.1 400")
+    assert "Content-Length or Transfer-Encoding" in told
+    assert told.count("HTTP/1.1") == 1, "what follows is not answered"
+
+
+@pytest.mark.parametrize("path", ["/documents/", "/jobs/", "/query/", "/health/"])
+def test_a_slash_too_many_leads_nowhere(api: Api, path: str) -> None:
+    forged = {"Host": "attacker.example", "X-Forwarded-Proto": "https"}
+    reply = api.client().get(path, headers=forged)
+    refused(reply, 404, "not_found")
+    assert "location" not in reply.headers
 
 
 def test_a_get_that_changes_something_needs_what_another_page_cannot_send(tmp_path: Path) -> None:

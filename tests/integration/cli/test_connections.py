@@ -189,3 +189,31 @@ def test_connections_for_which_no_file_can_be_opened_are_ended_without_a_traceba
         _, told = process.communicate(timeout=SECONDS)
     assert "Traceback" not in told
     assert told.count("no more files can be opened here") == 1
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\x16\x03\x01 hello\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: here\r\nContent-Length: -1\r\n\r\n",
+        b"POST /echo HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\nfive\r\n",
+        b"GET / HTTP/1.1\r\nHost: here\r\n\r\nnonsense\r\n\r\n",
+    ],
+)
+def test_what_cannot_be_read_as_http_is_told_in_the_one_shape_of_errors(sent: bytes) -> None:
+    with served(Room(10, 10, ENDLESS)) as address, connected(address, sent) as connection:
+        head, _, body = b"".join(iter(lambda: connection.recv(65_536), b"")).rpartition(b"\r\n\r\n")
+    told = json.loads(body)
+    assert b"HTTP/1.1 400 Bad Request" in head
+    assert (told["error"], set(told)) == ("bad_request", {"error", "message", "request_id"})
+    assert told["request_id"].encode() in head
+    assert b"retry-after" not in head
+
+
+def test_an_answer_arrives_whole_before_what_follows_it_is_told_to_be_no_http() -> None:
+    sent = b"GET /large HTTP/1.1\r\nHost: here\r\n\r\nnonsense\r\n\r\n"
+    with served(Room(10, 10, ENDLESS)) as address, connected(address, sent) as connection:
+        answered = b"".join(iter(lambda: connection.recv(1_000_000), b""))
+    assert answered.count(b"x" * 1_000) == LARGE // 1_000
+    assert answered.count(b"HTTP/1.1 ") == 2

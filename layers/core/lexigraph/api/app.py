@@ -55,7 +55,14 @@ def create_app(
         await tools.close()
         service.close()
 
-    app = FastAPI(title="Lexigraph", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="Lexigraph",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,  # it would lead to whatever host the request names
+    )
     app.state.service = service
     handle_errors(app)
     for name in (*ROUTES, "offers") if settings.workflow else ROUTES:

@@ -1,6 +1,6 @@
 """Estimates in a process of their own, which is ended when it takes too long: reading computes, and may do so for minutes.
 
-``python -m lexigraph.api.estimator`` reads one request from its input and writes the answer: ``{"estimate": ...}``, or
+``python -P -m lexigraph.api.estimator`` reads one request from its input and writes the answer: ``{"estimate": ...}``, or
 ``{"error": code, "message": ...}``.
 """
 
@@ -37,7 +37,8 @@ def estimate_apart(
         "prices": prices,
     }
     began = time.monotonic()
-    command = [sys.executable, "-m", "lexigraph.api.estimator"]
+    # -P: what lies in the current folder is no program
+    command = [sys.executable, "-P", "-m", "lexigraph.api.estimator"]
     # it reads strangers' files, for which it needs no credentials; the packages may lie anywhere
     own = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     env = {**own, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -194,6 +194,8 @@ class Requests:
             await send(message)
 
         try:
+            if b"transfer-encoding" in headers and b"content-length" in headers:
+                raise _two_lengths()
             length = headers.get(b"content-length", b"0")
             if length.isdigit() and int(length) > limit:
                 raise _too_large(limit)
@@ -207,6 +209,12 @@ class Requests:
                 raise
             # here, because the framework's last resort logs what an error says and ends the connection
             await answer_error(Request(scope), error)(scope, receive, note)
+
+
+def _two_lengths() -> ApiError:
+    # whoever stands in front may have gone by the other one, and take the rest for another's request (RFC 9112, 6.1)
+    message = "a request has Content-Length or Transfer-Encoding, not both"
+    return ApiError(400, message, headers={"Connection": "close"})
 
 
 def _too_large(limit: int) -> ApiError:

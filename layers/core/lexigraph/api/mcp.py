@@ -118,7 +118,7 @@ def _search(service: Service, who: WhoAsks, name: str) -> Callable[..., Any]:
             engine = service.engine(asks.tenant, name, limits)
             return engine.retrieve(question, filters=filters).to_dict()
 
-        return await _told(service, work)
+        return await _told(service, lambda: who(ctx), work)
 
     return search
 
@@ -132,7 +132,7 @@ def _query(service: Service, who: WhoAsks) -> Callable[..., Any]:
                 raise InvalidInput(_problem(error)) from None
             return Answers(service, _reader(who(ctx)).tenant, body).whole()
 
-        return await _told(service, work)
+        return await _told(service, lambda: who(ctx), work)
 
     return query
 
@@ -154,7 +154,7 @@ def _recall(service: Service, who: WhoAsks) -> Callable[..., Any]:
             asks = _reader(who(ctx))
             return service.recall(asks.tenant, query, parse_filter(filters), args, caller=asks.key_id).to_dict()
 
-        return await _told(service, work)
+        return await _told(service, lambda: who(ctx), work)
 
     return hm_recall
 
@@ -165,10 +165,10 @@ def _reader(who: Principal) -> Principal:
     return who
 
 
-async def _told(service: Service, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+async def _told(service: Service, who: Callable[[], Principal], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Return what ``work`` returns; every error becomes one that says no more than the HTTP API would."""
     try:
-        return await service.run(work)
+        return await service.run(work, asks=who().tenant.whole)
     except Exception as error:  # noqa: BLE001  # the SDK would tell its text
         told = as_api_error(error)
         raise ToolError(f"{told.code}: {told.detail}") from None

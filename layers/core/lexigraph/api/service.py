@@ -2,8 +2,8 @@
 
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import asdict
 from functools import partial
 from hashlib import blake2b
@@ -11,14 +11,15 @@ from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import anyio
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter, WouldBlock, to_thread
 from fastapi import Depends, Request
 
 from lexigraph.answering.query_engine import SHARED, LexicalGraphQueryEngine, with_room
 from lexigraph.api.caches import Clearings, Memory, Remembered
-from lexigraph.api.errors import too_late
+from lexigraph.api.errors import RETRY_SECONDS, ApiError, too_late
 from lexigraph.api.models import RememberingEmbedder, WatchedModel
 from lexigraph.api.probes import Probes
+from lexigraph.api.sse import STREAMS
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.protocols import Embedder, FloatArray, LanguageModel, Standing
@@ -45,8 +46,10 @@ T = TypeVar("T")
 # requests worked on at the same time; more wait their turn, those first that came first
 _THREADS = 40  # where they wait for models elsewhere
 _THREADS_A_CORE = 1  # where all is computed here: more only take the processor from each other, and memory
+_READS = 40  # threads for what is looked up at once, and never waits for a question
 _WAITING = 200  # of those that wait for a job
-_SHARE = {"waits": 20, "alone": 1}  # turns that a tenant may have of these at the same time
+_MOST_WAIT = 100  # requests of a kind that may wait for a turn of their tenant
+_STREAMS = STREAMS // 4  # answers that a tenant may have written at the same time
 _ENGINES = 256
 _EMBEDDINGS, _EMBEDDING_SECONDS = 2_048, 3_600.0
 _ANSWERS, _ANSWER_SECONDS = 512, 900.0
@@ -93,7 +96,8 @@ class Service:
         self._threads = _THREADS_A_CORE * cores if computes else _THREADS
         self._probes = Probes()
         self._limiters: dict[str, CapacityLimiter] = {}
-        self._shares = Shares()
+        # of the turns of each kind, those that a tenant may have at the same time; of streams there is no queue
+        self._shares = Shares({"asks": max(1, self._threads * 3 // 4), "waits": 20, "alone": 1, "streams": _STREAMS})
 
     @property
     def stores(self) -> Stores:
@@ -208,20 +212,33 @@ class Service:
         self._clearings.note(tenant, self.stores.registry.clear(tenant))
         self._drop(tenant)
 
-    async def run(self, work: Callable[[], T], *, waits: Tenant | None = None, alone: Tenant | None = None) -> T:
+    async def run(
+        self,
+        work: Callable[[], T],
+        *,
+        asks: Tenant | None = None,
+        waits: Tenant | None = None,
+        alone: Tenant | None = None,
+    ) -> T:
         """Run ``work`` in a thread and return its value; ``ApiError`` 503 when it takes longer than the deadline.
 
-        Work that ``waits`` for a job of a tenant, or is done ``alone`` for one, keeps no turn from other work; of its kind
-        there is little at a time for each tenant, so that none keeps the others waiting.
+        What takes long names its tenant: work that ``asks`` a question, ``waits`` for a job, or is done ``alone``. Each kind
+        keeps no turn from other work, and of each a tenant has a share, so that none keeps the others waiting; ``ApiError``
+        429 when too much of it waits. The rest is looked up at once.
         """
         if not self._limiters:
-            sizes = {"all": self._threads, "waits": _WAITING, "alone": max(2, os.cpu_count() or 1)}
+            sizes = {"reads": _READS, "asks": self._threads, "waits": _WAITING, "alone": max(2, os.cpu_count() or 1)}
             self._limiters = {name: CapacityLimiter(size) for name, size in sizes.items()}
-        kind, tenant = ("alone", alone) if alone else ("waits", waits) if waits else ("all", None)
+        named = {"asks": asks, "waits": waits, "alone": alone}
+        kind, tenant = next(((kind, tenant) for kind, tenant in named.items() if tenant), ("reads", None))
         with anyio.move_on_after(self.settings.api_deadline):
             async with self._shares.turn(kind, tenant) if tenant else nullcontext():
                 return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiters[kind])
         raise too_late(self.settings.api_deadline)
+
+    def streaming(self, tenant: Tenant) -> AbstractContextManager[None]:
+        """Return a stream's turn; entering it raises ``ApiError`` 429 when the tenant has as many as may be."""
+        return self._shares.at_once("streams", tenant)
 
     def close(self) -> None:
         """Release what was opened here."""
@@ -269,21 +286,50 @@ class Service:
 
 
 class Shares:
-    """Turns that each tenant has of its own: who asks for much waits for itself."""
+    """Turns that each tenant has of its own, by kind: who asks for much waits for itself, and not without end."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        self._sizes = sizes
         self._taken: dict[tuple[str, Tenant], CapacityLimiter] = {}
 
     @asynccontextmanager
     async def turn(self, kind: str, tenant: Tenant) -> AsyncIterator[None]:
-        """Wait for a turn, and have it as long as the block lasts."""
-        share = self._taken.setdefault((kind, tenant), CapacityLimiter(_SHARE[kind]))
+        """Wait for a turn, and have it as long as the block lasts. Raise ``ApiError`` 429 when too many wait."""
+        share = self._share(kind, tenant)
+        if share.statistics().tasks_waiting >= _MOST_WAIT:
+            raise _too_many(f"{_MOST_WAIT} requests of this tenant wait for their turn")
         try:
             async with share:
                 yield
         finally:
-            if not share.borrowed_tokens and not share.statistics().tasks_waiting:
-                self._taken.pop((kind, tenant), None)
+            self._forget(kind, tenant)
+
+    @contextmanager
+    def at_once(self, kind: str, tenant: Tenant) -> Iterator[None]:
+        """Have a turn as long as the block lasts. Raise ``ApiError`` 429 when none is left."""
+        share, turn = self._share(kind, tenant), object()
+        try:
+            share.acquire_on_behalf_of_nowait(turn)
+        except WouldBlock:
+            raise _too_many(f"{self._sizes[kind]} {kind} of this tenant are under way") from None
+        try:
+            yield
+        finally:
+            share.release_on_behalf_of(turn)
+            self._forget(kind, tenant)
+
+    def _share(self, kind: str, tenant: Tenant) -> CapacityLimiter:
+        return self._taken.setdefault((kind, tenant), CapacityLimiter(self._sizes[kind]))
+
+    def _forget(self, kind: str, tenant: Tenant) -> None:
+        share = self._taken.get((kind, tenant))
+        if share and not share.borrowed_tokens and not share.statistics().tasks_waiting:
+            del self._taken[kind, tenant]
+
+
+def _too_many(message: str) -> ApiError:
+    wait = str(RETRY_SECONDS)
+    return ApiError(429, f"{message}, as many as may", hint="ask again when some are done", headers={"Retry-After": wait})
 
 
 def _watched(llm: LanguageModel | None) -> WatchedModel | None:

@@ -8,6 +8,7 @@ import json
 import math
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from anyio import CapacityLimiter, to_thread
@@ -53,9 +54,14 @@ class Tell:
 
 
 def stream(
-    work: Callable[[Tell], None], on_error: OnError, *, patience: float = math.inf, ping: float = PING_SECONDS
+    work: Callable[[Tell], None],
+    on_error: OnError,
+    *,
+    patience: float = math.inf,
+    ping: float = PING_SECONDS,
+    turn: AbstractContextManager[Any] | None = None,
 ) -> EventSourceResponse:
-    """Return a response that runs ``work`` in a thread and writes what it tells until it ends.
+    """Return a response that runs ``work`` in a thread and writes what it tells until it ends, and has ``turn`` until then.
 
     An error of ``work`` becomes a last event, made by ``on_error`` from ``{"error": code, "message"}``; so does a silence
     of more than ``patience`` seconds. A comment keeps a line open that is silent for ``ping`` seconds.
@@ -103,19 +109,20 @@ def stream(
         finally:
             tell.leave()
 
-    return Stream(events(), on_error)
+    return Stream(events(), on_error, turn or nullcontext())
 
 
 class Stream(EventSourceResponse):
     """A stream that says so when its server ends before it does."""
 
-    def __init__(self, events: AsyncIterator[bytes], on_error: OnError) -> None:
+    def __init__(self, events: AsyncIterator[bytes], on_error: OnError, turn: AbstractContextManager[Any]) -> None:
         super().__init__(events, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
-        self._on_error = on_error
+        self._on_error, self._turn = on_error, turn
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            await super().__call__(scope, receive, send)
+            with self._turn:
+                await super().__call__(scope, receive, send)
         except asyncio.CancelledError:  # by the server only; clients that leave are noticed further in
             told = ending()
             last = _framed(self._on_error({"error": told.code, "message": told.detail}))

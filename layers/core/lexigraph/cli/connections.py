@@ -130,6 +130,15 @@ class Connection(H11Protocol):
         self._taken_until = self.loop.time() + self.room.patience.answer
         super().resume_writing()
 
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002  # as its base has it
+        """Answer what cannot be read as HTTP in the one shape; what was answered before it arrives whole."""
+        if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
+            self.transport.abort()
+            return
+        self.transport.write(_answer(400, "this cannot be read as a request of HTTP/1.1: send what HTTP allows"))
+        self._leave_cycle()
+        self.transport.close()
+
     def look(self) -> None:
         """Find anew by when the client must have gone on: what it does not take of an answer is seen only by looking."""
         patience, left = self.room.patience, self.transport.get_write_buffer_size()
@@ -150,10 +159,13 @@ class Connection(H11Protocol):
         answered = sends_body and self.cycle is not None and self.cycle.response_started
         if always or (not answered and (sends_body or self.conn.trailing_data[0])):
             self.transport.write(_answer(status, message))
+        self._leave_cycle()
+        self.transport.close()
+
+    def _leave_cycle(self) -> None:
         if self.cycle is not None:  # whoever works on it is told that the client has gone
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        self.transport.close()
 
     def _turn(self) -> None:
         patience = self.room.patience
@@ -238,9 +250,11 @@ def _network(address: str) -> str:
 
 
 def _answer(status: int, message: str) -> bytes:
-    body = json.dumps(error_body(CODES[status], message, secrets.token_hex(8))).encode()
+    request_id = secrets.token_hex(8)
+    body = json.dumps(error_body(CODES[status], message, request_id)).encode()
+    again = "" if status == HTTPStatus.BAD_REQUEST else f"retry-after: {RETRY_SECONDS}\r\n"
     head = (
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/json\r\n"
-        f"content-length: {len(body)}\r\nretry-after: {RETRY_SECONDS}\r\nconnection: close\r\n\r\n"
+        f"content-length: {len(body)}\r\n{again}x-request-id: {request_id}\r\nconnection: close\r\n\r\n"
     )
     return head.encode() + body

@@ -1,6 +1,6 @@
 """Server processes on one listening socket: started, started again when one dies, and ended together.
 
-Each is ``python -m lexigraph.cli.served``. It is told what to serve in one line, and ends when its input does: with the
+Each is ``python -P -m lexigraph.cli.served``. It is told what to serve in one line, and ends when its input does: with the
 process that started it, however that ends.
 """
 
@@ -54,7 +54,7 @@ class Processes:
         # products of vectors are not faster with more threads of BLAS, which wait for each other at full speed
         environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
         process = subprocess.Popen(
-            [sys.executable, "-m", "lexigraph.cli.served"],
+            [sys.executable, "-P", "-m", "lexigraph.cli.served"],  # -P: what lies in the current folder is no program
             stdin=subprocess.PIPE,
             text=True,
             env=environment,

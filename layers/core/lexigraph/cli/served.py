@@ -1,4 +1,4 @@
-"""One process of ``lexigraph serve``: ``python -m lexigraph.cli.served``, told what to serve in one line of JSON."""
+"""One process of ``lexigraph serve``: ``python -P -m lexigraph.cli.served``, told what to serve in one line of JSON."""
 
 import json
 import os

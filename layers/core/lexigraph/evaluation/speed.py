@@ -170,6 +170,7 @@ def _built(home: Path, statements: int, seed: int, progress: Callable[[str], Non
 def _apart(home: Path, statements: int, seed: int, questions: int, label: str, args: Mapping[str, Any]) -> RetrieverFigures:
     """Ask one retriever in a process of its own, so that its memory is its own, with the threads of a process of `serve`."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ["PYTHONSAFEPATH"] = "1"  # what lies in the current folder is no program
     try:
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
             return pool.submit(_ask_in_this_process, home, statements, seed, questions, label, args).result()

@@ -34,7 +34,11 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 UNTIL_KEY: Literal["until_key"] = "until_key"
 Openness = bool | Literal["until_key"]
 _OWN_PAGES = (None, "same-origin", "none")  # of Sec-Fetch-Site, which browsers write and pages cannot; none: typed in
-_PROXIES = ("forwarded", "x-forwarded-", "x-real-ip", "via")  # how headers of proxies begin
+# how headers begin by which proxies say that they are one, or for whom they ask
+_PROXIES = (
+    *("forwarded", "x-forwarded", "x-original-", "x-real-ip", "via", "cdn-loop", "x-envoy-", "cf-", "fly-", "fastly-"),
+    *("true-client-ip", "client-ip", "x-client-ip", "x-cluster-client-ip", "x-azure-", "x-amz-cf-", "x-cloud-trace-"),
+)
 
 
 class Principals:
@@ -165,7 +169,8 @@ def check_database(who: Principal, name: str) -> None:
 
 def _check_own(scope: Scope, headers: Headers, *, public: bool) -> None:
     """Refuse what a page of another origin, or a name that points here, makes a browser send, and what a proxy hands on."""
-    if any(name.startswith(_PROXIES) for name in headers):
+    # nginx as it comes adds no header, names this machine as the host, and speaks HTTP/1.0, which no browser does
+    if any(name.startswith(_PROXIES) for name in headers) or scope.get("http_version") == "1.0":
         raise _closed("nothing that came through a proxy")
     host = headers.get("host", "")
     if _hostname(host) not in LOOPBACK:

@@ -113,7 +113,8 @@ class ProcessWorker:
             return process
 
     def _started(self) -> "subprocess.Popen[str]":
-        command = [sys.executable, "-m", "lexigraph.api.jobs.worker", str(logging.getLogger("lexigraph").level)]
+        # -P: what lies in the current folder is no program
+        command = [sys.executable, "-P", "-m", "lexigraph.api.jobs.worker", str(logging.getLogger("lexigraph").level)]
         # out of reach of Ctrl-C, which the terminal sends to a whole group: its server ends it
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
         if process.stdin:

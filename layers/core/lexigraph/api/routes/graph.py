@@ -1,5 +1,6 @@
 """What is around a node of the graph: for a picture of it."""
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -56,4 +57,5 @@ async def egonet(
 ) -> Egonet:
     """Return the nodes within ``depth`` steps of a node, and the edges between them."""
     graph = service.stores.graph
-    return Egonet.model_validate(await service.run(lambda: graph.egonet(who.tenant, node, depth=depth, limit=limit)))
+    work = partial(graph.egonet, who.tenant, node, depth=depth, limit=limit)
+    return Egonet.model_validate(await service.run(work, asks=who.tenant.whole))

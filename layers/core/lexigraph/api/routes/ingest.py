@@ -4,6 +4,7 @@ import math
 import os
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from functools import partial
 from typing import Annotated, Any
 
@@ -142,8 +143,10 @@ async def ingest_stream(
         how = {"refresh": refresh or not checkpoint, "relations": refresh_relations}
         return begin(service, who.tenant, path, namespace, incremental, **how)
 
-    job = await service.run(work)
-    stream = sse.stream(lambda tell: _tell(service, who.tenant, job, tell), _error_event)
+    with ExitStack() as turn:
+        turn.enter_context(service.streaming(who.tenant))
+        job = await service.run(work)
+        stream = sse.stream(lambda tell: _tell(service, who.tenant, job, tell), _error_event, turn=turn.pop_all())
     stream.headers["X-Job-Id"] = job.id
     return stream
 

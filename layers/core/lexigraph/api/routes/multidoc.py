@@ -109,4 +109,4 @@ async def multidoc(who: Reader, service: TheService, body: MultidocRequest) -> d
             service.answers.put(key, answer)
         return answer
 
-    return await service.run(work)
+    return await service.run(work, asks=who.tenant.whole)

@@ -1,6 +1,7 @@
 """Cited answers, whole or as they are written, and the ranking behind them (E-35 to E-47, E-59 to E-64)."""
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -41,7 +42,7 @@ async def query(who: Reader, service: TheService, body: QueryRequest) -> Respons
     with the rest; ``error`` when it breaks off. An answer that is remembered comes as one ``token``, with ``cached`` true.
     """
     if not body.stream:
-        return JSONResponse(await service.run(lambda: Answers(service, who.tenant, body).whole()))
+        return JSONResponse(await service.run(lambda: Answers(service, who.tenant, body).whole(), asks=who.tenant.whole))
 
     def begin() -> Callable[[sse.Tell], None]:
         answers = Answers(service, who.tenant, body)
@@ -50,7 +51,10 @@ async def query(who: Reader, service: TheService, body: QueryRequest) -> Respons
         return partial(_tell, answers, answers.begin())
 
     # what can be refused is refused before the stream begins
-    return sse.stream(await service.run(begin), _error_event, patience=service.settings.api_deadline)
+    with ExitStack() as turn:
+        turn.enter_context(service.streaming(who.tenant.whole))
+        work = await service.run(begin, asks=who.tenant.whole)
+        return sse.stream(work, _error_event, patience=service.settings.api_deadline, turn=turn.pop_all())
 
 
 @router.post(
@@ -67,7 +71,7 @@ async def preview(who: Reader, service: TheService, body: PreviewRequest) -> dic
         found = service.engine(who.tenant, "hybrid", body.parameters).retrieve(body.question, filters=body.where())
         return found.preview() if isinstance(found, HybridResults) else {}
 
-    return await service.run(work)
+    return await service.run(work, asks=who.tenant.whole)
 
 
 def _tell(answers: Answers, pieces: StreamingQueryResponse, tell: sse.Tell) -> None:

@@ -122,4 +122,8 @@ class RecallReply(Reply):
 async def recall(who: Reader, service: TheService, body: RecallRequest) -> dict[str, Any]:
     """Return entities, statements and topics for words or a pattern, those near to what the session saw first."""
     args = RecallArgs(body.session_id, body.max_results, body.force_regex)
-    return await service.run(lambda: service.recall(who.tenant, body.query, body.where(), args, caller=who.key_id).to_dict())
+
+    def work() -> dict[str, Any]:
+        return service.recall(who.tenant, body.query, body.where(), args, caller=who.key_id).to_dict()
+
+    return await service.run(work, asks=who.tenant.whole)

@@ -33,4 +33,4 @@ async def retrieve(
         engine = service.engine(who.tenant, retriever, body.parameters)
         return engine.retrieve(body.question, filters=body.where()).to_dict()
 
-    return await service.run(work)
+    return await service.run(work, asks=who.tenant.whole)

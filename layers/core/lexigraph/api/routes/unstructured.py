@@ -156,4 +156,4 @@ async def multihop_query(who: Reader, service: TheService, body: MultihopRequest
         question = Question.of(body.query, body.where(), max_chars=service.settings.max_question_chars)
         return retriever.query(who.tenant, question, body.namespace, service.stores.registry).to_dict()
 
-    return await service.run(work)
+    return await service.run(work, asks=who.tenant.whole)

@@ -88,8 +88,9 @@ class _Worker:
     """One process, asked by one thread."""
 
     def __init__(self) -> None:
-        # it uses one core, and finds what it imports where we found it
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
+        # it uses one core, and finds what it imports where we found it; an empty entry would be the current folder
+        found_here = os.pathsep.join(filter(None, sys.path))
+        environment = {**os.environ, "PYTHONPATH": found_here, "OPENBLAS_NUM_THREADS": "1"}
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "lexigraph.ingestion.extract.worker"],
             stdin=subprocess.PIPE,

@@ -16,7 +16,7 @@ import numpy as np
 from lexigraph.inference.protocols import FloatArray
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.model.graph import Source
-from lexigraph.retrieval.multihop.inquiry import Answer, Array, Inquiry
+from lexigraph.retrieval.multihop.inquiry import Answers, Array, Inquiry
 from lexigraph.retrieval.stages.args import Args, Range, Share
 from lexigraph.retrieval.stages.text import STOP_WORDS, words
 from lexigraph.retrieval.stages.trace import BoundStores
@@ -182,8 +182,10 @@ class Walk:
         best = list(dict.fromkeys(hit.id for hits in found for hit in hits[: self.args.top_k_per_hop]))
         if not best:
             return []
-        answer = self._inquiry.answer(*self._rows(best), np.zeros(len(best)))
-        return [self._cell(i, answer, at, _SEMANTIC) for at, i in enumerate(best)]
+        vectors, held = self._rows(best)
+        none = np.zeros((1, vectors.shape[1])), np.zeros((1, held.shape[1]))
+        answers = self._inquiry.answers(vectors, held, np.zeros((1, len(best))), *none)
+        return [self._cell(i, answers, (0, at), _SEMANTIC, held[at]) for at, i in enumerate(best)]
 
     def _kept(self, found: Sequence[Cell]) -> list[Cell]:
         """Return ``top_k_per_hop`` chunks, the most relevant first: what edges lead to and what is alike have half each.
@@ -227,7 +229,7 @@ class Walk:
         if self._vector is not None:
             new_ones = [hit.id for hit in found[-1] if hit.id not in self._ways]
             self._nearest = set(new_ones[: self.args.top_k_per_hop])
-        best = self._best(seeds, [self._joined(seed, leading[seed.id]) for seed in seeds])
+        best = self._best(seeds, leading)
         new = [cell for cell in best if cell.id not in self._ways]
         for cell in (c for c in best if c.id in self._ways):
             self._ways[cell.id].append(cell)
@@ -248,35 +250,40 @@ class Walk:
             requests.append(SearchRequest("chunk", vector=vector, k=most, vectors=True))
         return requests
 
-    def _joined(self, seed: Cell, leading: dict[str, tuple[float, str]]) -> list[tuple[float, str]]:
-        """Return how each chunk seen is joined to a seed: by an edge, a name in common, or likeness alone."""
-        if self.args.use_symbolic:
-            own = self._names(seed.id)
-            for i, seen in self._seen.items():
-                if shared := own & seen.names:
-                    _join(leading, i, _specific("name", min(self._bearing[name] for name in shared)), "name")
-        return [leading.get(i, (SEMANTIC, _SEMANTIC)) for i in self._seen]
-
-    def _best(self, seeds: Sequence[Cell], joined: Sequence[Sequence[tuple[float, str]]]) -> list[Cell]:
+    def _best(self, seeds: Sequence[Cell], leading: Mapping[str, dict[str, tuple[float, str]]]) -> list[Cell]:
         """Return all chunks seen, each as it answers when reached from the seed from which it answers most."""
-        ids = list(self._seen)
-        vectors, held = self._rows(ids)
-        answers = []
-        for seed, by in zip(seeds, joined, strict=True):
-            own, specific = self._seen[seed.id], np.array([share for share, _ in by])
-            answers.append(self._inquiry.answer(vectors, held, specific, own.vector, seed.said))
-        relevance = np.array([answer.relevance for answer in answers])
-        relevance[range(len(seeds)), [ids.index(seed.id) for seed in seeds]] = -1.0  # none leads to itself
-        chosen = enumerate(relevance.argmax(axis=0).tolist())
-        return [
-            self._cell(ids[at], answers[seed], at, joined[seed][at][1]) for at, seed in chosen if relevance[seed, at] >= 0
-        ]
+        column = {i: at for at, i in enumerate(self._seen)}
+        specific = np.full((len(seeds), len(column)), SEMANTIC)
+        for row, seed in enumerate(seeds):
+            self._join_by_names(seed, leading[seed.id])
+            for i, (share, _) in leading[seed.id].items():
+                if i in column:
+                    specific[row, column[i]] = share
+        vectors, held = self._rows(column)
+        own = [column[seed.id] for seed in seeds]
+        said = np.array([seed.said for seed in seeds])
+        answers = self._inquiry.answers(vectors, held, specific, vectors[own], said)
+        relevance = answers.relevance
+        relevance[range(len(seeds)), own] = -1.0  # none leads to itself
+        cells = []
+        for (i, at), row in zip(column.items(), relevance.argmax(axis=0).tolist(), strict=True):
+            if relevance[row, at] >= 0:
+                reason = leading[seeds[row].id].get(i, (SEMANTIC, _SEMANTIC))[1]
+                reached = np.maximum(held[at], specific[row, at] * said[row])
+                cells.append(self._cell(i, answers, (row, at), reason, reached))
+        return cells
 
-    def _cell(self, chunk_id: str, answer: Answer, at: int, reason: str) -> Cell:
-        likeness, said_words = float(answer.likeness[at]), float(answer.words[at])
-        return Cell(chunk_id, len(self.hops), likeness, said_words, reason, answer.said[at])
+    def _join_by_names(self, seed: Cell, leading: dict[str, tuple[float, str]]) -> None:
+        """Note which of the chunks seen share a name with a seed."""
+        own = self._names(seed.id) if self.args.use_symbolic else frozenset()
+        for i, seen in self._seen.items() if own else ():
+            if shared := own & seen.names:
+                _join(leading, i, _specific("name", min(self._bearing[name] for name in shared)), "name")
 
-    def _rows(self, ids: Sequence[str]) -> tuple[Array, Array]:
+    def _cell(self, chunk_id: str, answers: Answers, at: tuple[int, int], reason: str, said: Array) -> Cell:
+        return Cell(chunk_id, len(self.hops), float(answers.likeness[at]), float(answers.words[at]), reason, said)
+
+    def _rows(self, ids: Iterable[str]) -> tuple[Array, Array]:
         """Return the vectors and the held words of chunks seen, a row a chunk."""
         seen = [self._seen[i] for i in ids]
         return np.array([s.vector for s in seen], np.float64), np.array([s.held for s in seen])

@@ -23,12 +23,11 @@ LIKENESS = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """How well chunks answer, a row a chunk: the parts of relevance, and how far each word of the question is answered."""
+class Answers:
+    """How well chunks answer, a row a seed that they are reached from, a column a chunk: the parts of relevance."""
 
     likeness: Array
     words: Array
-    said: Array
 
     @property
     def relevance(self) -> Array:
@@ -65,19 +64,19 @@ class Inquiry:
         powers = [2.0 if word in large else 1.0 for word in self._words]
         self._weights = np.log(1 + (len(held) - df + 0.5) / (df + 0.5)) ** powers
 
-    def answer(
-        self, vectors: Array, held: Array, specific: Array, seed: FloatArray | None = None, said: Array | None = None
-    ) -> Answer:
-        """Return how well chunks answer, each reached from ``seed`` by an edge that is ``specific`` (0 to 1).
+    def answers(self, vectors: Array, held: Array, specific: Array, seeds: Array, said: Array) -> Answers:
+        """Return how well chunks answer, each reached from each of ``seeds`` by an edge that is ``specific`` (0 to 1).
 
-        ``said`` is how far the chain up to the seed answers each word.
+        ``said`` is how far the chain up to each seed answers each word. Two products of matrices do it for all seeds at
+        once: what is held is 0 or 1, so that the greater of held and said is their sum where it is not held.
         """
-        reached = held if said is None else np.maximum(held, np.outer(specific, said))
         total = float(self._weights.sum())
-        words = reached @ self._weights / total if total > 0 else np.zeros(len(held))
-        likeness = np.zeros(len(held))
-        if self.vector is not None:
-            asked = np.atleast_2d(self.vector if seed is None else self.vector + np.outer(specific, seed))
-            cosines = (vectors * asked).sum(axis=1) / np.maximum(np.linalg.norm(asked, axis=1), 1e-9)
-            likeness = (1 + cosines) / 2
-        return Answer(self._likeness * likeness, (1 - self._likeness) * words, reached)
+        words = np.zeros(specific.shape)
+        if total > 0:
+            words = (held @ self._weights + specific * ((said * self._weights) @ (1 - held).T)) / total
+        likeness = np.zeros(specific.shape)
+        if (asked := self.vector) is not None:
+            cosines = vectors @ asked + specific * (seeds @ vectors.T)
+            squares = asked @ asked + specific * (2 * (seeds @ asked)[:, None] + specific * (seeds**2).sum(axis=1)[:, None])
+            likeness = (1 + cosines / np.sqrt(np.maximum(squares, 1e-18))) / 2
+        return Answers(self._likeness * likeness, (1 - self._likeness) * words)

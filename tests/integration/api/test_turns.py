@@ -1,0 +1,91 @@
+"""Tenants take turns: who asks for much waits for itself, is told so when it is too much, and keeps nobody else waiting."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+
+import httpx
+import pytest
+
+from tests.integration.api.test_faults import Embedder, served, silent
+from tests.server import Api
+
+MANY = 240
+SOON = 5.0
+QUESTION = {"question": "Who leads the Heron Team?"}
+MULTIHOP = {"query": "Who leads the Heron Team?", "db_name": "fractal_db", "namespace": "default"}
+CALL = {"name": "hm_recall", "arguments": {"query": "Heron Team"}}
+HEAVY = {
+    "a question": ("/query", QUESTION),
+    "a stream": ("/query", {**QUESTION, "stream": True}),
+    "hops": ("/unstructured/multihop_query/", MULTIHOP),
+    "sections": ("/query/multidoc", QUESTION),
+    "a search": ("/retrieve/traversal", QUESTION),
+    "a memory": ("/api/v1/memory/recall", {"query": "Heron Team"}),
+    "a tool": ("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": CALL}),
+}
+
+
+@contextmanager
+def asking(api: Api, path: str, body: object, until: Event) -> Iterator[list[httpx.Response]]:
+    """Let a tenant ask so often at the same time; the value fills with the replies that have come."""
+    url, headers = f"{api.url}{path}", {"X-API-Key": api.key("default"), "Accept": "application/json, text/event-stream"}
+    came: list[httpx.Response] = []
+
+    def ask() -> None:
+        came.append(httpx.post(url, json=body, headers=headers, timeout=60, verify=False))
+
+    with ThreadPoolExecutor(MANY) as pool:
+        try:
+            for _ in range(MANY):
+                pool.submit(ask)
+            time.sleep(2)
+            yield came
+        finally:
+            until.set()
+    assert len(came) == MANY
+
+
+def is_served_soon(api: Api) -> None:
+    """Another tenant is answered as if it were alone."""
+    other = api.client("another")
+    for path in ("/documents", "/jobs", "/health"):
+        began = time.monotonic()
+        assert other.get(path).status_code == 200
+        assert time.monotonic() - began < SOON, path
+    began = time.monotonic()
+    assert other.post("/retrieve/bm25", json=QUESTION).status_code == 200
+    assert time.monotonic() - began < SOON
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", HEAVY)
+def test_questions_of_one_tenant_that_hang_keep_no_other_waiting_and_too_many_are_refused(tmp_path: Path, kind: str) -> None:
+    over = Event()
+    embedder = Embedder(lambda: over.wait(40))
+    with served(tmp_path, embedder=embedder, api_deadline=30.0) as api, asking(api, *HEAVY[kind], over) as came:
+        is_served_soon(api)
+        told = Counter(reply.status_code for reply in came)
+        if kind == "a tool":
+            assert sum("100 requests of this tenant wait" in reply.text for reply in came) > 50
+            return
+        assert told[429] > 50, told
+        assert {reply.headers["retry-after"] for reply in came if reply.status_code == 429} == {"5"}
+        assert {reply.json()["error"] for reply in came if reply.status_code == 429} == {"rate_limited"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stream", [False, True])
+def test_questions_of_one_tenant_to_a_model_that_hangs_keep_no_other_waiting(tmp_path: Path, stream: bool) -> None:
+    asked = {**QUESTION, "stream": stream}
+    with (
+        silent() as model,
+        served(tmp_path, model=model, api_deadline=15.0) as api,
+        asking(api, "/query", asked, Event()) as came,
+    ):
+        is_served_soon(api)
+        assert Counter(reply.status_code for reply in came)[429] > 50
