@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, nullcontext, suppress
+from contextlib import ExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import asdict
 from functools import partial
 from hashlib import blake2b
@@ -21,6 +21,7 @@ from lexigraph.api.models import RememberingEmbedder, WatchedModel
 from lexigraph.api.probes import Probes
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.lazy import Lazy
+from lexigraph.inference.line import Line, asking_over
 from lexigraph.inference.protocols import Embedder, FloatArray, LanguageModel, Standing
 from lexigraph.model.errors import LexigraphError, StoreUnavailable
 from lexigraph.model.filters import Filter
@@ -218,9 +219,18 @@ class Service:
             sizes = {"all": self._threads, "waits": _WAITING, "alone": max(2, os.cpu_count() or 1)}
             self._limiters = {name: CapacityLimiter(size) for name, size in sizes.items()}
         kind, tenant = ("alone", alone) if alone else ("waits", waits) if waits else ("all", None)
-        with anyio.move_on_after(self.settings.api_deadline):
+        line = Line()
+
+        def asked() -> T:
+            with asking_over(line):
+                return work()
+
+        with ExitStack() as given_up, anyio.move_on_after(self.settings.api_deadline):
+            given_up.callback(line.hang_up)  # the thread goes on, and is not to wait for a model any longer
             async with self._shares.turn(kind, tenant) if tenant else nullcontext():
-                return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiters[kind])
+                value = await to_thread.run_sync(asked, abandon_on_cancel=True, limiter=self._limiters[kind])
+            given_up.pop_all()
+            return value
         raise too_late(self.settings.api_deadline)
 
     def close(self) -> None:
