@@ -129,9 +129,27 @@ def warned(told: Any) -> set[str]:
 # ------------------------------------------------------------ language models
 
 
+HALF = b'data: {"choices": [{"delta": {"content": "The Heron Team \\ud800"}, "finish_reason": "stop"}]}\n\n'
+
+
+def test_half_a_character_of_a_model_does_not_break_a_stream_off(tmp_path: Path) -> None:
+    with ScriptedLLMServer(Reply(raw=HALF)) as model, served(tmp_path, model=model.url) as api:
+        told = events(api.client().post("/query", json={"question": QUESTION, "stream": True}))
+        assert told[-1][0] == "done"
+        assert told[-1][1]["answer"] == "The Heron Team \ufffd"
+
+
 @pytest.mark.parametrize(
     "script",
-    [refused(500), Reply(raw=b"<html>busy</html>"), Reply(raw=b'{"choices": 7}'), Reply(""), Reply(hang_up_after=0)],
+    [
+        refused(500),
+        Reply(raw=b'data: {"choices": [{"delta": {"content": 1}}]}\n\n'),
+        Reply(raw=b"data: NaN\n\n"),
+        Reply(raw=b"<html>busy</html>"),
+        Reply(raw=b'{"choices": 7}'),
+        Reply(""),
+        Reply(hang_up_after=0),
+    ],
 )
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_model_that_fails_or_talks_nonsense_gives_way_to_quotes(tmp_path: Path, script: Reply, stream: bool) -> None:
@@ -191,6 +209,45 @@ def test_a_client_that_leaves_a_stream_stops_the_model(tmp_path: Path) -> None:
             assert not model.left.is_set()
         assert model.left.wait(15)
         assert api.client().get("/diagnostics").json()["llm"]["llm_api"] is not False, "the model did nothing wrong"
+
+
+class Dripping(Endless):
+    """A model's server that writes a whole reply so slowly that it never ends."""
+
+    def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
+        request.send_response(200)
+        request.end_headers()
+        request.close_connection = True
+        try:
+            for _ in range(300):
+                request.wfile.write(b": one moment\n\n")
+                time.sleep(0.1)
+        except OSError:
+            self.left.set()
+
+
+def test_a_model_that_never_ends_is_left_at_the_deadline(tmp_path: Path) -> None:
+    with Dripping() as model, served(tmp_path, model=model.url) as api:
+        unavailable(api.client().post("/query", json={"question": QUESTION}), "deadline_exceeded")
+        assert model.left.wait(5)
+
+
+def test_a_model_is_left_when_the_client_of_a_whole_answer_is_gone(tmp_path: Path) -> None:
+    with Dripping() as model, served(tmp_path, model=model.url, api_deadline=60) as api:
+        with pytest.raises(httpx.ReadTimeout):
+            api.client().post("/query", json={"question": QUESTION}, timeout=1)
+        assert model.left.wait(10)
+        assert api.client().get("/diagnostics").json()["llm"]["llm_api"] is not False, "the model did nothing wrong"
+
+
+def test_a_reply_of_many_megabytes_is_cut_before_it_fills_the_memory(tmp_path: Path) -> None:
+    script = "Ines Calloway leads it [S1]. " + "blah " * 300_000
+    with ScriptedLLMServer(script) as model, served(tmp_path, model=model.url) as api:
+        reply = api.client().post("/query", json={"question": QUESTION, "stream": True})
+        told = events(reply)[-1][1]
+        assert told["answer"].startswith("Ines Calloway leads it [S1]. blah")
+        assert len(told["answer"]) < 17_000
+        assert "answer_cut" in warned(told)
 
 
 class Waiting(LoopbackServer):

@@ -26,11 +26,13 @@ from urllib.request import (
 
 from lexigraph.inference.chat import not_empty, parse_json, streamed, turns, with_schema
 from lexigraph.inference.line import connected, still_wanted
-from lexigraph.inference.protocols import Prompt, Standing
+from lexigraph.inference.protocols import Prompt, ReplyCut, Standing
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.retry import Retry
 
 MAX_REPLY_BYTES = 32_000_000
+_BYTES_A_TOKEN = 2_000  # of an event of a stream, many times over: it comes with ids, and thoughts count as tokens
+_BYTES_BESIDE = 1_000_000
 _NETWORK = (OSError, HTTPException)
 
 
@@ -81,7 +83,7 @@ class OpenAICompatible:
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
         with self._errors():
-            yield from streamed(self.name, lambda: self._pieces(self._send(prompt, stream=True)), self._try)
+            yield from streamed(self.name, lambda: self._pieces(self._send(prompt, stream=True), prompt), self._try)
 
     def structured(self, prompt: Prompt, schema: Mapping[str, Any], name: str = "reply") -> Any:
         """Return JSON asked for with ``response_format`` json_schema, or in words where the server knows no schema."""
@@ -112,18 +114,28 @@ class OpenAICompatible:
     def _reply(self, prompt: Prompt, schema: Mapping[str, Any] | None = None, name: str = "") -> tuple[str, str]:
         def asked() -> Any:
             with self._send(prompt, schema=schema, schema_name=name) as response:
-                return _json(response.read(MAX_REPLY_BYTES))
+                most = _most_bytes(prompt)
+                whole = response.read(most + 1)
+                if len(whole) > most:
+                    raise self._cut(most)
+                return _json(whole)
 
         reply = self._try(asked)
-        try:
+        with self._shape():
             choice = reply["choices"][0]
             message, finish = choice["message"], choice.get("finish_reason") or ""
-            text, refusal = message.get("content") or "", message.get("refusal")
-        except (KeyError, IndexError, TypeError, AttributeError):
-            raise ModelUnavailable(f"{self.name}: reply of {self.server.base_url} is no chat completion") from None
+            text, refusal = _text(message.get("content")), message.get("refusal")
         if refusal:
             raise ModelUnavailable(f"{self.name} refused to answer")
         return text, finish
+
+    @contextmanager
+    def _shape(self) -> Iterator[None]:
+        """Tell data that have another shape than the protocol says."""
+        try:
+            yield
+        except (KeyError, IndexError, TypeError, AttributeError):
+            raise ModelUnavailable(f"{self.name}: reply of {self.server.base_url} is no chat completion") from None
 
     def _send(
         self, prompt: Prompt, *, schema: Mapping[str, Any] | None = None, schema_name: str = "", stream: bool = False
@@ -163,11 +175,15 @@ class OpenAICompatible:
                 raise _Refused.of(error.code, error.read(100_000), error.headers.get("Retry-After")) from None
         return response
 
-    def _pieces(self, response: HTTPResponse) -> Generator[str, None, None]:
+    def _pieces(self, response: HTTPResponse, prompt: Prompt) -> Generator[str, None, None]:
         ended = False
+        left = most = _most_bytes(prompt)
         with response:
-            for line in response:
+            while line := response.readline(left + 1):
                 still_wanted()
+                left -= len(line)
+                if left < 0:
+                    raise self._cut(most)
                 if not line.startswith(b"data:"):
                     continue
                 data = line[5:].strip()
@@ -177,12 +193,16 @@ class OpenAICompatible:
                 event = _json(data)
                 if event.get("error"):
                     raise _Refused.of(500, data, None)
-                for choice in event.get("choices") or ():
-                    ended = ended or bool(choice.get("finish_reason"))
-                    if piece := (choice.get("delta") or {}).get("content"):
-                        yield piece
+                with self._shape():
+                    choices = event.get("choices") or ()
+                    said = [_text((choice.get("delta") or {}).get("content")) for choice in choices]
+                    ended = ended or any(choice.get("finish_reason") for choice in choices)
+                yield from filter(None, said)
         if not ended:
             raise ConnectionResetError("the stream ended before the reply did")
+
+    def _cut(self, most: int) -> ReplyCut:
+        return ReplyCut(f"{self.name}: the reply has more than {most:,} bytes: it was not read to its end")
 
     def _try(self, action: Callable[[], Any]) -> Any:
         with self._errors():
@@ -298,11 +318,25 @@ def _wait(error: Exception) -> float | None:
     return 0.0 if isinstance(cause, _NETWORK) and not useless else None
 
 
-def _json(data: bytes) -> Any:
-    try:
-        return json.loads(data)
-    except ValueError:
-        raise _Refused(502, "", "no_json", 0.0) from None
+def _most_bytes(prompt: Prompt) -> int:
+    """Return how long a reply may be as it comes over the network."""
+    return min(MAX_REPLY_BYTES, _BYTES_BESIDE + _BYTES_A_TOKEN * prompt.max_tokens)
+
+
+def _json(data: bytes) -> dict[str, Any]:
+    with suppress(ValueError, RecursionError):
+        if isinstance(found := json.loads(data), dict):
+            return found
+    raise _Refused(502, "", "no_json", 0.0)
+
+
+def _text(content: Any) -> str:
+    """Return the text of a message's content: a string, nothing, or a list of parts, of which those of text count."""
+    if isinstance(content, list):
+        content = "".join(part["text"] for part in content if part["type"] == "text")
+    if not isinstance(content, str | None):
+        raise TypeError
+    return content or ""
 
 
 def _is_strict(schema: Any) -> bool:
