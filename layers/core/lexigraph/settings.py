@@ -99,6 +99,7 @@ class Settings(BaseSettings):
     max_parts: int = Field(
         750_000, ge=1, description="lines, rows or sentences of one document, thrice as many tags, ten times as many cells"
     )
+    max_read_seconds: float = Field(300.0, gt=0, le=86_400, description="processor time that reading one file may take")
     max_pages: int = Field(5_000, ge=1, description="pages of a PDF or epub, slides of a pptx")
     max_archive_bytes: int = Field(500_000_000, ge=1, description="unpacked size of a docx, xlsx, pptx or epub")
     max_archive_ratio: int = Field(200, ge=2, description="unpacked to packed size of a docx, xlsx, pptx or epub")

@@ -22,6 +22,7 @@ from urllib.parse import quote
 from lexigraph.ingestion.events import Skipped
 from lexigraph.ingestion.language import with_language
 from lexigraph.ingestion.lead import lead_subject
+from lexigraph.ingestion.limit_time import limit_time
 from lexigraph.ingestion.readers.asciidoc import read_asciidoc
 from lexigraph.ingestion.readers.epub import read_epub
 from lexigraph.ingestion.readers.html import read_html
@@ -319,8 +320,9 @@ def load(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reject
     field ``title`` it is called by its id; an empty one says that it has none, and it is called by the subject that its text
     begins with, if that is a name. A bad record, or the second of an id, is rejected and the others are loaded.
     """
+    found = _records(item, settings) if item.type == "jsonl" else _whole(item, settings)
     try:
-        yield from _records(item, settings) if item.type == "jsonl" else _whole(item, settings)
+        yield from limit_time(found, settings.max_read_seconds)
     except Exception as error:  # noqa: BLE001  # parsers raise what they like, and one file must not end the run
         yield Rejected(_shown(item.path), _reason(error, item.type))
 

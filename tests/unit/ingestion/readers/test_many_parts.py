@@ -67,6 +67,8 @@ MANY = {
     "row.xlsx": (files.xlsx({"S": [["a"] * 2_000]}), "300 tags"),
     "shapes.pptx": (files.pptx([files.shape("a") * 40]), "300 tags"),
     "operands.pdf": (of_pdf("a " * 301), "300 operands of a page"),
+    "forms.pdf": (files.pdf_of_forms("a", times=4, depth=1), "300 operands of a page"),
+    "pages.pdf": (files.pdf([["a " * 100]] * 101), "10,000 operands of all pages"),
 }
 
 
@@ -89,6 +91,30 @@ def test_more_parts_than_the_limit_are_refused_in_every_format(tmp_path: Path, n
 )
 def test_so_it_is_as_the_limit_is_set_by_default(tmp_path: Path, name: str, content: str) -> None:
     assert refusal(tmp_path, name, content, load_settings()).endswith("(max_parts): split it or raise the limit")
+
+
+def test_a_page_that_draws_forms_in_forms_is_refused_by_how_often_they_are_drawn(tmp_path: Path) -> None:
+    told = refusal(tmp_path, "a.pdf", files.pdf_of_forms("a", times=10, depth=7), load_settings())
+    assert told == "has more than 2,250,000 operands of a page (max_parts): split it or raise the limit"
+    (document,) = read(tmp_path, "b.pdf", files.pdf_of_forms("Ann sat.", times=1, depth=7), load_settings())
+    assert isinstance(document, LoadedDocument)
+    assert document.text == "Ann sat."
+
+
+def test_the_text_of_a_pdf_is_counted_while_it_is_drawn(tmp_path: Path) -> None:
+    book = files.pdf([["a" * 500] * 20] * 3)  # one line on the other would be one line
+    assert refusal(tmp_path, "a.pdf", book, load_settings(max_text_chars=29_000)).startswith(
+        "has more than 29,000 characters"
+    )
+    same = files.pdf_of_forms("a" * 100, times=20, depth=2)
+    assert refusal(tmp_path, "b.pdf", same, load_settings(max_text_chars=1_000)).startswith("has more than 1,000 characters")
+
+
+def test_short_rows_below_a_long_header_are_read_at_once(tmp_path: Path) -> None:
+    header = ",".join(f"c{number}" for number in range(70_000))
+    (document,) = read(tmp_path, "a.csv", f"{header}\n" + "1\n" * 20_000, load_settings(max_read_seconds=5))
+    assert isinstance(document, LoadedDocument)
+    assert document.text.startswith("c0: 1\nc0: 1\n")
 
 
 def test_brackets_in_texts_of_json_are_no_lists(tmp_path: Path) -> None:

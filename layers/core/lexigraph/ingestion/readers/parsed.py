@@ -17,7 +17,15 @@ from lexigraph.settings import Settings
 MAX_HEADING_CHARS = 300
 MAX_VALUE_CHARS = 2_000
 # of what takes less memory there may be more; tags count with their attributes
-_FOR_A_PART = {"cells": 10, "tags": 3, "tags and attributes": 2, "strings": 3, "pieces of text": 2, "operands of a page": 3}
+_FOR_A_PART = {
+    "cells": 10,
+    "tags": 3,
+    "tags and attributes": 2,
+    "strings": 3,
+    "pieces of text": 2,
+    "operands of a page": 3,
+    "operands of all pages": 100,  # gone with their page: they take time only
+}
 _ROWS_OF_WIDEST = 100  # a row is held whole: it may have a hundredth of all cells
 _LINE_ENDS = "\v\f\x85\u2028\u2029"
 _JOINED = frozenset({"list", "table", "row"})
