@@ -106,6 +106,34 @@ def _pdf(contents: Sequence[str], title: str = "", author: str = "", outline: Se
     for number, (entry, page) in enumerate(outline):
         following = b" /Next %d 0 R" % (first + number + 1) if number + 1 < len(outline) else b""
         objects.append(b"<< /Title (%s) /Parent 6 0 R /Dest [%d 0 R /Fit]%s >>" % (entry.encode(), kids[page], following))
+    return _written(objects)
+
+
+def pdf_of_forms(text: str, times: int, depth: int) -> bytes:
+    """A PDF of a page that draws a form several times, which draws the next one as often; the last one shows a text."""
+
+    def stream(drawn: str, entries: str = "") -> bytes:
+        return f"<< {entries} /Length {len(drawn)} >>\nstream\n{drawn}\nendstream".encode()
+
+    def within(number: int) -> str:
+        return f"/Resources << /Font << /F1 3 0 R >> /XObject << /X {number} 0 R >> >>"
+
+    again = "/X Do " * times
+    form = "/Type /XObject /Subtype /Form /BBox [0 0 600 800]"
+    return _written(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 5 0 R {within(6)} >>".encode(),
+            stream(again),
+            *(stream(again, f"{form} {within(number)}") for number in range(7, 6 + depth)),
+            stream(f"BT /F1 9 Tf 9 9 Td ({text}) Tj ET", f"{form} {within(0)}"),
+        ]
+    )
+
+
+def _written(objects: Sequence[bytes]) -> bytes:
     out, offsets = io.BytesIO(b"%PDF-1.4\n"), []
     out.seek(0, io.SEEK_END)
     for number, body in enumerate(objects, 1):

@@ -99,9 +99,10 @@ class Settings(BaseSettings):
     max_parts: int = Field(
         750_000, ge=1, description="lines, rows or sentences of one document, thrice as many tags, ten times as many cells"
     )
+    max_read_seconds: float = Field(300.0, gt=0, le=86_400, description="processor time that reading one file may take")
     max_pages: int = Field(5_000, ge=1, description="pages of a PDF or epub, slides of a pptx")
-    max_archive_bytes: int = Field(500_000_000, ge=1, description="unpacked size of a docx, xlsx, pptx or epub")
-    max_archive_ratio: int = Field(200, ge=2, description="unpacked to packed size of a docx, xlsx, pptx or epub")
+    max_archive_bytes: int = Field(500_000_000, ge=1, description="unpacked size of a docx, xlsx, pptx, epub or jsonl.gz")
+    max_archive_ratio: int = Field(200, ge=2, description="unpacked to packed size of a docx, xlsx, pptx, epub or jsonl.gz")
     relations: bool = Field(True, description="let the language model, if there is one, relate neighbouring chunks")
     relation_window: int = Field(2, ge=1, le=10, description="chunks after a chunk that may be related to it")
     relation_truncate: int = Field(400, ge=50, le=10_000, description="characters of each chunk that the model is shown")

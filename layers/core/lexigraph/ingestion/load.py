@@ -22,12 +22,14 @@ from urllib.parse import quote
 from lexigraph.ingestion.events import Skipped
 from lexigraph.ingestion.language import with_language
 from lexigraph.ingestion.lead import lead_subject
+from lexigraph.ingestion.limit_time import limit_time
 from lexigraph.ingestion.readers.asciidoc import read_asciidoc
 from lexigraph.ingestion.readers.epub import read_epub
 from lexigraph.ingestion.readers.html import read_html
 from lexigraph.ingestion.readers.log import read_log
 from lexigraph.ingestion.readers.manual import read_manual
 from lexigraph.ingestion.readers.markdown import read_markdown
+from lexigraph.ingestion.readers.office import most_unpacked
 from lexigraph.ingestion.readers.parsed import Parsed, check_parts
 from lexigraph.ingestion.readers.pdf.read import read_pdf
 from lexigraph.ingestion.readers.plain.reader import read_text
@@ -319,8 +321,9 @@ def load(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reject
     field ``title`` it is called by its id; an empty one says that it has none, and it is called by the subject that its text
     begins with, if that is a name. A bad record, or the second of an id, is rejected and the others are loaded.
     """
+    found = _records(item, settings) if item.type == "jsonl" else _whole(item, settings)
     try:
-        yield from _records(item, settings) if item.type == "jsonl" else _whole(item, settings)
+        yield from limit_time(found, settings.max_read_seconds)
     except Exception as error:  # noqa: BLE001  # parsers raise what they like, and one file must not end the run
         yield Rejected(_shown(item.path), _reason(error, item.type))
 
@@ -369,22 +372,36 @@ def _document(item: FileItem, parsed: Parsed, uri: str, data: bytes, title: str,
 
 
 def _records(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Rejected]:
-    packed = item.path.name.lower().endswith(".gz")
+    packed = item.path.stat().st_size if item.path.name.lower().endswith(".gz") else 0
     with _opened(item, settings) as file, gzip.open(file) if packed else file as stream:
         lines = _lines(stream, settings, packed)
         yield from _each(item, settings, "line", ((n, raw, None) for n, raw in lines))
 
 
-def _lines(stream: Any, settings: Settings, packed: bool) -> Iterator[tuple[int, bytes]]:
-    """Yield numbered lines that are not blank; what unpacks to more than the limit ends with ``InvalidInput``."""
+def _lines(stream: Any, settings: Settings, packed: int) -> Iterator[tuple[int, bytes]]:
+    """Yield numbered lines that are not blank, of one that is too long as much as tells so.
+
+    ``packed`` is the size of what is unpacked, 0 without. What unpacks to more than the limits ends with ``InvalidInput``.
+    """
     limit = settings.max_archive_bytes if packed else settings.max_file_bytes
+    longest = _longest_line(settings)
     total = number = 0
-    while line := stream.readline(limit - total + 1):
-        number, total = number + 1, total + len(line)
+    begins = True
+    while line := stream.readline(min(longest, limit - total) + 1):
+        total += len(line)
         if total > limit:
             raise InvalidInput(f"unpacks to more than {limit:,} bytes (max_archive_bytes): split it or raise the limit")
-        if line := line.strip():
-            yield number, line
+        if packed and total > most_unpacked(packed, settings):
+            raise InvalidInput("unpacks to too many times its size (max_archive_ratio): unpack it first")
+        number += begins
+        if begins and (bare := line.strip()):
+            yield number, bare
+        begins = line.endswith(b"\n")
+
+
+def _longest_line(settings: Settings) -> int:
+    """Return the bytes of a record that may have a text that is allowed: an escaped character takes six."""
+    return min(settings.max_file_bytes, 6 * settings.max_text_chars + settings.max_parts)
 
 
 def _each(
@@ -398,6 +415,8 @@ def _each(
         uri = ""
         try:
             if value is None:
+                if len(raw) > (longest := _longest_line(settings)):
+                    raise InvalidInput(f"has more than {longest:,} bytes (max_text_chars): split it or raise the limit")
                 check_values(raw.decode("utf-8", "replace") if len(raw) > settings.max_parts else "", settings)
                 value = parse_json(raw)
             key = record_key(value)

@@ -1,7 +1,9 @@
 """Files of few characters and many parts, which would fill the memory: refused with the limit, while they are read."""
 
+import gzip
 import io
 import re
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -57,6 +59,8 @@ MANY = {
     "objects.json": ("[" + '{"a": 1},' * 100 + "1]", "100 lists and objects"),
     "records.jsonl": ('{"text": "Ann sat."}\n' * 101, "100 records"),
     "lists.jsonl": ('{"text": "a", "b": [' + "[]," * 100 + "1]}", "100 lists and objects"),
+    "keys.json": ("{" + ",".join(f'"{n}":0' for n in range(301)) + "}", "300 keys"),
+    "keys.jsonl": ('{"text": "a",' + ",".join(f'"{n}":0' for n in range(300)) + "}", "300 keys"),
     "elements.html": (PAGE.format("<b>" * 201), "200 tags and attributes"),
     "attributes.html": (PAGE.format("<p a b=1 c='2'/d>x</p>" * 41), "200 tags and attributes"),
     "page.epub": (files.epub(["<p>a</p>" * 201]), "200 tags and attributes"),
@@ -67,6 +71,8 @@ MANY = {
     "row.xlsx": (files.xlsx({"S": [["a"] * 2_000]}), "300 tags"),
     "shapes.pptx": (files.pptx([files.shape("a") * 40]), "300 tags"),
     "operands.pdf": (of_pdf("a " * 301), "300 operands of a page"),
+    "forms.pdf": (files.pdf_of_forms("a", times=4, depth=1), "300 operands of a page"),
+    "pages.pdf": (files.pdf([["a " * 100]] * 101), "10,000 operands of all pages"),
 }
 
 
@@ -91,6 +97,30 @@ def test_so_it_is_as_the_limit_is_set_by_default(tmp_path: Path, name: str, cont
     assert refusal(tmp_path, name, content, load_settings()).endswith("(max_parts): split it or raise the limit")
 
 
+def test_a_page_that_draws_forms_in_forms_is_refused_by_how_often_they_are_drawn(tmp_path: Path) -> None:
+    told = refusal(tmp_path, "a.pdf", files.pdf_of_forms("a", times=10, depth=7), load_settings())
+    assert told == "has more than 2,250,000 operands of a page (max_parts): split it or raise the limit"
+    (document,) = read(tmp_path, "b.pdf", files.pdf_of_forms("Ann sat.", times=1, depth=7), load_settings())
+    assert isinstance(document, LoadedDocument)
+    assert document.text == "Ann sat."
+
+
+def test_the_text_of_a_pdf_is_counted_while_it_is_drawn(tmp_path: Path) -> None:
+    book = files.pdf([["a" * 500] * 20] * 3)  # one line on the other would be one line
+    assert refusal(tmp_path, "a.pdf", book, load_settings(max_text_chars=29_000)).startswith(
+        "has more than 29,000 characters"
+    )
+    same = files.pdf_of_forms("a" * 100, times=20, depth=2)
+    assert refusal(tmp_path, "b.pdf", same, load_settings(max_text_chars=1_000)).startswith("has more than 1,000 characters")
+
+
+def test_short_rows_below_a_long_header_are_read_at_once(tmp_path: Path) -> None:
+    header = ",".join(f"c{number}" for number in range(70_000))
+    (document,) = read(tmp_path, "a.csv", f"{header}\n" + "1\n" * 20_000, load_settings(max_read_seconds=5))
+    assert isinstance(document, LoadedDocument)
+    assert document.text.startswith("c0: 1\nc0: 1\n")
+
+
 def test_brackets_in_texts_of_json_are_no_lists(tmp_path: Path) -> None:
     (document,) = read(
         tmp_path, "a.json", '{"text": "' + r"A \"[\" and a {. " * 101 + '"}', FEW.model_copy(update={"max_parts": 150})
@@ -102,6 +132,58 @@ def test_parts_that_are_read_one_after_the_other_may_have_more_tags_than_one_at_
     slides = files.pptx([files.shape("a")] * 20)
     assert isinstance(read(tmp_path, "a.pptx", slides, load_settings(max_parts=400))[0], LoadedDocument)
     assert "tags" in refusal(tmp_path, "b.pptx", files.pptx([files.shape("a")] * 200), load_settings(max_parts=400))
+
+
+def test_marks_in_texts_of_json_are_no_keys_and_escapes_are_one_character(tmp_path: Path) -> None:
+    (document,) = read(
+        tmp_path, "a.json", '{"text": "' + "at 10:30 " * 400 + '"}', FEW.model_copy(update={"max_parts": 200})
+    )
+    assert isinstance(document, LoadedDocument)
+    few = load_settings(max_text_chars=1_000)
+    for name, written in {"b.json": r"\u00e9" * 999, "c.json": r"\ud83d\ude00" * 999, "d.json": r"\"" * 999}.items():
+        (document,) = read(tmp_path, name, f'["{written}"]', few)
+        assert isinstance(document, LoadedDocument), document
+        assert len(document.text) == 999
+
+
+def peak(folder: Path, name: str, content: str | bytes, settings: Settings) -> int:
+    """How many bytes the refusal of a file takes at most."""
+    tracemalloc.start()
+    try:
+        assert refusal(folder, name, content, settings)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_too_long_a_text_in_json_is_refused_before_it_is_a_value(tmp_path: Path) -> None:
+    settings = load_settings(max_text_chars=200_000, max_parts=7_500, max_file_bytes=2_000_000)
+    text = '["\N{GRINNING FACE}' + "a b. " * 200_000 + '"]'
+    told = refusal(tmp_path, "a.json", text, settings)
+    assert told == "has more than 200,000 characters of text (max_text_chars): split it or raise the limit"
+    assert peak(tmp_path, "b.json", text, settings) < 10_000_000  # a file of 1 MB; 40 times as much before
+    keys = "{" + ",".join(f'"{number}":0' for number in range(80_000)) + "}"
+    assert peak(tmp_path, "c.json", keys, settings) < 10_000_000
+
+
+def test_a_line_of_records_is_read_no_further_than_a_record_may_be_long(tmp_path: Path) -> None:
+    settings = load_settings(max_text_chars=10_000, max_parts=10_000)
+    long = '{"text": "' + "a" * 5_000_000 + '"}\n'
+    told = "has more than 70,000 bytes (max_text_chars): split it or raise the limit"
+    good = '{"text": "Ann sat."}\n'
+    first, second, third = read(tmp_path, "a.jsonl", good + long + good, settings)
+    assert isinstance(first, LoadedDocument)
+    assert isinstance(third, LoadedDocument)
+    assert isinstance(second, Rejected)
+    assert (second.path.endswith(", line 2"), second.reason, third.uri.rpartition("#")[2]) == (True, told, "line=3")
+    packed = gzip.compress((good + long).encode())
+    assert peak(tmp_path, "b.jsonl.gz", packed, settings.model_copy(update={"max_archive_ratio": 10_000})) < 2_000_000
+
+
+def test_packed_records_are_refused_by_how_much_they_unpack_to(tmp_path: Path) -> None:
+    bomb = gzip.compress(b'{"text": "' + b"a" * 50_000_000)  # whose line never ends
+    told = "unpacks to too many times its size (max_archive_ratio): unpack it first"
+    assert refusal(tmp_path, "a.jsonl.gz", bomb, load_settings(max_text_chars=100_000)) == told
 
 
 def test_a_book_of_more_pages_than_the_limit_is_refused(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def check_archive(data: bytes, settings: Settings, *, plain: bool = True) -> Non
     if data.startswith(_OLD_OFFICE):
         raise InvalidInput("is encrypted, or of an Office before 2007: save it anew without a password")
     limit = settings.max_archive_bytes
-    sparse = max(_SMALL, len(data) * settings.max_archive_ratio)
+    sparse = most_unpacked(len(data), settings)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         _check_unpacked(sum(part.file_size for part in archive.infolist()), limit, sparse)
         total = 0
@@ -39,6 +39,11 @@ def check_archive(data: bytes, settings: Settings, *, plain: bool = True) -> Non
                     piece = stream.read(_PIECE)
             if plain and part.filename.lower().endswith((".xml", ".rels")):
                 _check_xml(first)
+
+
+def most_unpacked(size: int, settings: Settings) -> int:
+    """Return the bytes that something packed may unpack to by its size, ``max_archive_ratio`` times as many."""
+    return max(_SMALL, size * settings.max_archive_ratio)
 
 
 def _check_unpacked(unpacked: int, limit: int, sparse: int) -> None:

@@ -17,7 +17,16 @@ from lexigraph.settings import Settings
 MAX_HEADING_CHARS = 300
 MAX_VALUE_CHARS = 2_000
 # of what takes less memory there may be more; tags count with their attributes
-_FOR_A_PART = {"cells": 10, "tags": 3, "tags and attributes": 2, "strings": 3, "pieces of text": 2, "operands of a page": 3}
+_FOR_A_PART = {
+    "cells": 10,
+    "tags": 3,
+    "tags and attributes": 2,
+    "strings": 3,
+    "keys": 3,
+    "pieces of text": 2,
+    "operands of a page": 3,
+    "operands of all pages": 100,  # gone with their page: they take time only
+}
 _ROWS_OF_WIDEST = 100  # a row is held whole: it may have a hundredth of all cells
 _LINE_ENDS = "\v\f\x85\u2028\u2029"
 _JOINED = frozenset({"list", "table", "row"})
@@ -145,9 +154,18 @@ class TextBuilder:
 
 def check_parts(count: int, kind: str, settings: Settings) -> None:
     """Raise ``InvalidInput`` for more of a kind than ``max_parts`` allows: what fills the memory before the text is long."""
-    limit = settings.max_parts * _FOR_A_PART.get(kind, 1)
-    if count > limit:
+    if too_many(count, kind, settings):
+        limit = _most(kind, settings)
         raise InvalidInput(f"has more than {limit:,} {kind} (max_parts): split it or raise the limit")
+
+
+def too_many(count: int, kind: str, settings: Settings) -> bool:
+    """Tell whether :func:`check_parts` would raise."""
+    return count > _most(kind, settings)
+
+
+def _most(kind: str, settings: Settings) -> int:
+    return settings.max_parts * _FOR_A_PART.get(kind, 1)
 
 
 def check_text(text: str, settings: Settings) -> None:

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, check_parts, one_line
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, check_parts, one_line, too_many
 from lexigraph.ingestion.readers.plain.reader import add_plain
 from lexigraph.ingestion.readers.text import decode, encoding_note
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
 
 _LONG = 200  # characters from which a value is text of its own
-_OPENED = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[{]', re.DOTALL)
+_MAY_BE_SHORT = 20 * _LONG  # with what blanks it may have
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{:]', re.DOTALL)
 _TITLES = ("title", "name")
 
 
@@ -42,13 +43,31 @@ def read_json(data: bytes, settings: Settings) -> Parsed | list[Any]:
 
 
 def check_values(text: str, settings: Settings) -> None:
-    """Raise ``InvalidInput`` for a JSON text of too many lists and objects: each takes a hundred times its two brackets."""
-    if len(text) <= settings.max_parts:
+    """Raise ``InvalidInput`` for a JSON text that would take many times its size as values, or has too long a text in it.
+
+    Each list and object takes a hundred times its two brackets; other keys than those of records are as many texts.
+    """
+    longest = settings.max_text_chars
+    if len(text) <= min(settings.max_parts, longest):
         return
-    opened = text.count("[") + text.count("{")
-    if opened > settings.max_parts:  # perhaps most of them in texts
-        opened = sum(1 for found in _OPENED.finditer(text) if found[0] in "[{")
-    check_parts(opened, "lists and objects", settings)
+    parts = {"lists and objects": text.count("[") + text.count("{"), "keys": text.count(":")}
+    if len(text) > longest or any(
+        too_many(count, kind, settings) for kind, count in parts.items()
+    ):  # most in texts, perhaps
+        parts = dict.fromkeys(parts, 0)
+        for token in _TOKEN.finditer(text):
+            first = text[token.start()]
+            if first != '"':
+                parts["keys" if first == ":" else "lists and objects"] += 1
+            elif token.end() - token.start() > longest:
+                check_length(_least_length(text, *token.span()), longest)
+    for kind, count in parts.items():
+        check_parts(count, kind, settings)
+
+
+def _least_length(text: str, start: int, end: int) -> int:
+    r"""Return how many characters a text in JSON has at least: ``\u0041`` is one, or half of one."""
+    return end - start - 2 - 5 * text.count("\\u", start, end) - text.count("\\", start, end)
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -119,7 +138,8 @@ def _short(value: Any) -> str:
         value = ", ".join(_scalar(item) for item in value if item is not None)
     if value is None or isinstance(value, (list, dict)):
         return ""
-    line = one_line(_scalar(value))
+    scalar = _scalar(value)
+    line = one_line(scalar) if len(scalar) <= _MAY_BE_SHORT else scalar
     return line if len(line) <= _LONG else ""
 
 

@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length
 from lexigraph.ingestion.readers.text import decode, encoding_note
@@ -80,6 +80,7 @@ def _is_header(row: Sequence[str]) -> bool:
 
 def statement(header: Sequence[str], row: Sequence[str]) -> str:
     """Return a row as one line; empty cells are left out, one without a header stands alone, or behind a ":"."""
-    names = [*(name.rstrip(":") for name in header), *[""] * len(row)]
-    parts = (f"{name}: {value}" if name else value for name, value in zip(names, row, strict=False) if value)
+    # the row first: a short one costs no look at a long header
+    named = zip(row, chain((name.rstrip(":") for name in header), repeat("")), strict=False)
+    parts = (f"{name}: {value}" if name else value for value, name in named if value)
     return "; ".join(parts).replace(":; ", ": ")

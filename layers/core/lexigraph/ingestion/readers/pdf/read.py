@@ -13,7 +13,7 @@ from lexigraph.ingestion.readers.parsed import MAX_HEADING_CHARS, Parsed, TextBu
 from lexigraph.ingestion.readers.pdf.furniture import edges, is_contents, is_entry
 from lexigraph.ingestion.readers.pdf.headings import Headings, ends_sentence, outline, stands_above
 from lexigraph.ingestion.readers.pdf.lines import MAX_SPACES, Line, common_gutter, lines
-from lexigraph.ingestion.readers.pdf.spans import Fonts, Span, spans
+from lexigraph.ingestion.readers.pdf.spans import Budget, Fonts, Span, spans
 from lexigraph.ingestion.readers.pdf.tables import table_end, table_rows
 from lexigraph.ingestion.readers.tables import add_rows
 from lexigraph.model.document import BOILERPLATE
@@ -84,12 +84,12 @@ def read_pdf(data: bytes, settings: Settings) -> Parsed:
 
 def _pages(reader: "PdfReader", count: int, settings: Settings) -> tuple[list[list[Line]], list[list[str]], int]:
     """Return the lines of each page, what stands in its margins, and how many pages cannot be read."""
-    fonts = Fonts()
+    fonts, budget = Fonts(), Budget(settings)
     found: list[list[Span]] = []
     unreadable = pieces = 0
     for number in range(count):
         try:
-            shown = spans(reader.pages[number], reader, fonts, settings)
+            shown = spans(reader.pages[number], reader, fonts, budget)
         except InvalidInput:
             raise
         except Exception:  # noqa: BLE001  # whatever one page does, the others are read

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lexigraph.ingestion.readers.parsed import check_parts
+from lexigraph.ingestion.readers.parsed import check_length, check_parts
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
 
@@ -25,6 +25,7 @@ _FAR = 20_000.0  # points: the largest page has 14,400
 _LEAST_SIZE = 0.1
 _PARTING = (b" ", b"\n", b"\r", b"(", b"[", b"/", b"<")  # of operands
 _MAX_FORMS = 8  # forms within forms
+_FORM = 100  # operands that take as long as beginning to draw a form
 _SPACE = 0.16  # a gap of so many sizes of the font parts words
 _MONO = re.compile(
     r"mono|monl|courier|consol|typewriter|cmtt|cmsltt|cmitt|cmvtt|inconsolata|menlo|lettergothic|fixed", re.IGNORECASE
@@ -96,26 +97,51 @@ class Fonts:
         return self._known[key]
 
 
-def spans(page: "PageObject", reader: "PdfReader", fonts: Fonts, settings: Settings) -> list[Span]:
+class Budget:
+    """What the pages of a document may draw, counted while they do: a form drawn again counts again."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._page = self._pages = self._characters = 0
+
+    def begin_page(self) -> None:
+        """Count the operands of another page."""
+        self._page = 0
+
+    def operands(self, count: int) -> None:
+        """Count operands. Raise ``InvalidInput`` for too many of a page, or of all pages."""
+        self._page += count
+        self._pages += count
+        check_parts(self._page, "operands of a page", self._settings)
+        check_parts(self._pages, "operands of all pages", self._settings)
+
+    def characters(self, count: int) -> None:
+        """Count characters that are shown. Raise ``InvalidInput`` for more than a text may have."""
+        self._characters += count
+        check_length(self._characters, self._settings.max_text_chars)
+
+
+def spans(page: "PageObject", reader: "PdfReader", fonts: Fonts, budget: Budget) -> list[Span]:
     """Return what a page shows, in the order of drawing. Whatever pypdf raises over broken streams passes.
 
-    Raise ``InvalidInput`` for a page that is drawn by too many operators.
+    Raise ``InvalidInput`` for a page that goes beyond the budget.
     """
+    budget.begin_page()
     contents = page.get("/Contents")
     if contents is None:
         return []
     matrix = _TURNED.get(page.rotation % 360, _PLAIN)
-    pen = _Pen(reader, fonts, matrix, settings)
-    pen.draw(_operations(contents.get_object(), reader, settings), page.get("/Resources", {}), 0)
+    pen = _Pen(reader, fonts, matrix, budget)
+    pen.draw(_operations(contents.get_object(), reader, budget), page.get("/Resources", {}), 0)
     return _merged(pen.found)
 
 
-def _operations(stream: Any, reader: "PdfReader", settings: Settings) -> list[Any]:
+def _operations(stream: Any, reader: "PdfReader", budget: Budget) -> list[Any]:
     """Return the operators of a stream with their operands: a hundred times as much memory as the stream."""
     from pypdf.generic import ContentStream
 
     content = ContentStream(stream, reader, "bytes")
-    check_parts(sum(map(content.get_data().count, _PARTING)), "operands of a page", settings)
+    budget.operands(sum(map(content.get_data().count, _PARTING)))
     return content.operations
 
 
@@ -145,7 +171,7 @@ class _Pen:
     reader: "PdfReader"
     fonts: Fonts
     start: Matrix
-    settings: Settings
+    budget: Budget
     found: list[Span] = field(default_factory=list)
     line: Matrix = _PLAIN
     text: Matrix = _PLAIN
@@ -176,10 +202,11 @@ class _Pen:
         form = resources["/XObject"][name].get_object()
         if form.get("/Subtype") != "/Form":
             return
+        self.budget.operands(_FORM)
         kept, self.state = self.state, self.state.copy()
         matrix = tuple(float(number) for number in form.get("/Matrix", _PLAIN))
         self.state.matrix = _times(matrix, self.state.matrix)
-        self.draw(_operations(form, self.reader, self.settings), form.get("/Resources", resources), depth + 1)
+        self.draw(_operations(form, self.reader, self.budget), form.get("/Resources", resources), depth + 1)
         self.state = kept
 
     def _operate(self, operator: bytes, operands: list[Any], resources: Any) -> None:
@@ -235,6 +262,7 @@ class _Pen:
         if state.face is None or not raw:
             return
         text, width, glyphs = state.face.read(raw if isinstance(raw, bytes) else raw.encode("latin-1", "replace"))
+        self.budget.characters(len(text))
         before = _times(self.text, state.matrix)
         spaces = text.count(" ")
         self._advance((width / 1000 * state.size + glyphs * state.char_space + spaces * state.word_space) * state.scale)
