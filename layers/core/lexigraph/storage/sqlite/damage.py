@@ -17,7 +17,8 @@ from lexigraph.storage.sqlite import ledger
 from lexigraph.storage.sqlite.database import EVIDENCE, connect, holds_documents
 from lexigraph.storage.sqlite.vector.sidecar import Sidecars
 
-FILES = (*EVIDENCE, "cache.sqlite")
+_ASKED = {**EVIDENCE, "cache.sqlite": "SELECT 1 FROM entries"}  # what only a file of this name has
+FILES = tuple(_ASKED)
 _BUILT = ("graph.sqlite", "vectors.sqlite")
 _TOLD = 3  # of what SQLite lists
 _FULL_TEXT = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'virtual'"
@@ -46,6 +47,7 @@ def examine(folder: Path) -> Iterator[Damage]:
                 connection.execute("BEGIN")
                 if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                     continue  # lost, if others know of documents: then it is told below
+                connection.execute(_ASKED[path.name])
                 yield from (Damage(path, problem) for problem in _problems(connection, is_read_only(path)))
                 ids.setdefault(ledger.belongs_to(connection), []).append(path)
                 if path.name == "vectors.sqlite":
