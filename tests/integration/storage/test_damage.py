@@ -1,5 +1,6 @@
 """Files that a disk damaged: what is told of them, what is refused, and what is made again."""
 
+import re
 import shutil
 from collections.abc import Callable
 from contextlib import closing
@@ -63,6 +64,18 @@ def test_a_letter_that_was_changed_is_told(data: Path, name: str) -> None:
     exchange(data / name, *LETTERS[name])
     assert problems(data)
     assert {line.partition(":")[0] for line in problems(data)} == {name}
+
+
+@pytest.mark.parametrize("name", LETTERS)
+def test_a_schema_that_cannot_be_decoded_is_told_wherever_its_byte_was_flipped(data: Path, name: str) -> None:
+    raw = (data / name).read_bytes()
+    for found in re.finditer(rb"CREATE (TABLE|INDEX|TRIGGER|VIRTUAL)", raw):
+        at = found.start() + 2
+        (data / name).write_bytes(raw[:at] + bytes([raw[at] ^ 0x80]) + raw[at + 1 :])
+        assert {line.partition(":")[0] for line in problems(data)} == {name}, at
+        if name != "cache.sqlite":
+            with pytest.raises(StoreDamaged, match=rf"{name}: .*lexigraph doctor"):
+                open_laptop(data)
 
 
 @pytest.mark.parametrize("name", LETTERS)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lexigraph.storage.common.folders import is_read_only
+from lexigraph.storage.common.folders import UNREADABLE, is_read_only
 from lexigraph.storage.sqlite import ledger
 from lexigraph.storage.sqlite.database import EVIDENCE, connect, holds_documents
 from lexigraph.storage.sqlite.vector.sidecar import Sidecars
@@ -52,7 +52,9 @@ def examine(folder: Path) -> Iterator[Damage]:
                 ids.setdefault(ledger.belongs_to(connection), []).append(path)
                 if path.name == "vectors.sqlite":
                     yield from _sidecar_damage(connection, folder)
-        except (sqlite3.Error, UnicodeDecodeError) as error:
+        except UnicodeDecodeError:
+            yield Damage(path, "its tables are not those that were made")
+        except sqlite3.Error as error:
             yield Damage(path, str(error))
     yield from _lost(folder)
     for others in sorted(ids.values(), key=len)[:-1]:
@@ -147,7 +149,7 @@ def _is_made(path: Path) -> bool:
     try:
         with closing(connect(path)) as connection:
             return path.is_file() and bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
-    except sqlite3.Error:
+    except UNREADABLE:
         return True  # damaged, which is told elsewhere
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from lexigraph.model.errors import Misconfigured, NotFound, StoreDamaged, StoreUnavailable
-from lexigraph.storage.common.folders import SQLITE_REMEDIES, is_read_only, translated
+from lexigraph.storage.common.folders import SQLITE_REMEDIES, UNREADABLE, is_read_only, translated
 from lexigraph.storage.sqlite import ledger
 
 T = TypeVar("T")
@@ -402,7 +402,7 @@ def _asked(path: Path, ask: Callable[[sqlite3.Connection], T]) -> T | None:
     try:
         with closing(connect(path)) as connection:
             return ask(connection) if path.stat().st_size else None
-    except (sqlite3.Error, KeyError):
+    except (*UNREADABLE, KeyError):
         return None
 
 
