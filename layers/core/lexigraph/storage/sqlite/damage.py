@@ -57,7 +57,8 @@ def examine(folder: Path) -> Iterator[Damage]:
         except sqlite3.Error as error:
             yield Damage(path, str(error))
     yield from _lost(folder)
-    for others in sorted(ids.values(), key=len)[:-1]:
+    # the most files are right; of as many, those with the registry, which alone cannot be made again
+    for others in sorted(ids.values(), key=lambda files: (len(files), files[0].name == FILES[0]))[:-1]:
         yield from (Damage(path, "is of another database than the files beside it") for path in others)
 
 
