@@ -49,11 +49,12 @@ def translated(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         said, undecodable, _ = str(error).partition(_VALUE)
         code = sqlite3.SQLITE_CORRUPT if undecodable else getattr(error, "sqlite_errorcode", 0) & 0xFF
-        kind = StoreDamaged if code in _DAMAGE else StoreUnavailable
-        raise kind(": ".join(filter(None, (str(path), said, SQLITE_REMEDIES.get(code))))) from error
+        kind, remedy = StoreDamaged if code in _DAMAGE else StoreUnavailable, SQLITE_REMEDIES.get(code)
+        raise kind(": ".join(filter(None, (str(path), said, remedy))), passes=remedy is not _FORBIDDEN) from error
     except OSError as error:
         remedy = _OS_REMEDIES.get(error.errno or 0)
-        raise StoreUnavailable(": ".join(filter(None, (str(path), error.strerror or str(error), remedy)))) from error
+        message = ": ".join(filter(None, (str(path), error.strerror or str(error), remedy)))
+        raise StoreUnavailable(message, passes=remedy is not _FORBIDDEN) from error
     except UnicodeDecodeError as error:
         raise StoreDamaged(f"{path}: {SQLITE_REMEDIES[sqlite3.SQLITE_CORRUPT]}") from error
     except UnicodeEncodeError as error:
