@@ -667,8 +667,9 @@ class TestDatabase:
         assert "its text is missing" in told.out
         assert "lexigraph doctor --repair" in told.out
         repaired = copy.run("doctor", "--repair")
-        assert repaired.code == ExitCode.OK
+        assert repaired.code == ExitCode.UNHEALTHY, "what was lost comes back with the next ingest only"
         assert "now ingest it again" in repaired.out
+        assert "1 problem\n" in repaired.out
         assert "1 updated" in copy.run("ingest", "files").out
         assert copy.run("doctor").code == ExitCode.OK
 

@@ -464,7 +464,10 @@ def test_a_folder_that_cannot_be_written_refuses_uploads_and_goes_on_answering()
         file = {"file": ("new.txt", b"Mira Holm leads the Egret Team.")}
         (folder / "data" / "uploads").mkdir()
         (folder / "data" / "uploads").chmod(0o555)
-        unavailable(client.post("/documents", files=file), UNAVAILABLE)
+        refused = client.post("/documents", files=file)
+        assert (refused.status_code, refused.json()["error"]) == (503, UNAVAILABLE)
+        assert "log" in refused.json()["hint"]
+        assert "Retry-After" not in refused.headers, "waiting gives no permission"
         assert client.post("/retrieve/traversal", json={"question": QUESTION}).json()["results"]
         (folder / "data" / "uploads").chmod(0o755)
         assert client.post("/documents", files=file, params={"wait": 0}).status_code in (200, 202)

@@ -1,7 +1,9 @@
 """Files that a disk damaged: what is told of them, what is refused, and what is made again."""
 
+import re
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -16,7 +18,8 @@ from lexigraph.retrieval.recall.retriever import RecallRetriever
 from lexigraph.storage.factory import GraphStoreFactory, VectorStoreFactory
 from lexigraph.storage.protocols import EvidenceRequest, SearchRequest, Stores
 from lexigraph.storage.sqlite.damage import examine, set_aside
-from lexigraph.storage.sqlite.database import EVIDENCE
+from lexigraph.storage.sqlite.database import EVIDENCE, belongs_to
+from lexigraph.storage.sqlite.registry import SqliteRegistry
 from tests.disks import ordinary_user
 from tests.laptop import CLOCK, CLOCK_QUESTION, WORDS, content, laptop, laptop_with, open_laptop
 from tests.models import WordEmbedder
@@ -66,6 +69,18 @@ def test_a_letter_that_was_changed_is_told(data: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LETTERS)
+def test_a_schema_that_cannot_be_decoded_is_told_wherever_its_byte_was_flipped(data: Path, name: str) -> None:
+    raw = (data / name).read_bytes()
+    for found in re.finditer(rb"CREATE (TABLE|INDEX|TRIGGER|VIRTUAL)", raw):
+        at = found.start() + 2
+        (data / name).write_bytes(raw[:at] + bytes([raw[at] ^ 0x80]) + raw[at + 1 :])
+        assert {line.partition(":")[0] for line in problems(data)} == {name}, at
+        if name != "cache.sqlite":
+            with pytest.raises(StoreDamaged, match=rf"{name}: .*lexigraph doctor"):
+                open_laptop(data)
+
+
+@pytest.mark.parametrize("name", LETTERS)
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
 def test_a_file_that_was_cut_is_told(data: Path, name: str, share: float) -> None:
     raw = (data / name).read_bytes()
@@ -99,11 +114,39 @@ def test_a_log_whose_changes_would_be_left_out_is_told(tmp_path: Path) -> None:
     assert "graph.sqlite: its write-ahead log is damaged: changes after the damage are lost" in problems(copy)
 
 
-def test_a_file_of_another_database_is_told(data: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", [["vectors.sqlite"], ["graph.sqlite"], ["graph.sqlite", "vectors.sqlite"]])
+def test_files_of_another_database_are_refused_told_and_made_again(data: Path, tmp_path: Path, names: list[str]) -> None:
     with laptop_with(tmp_path / "other", {"Bell": "The bell is of bronze."}):
         pass
-    shutil.copy(tmp_path / "other" / "data" / "vectors.sqlite", data)
-    assert problems(data) == ["vectors.sqlite: is of another database than the files beside it"]
+    opened = open_laptop(data)
+    before = content(opened)
+    for name in names:
+        for file in data.glob(f"{name}-*"):
+            file.unlink()
+        shutil.copy(tmp_path / "other" / "data" / name, tmp_path / name)
+        (tmp_path / name).replace(data / name)
+    with pytest.raises(StoreDamaged, match="is of another database than"):
+        search(opened)  # whoever has the files open, too
+        opened.graph.sources(DEFAULT_TENANT, [])
+    opened.close()
+    with pytest.raises(StoreDamaged, match=r"is of another database than .* beside it: .*lexigraph doctor"):
+        open_laptop(data)
+    assert problems(data)[-len(names) :] == [f"{name}: is of another database than the files beside it" for name in names]
+    set_aside(list(examine(data)))
+    with closing(open_laptop(data, create="again")) as stores:
+        index = laptop(data, stores)
+        index.rebuild([document.source_id for document in index.documents()])
+        assert content(stores) == before
+
+
+def test_files_that_are_made_at_the_same_time_are_of_one_database(tmp_path: Path) -> None:
+    for attempt in range(20):
+        at = f"sqlite:///{tmp_path}/{attempt}"
+        with ThreadPoolExecutor(2) as pool:
+            made = [pool.submit(SqliteRegistry, at), pool.submit(GraphStoreFactory.for_graph_store, at, create=True)]
+        for store in made:
+            store.result().close()
+        assert len({belongs_to(tmp_path / str(attempt) / name) for name in ("registry.sqlite", "graph.sqlite")}) == 1
 
 
 @pytest.mark.parametrize("name", EVIDENCE)

@@ -754,3 +754,17 @@ def test_what_only_tells_of_keys_is_read(tmp_path: Path, settings: Settings) -> 
         "A file of OpenSSL begins with\n\n-----BEGIN PRIVATE KEY-----\n\nand ends with\n\n-----END PRIVATE KEY-----\n"
     )
     assert "revokes one" in read(put(tmp_path, "keys.md", text), settings).text
+
+
+def test_a_file_is_not_blamed_for_a_disk_that_takes_no_temporary_file(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Tar an oiche anuas ar an mbaile beag. " * 5)
+    script = (
+        "import resource, sys; from pathlib import Path; from lexigraph.ingestion.load import FileItem, known_type, load\n"
+        "from lexigraph.settings import Settings\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "(found,) = load(FileItem(Path(sys.argv[1]), 'a.txt', known_type('a.txt')), Settings()); print(found.reason)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-B", "-c", script, tmp_path / "a.txt"], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert told.stdout == "needs a temporary file: file too large; free some space (TMPDIR), then run it again\n"

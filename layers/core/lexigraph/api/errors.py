@@ -92,6 +92,8 @@ def as_api_error(error: BaseException) -> ApiError:
         return ApiError(409, str(error), code="conflict")
     if isinstance(error, StoreDamaged):
         return ApiError(503, in_general(error), code=error.code, hint="whoever runs it finds the damage by lexigraph doctor")
+    if isinstance(error, StoreUnavailable) and not error.passes:
+        return ApiError(503, in_general(error), code=error.code, hint="whoever runs it finds the reason in its log")
     for kind in (StoreUnavailable, ModelUnavailable):
         if isinstance(error, kind):
             return try_again(in_general(error), kind.code, "try again in a few seconds")

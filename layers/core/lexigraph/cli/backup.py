@@ -1,7 +1,7 @@
 """``lexigraph backup`` and ``restore``: a database on this machine as one file, and back."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.filesize import decimal
@@ -11,6 +11,9 @@ from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import print_json
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.numbers import counted
+
+if TYPE_CHECKING:
+    from lexigraph.ingestion.upkeep.repair import Finding
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", show_default=False)]
 
@@ -43,9 +46,13 @@ def restore(context: typer.Context, file: FileArgument, json_: JsonOption = Fals
     settings = invocation.settings()
     if any((settings.graph_store, settings.vector_store, settings.document_store, settings.registry)):
         raise InvalidInput("restore: makes a database in one folder; unset LEXIGRAPH_GRAPH_STORE and its like")
-    done = core.restore(file, settings.data)
-    with invocation.stores(settings) as stores:
-        found = core.settle(stores, cache=settings.cache_is_own)
+    found: list[Finding] = []
+
+    def settle(folder: Path) -> None:
+        with invocation.stores(settings.model_copy(update={"data": folder})) as stores:
+            found.extend(core.settle(stores, cache=settings.cache_is_own))
+
+    done = core.restore(file, settings.data, max_text_chars=settings.max_text_chars, opened=settle)
     if json_:
         told = {"data": str(settings.data), "documents": done.documents, "made_at": done.made_at}
         print_json({**told, "settled": len(found)})

@@ -237,6 +237,9 @@ def check_files(settings: Settings, *, repair: bool) -> Iterator[Check]:
             yield Check("files", str(folder), "ok", f"{decimal(size)} are as they were written")
 
 
+_AGAIN = "ingest it again"
+
+
 def _has_keys(damage: "Damage") -> bool:
     return damage.path.name == "registry.sqlite"
 
@@ -284,19 +287,23 @@ def check_documents(settings: Settings, *, repair: bool) -> Iterator[Check]:
         try:
             with LexicalGraphIndex(settings=settings) as index:
                 findings = index.repair(tenant=tenant, dry_run=not repair)
+                again = repair and any(found.remedy.endswith(_AGAIN) for found in findings)
+                left = {found.source_id for found in index.repair(tenant=tenant, dry_run=True)} if again else set[str]()
                 count = len(index.documents(tenant=tenant))
         except LexigraphError as error:
             yield Check("documents", "comparison", "problem", str(error), "put the stores right first")
             return
-        yield from map(_document_check, findings)
+        yield from (_document_check(found, whole=found.source_id not in left) for found in findings)
         if not findings:
             of = "" if tenant == settings.tenant else f" of tenant {tenant}"
             yield Check("documents", "comparison", "ok", f"{counted(count, 'document')}{of}, the same in all stores")
 
 
-def _document_check(found: "Finding") -> Check:
+def _document_check(found: "Finding", *, whole: bool) -> Check:
+    if found.repaired and not whole:  # what was lost comes back with the next ingest only
+        return Check("documents", found.uri, "problem", found.problem, f"now {_AGAIN}")
     if found.repaired:
-        after = "now ingest it again" if found.remedy.endswith("ingest it again") else "put right"
+        after = f"now {_AGAIN}" if found.remedy.endswith(_AGAIN) else "put right"
         return Check("documents", found.uri, "note", f"{found.problem}: {after}")
     # without a document it is no matter of one that repair could see to
     remedy = f"lexigraph doctor --repair, then: {found.remedy}" if found.uri else found.remedy

@@ -3,6 +3,7 @@
 ``scan`` finds files, ``fingerprint`` hashes one without parsing it, ``load`` reads one.
 """
 
+import errno
 import gzip
 import hashlib
 import json
@@ -248,6 +249,8 @@ def _os_reason(error: OSError) -> str:
             return "does not exist"
         case PermissionError():
             return "cannot be opened: permission denied"
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT | errno.EFBIG):  # of what is written to read it, as the languages
+            return f"needs a temporary file: {(error.strerror or '').lower()}; free some space (TMPDIR), then run it again"
         case _:
             return f"cannot be read: {(error.strerror or type(error).__name__).lower()}"
 

@@ -40,9 +40,13 @@ class Conflict(LexigraphError):
 
 
 class StoreUnavailable(LexigraphError):
-    """A store cannot be opened, read or written."""
+    """A store cannot be opened, read or written. ``passes`` says whether waiting may help."""
 
     code = "store_unavailable"
+
+    def __init__(self, message: str = "", *, passes: bool = True) -> None:
+        super().__init__(message)
+        self.passes = passes
 
 
 class StoreDamaged(StoreUnavailable):

@@ -2,12 +2,14 @@
 
 import logging
 import os
+import signal
 import socket
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from io import BytesIO
 from pathlib import Path
 from threading import Event
@@ -28,7 +30,7 @@ from lexigraph.api.sse import STREAMS
 from lexigraph.ingestion.jobs import ingest_request
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
-from lexigraph.storage.factory import RegistryFactory
+from lexigraph.storage.factory import RegistryFactory, open_stores
 from lexigraph.storage.protocols import JobRecord, Registry
 from tests.files import section
 from tests.laptop import open_laptop
@@ -200,6 +202,37 @@ def test_a_job_that_a_worker_cannot_do_fails_and_the_next_one_is_done(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize(("deaths", "status"), [(1, "SUCCEEDED"), (2, "FAILED")])
+def test_a_file_that_was_sent_is_taken_in_though_the_process_that_did_it_was_killed_once(
+    tmp_path: Path, deaths: int, status: str
+) -> None:
+    settings = Settings(data=tmp_path / "data", embedding="hash:64")
+    with closing(open_stores(settings, create=True)) as stores, closing(Service(settings, stores=stores)) as service:
+        job, path = send(service, "a.txt")
+        killed: set[int] = set()
+        while len(killed) < deaths:
+            (worker,) = eventually(lambda: _workers() - killed)
+            assert path.is_file()
+            os.kill(worker, signal.SIGKILL)
+            killed.add(worker)
+        ended = service.jobs.wait(MINE, job.id, SECONDS)
+        assert ended.status == status
+        if status == "FAILED":
+            assert "has died twice" in ended.reason
+            assert "send it again" in ended.reason
+        else:
+            assert ended.result["documents_new"] == 1
+        eventually(path.exists, lambda there: not there)
+
+
+def _workers() -> set[int]:
+    """Return the processes that this one has begun for jobs."""
+    lists = [(thread / "children").read_text() for thread in Path("/proc/self/task").iterdir()]
+    started = [int(pid) for found in lists for pid in found.split()]
+    return {pid for pid in started if b"jobs.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()}
+
+
 def test_what_was_sent_lies_where_only_its_owner_reads(service: ServiceOf) -> None:
     _, path = send(service, "a.txt")
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700

@@ -1,16 +1,19 @@
 """A backup is what was there in one moment, whatever others do meanwhile; or it is none."""
 
 import json
+import resource
+import sqlite3
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from lexigraph.ingestion.upkeep.backup import back_up, restore, settle
 from lexigraph.ingestion.upkeep.repair import examine as compare
-from lexigraph.model.errors import InvalidInput, NotFound, StoreDamaged
+from lexigraph.model.errors import InvalidInput, Misconfigured, NotFound, StoreDamaged
 from lexigraph.model.tenant import DEFAULT_TENANT
 from lexigraph.storage.sqlite.damage import examine
 from tests import workers
@@ -83,6 +86,81 @@ def test_a_backup_is_whole_or_refused_whichever_byte_of_it_was_changed(backup: P
             continue
         with closing(open_laptop(tmp_path / f"new-{at}")) as stores:
             assert content(stores) == whole, at
+
+
+def _altered(backup: Path, files: Mapping[str, bytes], manifest: Mapping[str, object]) -> None:
+    """Make a backup say other things of itself, and hold other files whose hashes it lists."""
+    with zipfile.ZipFile(backup) as archive:
+        held = {name: archive.read(name) for name in archive.namelist()} | dict(files)
+    told = json.loads(held.pop("manifest.json"))
+    told["files"] = {name: sha256(data).hexdigest() for name, data in held.items()}
+    with zipfile.ZipFile(backup, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in {**held, "manifest.json": json.dumps({**told, **manifest}).encode()}.items():
+            archive.writestr(name, data)
+
+
+def _name_of_text(backup: Path) -> str:
+    with zipfile.ZipFile(backup) as archive:
+        return next(name for name in archive.namelist() if name.endswith("text.1"))
+
+
+def test_a_text_longer_than_any_that_is_taken_in_is_not_unpacked(backup: Path, tmp_path: Path) -> None:
+    _altered(backup, {_name_of_text(backup): b"a" * 81_000_000}, {})
+    begun, found = resource.getrusage(resource.RUSAGE_SELF).ru_oublock, tmp_path / "new"
+    with pytest.raises(InvalidInput, match=r"has a document of 81,000,000 bytes, .*max_text_chars"):
+        restore(backup, found)
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_oublock - begun) * 512 < 10_000_000
+    assert not found.exists()
+
+
+def test_a_backup_that_does_not_fit_on_the_disk_is_refused_before_it_is_unpacked(backup: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(backup, "a") as archive:
+        archive.writestr("more", b"")
+        archive.getinfo("graph.sqlite").file_size = 1 << 60
+        del archive.NameToInfo["more"]
+        archive.filelist.pop()
+    with pytest.raises(InvalidInput, match=r"unpacks to 1,152,\d.* bytes, and the disk has"):
+        restore(backup, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"made_at": "\x1b[2J2026-11-23"},
+        {"made_at": None},
+        {"documents": [1]},
+        {"documents": "many"},
+        {"files": ["graph.sqlite"]},
+        {"format": "x"},
+        {"lexigraph": "0" * 1_000_000},
+    ],
+)
+def test_a_backup_that_says_what_no_backup_says_is_refused(backup: Path, tmp_path: Path, told: dict[str, object]) -> None:
+    _altered(backup, {}, told)
+    with pytest.raises(StoreDamaged, match="is no backup of Lexigraph"):
+        restore(backup, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_file_under_the_name_of_another_makes_no_database(backup: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(backup) as archive:
+        vectors = archive.read("vectors.sqlite")
+    _altered(backup, {"graph.sqlite": vectors}, {})
+    with pytest.raises(StoreDamaged, match=r"graph\.sqlite: no such table"):
+        restore(backup, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_database_that_cannot_be_opened_is_not_left_behind(backup: Path, tmp_path: Path) -> None:
+    def newer(folder: Path) -> None:
+        with closing(sqlite3.connect(folder / "graph.sqlite")) as connection:
+            connection.execute("PRAGMA user_version=99")
+        open_laptop(folder)
+
+    with pytest.raises(Misconfigured, match="newer Lexigraph"):
+        restore(backup, tmp_path / "new", opened=newer)
+    assert {path.name for path in tmp_path.iterdir()} == {"one.zip", "data", "corpus"}
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/outside", "documents/../../outside", "graph.sqlite-wal"])

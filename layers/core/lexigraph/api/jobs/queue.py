@@ -37,6 +37,7 @@ logger = logging.getLogger(__name__)
 _POLL_SECONDS = 0.1
 _AGAIN_SECONDS = 1.0
 _COME_BACK_SECONDS = 10
+_TRIES = 2  # of a job whose process dies: what killed it may have been another one's hunger for memory
 _LOOKED_AT = 100  # jobs of the tenant, the latest, among which the same one is looked for
 
 
@@ -322,18 +323,22 @@ class Jobs:
 
     def _work(self, tenant: Tenant, job: JobRecord) -> None:
         """Do a job whose lease is held; whatever happens, it is over then. Raise ``StoreUnavailable`` to try again."""
-        reason = "the process that took the documents in has died; ask again, it goes on from there"
+        again = "send it again" if job.request.get("upload") else "ask again, it goes on from there"
+        reason = f"the process that took the documents in has died twice, perhaps for want of memory; {again}"
         result: dict[str, str] = {}
         try:
-            resumed = bool(self._registry.events(tenant, job.id))
-            if resumed:
-                self._registry.add_events(tenant, job.id, [("resumed", {})])
-            self._worker.run(tenant, job, resumed=resumed)
+            for _ in range(_TRIES):
+                if resumed := bool(self._registry.events(tenant, job.id)):
+                    self._registry.add_events(tenant, job.id, [("resumed", {})])
+                self._worker.run(tenant, job, resumed=resumed)
+                if self._closing.is_set() or self._registry.job(tenant, job.id).status != "RUNNING":
+                    break
+                logger.warning("job %s: the process that took the documents in has died", job.id)
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001  # a job must not stay open for ever; its text may be that of a document
             logger.error("job %s: %s", job.id, type(error).__name__)  # no traceback: it holds that text
-            reason = f"the work could not be done here ({in_general(error)}); ask again, it goes on from there"
+            reason = f"the work could not be done here ({in_general(error)}); {again}"
             result = {"error": code_of(error)}
         if self._closing.is_set():
             return

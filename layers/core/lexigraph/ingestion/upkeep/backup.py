@@ -12,9 +12,10 @@ import secrets
 import shutil
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
@@ -37,6 +38,8 @@ _NAME = re.compile(
     r"(?:registry|graph|vectors|cache)\.sqlite|documents/[a-z0-9._-]+/[0-9a-f]{2}/[0-9a-f]{32}/[^/\\.][^/\\]*"
 )
 _BLOCK = 1 << 20
+_MAX_TEXT_CHARS, _BYTES_OF_CHARACTER = 20_000_000, 4  # as the setting has it; in UTF-8
+_ENTRY_BYTES = 1_000  # of the list of files, more than a name and a hash take
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +83,20 @@ def back_up(stores: Stores, target: Path) -> Backup:
     return done
 
 
-def restore(source: Path, folder: Path) -> Backup:
+def restore(
+    source: Path,
+    folder: Path,
+    *,
+    max_text_chars: int = _MAX_TEXT_CHARS,
+    opened: Callable[[Path], object] | None = None,
+) -> Backup:
     """Make a database of a backup in a folder that does not exist or is empty.
 
-    Raise ``InvalidInput`` for a folder with something in it, ``NotFound`` without the file, ``StoreDamaged`` for a backup
-    that is cut or altered: then there is no database.
+    Texts of more than ``max_text_chars`` are refused. ``opened`` is called with the database before it stands in its folder:
+    what it raises leaves none.
+
+    Raise ``InvalidInput`` for a folder with something in it, for texts that are too long or files that do not fit on the
+    disk, ``NotFound`` without the file, ``StoreDamaged`` for a backup that is cut or altered: then there is no database.
     """
     folder = folder.expanduser().absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -94,9 +106,11 @@ def restore(source: Path, folder: Path) -> Backup:
     part = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
     with translated(folder), _removed(part):
         part.mkdir(0o700, parents=True)
-        told = _verified(source, into=part)
+        told = _verified(source, into=part, max_text_chars=max_text_chars)
         if damaged := next(examine(part), None):
             raise StoreDamaged(f"{source}: {damaged.path.name}: {damaged.problem}")
+        if opened:
+            opened(part)
         if folder.exists():
             folder.rmdir()
         part.rename(folder)
@@ -211,13 +225,18 @@ def _write(target: Path, files: Mapping[str, Path], documents: int) -> Backup:
     return done
 
 
-def _verified(file: Path, *, into: Path | None = None) -> Backup:
-    """Read a backup whole, and write its files into a folder. Raise ``StoreDamaged`` when it is cut or altered."""
+def _verified(file: Path, *, into: Path | None = None, max_text_chars: int = _MAX_TEXT_CHARS) -> Backup:
+    """Read a backup whole, and write its files into a folder. Raise ``StoreDamaged`` when it is cut or altered.
+
+    How much is to be written is looked at first: none of a file is unpacked beyond the size that its archive tells.
+    """
     try:
         with ZipFile(file) as archive:
             told = _manifest(archive, file)
             if {*archive.namelist()} != {_MANIFEST, *told.files}:
                 raise StoreDamaged(f"{file}: does not hold the files that it lists")
+            if into:
+                _check_sizes({name: archive.getinfo(name).file_size for name in told.files}, file, into, max_text_chars)
             for name, hash_ in told.files.items():
                 digest = sha256()
                 with archive.open(name) as member, _place(into, name).open("wb") as place:
@@ -231,18 +250,33 @@ def _verified(file: Path, *, into: Path | None = None) -> Backup:
     return told
 
 
+def _check_sizes(sizes: Mapping[str, int], file: Path, into: Path, max_text_chars: int) -> None:
+    if (needed := sum(sizes.values())) > (free := shutil.disk_usage(into).free):
+        raise InvalidInput(f"restore: {file} unpacks to {needed:,} bytes, and the disk has {free:,}: free some space")
+    longest = max((size for name, size in sizes.items() if name.startswith(DOCUMENTS)), default=0)
+    if longest > max_text_chars * _BYTES_OF_CHARACTER:
+        raise InvalidInput(
+            f"restore: {file} has a document of {longest:,} bytes, of {max_text_chars:,} characters at most "
+            "(max_text_chars): raise the limit if the backup is yours"
+        )
+
+
 def _manifest(archive: ZipFile, file: Path) -> Backup:
     try:
+        if archive.getinfo(_MANIFEST).file_size > _ENTRY_BYTES * (len(archive.namelist()) + 1):
+            raise StoreDamaged(f"{file}: is no backup of Lexigraph")
         raw = json.loads(archive.read(_MANIFEST))
         if raw["format"] > _FORMAT:
             raise Misconfigured(
-                f"{file}: was written by Lexigraph {raw['lexigraph']}, which is newer: upgrade to restore it"
+                f"{file}: was written by Lexigraph {str(raw['lexigraph'])[:20]!r}, which is newer: upgrade to restore it"
             )
-        told = Backup(**raw)
-        names = {*told.files}
+        told = Backup(
+            **{**raw, "made_at": datetime.fromisoformat(raw["made_at"]).isoformat(), "documents": int(raw["documents"])}
+        )
+        names = {*told.files.keys()}
     except LexigraphError:
         raise
-    except (KeyError, ValueError, TypeError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise StoreDamaged(f"{file}: is no backup of Lexigraph") from error
     if not {*FILES[:3]} <= names or not all(isinstance(name, str) and _NAME.fullmatch(name) for name in names):
         raise StoreDamaged(f"{file}: is no backup of Lexigraph")

@@ -26,6 +26,8 @@ SQLITE_REMEDIES = {
 }
 _VALUE = " with text '"  # what follows in a message is the value that was stored: it belongs into no log
 _DAMAGE = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT})
+# what reading a damaged file raises: where the damage is in its schema, Python cannot decode the message of SQLite
+UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 _OS_REMEDIES = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
@@ -47,11 +49,14 @@ def translated(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         said, undecodable, _ = str(error).partition(_VALUE)
         code = sqlite3.SQLITE_CORRUPT if undecodable else getattr(error, "sqlite_errorcode", 0) & 0xFF
-        kind = StoreDamaged if code in _DAMAGE else StoreUnavailable
-        raise kind(": ".join(filter(None, (str(path), said, SQLITE_REMEDIES.get(code))))) from error
+        kind, remedy = StoreDamaged if code in _DAMAGE else StoreUnavailable, SQLITE_REMEDIES.get(code)
+        raise kind(": ".join(filter(None, (str(path), said, remedy))), passes=remedy is not _FORBIDDEN) from error
     except OSError as error:
         remedy = _OS_REMEDIES.get(error.errno or 0)
-        raise StoreUnavailable(": ".join(filter(None, (str(path), error.strerror or str(error), remedy)))) from error
+        message = ": ".join(filter(None, (str(path), error.strerror or str(error), remedy)))
+        raise StoreUnavailable(message, passes=remedy is not _FORBIDDEN) from error
+    except UnicodeDecodeError as error:
+        raise StoreDamaged(f"{path}: {SQLITE_REMEDIES[sqlite3.SQLITE_CORRUPT]}") from error
     except UnicodeEncodeError as error:
         raise InvalidInput(f"{path.name}: text to be stored holds a lone surrogate, which is no character") from error
 

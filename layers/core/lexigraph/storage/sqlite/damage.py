@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lexigraph.storage.common.folders import is_read_only
+from lexigraph.storage.common.folders import UNREADABLE, is_read_only
 from lexigraph.storage.sqlite import ledger
 from lexigraph.storage.sqlite.database import EVIDENCE, connect, holds_documents
 from lexigraph.storage.sqlite.vector.sidecar import Sidecars
 
-FILES = (*EVIDENCE, "cache.sqlite")
+_ASKED = {**EVIDENCE, "cache.sqlite": "SELECT 1 FROM entries"}  # what only a file of this name has
+FILES = tuple(_ASKED)
 _BUILT = ("graph.sqlite", "vectors.sqlite")
 _TOLD = 3  # of what SQLite lists
 _FULL_TEXT = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'virtual'"
@@ -46,14 +47,18 @@ def examine(folder: Path) -> Iterator[Damage]:
                 connection.execute("BEGIN")
                 if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                     continue  # lost, if others know of documents: then it is told below
+                connection.execute(_ASKED[path.name])
                 yield from (Damage(path, problem) for problem in _problems(connection, is_read_only(path)))
                 ids.setdefault(ledger.belongs_to(connection), []).append(path)
                 if path.name == "vectors.sqlite":
                     yield from _sidecar_damage(connection, folder)
-        except (sqlite3.Error, UnicodeDecodeError) as error:
+        except UnicodeDecodeError:
+            yield Damage(path, "its tables are not those that were made")
+        except sqlite3.Error as error:
             yield Damage(path, str(error))
     yield from _lost(folder)
-    for others in sorted(ids.values(), key=len)[:-1]:
+    # the most files are right; of as many, those with the registry, which alone cannot be made again
+    for others in sorted(ids.values(), key=lambda files: (len(files), files[0].name == FILES[0]))[:-1]:
         yield from (Damage(path, "is of another database than the files beside it") for path in others)
 
 
@@ -145,7 +150,7 @@ def _is_made(path: Path) -> bool:
     try:
         with closing(connect(path)) as connection:
             return path.is_file() and bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
-    except sqlite3.Error:
+    except UNREADABLE:
         return True  # damaged, which is told elsewhere
 
 

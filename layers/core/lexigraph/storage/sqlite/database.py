@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from lexigraph.model.errors import Misconfigured, NotFound, StoreDamaged, StoreUnavailable
-from lexigraph.storage.common.folders import SQLITE_REMEDIES, is_read_only, translated
+from lexigraph.storage.common.folders import REPAIR, SQLITE_REMEDIES, UNREADABLE, is_read_only, translated
 from lexigraph.storage.sqlite import ledger
 
 T = TypeVar("T")
@@ -72,6 +72,7 @@ class Database:
     ) -> None:
         self.path, self._mapped, self._again, self._opened = path, mapped, create == "again", opened
         self._schema, self._version, self._migrations = schema, version, migrations or {}
+        self._fits: tuple[int, int] | None = None  # the file that was found to be of one database with those beside it
         self._reset()
         with _REGISTER:
             _DATABASES.add(self)
@@ -129,6 +130,9 @@ class Database:
                 self._handles.add(handle)
         with handle.lock, translated(self.path):
             handle.open(create=create)
+            if handle.file != self._fits:
+                self._refuse_foreign(handle.connect())
+                self._fits = handle.file
             yield handle
 
     def _prepare(self, handle: "_Handle") -> None:
@@ -142,7 +146,7 @@ class Database:
                 f"{self.path}: is of format {found or 'none'} and cannot be written; open it once where it can"
             )
         handle.execute_when_free("PRAGMA journal_mode=WAL")
-        with handle.transaction() as connection:
+        with _alone_in(self.path.parent), handle.transaction() as connection:
             found = self._format(connection)
             if found == 0:
                 _execute(connection, self._schema)
@@ -163,6 +167,14 @@ class Database:
                 f"{self.path}: is empty or missing, and {holding[0].name} beside it holds documents: put the file back, or "
                 "let `lexigraph doctor --repair` make it again"
             )
+
+    def _refuse_foreign(self, connection: sqlite3.Connection) -> None:
+        """Raise ``StoreDamaged`` for a file of another database than those beside it: its answers would be that one's."""
+        beside = ((file, of) for file in siblings(self.path) if file.name in EVIDENCE and (of := belongs_to(file)))
+        if self.path.name in EVIDENCE and (mine := ledger.belongs_to(connection)) and (first := next(beside, None)):
+            file, other = first
+            if mine != other:
+                raise StoreDamaged(f"{self.path}: is of another database than {file.name} beside it: {REPAIR}")
 
     def _format(self, connection: sqlite3.Connection) -> int:
         """Return the format of the file, 0 when it is empty; refuse what is not ours to touch."""
@@ -193,7 +205,7 @@ class _Handle:
     ) -> None:
         self.path, self.lock, self._opened = path, threading.RLock(), opened
         self._closing, self._mapped, self._turn = closing, mapped, -1
-        self._file: tuple[int, int] | None = None
+        self.file: tuple[int, int] | None = None
         self._connection: sqlite3.Connection | None = None
         self._changes: ledger.Changes | None = None
         self._still = False  # read as a file that nobody writes
@@ -207,7 +219,7 @@ class _Handle:
         if self.in_transaction:
             return
         found = _identity(self.path)
-        if self._connection is not None and (found != self._file or (self._still and _log_of(self.path).exists())):
+        if self._connection is not None and (found != self.file or (self._still and _log_of(self.path).exists())):
             self.close()
         if found is None and not create:
             raise StoreUnavailable(f"{self.path}: cannot be found; put the file back, then try again")
@@ -229,7 +241,7 @@ class _Handle:
             except BaseException:
                 connection.close()
                 raise
-            self._connection, self._file = connection, _identity(self.path)
+            self._connection, self.file = connection, _identity(self.path)
             self._still = is_read_only(self.path) and not _log_of(self.path).exists()
         return self._connection
 
@@ -402,7 +414,7 @@ def _asked(path: Path, ask: Callable[[sqlite3.Connection], T]) -> T | None:
     try:
         with closing(connect(path)) as connection:
             return ask(connection) if path.stat().st_size else None
-    except (sqlite3.Error, KeyError):
+    except (*UNREADABLE, KeyError):
         return None
 
 
@@ -425,6 +437,18 @@ def lock_now(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Let one process or thread make files in a folder at a time: the next one finds which database they belong to."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # not only closed: a child that was forked has it open, too
+        os.close(descriptor)
 
 
 def _execute(connection: sqlite3.Connection, script: str | Callable[[sqlite3.Connection], None]) -> None:
