@@ -145,7 +145,7 @@ def test_files_that_are_made_at_the_same_time_are_of_one_database(tmp_path: Path
         with ThreadPoolExecutor(2) as pool:
             made = [pool.submit(SqliteRegistry, at), pool.submit(GraphStoreFactory.for_graph_store, at, create=True)]
         for store in made:
-            store.result().close()
+            store.result(60).close()
         assert len({belongs_to(tmp_path / str(attempt) / name) for name in ("registry.sqlite", "graph.sqlite")}) == 1
 
 
