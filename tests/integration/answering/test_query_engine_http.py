@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -101,6 +102,28 @@ def test_a_stream_that_is_cut_keeps_what_was_said(ask):
     assert answer.response == f"The Heron Team [S1]\n\n{prompts.BROKEN_OFF}"
     assert [c.label for c in answer.citations] == ["S1"]
     assert "model_unavailable" in [w.type for w in answer.warnings]
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_reply_longer_than_its_maximum_of_tokens_can_be_is_cut_and_says_so(ask, streaming):
+    engine, _ = ask("The Heron Team owns it [S1]. " + "blah " * 40_000, streaming=streaming, max_answer_tokens=100)
+    answer = engine.query("Who owns Tidewater?")
+    assert answer.response.startswith("The Heron Team owns it [S1]. blah")
+    assert answer.response.endswith(f"\n\n{prompts.CUT_OFF}")
+    assert len(answer.response) < 1_600 + 100
+    told = {w.type: w.detail for w in answer.warnings}
+    assert told["answer_cut"].endswith("cut off at 1,600 characters, more than the 100 tokens it was asked for")
+    assert [c.label for c in answer.citations] == ["S1"]
+
+
+@pytest.mark.parametrize("text", ["[S99]", "[", "[S", "[S1-S2]"])
+def test_a_reply_of_labels_or_brackets_alone_is_cut_soon(ask, text):
+    engine, _ = ask(" ".join([text] * 100_000))
+    began = time.monotonic()
+    answer = engine.query("Who owns Tidewater?")
+    assert "answer_cut" in [w.type for w in answer.warnings] or answer.extractive
+    assert len(answer.response) < 60_000
+    assert time.monotonic() - began < 20
 
 
 MADE_UP = "The Heron Team owns Tidewater [S1]. The Heron Team bought it in 2019 [S1]. It lies in Uppsala."

@@ -193,6 +193,45 @@ def test_a_client_that_leaves_a_stream_stops_the_model(tmp_path: Path) -> None:
         assert api.client().get("/diagnostics").json()["llm"]["llm_api"] is not False, "the model did nothing wrong"
 
 
+class Dripping(Endless):
+    """A model's server that writes a whole reply so slowly that it never ends."""
+
+    def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
+        request.send_response(200)
+        request.end_headers()
+        request.close_connection = True
+        try:
+            for _ in range(300):
+                request.wfile.write(b": one moment\n\n")
+                time.sleep(0.1)
+        except OSError:
+            self.left.set()
+
+
+def test_a_model_that_never_ends_is_left_at_the_deadline(tmp_path: Path) -> None:
+    with Dripping() as model, served(tmp_path, model=model.url) as api:
+        unavailable(api.client().post("/query", json={"question": QUESTION}), "deadline_exceeded")
+        assert model.left.wait(5)
+
+
+def test_a_model_is_left_when_the_client_of_a_whole_answer_is_gone(tmp_path: Path) -> None:
+    with Dripping() as model, served(tmp_path, model=model.url, api_deadline=60) as api:
+        with pytest.raises(httpx.ReadTimeout):
+            api.client().post("/query", json={"question": QUESTION}, timeout=1)
+        assert model.left.wait(10)
+        assert api.client().get("/diagnostics").json()["llm"]["llm_api"] is not False, "the model did nothing wrong"
+
+
+def test_a_reply_of_many_megabytes_is_cut_before_it_fills_the_memory(tmp_path: Path) -> None:
+    script = "Ines Calloway leads it [S1]. " + "blah " * 300_000
+    with ScriptedLLMServer(script) as model, served(tmp_path, model=model.url) as api:
+        reply = api.client().post("/query", json={"question": QUESTION, "stream": True})
+        told = events(reply)[-1][1]
+        assert told["answer"].startswith("Ines Calloway leads it [S1]. blah")
+        assert len(told["answer"]) < 17_000
+        assert "answer_cut" in warned(told)
+
+
 class Waiting(LoopbackServer):
     """A model's server that takes a question and says nothing, or ``begins`` to, until the asker hangs up."""
 

@@ -3,16 +3,18 @@
 import json
 import socket
 import time
+from threading import Event
 
 import pytest
 
 from lexigraph.inference.factory import make_llm
 from lexigraph.inference.openai_compatible import OpenAICompatible, Server
-from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt, Standing
+from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt, ReplyCut, Standing
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.retry import Retry
 from lexigraph.settings import load_settings
 from tests.standins.llm_server import Reply, ScriptedLLMServer, in_turn, refused, said, truncated
+from tests.standins.loopback import LoopbackServer
 
 SCHEMA = {
     "type": "object",
@@ -77,6 +79,59 @@ def test_a_stream_may_be_left_early(model):
         assert next(stream) == "one"
         stream.close()
         assert client.complete(ASK) == "again"
+
+
+class Flood(LoopbackServer):
+    """A model's server that writes ``begins`` and then ``goes_on`` again and again, up to 200 MB; ``sent`` counts them."""
+
+    def __init__(self, begins: bytes, goes_on: bytes) -> None:
+        super().__init__()
+        self.begins, self.goes_on, self.sent, self.left = begins, goes_on, 0, Event()
+        self.base_url = f"{self.url}/v1"
+
+    def answer(self, request, body) -> None:
+        request.send_response(200)
+        request.end_headers()
+        request.close_connection = True
+        request.wfile.write(self.begins)
+        part = self.goes_on * (65_536 // len(self.goes_on))
+        try:
+            while self.sent < 200_000_000:
+                request.wfile.write(part)
+                self.sent += len(part)
+        except OSError:
+            self.left.set()
+
+
+def delta(content: str) -> bytes:
+    return b"data: " + json.dumps({"choices": [{"delta": {"content": content}}]}).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize(
+    ("begins", "goes_on"),
+    [
+        (b"", delta("")),
+        (b"", b": one moment\n\n"),
+        (delta("Well, "), b"x"),
+        (b'data: {"choices":[{"delta":{"content":"', b"blah "),
+    ],
+    ids=["events without text", "comments", "a line without end", "an event without end"],
+)
+def test_a_stream_without_end_is_left_at_a_bound(model, slept, begins, goes_on):
+    with Flood(begins, goes_on) as server:
+        with pytest.raises(ReplyCut, match=r"gpt-test: the reply has more than 1,100,000 bytes"):
+            list(model(server).stream(ASK))
+        assert server.left.wait(20)
+    assert (server.sent < 30_000_000, slept) == (True, [])
+
+
+@pytest.mark.parametrize("ask", [lambda m: m.complete(ASK), lambda m: m.structured(ASK, SCHEMA)])
+def test_a_whole_reply_is_read_up_to_a_bound_and_not_asked_for_again(model, slept, ask):
+    with Flood(b'{"choices": [{"message": {"content": "', b"blah ") as server:
+        with pytest.raises(ReplyCut, match="1,100,000 bytes"):
+            ask(model(server))
+        assert server.left.wait(20)
+    assert (server.sent < 30_000_000, slept) == (True, [])
 
 
 def test_structured_sends_the_schema_and_returns_data(model):

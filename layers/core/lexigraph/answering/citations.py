@@ -227,7 +227,7 @@ def _next_label(text: str, at: int) -> tuple[int, int, list[tuple[int, int]]] | 
 def _open_from(text: str) -> int:
     """Return where what may still become a label begins: the outermost of the brackets open at the end, else the end."""
     start = at = len(text)
-    while at > 0 and start - at <= _LONGEST:
+    while at > 0 and len(text) - at <= _LONGEST:
         at -= 1
         if text[at] in _OPENS:
             start = at

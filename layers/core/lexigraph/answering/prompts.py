@@ -53,6 +53,7 @@ EXTRACTIVE_STRICT_NOTE = (
 NOT_FOUND = "Not found in these documents. The nearest statements, which do not seem to answer the question:"
 NOTHING_FOUND = "No statement about this was found in the sources."
 BROKEN_OFF = "(The answer breaks off here: the language model became unavailable.)"
+CUT_OFF = "(The answer is cut off here: the language model said more than it was asked for.)"
 
 
 def nothing_found(warnings: Sequence[Notice]) -> str:

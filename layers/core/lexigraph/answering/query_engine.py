@@ -28,7 +28,8 @@ from lexigraph.answering.listing import Item, beside_list, citation, enumeration
 from lexigraph.answering.prompts import AnswerPrompts
 from lexigraph.answering.response import QueryResponse, StreamingQueryResponse
 from lexigraph.answering.support import check_support
-from lexigraph.inference.protocols import Embedder, LanguageModel, Prompt
+from lexigraph.inference.chat import within
+from lexigraph.inference.protocols import Embedder, LanguageModel, Prompt, ReplyCut
 from lexigraph.model.errors import InvalidInput, ModelUnavailable, StoreUnavailable
 from lexigraph.model.filters import Filter, parse_filter
 from lexigraph.model.question import MAX_CHARS, Question
@@ -45,6 +46,7 @@ T = TypeVar("T")
 
 _WINDOW_SHARE = 0.9  # of the window is filled: models do not count tokens as we do
 _LEAST_ROOM = 200
+_CUT = "answer_cut"
 SHARED = ("include_facts", "max_context_tokens")  # arguments of a retriever that say as well what a model is shown
 
 
@@ -385,9 +387,10 @@ class LexicalGraphQueryEngine:
             said = replace(citations.check(support.rest, len(shown.sources)), unknown=said.unknown)
             yield said.text
         if broken:
-            said = replace(said, text=f"{said.text}\n\n{prompts.BROKEN_OFF}")
-            yield f"\n\n{prompts.BROKEN_OFF}"
-        notices = (*shown.notices, *broken, *citations.notices(said, shown.sources))
+            why = prompts.CUT_OFF if broken.type == _CUT else prompts.BROKEN_OFF
+            said = replace(said, text=f"{said.text}\n\n{why}")
+            yield f"\n\n{why}"
+        notices = (*shown.notices, *([broken] if broken else []), *citations.notices(said, shown.sources))
         answer = asked.answered(said.text, citations.cited(shown.sources, said), shown.sources, notices, extractive=False)
         return replace(answer, unsupported=support.unsupported)
 
@@ -440,23 +443,23 @@ def with_room(args: Mapping[str, Any], llm: LanguageModel | None, window: int) -
 
 def _told(
     llm: LanguageModel, prompt: Prompt, count: int, streaming: bool
-) -> Generator[str, None, tuple[CheckedAnswer, tuple[Notice, ...]]]:
-    """Yield what the model says, its labels made single ones of ``count``; return it whole, and that it broke off.
+) -> Generator[str, None, tuple[CheckedAnswer, Notice | None]]:
+    """Yield what the model says, its labels made single ones of ``count``; return it whole, and why it ends too early.
 
     Raise ``ModelUnavailable`` when it says nothing.
     """
     reader = citations.CitationReader(count)
     texts: list[str] = []
-    broken: tuple[Notice, ...] = ()
+    broken: Notice | None = None
     try:
-        for piece in llm.stream(prompt) if streaming else [llm.complete(prompt)]:
+        for piece in within(llm.stream(prompt) if streaming else [llm.complete(prompt)], prompt, llm.name):
             if text := reader.feed(piece):
                 texts.append(text)
                 yield text
     except ModelUnavailable as error:
         if not texts:
             raise
-        broken = (Notice("model_unavailable", str(error)),)
+        broken = Notice(_CUT if isinstance(error, ReplyCut) else "model_unavailable", str(error))
     if end := reader.finish():
         texts.append(end)
         yield end

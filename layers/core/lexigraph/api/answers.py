@@ -17,7 +17,15 @@ from lexigraph.storage.protocols import EvidenceRequest
 _MOST_ENTITIES = 50
 # a reply with one of these would be another a moment later
 _PASSING = frozenset(
-    {"model_unavailable", "embedding_failed", "rerank_failed", "vector_failed", "graph_failed", "followup_failed"}
+    {
+        "model_unavailable",
+        "answer_cut",
+        "embedding_failed",
+        "rerank_failed",
+        "vector_failed",
+        "graph_failed",
+        "followup_failed",
+    }
 )
 
 

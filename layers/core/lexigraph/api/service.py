@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import asdict
 from functools import partial
 from hashlib import blake2b
@@ -22,6 +22,7 @@ from lexigraph.api.probes import Probes
 from lexigraph.api.sse import STREAMS
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.lazy import Lazy
+from lexigraph.inference.line import Line, asking_over
 from lexigraph.inference.protocols import Embedder, FloatArray, LanguageModel, Standing
 from lexigraph.model.errors import LexigraphError, StoreUnavailable
 from lexigraph.model.filters import Filter
@@ -231,9 +232,18 @@ class Service:
             self._limiters = {name: CapacityLimiter(size) for name, size in sizes.items()}
         named = {"asks": asks, "waits": waits, "alone": alone}
         kind, tenant = next(((kind, tenant) for kind, tenant in named.items() if tenant), ("reads", None))
-        with anyio.move_on_after(self.settings.api_deadline):
+        line = Line()
+
+        def asked() -> T:
+            with asking_over(line):
+                return work()
+
+        with ExitStack() as given_up, anyio.move_on_after(self.settings.api_deadline):
+            given_up.callback(line.hang_up)  # the thread goes on, and is not to wait for a model any longer
             async with self._shares.turn(kind, tenant) if tenant else nullcontext():
-                return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiters[kind])
+                value = await to_thread.run_sync(asked, abandon_on_cancel=True, limiter=self._limiters[kind])
+            given_up.pop_all()
+            return value
         raise too_late(self.settings.api_deadline)
 
     def streaming(self, tenant: Tenant) -> AbstractContextManager[None]:

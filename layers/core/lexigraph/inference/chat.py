@@ -2,13 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
 from lexigraph.inference.line import still_wanted
-from lexigraph.inference.protocols import MalformedReply, Prompt
+from lexigraph.inference.protocols import MalformedReply, Prompt, ReplyCut
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 
 # Appended to the system prompt of models that take no schema of their own.
@@ -59,6 +59,29 @@ def streamed(
     with closing(pieces):
         yield not_empty(first or "", model)
         yield from pieces
+
+
+def within(pieces: Iterable[str], prompt: Prompt, model: str) -> Generator[str, None, None]:
+    """Yield the pieces of a reply up to ``prompt.max_chars``, where it is closed. Raise ``ReplyCut`` when it is longer."""
+    left = prompt.max_chars
+    with closed(pieces):
+        for piece in pieces:
+            if said := piece[:left]:
+                yield said
+            left -= len(piece)
+            if left < 0:
+                most = f"{prompt.max_chars:,} characters, more than the {prompt.max_tokens:,} tokens it was asked for"
+                raise ReplyCut(f"{model}: the reply was cut off at {most}")
+
+
+@contextmanager
+def closed(pieces: Any) -> Iterator[None]:
+    """Close an iterator when the block ends, if it can be closed: the connection below it ends at once."""
+    try:
+        yield
+    finally:
+        if close := getattr(pieces, "close", None):
+            close()
 
 
 def not_empty(text: str, model: str, stop: str = "", *, out_of_tokens: bool = False) -> str:

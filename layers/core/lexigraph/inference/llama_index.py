@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from lexigraph.aws import status_of
-from lexigraph.inference.chat import not_empty, parse_json, streamed, turns, with_schema
+from lexigraph.inference.chat import closed, not_empty, parse_json, streamed, turns, with_schema
 from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.line import still_wanted
 from lexigraph.inference.protocols import FloatArray, Prompt
@@ -101,10 +101,11 @@ class LlamaIndexEmbedder:
 
 
 def _deltas(replies: Iterable[Any]) -> Generator[str, None, None]:
-    for reply in replies:
-        still_wanted()
-        if reply.delta:
-            yield reply.delta
+    with closed(replies):
+        for reply in replies:
+            still_wanted()
+            if reply.delta:
+                yield reply.delta
 
 
 def _messages(prompt: Prompt) -> list[Any]:

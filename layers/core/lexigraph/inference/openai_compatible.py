@@ -26,11 +26,13 @@ from urllib.request import (
 
 from lexigraph.inference.chat import not_empty, parse_json, streamed, turns, with_schema
 from lexigraph.inference.line import connected, still_wanted
-from lexigraph.inference.protocols import Prompt, Standing
+from lexigraph.inference.protocols import Prompt, ReplyCut, Standing
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.retry import Retry
 
 MAX_REPLY_BYTES = 32_000_000
+_BYTES_A_TOKEN = 2_000  # of an event of a stream, many times over: it comes with ids, and thoughts count as tokens
+_BYTES_BESIDE = 1_000_000
 _NETWORK = (OSError, HTTPException)
 
 
@@ -81,7 +83,7 @@ class OpenAICompatible:
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
         with self._errors():
-            yield from streamed(self.name, lambda: self._pieces(self._send(prompt, stream=True)), self._try)
+            yield from streamed(self.name, lambda: self._pieces(self._send(prompt, stream=True), prompt), self._try)
 
     def structured(self, prompt: Prompt, schema: Mapping[str, Any], name: str = "reply") -> Any:
         """Return JSON asked for with ``response_format`` json_schema, or in words where the server knows no schema."""
@@ -112,7 +114,11 @@ class OpenAICompatible:
     def _reply(self, prompt: Prompt, schema: Mapping[str, Any] | None = None, name: str = "") -> tuple[str, str]:
         def asked() -> Any:
             with self._send(prompt, schema=schema, schema_name=name) as response:
-                return _json(response.read(MAX_REPLY_BYTES))
+                most = _most_bytes(prompt)
+                whole = response.read(most + 1)
+                if len(whole) > most:
+                    raise self._cut(most)
+                return _json(whole)
 
         reply = self._try(asked)
         try:
@@ -163,11 +169,15 @@ class OpenAICompatible:
                 raise _Refused.of(error.code, error.read(100_000), error.headers.get("Retry-After")) from None
         return response
 
-    def _pieces(self, response: HTTPResponse) -> Generator[str, None, None]:
+    def _pieces(self, response: HTTPResponse, prompt: Prompt) -> Generator[str, None, None]:
         ended = False
+        left = most = _most_bytes(prompt)
         with response:
-            for line in response:
+            while line := response.readline(left + 1):
                 still_wanted()
+                left -= len(line)
+                if left < 0:
+                    raise self._cut(most)
                 if not line.startswith(b"data:"):
                     continue
                 data = line[5:].strip()
@@ -183,6 +193,9 @@ class OpenAICompatible:
                         yield piece
         if not ended:
             raise ConnectionResetError("the stream ended before the reply did")
+
+    def _cut(self, most: int) -> ReplyCut:
+        return ReplyCut(f"{self.name}: the reply has more than {most:,} bytes: it was not read to its end")
 
     def _try(self, action: Callable[[], Any]) -> Any:
         with self._errors():
@@ -296,6 +309,11 @@ def _wait(error: Exception) -> float | None:
     # nobody listens, no such host, no trust: a few seconds change nothing
     useless = isinstance(cause, (ConnectionRefusedError, socket.gaierror, ssl.SSLCertVerificationError))
     return 0.0 if isinstance(cause, _NETWORK) and not useless else None
+
+
+def _most_bytes(prompt: Prompt) -> int:
+    """Return how long a reply may be as it comes over the network."""
+    return min(MAX_REPLY_BYTES, _BYTES_BESIDE + _BYTES_A_TOKEN * prompt.max_tokens)
 
 
 def _json(data: bytes) -> Any:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from lexigraph.model.errors import ModelUnavailable
 
 FloatArray = NDArray[np.float32]
+_CHARS_A_TOKEN = 16  # far more than any text has on average
 
 
 class MalformedReply(ModelUnavailable):
@@ -19,6 +20,13 @@ class MalformedReply(ModelUnavailable):
         super().__init__(message)
         self.text = text
         self.truncated = truncated
+
+
+class ReplyCut(MalformedReply):
+    """A reply that is longer than its maximum of tokens can be; the rest was not read."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, "", truncated=True)
 
 
 @runtime_checkable
@@ -48,6 +56,11 @@ class Prompt:
     history: tuple[tuple[str, str], ...] = ()
     max_tokens: int = 1024
     temperature: float = 0.0
+
+    @property
+    def max_chars(self) -> int:
+        """More characters than ``max_tokens`` tokens can be: what a model says beyond them is not read."""
+        return _CHARS_A_TOKEN * self.max_tokens
 
 
 @runtime_checkable

@@ -2,11 +2,12 @@
 
 from typing import Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import Field
 
 from lexigraph.answering.multidoc import query_multidoc
 from lexigraph.api.access.auth import Reader
+from lexigraph.api.leaving import unless_left
 from lexigraph.api.limits import Body, Reply
 from lexigraph.api.schemas.query import UnsupportedReply
 from lexigraph.api.schemas.search import Filtered, NoticeReply, QuestionText
@@ -82,7 +83,7 @@ class MultidocReply(Reply):
     summary="Answer from several documents",
     response_model=MultidocReply,
 )
-async def multidoc(who: Reader, service: TheService, body: MultidocRequest) -> dict[str, Any]:
+async def multidoc(request: Request, who: Reader, service: TheService, body: MultidocRequest) -> dict[str, Any]:
     """Answer from the best sections of the best articles; the same question is answered from memory (W-20)."""
 
     def work() -> dict[str, Any]:
@@ -109,4 +110,4 @@ async def multidoc(who: Reader, service: TheService, body: MultidocRequest) -> d
             service.answers.put(key, answer)
         return answer
 
-    return await service.run(work, asks=who.tenant.whole)
+    return await unless_left(request, service.run(work, asks=who.tenant.whole))

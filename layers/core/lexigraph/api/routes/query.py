@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from fastapi.sse import ServerSentEvent
 
@@ -13,6 +13,7 @@ from lexigraph.answering.response import StreamingQueryResponse
 from lexigraph.api import sse
 from lexigraph.api.access.auth import Reader
 from lexigraph.api.answers import Answers
+from lexigraph.api.leaving import unless_left
 from lexigraph.api.openapi.document import events
 from lexigraph.api.schemas.query import PreviewReply, PreviewRequest, QueryReply, QueryRequest
 from lexigraph.api.service import TheService
@@ -35,14 +36,15 @@ _EVENTS = (
         200: events("the answer; with `stream` as events `token`, `sources`, `done`, or `error`", _EVENTS),
     },
 )
-async def query(who: Reader, service: TheService, body: QueryRequest) -> Response:
+async def query(request: Request, who: Reader, service: TheService, body: QueryRequest) -> Response:
     """Answer from the documents, and say where each part of the answer stands.
 
     With ``stream`` the reply is server-sent events: ``token`` with a piece of the answer, then ``sources``, then ``done``
     with the rest; ``error`` when it breaks off. An answer that is remembered comes as one ``token``, with ``cached`` true.
     """
     if not body.stream:
-        return JSONResponse(await service.run(lambda: Answers(service, who.tenant, body).whole(), asks=who.tenant.whole))
+        work = service.run(lambda: Answers(service, who.tenant, body).whole(), asks=who.tenant.whole)
+        return JSONResponse(await unless_left(request, work))
 
     def begin() -> Callable[[sse.Tell], None]:
         answers = Answers(service, who.tenant, body)
