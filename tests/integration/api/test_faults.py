@@ -129,9 +129,27 @@ def warned(told: Any) -> set[str]:
 # ------------------------------------------------------------ language models
 
 
+HALF = b'data: {"choices": [{"delta": {"content": "The Heron Team \\ud800"}, "finish_reason": "stop"}]}\n\n'
+
+
+def test_half_a_character_of_a_model_does_not_break_a_stream_off(tmp_path: Path) -> None:
+    with ScriptedLLMServer(Reply(raw=HALF)) as model, served(tmp_path, model=model.url) as api:
+        told = events(api.client().post("/query", json={"question": QUESTION, "stream": True}))
+        assert told[-1][0] == "done"
+        assert told[-1][1]["answer"] == "The Heron Team \ufffd"
+
+
 @pytest.mark.parametrize(
     "script",
-    [refused(500), Reply(raw=b"<html>busy</html>"), Reply(raw=b'{"choices": 7}'), Reply(""), Reply(hang_up_after=0)],
+    [
+        refused(500),
+        Reply(raw=b'data: {"choices": [{"delta": {"content": 1}}]}\n\n'),
+        Reply(raw=b"data: NaN\n\n"),
+        Reply(raw=b"<html>busy</html>"),
+        Reply(raw=b'{"choices": 7}'),
+        Reply(""),
+        Reply(hang_up_after=0),
+    ],
 )
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_model_that_fails_or_talks_nonsense_gives_way_to_quotes(tmp_path: Path, script: Reply, stream: bool) -> None:

@@ -103,7 +103,7 @@ class Flood(LoopbackServer):
             self.left.set()
 
 
-def delta(content: str) -> bytes:
+def delta(content: object) -> bytes:
     return b"data: " + json.dumps({"choices": [{"delta": {"content": content}}]}).encode() + b"\n\n"
 
 
@@ -132,6 +132,71 @@ def test_a_whole_reply_is_read_up_to_a_bound_and_not_asked_for_again(model, slep
             ask(model(server))
         assert server.left.wait(20)
     assert (server.sent < 30_000_000, slept) == (True, [])
+
+
+PARTS = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Lis"}, {"type": "text", "text": "bon"}]
+
+
+def whole(content: object) -> Reply:
+    return Reply(raw=json.dumps({"choices": [{"message": {"content": content}}]}).encode())
+
+
+def pieces(*contents: object) -> Reply:
+    """Return a stream with these as the content of its events."""
+    events = b"".join(delta(content) for content in contents)
+    return Reply(raw=events + b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n')
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (PARTS, "Lisbon"),
+        ("a \ud83d\ude00 b", "a 😀 b"),
+        ("\ud800 Lisbon", "\ufffd Lisbon"),
+        ("Lisbon \udc00", "Lisbon \ufffd"),
+    ],
+)
+def test_content_may_be_in_parts_and_its_half_characters_are_mended(model, content, text):
+    with ScriptedLLMServer(in_turn(whole(content), pieces(content))) as server:
+        assert model(server).complete(ASK) == text
+        assert "".join(model(server).stream(ASK)) == text
+
+
+def test_a_character_that_is_split_between_two_pieces_is_one(model):
+    with ScriptedLLMServer(pieces("Lisbon \ud83d", "\ude00!", "\ud83d")) as server:
+        assert list(model(server).stream(ASK)) == ["Lisbon ", "😀!", "\ufffd"]
+
+
+@pytest.mark.parametrize("content", [123, ["a"], {"a": 1}, [{"type": "text", "text": 7}], True])
+def test_content_that_is_no_text_is_no_completion(model, content):
+    with ScriptedLLMServer(in_turn(whole(content), whole(content), pieces("Well", content))) as server:
+        for ask in (
+            model(server).complete,
+            lambda p: model(server).structured(p, SCHEMA),
+            lambda p: [*model(server).stream(p)],
+        ):
+            with pytest.raises(ModelUnavailable, match="is no chat completion"):
+                ask(ASK)
+
+
+DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize("reply", [b"NaN", b"[]", b'"a"', b'{"choices": {"a": 1}}', b'{"choices": [7]}', DEEP])
+def test_data_of_another_shape_make_the_model_unavailable(model, reply):
+    with ScriptedLLMServer(in_turn(Reply(raw=reply), Reply(raw=b"data: " + reply + b"\n\n"))) as server:
+        client = model(server, attempts=1)
+        with pytest.raises(ModelUnavailable):
+            client.complete(ASK)
+        with pytest.raises(ModelUnavailable):
+            list(client.stream(ASK))
+
+
+def test_structured_data_with_half_a_character_or_too_deep_are_malformed(model):
+    with ScriptedLLMServer(in_turn('{"city": "\\ud800"}', "[" * 100_000)) as server:
+        for said in ("no JSON", "nested too deeply"):
+            with pytest.raises(MalformedReply, match=said):
+                model(server).structured(ASK, SCHEMA)
 
 
 def test_structured_sends_the_schema_and_returns_data(model):

@@ -52,13 +52,31 @@ def streamed(
 
     def begun() -> tuple[str | None, Generator[str, None, None]]:
         still_wanted()
-        pieces = begin()
+        pieces = _whole_characters(begin())
         return next(pieces, None), pieces
 
     first, pieces = retry(begun)
     with closing(pieces):
         yield not_empty(first or "", model)
         yield from pieces
+
+
+def mended(text: str) -> str:
+    """Return text as UTF-8 can hold it: both halves of a surrogate pair become its character, one alone U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _whole_characters(pieces: Generator[str, None, None]) -> Generator[str, None, None]:
+    """Yield the pieces mended; the halves of a pair may come in two of them."""
+    held = ""
+    with closing(pieces):
+        for piece in pieces:
+            text = held + piece
+            held = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+            if text := mended(text.removesuffix(held)):
+                yield text
+    if held:
+        yield mended(held)
 
 
 def within(pieces: Iterable[str], prompt: Prompt, model: str) -> Generator[str, None, None]:
@@ -87,7 +105,7 @@ def closed(pieces: Any) -> Iterator[None]:
 def not_empty(text: str, model: str, stop: str = "", *, out_of_tokens: bool = False) -> str:
     """Return the text of a reply. Raise ``ModelUnavailable`` when there is none; ``stop`` is why the server ended it."""
     if text:
-        return text
+        return mended(text)
     why = "; all tokens went before its first word: raise the maximum of tokens" if out_of_tokens else stop and f" ({stop})"
     raise ModelUnavailable(f"{model} gave an empty reply{why}")
 
@@ -99,9 +117,11 @@ def parse_json(text: str, model: str, truncated: bool | None = None) -> Any:
     then a reply that breaks off counts as truncated.
     """
     fenced = _FENCED.findall(text)
-    body = (fenced[0] if len(fenced) == 1 else text).strip()
+    body = mended(fenced[0] if len(fenced) == 1 else text).strip()
     try:
-        return json.loads(body, parse_constant=_refuse_constant)
+        value = json.loads(body, parse_constant=_refuse_constant)
+        json.dumps(value, ensure_ascii=False).encode()  # half characters, that is, may be written as escapes
+        return value
     except RecursionError:
         raise MalformedReply(f"{model}: reply is nested too deeply", text) from None
     except ValueError as error:

@@ -121,15 +121,21 @@ class OpenAICompatible:
                 return _json(whole)
 
         reply = self._try(asked)
-        try:
+        with self._shape():
             choice = reply["choices"][0]
             message, finish = choice["message"], choice.get("finish_reason") or ""
-            text, refusal = message.get("content") or "", message.get("refusal")
-        except (KeyError, IndexError, TypeError, AttributeError):
-            raise ModelUnavailable(f"{self.name}: reply of {self.server.base_url} is no chat completion") from None
+            text, refusal = _text(message.get("content")), message.get("refusal")
         if refusal:
             raise ModelUnavailable(f"{self.name} refused to answer")
         return text, finish
+
+    @contextmanager
+    def _shape(self) -> Iterator[None]:
+        """Tell data that have another shape than the protocol says."""
+        try:
+            yield
+        except (KeyError, IndexError, TypeError, AttributeError):
+            raise ModelUnavailable(f"{self.name}: reply of {self.server.base_url} is no chat completion") from None
 
     def _send(
         self, prompt: Prompt, *, schema: Mapping[str, Any] | None = None, schema_name: str = "", stream: bool = False
@@ -187,10 +193,11 @@ class OpenAICompatible:
                 event = _json(data)
                 if event.get("error"):
                     raise _Refused.of(500, data, None)
-                for choice in event.get("choices") or ():
-                    ended = ended or bool(choice.get("finish_reason"))
-                    if piece := (choice.get("delta") or {}).get("content"):
-                        yield piece
+                with self._shape():
+                    choices = event.get("choices") or ()
+                    said = [_text((choice.get("delta") or {}).get("content")) for choice in choices]
+                    ended = ended or any(choice.get("finish_reason") for choice in choices)
+                yield from filter(None, said)
         if not ended:
             raise ConnectionResetError("the stream ended before the reply did")
 
@@ -316,11 +323,20 @@ def _most_bytes(prompt: Prompt) -> int:
     return min(MAX_REPLY_BYTES, _BYTES_BESIDE + _BYTES_A_TOKEN * prompt.max_tokens)
 
 
-def _json(data: bytes) -> Any:
-    try:
-        return json.loads(data)
-    except ValueError:
-        raise _Refused(502, "", "no_json", 0.0) from None
+def _json(data: bytes) -> dict[str, Any]:
+    with suppress(ValueError, RecursionError):
+        if isinstance(found := json.loads(data), dict):
+            return found
+    raise _Refused(502, "", "no_json", 0.0)
+
+
+def _text(content: Any) -> str:
+    """Return the text of a message's content: a string, nothing, or a list of parts, of which those of text count."""
+    if isinstance(content, list):
+        content = "".join(part["text"] for part in content if part["type"] == "text")
+    if not isinstance(content, str | None):
+        raise TypeError
+    return content or ""
 
 
 def _is_strict(schema: Any) -> bool:
