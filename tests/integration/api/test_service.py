@@ -1,5 +1,6 @@
 """What every route of the HTTP API has in common: keys, scopes, limits, and one shape of errors."""
 
+import http.client
 import json
 import logging
 import socket
@@ -14,6 +15,7 @@ import pytest
 from mangum import Mangum
 
 from lexigraph import __version__
+from lexigraph.api import limits
 from lexigraph.api.access.keys import HEADER, context_of, digest
 from lexigraph.api.access.rates import RateLimit
 from lexigraph.api.app import create_app
@@ -75,6 +77,34 @@ def test_a_route_that_does_not_exist_tells_a_stranger_no_more_than_one_that_does
 def test_a_body_over_the_limit_is_refused(api: Api) -> None:
     told = refused(api.client().post("/health", content=b"x" * 10_000_000), 413, "too_large")
     assert "1,000,000 bytes" in told["message"]
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_client_that_writes_all_before_it_reads_hears_that_it_is_too_much(api: Api, chunked: bool) -> None:
+    secret = api.key()
+    for _ in range(5):
+        connection = http.client.HTTPConnection(api.url.removeprefix("http://"), timeout=30)
+        parts = iter([b"x" * 100_000] * 200)
+        body = parts if chunked else b"".join(parts)
+        headers = {HEADER: secret, "Content-Type": "application/json"}
+        connection.request("POST", "/query", body, headers, encode_chunked=chunked)
+        reply = connection.getresponse()
+        assert (reply.status, json.loads(reply.read())["error"]) == (413, "too_large")
+        assert reply.getheader("connection") == "close"
+        connection.close()
+
+
+def test_a_body_without_end_is_not_read_for_ever(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "_LINGER_BYTES", 3_000_000)
+    with socket.create_connection(httpx.URL(api.url).netloc.decode().split(":"), timeout=20) as connection:
+        head = f"POST /query HTTP/1.1\r\nHost: {httpx.URL(api.url).netloc.decode()}\r\nContent-Length: 900000000\r\n\r\n"
+        connection.sendall(head.encode())
+        sent = 0
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            while sent < 900_000_000:
+                connection.sendall(b"x" * 1_000_000)
+                sent += 1_000_000
+        assert sent < 100_000_000
 
 
 def test_a_key_may_ask_so_often_a_minute(api: Api) -> None:

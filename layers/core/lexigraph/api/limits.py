@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+import anyio
 from fastapi import Request, params
 from fastapi.dependencies.models import Dependant
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
@@ -23,6 +24,9 @@ MAX_VALUES = 20_000
 _NAME_CHARS = 80  # of what was sent, in a message
 _NAMES = 50  # unknown ones of a body that are compared with those that are known
 _LAST_WORDS_SECONDS = 1.0
+# of a body that was refused, read and thrown away: clients that write all before they read hear why only then
+_LINGER_SECONDS = 10.0
+_LINGER_BYTES = 200_000_000
 
 
 class Body(BaseModel):
@@ -176,13 +180,15 @@ class Requests:
         upload = headers.get(b"content-type", b"").startswith(b"multipart/form-data")
         limit = self._upload if upload else MAX_BODY_BYTES
         took = 0
-        begun = False
+        begun = ended = too_large = False
 
         async def count() -> Message:
-            nonlocal took
+            nonlocal took, ended, too_large
             message = await receive()
+            ended = not message.get("more_body")
             took += len(message.get("body", b""))
             if took > limit:
+                too_large = True
                 raise _too_large(limit)
             return message
 
@@ -191,6 +197,10 @@ class Requests:
             if message["type"] == "http.response.start":
                 begun = True
                 message["headers"] = [*message.get("headers", []), (b"x-request-id", name.encode())]
+            elif too_large and not ended and not message.get("more_body"):
+                await send({**message, "more_body": True})
+                await _linger(receive)
+                message = {"type": "http.response.body"}
             await send(message)
 
         try:
@@ -198,6 +208,7 @@ class Requests:
                 raise _two_lengths()
             length = headers.get(b"content-length", b"0")
             if length.isdigit() and int(length) > limit:
+                too_large = True
                 raise _too_large(limit)
             await self._app(scope, count, note)
         except asyncio.CancelledError:  # the server ends: nobody else cancels a request
@@ -215,6 +226,17 @@ def _two_lengths() -> ApiError:
     # whoever stands in front may have gone by the other one, and take the rest for another's request (RFC 9112, 6.1)
     message = "a request has Content-Length or Transfer-Encoding, not both"
     return ApiError(400, message, headers={"Connection": "close"})
+
+
+async def _linger(receive: Receive) -> None:
+    """Read on, within bounds: a connection that is closed on unread bytes takes the answer with it."""
+    left = _LINGER_BYTES
+    with anyio.move_on_after(_LINGER_SECONDS):
+        while left > 0:
+            message = await receive()
+            if not message.get("more_body"):  # the end, or the client has gone
+                return
+            left -= len(message["body"])
 
 
 def _too_large(limit: int) -> ApiError:
