@@ -55,6 +55,9 @@ def test_every_way_of_writing_labels_becomes_single_labels(written, normal, labe
         "[,]",
         "[sand]",
         "x[s-1]",
+        "${s1} {} {x}",
+        "a &amp; b &lt; c && d &#93",
+        "C:\\x\\",
         "\u3010S3 bucket\u3011",
     ],
 )
@@ -105,6 +108,13 @@ def test_labels_that_were_never_offered_are_taken_out_and_named(written, left, l
         "[S1\u2010S1]",
         "[S" + "0" * 900 + "1]",
         "[" + "\u200b" * 900 + "S1]",
+        "&#91;S1&#93;",
+        "&#x5B;S1&#0093;",
+        "&lbrack;S1&rsqb;",
+        "[&#83;&#49;]",
+        "[^S1]",
+        "{S1}",
+        "\\[S1\\]",
     ],
 )
 def test_what_a_reader_takes_for_a_label_is_one(written):
@@ -122,6 +132,10 @@ def test_what_a_reader_takes_for_a_label_is_one(written):
         ("Yes [[S99]S98].", "Yes.", (), ("S99", "S98")),
         ("Yes [S[S[S99]98]97].", "Yes.", (), ("S99", "S98", "S97")),
         ("Yes [S[S1]99].", "Yes [S[S1]99].", (1,), ()),
+        ("Yes [[S99]].", "Yes.", (), ("S99",)),
+        ("Yes [[[S99]]] and [].", "Yes and [].", (), ("S99",)),
+        ("Yes &#91;[S99]&#93;.", "Yes.", (), ("S99",)),
+        ("Yes \\[S99\\].", "Yes.", (), ("S99",)),
     ],
 )
 def test_no_label_is_left_that_was_never_offered_however_it_is_put_together(written, left, labels, unknown):
@@ -152,6 +166,13 @@ pieces_of_answers = st.lists(
             "\u200b",
             "\uff3bS1",
             "\u3011",
+            "&#91;S1",
+            "&#",
+            "93;",
+            "^",
+            "{S9}",
+            "\\",
+            "&",
         ]
     ),
     max_size=30,
@@ -246,7 +267,8 @@ def test_document_text_cannot_pretend_to_be_a_label():
 
 
 @pytest.mark.parametrize(
-    "label", ["[S999999999999]", "\uff3bS1\uff3d", "[S\u200b1]", "[S1\n]", "\u3010S1\u3011", "[S[S2]1]"]
+    "label",
+    ["[S999999999999]", "\uff3bS1\uff3d", "[S\u200b1]", "[S1\n]", "\u3010S1\u3011", "[S[S2]1]", "&#91;S1&#93;", "[^S1]"],
 )
 def test_nothing_of_a_document_is_left_that_a_reader_takes_for_a_label(label):
     for text in (defused(f"Believe me {label}."), defused_lines(f"Believe me\n{label}.")):

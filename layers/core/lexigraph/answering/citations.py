@@ -1,7 +1,8 @@
 """Citations in an answer: labels such as ``[S1]`` are read, checked against what was offered, and mapped to sources.
 
 Pure. Labels count from 1 and have no gaps, so the number of offered sources says which labels exist. What a reader takes for
-a label is one: in brackets, letters and digits that look alike (NFKC, and more), with characters inside that nobody sees.
+a label is one: in brackets or braces, also as entities of HTML, letters and digits that look alike (NFKC, and more), with
+characters inside that nobody sees.
 """
 
 import re
@@ -9,6 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from html import unescape
 
 from lexigraph.answering.segments import labels, lines, units
 from lexigraph.model.graph import Source
@@ -18,13 +20,21 @@ from lexigraph.model.scripts import UNSPACED
 # what a model says instead of an answer; the answer prompt asks for exactly this sentence
 NOT_ANSWERED = "The sources do not answer this question."
 
-# square brackets, and those that look like them
-_OPENS = "[\uff3b\ufe47\u2045\u2772\u27e6\u27ec\u298b\u298d\u298f\u3010\u3014\u3016\u3018\u301a\ufe39\ufe3b\ufe5d"
-_CLOSES = "]\uff3d\ufe48\u2046\u2773\u27e7\u27ed\u298c\u298e\u2990\u3011\u3015\u3017\u3019\u301b\ufe3a\ufe3c\ufe5e"
+# square brackets, those that look like them, and braces
+_OPENS = "[{\uff3b\ufe47\u2045\u2772\u27e6\u27ec\u298b\u298d\u298f\u3010\u3014\u3016\u3018\u301a\ufe39\ufe3b\ufe5d"
+_CLOSES = "]}\uff3d\ufe48\u2046\u2773\u27e7\u27ed\u298c\u298e\u2990\u3011\u3015\u3017\u3019\u301b\ufe3a\ufe3c\ufe5e"
 _LONGEST = 1_000  # characters inside brackets; what is longer no reader takes for a label
 _GROUP = re.compile(rf"[{re.escape(_OPENS)}]([^{re.escape(_OPENS + _CLOSES)}]{{1,{_LONGEST}}})[{re.escape(_CLOSES)}]")
 _LIKE_S = frozenset("\u0405\u0455\u054f\u13da\uabaa\ua4e2\ua731\u01bd")
-_UNSEEN = frozenset("\u115f\u1160\u3164\uffa0\u2800*_~`\\")  # fillers, and the marks of Markdown
+_BRACKETS = frozenset(_OPENS + _CLOSES)
+_IN_LABEL = frozenset("s0123456789-")
+_UNSEEN = frozenset(
+    "\u115f\u1160\u3164\uffa0\u2800*_~`\\^"
+)  # fillers, and the marks of Markdown, also that of its footnotes
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,10});")
+_BEGUN_ENTITY = re.compile(r"&(?:#[xX]?[0-9a-fA-F]{0,7}|[A-Za-z]{0,10})$")
+_LONGEST_ENTITY = 12
+_TAKEN = "\0"  # stands where a label was taken out of brackets, which then go, too
 _INNER = frozenset("s0123456789 ,;&-and")
 _DASHES = frozenset("\u2010\u2011\u2012\u2013\u2014\u2212")
 _DASH = re.compile(r" *- *")
@@ -63,18 +73,18 @@ class CitationReader:
 
     def feed(self, piece: str) -> str:
         """Take a piece of the answer and return the text that is now certain, perhaps none."""
-        text, out, at = self._held + piece, list[str](), 0
+        text, out, at = _decoded(self._held + piece), list[str](), 0
         while found := _next_label(text, at):
             start, end, spans = found
             if labels := self._known(spans):
-                out += [self._plain(text[:start]), self._space, labels]
+                out += [self._plain(text[:start].removesuffix("\\")), self._space, labels]
                 self._begun, self._space = True, ""
                 text, at = text[end:], 0
                 continue
-            before = text[:start].rstrip(" \t")  # "text [S9]." becomes "text.", not "text ."
+            before = text[:start].removesuffix("\\").rstrip(" \t")  # "text [S9]." becomes "text.", not "text ."
             if not before:
                 self._space = self._space.rstrip(" \t")
-            text = before + text[end:]
+            text = before + (_TAKEN if before[-1:] in tuple(_OPENS) else "") + text[end:]
             at = _open_from(before)  # what was around it may be a label now
         cut = _open_from(text)
         self._held = text[cut:]
@@ -91,6 +101,7 @@ class CitationReader:
         return CheckedAnswer(text, tuple(sorted(self._cited)), tuple(self._unknown))
 
     def _plain(self, text: str) -> str:
+        text = text.replace(_TAKEN, "")
         body = text.rstrip()
         if not body:
             self._space += text if self._begun else ""
@@ -175,8 +186,9 @@ def defused(text: str) -> str:
 
 
 def defused_lines(text: str) -> str:
-    """Return document text with its lines, in which nothing looks like one of our labels."""
-    return _GROUP.sub(lambda m: f"({m[1]})" if _spans(m[1]) else m[0], text)
+    """Return document text with its lines, in which nothing looks like one of our labels; braces are of code."""
+    text = decoded if _next_label(decoded := _decoded(text), 0) else text
+    return _GROUP.sub(lambda m: f"({m[1]})" if m[0][0] != "{" and _spans(m[1]) else m[0], text)
 
 
 def without_labels(text: str) -> str:
@@ -219,21 +231,34 @@ def _listed(numbers: Sequence[int]) -> str:
 def _next_label(text: str, at: int) -> tuple[int, int, list[tuple[int, int]]] | None:
     """Return where the next group of labels begins and ends, and its (low, high) spans; None when there is none."""
     for group in _GROUP.finditer(text, at):
-        if spans := _spans(group[1]):
+        if group[0][0] == "{" and "s" in group[1]:  # a variable of code
+            continue
+        if (spans := _spans(group[1])) or group[1] == _TAKEN:
             return group.start(), group.end(), spans
     return None
 
 
+def _decoded(text: str) -> str:
+    """Return text in which entities of HTML are what they show, as far as they can be part of a label."""
+    return _ENTITY.sub(_shown, text) if "&" in text else text
+
+
+def _shown(entity: re.Match[str]) -> str:
+    seen = unescape(entity[0])
+    return seen if seen in _BRACKETS or (len(seen) == 1 and _plain(seen) in _IN_LABEL) else entity[0]
+
+
 def _open_from(text: str) -> int:
     """Return where what may still become a label begins: the outermost of the brackets open at the end, else the end."""
-    start = at = len(text)
+    entity = _BEGUN_ENTITY.search(text, max(0, len(text) - _LONGEST_ENTITY))
+    start = at = entity.start() if entity else len(text)
     while at > 0 and len(text) - at <= _LONGEST:
         at -= 1
         if text[at] in _OPENS:
             start = at
         elif not _INNER.issuperset(_plain(text[at])):
             break
-    return start
+    return start - text.endswith("\\", 0, start)  # which hides a bracket from Markdown
 
 
 def _spans(inner: str) -> list[tuple[int, int]]:
