@@ -135,6 +135,7 @@ def test_what_a_reader_takes_for_a_label_is_one(written):
         ("Yes [[S99]].", "Yes.", (), ("S99",)),
         ("Yes [[[S99]]] and [].", "Yes and [].", (), ("S99",)),
         ("Yes &#91;[S99]&#93;.", "Yes.", (), ("S99",)),
+        ("Yes &[S99]#91;S98].", "Yes.", (), ("S99", "S98")),
         ("Yes \\[S99\\].", "Yes.", (), ("S99",)),
     ],
 )

@@ -77,14 +77,15 @@ class CitationReader:
         while found := _next_label(text, at):
             start, end, spans = found
             if labels := self._known(spans):
-                out += [self._plain(text[:start].removesuffix("\\")), self._space, labels]
+                out += [self._plain(text[:start].rstrip("\\")), self._space, labels]
                 self._begun, self._space = True, ""
                 text, at = text[end:], 0
                 continue
-            before = text[:start].removesuffix("\\").rstrip(" \t")  # "text [S9]." becomes "text.", not "text ."
+            before = text[:start].rstrip("\\").rstrip(" \t")  # "text [S9]." becomes "text.", not "text ."
             if not before:
                 self._space = self._space.rstrip(" \t")
-            text = before + (_TAKEN if before[-1:] in tuple(_OPENS) else "") + text[end:]
+            taken = _TAKEN if before[-1:] in tuple(_OPENS) else ""
+            text = _decoded(before + taken + text[end:])  # an entity may have been around it
             at = _open_from(before)  # what was around it may be a label now
         cut = _open_from(text)
         self._held = text[cut:]
@@ -250,15 +251,21 @@ def _shown(entity: re.Match[str]) -> str:
 
 def _open_from(text: str) -> int:
     """Return where what may still become a label begins: the outermost of the brackets open at the end, else the end."""
-    entity = _BEGUN_ENTITY.search(text, max(0, len(text) - _LONGEST_ENTITY))
-    start = at = entity.start() if entity else len(text)
+    start = at = _entity_from(text)
     while at > 0 and len(text) - at <= _LONGEST:
         at -= 1
         if text[at] in _OPENS:
             start = at
         elif not _INNER.issuperset(_plain(text[at])):
             break
-    return start - text.endswith("\\", 0, start)  # which hides a bracket from Markdown
+    # backslashes hide a bracket from Markdown; and what stands before a label that is taken out meets what follows it
+    return _entity_from(text[:start].rstrip("\\ \t"))
+
+
+def _entity_from(text: str) -> int:
+    """Return where an entity begins that may be going on, else the end."""
+    begun = _BEGUN_ENTITY.search(text, max(0, len(text) - _LONGEST_ENTITY))
+    return begun.start() if begun else len(text)
 
 
 def _spans(inner: str) -> list[tuple[int, int]]:

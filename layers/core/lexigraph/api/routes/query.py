@@ -43,8 +43,8 @@ async def query(request: Request, who: Reader, service: TheService, body: QueryR
     with the rest; ``error`` when it breaks off. An answer that is remembered comes as one ``token``, with ``cached`` true.
     """
     if not body.stream:
-        whole = service.run(lambda: Answers(service, who.tenant, body).whole(), asks=who.tenant.whole)
-        return JSONResponse(await unless_left(request, whole))
+        answered = service.run(lambda: Answers(service, who.tenant, body).whole(), asks=who.tenant.whole)
+        return JSONResponse(await unless_left(request, answered))
 
     def begin() -> Callable[[sse.Tell], None]:
         answers = Answers(service, who.tenant, body)
