@@ -22,6 +22,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.files import pdf_of_forms
+
 _SECONDS = 300.0
 _HIGHEST = 8 << 30  # bytes of address space, so that the machine lives on
 _RATIO = 150  # below what an archive may unpack to
@@ -54,6 +56,8 @@ for _name, _piece in {
     "txt headings": "A\n=\n\na\n\n",
     "txt columns": "a   b   c\n",
     "txt line": "a",
+    "txt rule": ".",
+    "css rules": "a{b:c}",
     "txt words": "a ",
     "md items": "- a\n",
     "md nested items": "- - - - - a\n",
@@ -90,6 +94,7 @@ for _name, _piece in {
     "html breaks": "<br>",
     "html comments": "<!---->",
     "html entities": "&lt;",
+    "html signs": "<",
     "html headings": "<h1>a</h1>",
     "html spans": "<td colspan=1000 rowspan=1000>a",
     "jsonl records": '{"text":"a b c"}\n',
@@ -106,6 +111,8 @@ _repeated("json objects", '{"a":1},', "[", "1]")
 _repeated("json objects of objects", '{"a":{"b":{}}},', "[", "1]")
 _repeated("json records", '{"text":"a"},', "[", '{"text":"a"}]')
 _repeated("json nesting", "[", "", "")
+_repeated("json long text", "a b. ", '["\N{GRINNING FACE}', '"]')
+_repeated("csv long header", "1\n", ",".join(f"c{number}" for number in range(70_000)) + "\n")
 _repeated("jsonl one line of lists", "[],", '{"text":"a","b":[', "1]}")
 _repeated("md utf-16 items", "- a\n".encode("utf-16-le"), "", "")
 
@@ -119,6 +126,11 @@ def _keys(size: int) -> bytes:
 @_makes("jsonl.gz records")
 def _packed_records(size: int) -> bytes:
     return gzip.compress(b'{"text":"a"}\n' * min(_UNPACKED // 13, size * _RATIO // 13), 6)
+
+
+@_makes("jsonl.gz one line")
+def _packed_line(size: int) -> bytes:
+    return gzip.compress(b'{"text":"\xf0\x9f\x98\x80' + b"a" * min(_UNPACKED, size * _RATIO * 5) + b'"}', 6)
 
 
 # ---------------------------------------------------------------- office
@@ -311,6 +323,10 @@ MAKERS["pdf packed letters"] = _pdf("(a) Tj ")
 MAKERS["pdf lines"] = _pdf("(a) ' ", packed=False)
 MAKERS["pdf rules"] = _pdf("0 0 1 1 re f ", packed=False)
 MAKERS["pdf one long line"] = _pdf(f"({'a' * 1_000}) Tj ", packed=False)
+
+
+MAKERS["pdf pages"] = lambda size: _pdf("(hello there is a cat.) Tj ", pages=4_900)(size // 1_000)
+MAKERS["pdf forms in forms"] = lambda _: pdf_of_forms("a", times=10, depth=8)
 
 
 # ---------------------------------------------------------------- measuring

@@ -41,7 +41,7 @@ from lexigraph.ingestion.readers.slides import read_pptx
 from lexigraph.ingestion.readers.source import read_source
 from lexigraph.ingestion.readers.tables import read_csv
 from lexigraph.ingestion.readers.word import read_docx
-from lexigraph.model.document import LoadedDocument
+from lexigraph.model.document import BOILERPLATE, LoadedDocument
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.graph import Metadata
 from lexigraph.model.ids import content_hash
@@ -125,6 +125,7 @@ _SECTION = re.compile(r"\.[1-8](?:ssl|pm|perl|x|posix|p)?")
 _NAMED = frozenset({"source", "log"})  # types whose files are called by their whole names
 # where chunks may be cut, at least
 _SENTENCE_END = re.compile(r"[.!?\u2026][\"'\u201d\u2019\u00bb)\]]*\s|[\u3002\uff01\uff1f]|\n")
+_LONG_BLOCK = 10_000  # characters; sentences that are too long for a chunk are cut at their clauses
 _HOPELESS = 20  # bad lines at the head of a jsonl file after which it is none
 _HASH_BYTES = 32
 _SQLITE = b"SQLite format 3\0"  # the first bytes of a file
@@ -369,6 +370,8 @@ def _document(item: FileItem, parsed: Parsed, uri: str, data: bytes, title: str,
         raise InvalidInput("holds an API key or a private key: take it out, and keep keys elsewhere")
     if len(parsed.text) > settings.max_parts:
         check_parts(sum(1 for _ in _SENTENCE_END.finditer(parsed.text)), "sentences", settings)
+        long = [b for b in parsed.blocks if b.end - b.start > _LONG_BLOCK and b.role not in ("code", BOILERPLATE)]
+        check_parts(sum(parsed.text.count(sign, b.start, b.end) for b in long for sign in ",.;:"), "clauses", settings)
     of_file: Metadata = {"file_name": Path(_shown(item.path)).name, "file_type": item.type}
     metadata = with_language({**parsed.metadata, **item.metadata, **of_file}, parsed.text)
     return LoadedDocument(uri, parsed.title or title, parsed.text, parsed.blocks, item.marked(_hash(data)), metadata)

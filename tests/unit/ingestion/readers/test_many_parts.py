@@ -61,6 +61,8 @@ MANY = {
     "lists.jsonl": ('{"text": "a", "b": [' + "[]," * 100 + "1]}", "100 lists and objects"),
     "keys.json": ("{" + ",".join(f'"{n}":0' for n in range(301)) + "}", "300 keys"),
     "keys.jsonl": ('{"text": "a",' + ",".join(f'"{n}":0' for n in range(300)) + "}", "300 keys"),
+    "clauses.txt": ("a,b;c:" * 2_000, "200 clauses"),
+    "clauses.css": ("a{b:c}" * 2_000, "200 clauses"),
     "elements.html": (PAGE.format("<b>" * 201), "200 tags and attributes"),
     "attributes.html": (PAGE.format("<p a b=1 c='2'/d>x</p>" * 41), "200 tags and attributes"),
     "page.epub": (files.epub(["<p>a</p>" * 201]), "200 tags and attributes"),
@@ -164,6 +166,23 @@ def test_too_long_a_text_in_json_is_refused_before_it_is_a_value(tmp_path: Path)
     assert peak(tmp_path, "b.json", text, settings) < 10_000_000  # a file of 1 MB; 40 times as much before
     keys = "{" + ",".join(f'"{number}":0' for number in range(80_000)) + "}"
     assert peak(tmp_path, "c.json", keys, settings) < 10_000_000
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.html", "<" * 200_000), ("b.html", "&amp;" * 40_000)])
+def test_signs_that_a_page_shows_take_no_more_than_its_text(tmp_path: Path, name: str, content: str) -> None:
+    tracemalloc.start()
+    try:
+        (document,) = read(tmp_path, name, content, load_settings(max_file_bytes=300_000))
+        taken = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert isinstance(document, LoadedDocument)
+    assert set(document.text) <= {"<", "&"}
+    assert taken < 9_000_000  # more than 70 bytes a sign before
+
+
+def test_a_long_rule_takes_no_more_than_its_text(tmp_path: Path) -> None:
+    assert peak(tmp_path, "a.txt", "." * 200_000, load_settings(max_file_bytes=300_000)) < 5_000_000
 
 
 def test_a_line_of_records_is_read_no_further_than_a_record_may_be_long(tmp_path: Path) -> None:

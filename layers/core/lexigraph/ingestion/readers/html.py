@@ -25,7 +25,8 @@ _XHTML = "http://www.w3.org/1999/xhtml"
 _CLOSED = re.compile(
     r"<(?!(?:area|base|br|col|hr|img|input|link|meta|param)\b)([A-Za-z][\w-]*)((?:\s[^<>]*)?)/>", re.IGNORECASE
 )
-_ENTITY = re.compile(r"&(?:#1(?:2[89]|[345]\d);?|[A-Za-z][A-Za-z0-9]{1,31};)")
+# those that lxml knows are not even found: each would be a text of its own until all are replaced
+_ENTITY = re.compile(rf"&(?!(?:{'|'.join(name2codepoint)}|apos);)(?:#1(?:2[89]|[345]\d);?|[A-Za-z][A-Za-z0-9]{{1,31}};)")
 _TAG = re.compile(r"<[A-Za-z][^<>]*")
 _ATTRIBUTE = re.compile(r"[\s/\"']+[^\s/\"'>=]")
 _SPACE = re.compile(r"[^\S\n\xa0]*\n\s*|[^\S\xa0]+")
@@ -121,14 +122,9 @@ def _terminated(text: str) -> str:
     text = _SECTION.sub("", text[:end]) + text[end:]
     end = text.rfind(">") + 1
     text = text[:end] + text[end:].replace("<", "&lt;")
-    text = _EMPTY.sub(" ", _ENTITY.sub(_known, text))
+    text = _EMPTY.sub(" ", _ENTITY.sub(lambda entity: unescape(entity[0]), text))
     # in XHTML an anchor or title may end in its own tag
     return _CLOSED.sub(r"<\1\2></\1>", text) if _XHTML in text[:4_096] else text
-
-
-def _known(entity: re.Match[str]) -> str:
-    name = entity[0][1:].rstrip(";")
-    return entity[0] if name in name2codepoint or name == "apos" else unescape(entity[0])
 
 
 def _main_part(root: Any) -> Any | None:

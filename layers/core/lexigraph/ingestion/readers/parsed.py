@@ -23,6 +23,7 @@ _FOR_A_PART = {
     "tags and attributes": 2,
     "strings": 3,
     "keys": 3,
+    "clauses": 2,
     "pieces of text": 2,
     "operands of a page": 3,
     "operands of all pages": 100,  # gone with their page: they take time only

@@ -24,7 +24,7 @@ from lexigraph.ingestion.readers.tables import add_rows
 from lexigraph.model.document import BOILERPLATE
 
 _INLINE = re.compile(r"(\S.*?)\s{2,}(\S.*)")
-_RULE = re.compile(r"(\W)\1{2,}")
+_RULE = re.compile(r"(\W)\1{2,}+")
 _OPTION = re.compile(r"--?\w")
 _USAGE = re.compile(r"(?:^|\s)[\[{<-]+\w")
 _OPTIONS_FIRST = re.compile(r"((?:--?\w\S*,? )*--?\w\S*) ([^-\s].*)")  # the text of an option begins right behind it

@@ -12,7 +12,7 @@ from itertools import takewhile
 
 from lexigraph.ingestion.readers.plain.lines import Line, Run, bullet_end, ends_sentence, in_columns, is_prose, wrapped
 
-_RULE = re.compile(r"([=\-~^\"'`*+#_])\1{2,}")
+_RULE = re.compile(r"([=\-~^\"'`*+#_])\1{2,}+")
 _MARKED = re.compile(r"(={2,6}|#{1,6})\s+(\S.*?)\s*(?:\1)?")
 _NUMBERED = re.compile(r"(?:§\s*)?((?:\d{1,3}|[A-Z])(?:\.\d{1,3})*)(\.?)\s+(\S.*)")
 _LABELLED = re.compile(
