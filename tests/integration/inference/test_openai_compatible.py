@@ -251,7 +251,7 @@ def test_a_stream_that_breaks_off_is_an_error_not_a_short_answer(model, slept):
     with ScriptedLLMServer(Reply("one two three", hang_up_after=2)) as server:
         stream = model(server).stream(ASK)
         assert [next(stream), next(stream)] == ["one", " two"]
-        with pytest.raises(ModelUnavailable, match=r"gpt-test at http://127.0.0.1:\d+/v1: connection failed"):
+        with pytest.raises(ModelUnavailable, match=r"gpt-test: connection failed"):
             next(stream)
     assert (len(server.requests), slept) == (1, [])
 
@@ -315,7 +315,7 @@ def test_a_server_that_is_not_running_is_not_waited_for(slept):
         free.bind(("127.0.0.1", 0))
         server = Server(f"http://127.0.0.1:{free.getsockname()[1]}/v1", start="run `ollama serve`")
     client = OpenAICompatible("llama", server, name="ollama:llama", retry=Retry(sleep=slept.append))
-    with pytest.raises(ModelUnavailable, match=r"ollama:llama at http.*connection failed.*run `ollama serve`"):
+    with pytest.raises(ModelUnavailable, match=r"ollama:llama: connection failed.*run `ollama serve`"):
         client.complete(ASK)
     assert slept == []
 
@@ -341,6 +341,23 @@ def test_what_a_model_refuses_is_sent_in_its_other_form_and_remembered(model, sl
     assert last["max_completion_tokens"] == 50
     assert not {"max_tokens", "temperature", "response_format"} & set(last)
     assert json.dumps(SCHEMA) in said(last, "system")
+
+
+@pytest.mark.parametrize("address", ["https://ann:s3cret@host/v1", "https://host/v1?token=s3cret", "ann:s3cret@host/v1"])
+def test_an_address_with_a_secret_in_it_is_refused_and_not_told(address: str) -> None:
+    with pytest.raises(InvalidInput, match="set OPENAI_API_KEY to the key") as refused:
+        OpenAICompatible("any", Server(address))
+    assert "s3cret" not in str(refused.value)
+
+
+def test_what_is_told_of_a_server_that_does_not_answer_is_not_where_it_is() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    model = OpenAICompatible("any", Server(f"http://127.0.0.1:{port}/inside"), retry=Retry(attempts=1))
+    with pytest.raises(ModelUnavailable) as told:
+        model.complete(ASK)
+    for part in ("127.0.0.1", str(port), "inside"):
+        assert part not in str(told.value)
 
 
 def test_a_base_url_that_is_no_http_address_is_refused():

@@ -4,6 +4,7 @@ The standard library's HTTP client is all it takes: two kinds of request, one of
 """
 
 import json
+import logging
 import re
 import socket
 import ssl
@@ -36,6 +37,9 @@ _BYTES_BESIDE = 1_000_000
 _NETWORK = (OSError, HTTPException)
 
 
+logger = logging.getLogger(__name__)
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     """Where models are served. ``key_name`` is the environment variable of the key, ``start`` how to get it going."""
@@ -65,9 +69,14 @@ class OpenAICompatible:
         retry: Retry | None = None,
     ) -> None:
         """Raise ``InvalidInput`` when the server's base URL is no HTTP address."""
+        if any(mark in server.base_url for mark in "@?#"):  # what may be a secret: it is not told
+            raise InvalidInput(
+                f"llm_options.base_url: no user, password or query may stand in it; set {server.key_name} to the key"
+            )
         address = urlsplit(server.base_url)
         if address.scheme not in ("http", "https") or not address.hostname:
             raise InvalidInput(f"llm_options.base_url {server.base_url!r}: use http://HOST[:PORT]/v1 or https://HOST/v1")
+        self._place = address.netloc
         self.name = name or f"openai:{model}"
         self.model = model
         self.server = server
@@ -135,7 +144,7 @@ class OpenAICompatible:
         try:
             yield
         except (KeyError, IndexError, TypeError, AttributeError):
-            raise ModelUnavailable(f"{self.name}: reply of {self.server.base_url} is no chat completion") from None
+            raise ModelUnavailable(f"{self.name}: its reply is no chat completion") from None
 
     def _send(
         self, prompt: Prompt, *, schema: Mapping[str, Any] | None = None, schema_name: str = "", stream: bool = False
@@ -217,7 +226,8 @@ class OpenAICompatible:
             raise self._unavailable(error) from error
 
     def _unavailable(self, error: Exception) -> ModelUnavailable:
-        where = f"{self.name} at {self.server.base_url}"
+        where = self.name  # the reason comes to those who use the API, too: the address is for the log
+        logger.info("%s at %s: %s", self.name, self._place, type(error).__name__)
         cause = error.reason if isinstance(error, URLError) and isinstance(error.reason, Exception) else error
         if isinstance(error, _Refused):
             if error.status in (401, 403):
