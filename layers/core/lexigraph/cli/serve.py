@@ -42,7 +42,7 @@ def serve(
     ] = None,
     workers: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Server processes.")] = 1,
 ) -> None:
-    """Serve the HTTP API, with its documentation at /docs, until interrupted."""
+    """Serve the explorer and the HTTP API, with its documentation at /docs, until interrupted."""
     from lexigraph.api.access.auth import UNTIL_KEY
     from lexigraph.api.service import Service
     from lexigraph.cli.served import order
@@ -58,7 +58,8 @@ def serve(
     service.close()  # each process opens its own
     with listening(host, port) as listener, tempfile.TemporaryDirectory(prefix="lexigraph-serve-") as folder:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
-        invocation.err.print(f"listening on {address}, documentation at {address}/docs", soft_wrap=True, highlight=False)
+        places = f"explorer at {address}/explorer/, documentation at {address}/docs"
+        invocation.err.print(f"listening on {address}, {places}", soft_wrap=True, highlight=False)
         if opens:
             until = " until one is made" if opens == UNTIL_KEY else ""
             told = f"no key is asked for{until}: everybody on this machine is tenant {settings.tenant}"
