@@ -175,6 +175,21 @@ def _kinds(around: Any) -> set[str]:
     return {node["type"] for node in around["nodes"]}
 
 
+def test_documents_are_read_and_statements_found_only_where_the_key_sees_them(halves: Halves) -> None:
+    hidden = 0
+    for document in halves.owner.get("/documents").json()["documents"]:
+        for part in ("text", "outline", "topics", "statements"):
+            halves.same(lambda c, path=f"/documents/{document['id']}/{part}": c.get(path))
+        statements = halves.owner.get(f"/documents/{document['id']}/statements").json()["statements"]
+        for statement in statements[::7]:
+            halves.same(lambda c, path=f"/statements/{statement['id']}": c.get(path))
+        hidden += halves.reader.get(f"/documents/{document['id']}/statements").status_code == 404
+    assert hidden == 12
+    text = f"/documents/{halves.other.get('/documents').json()['documents'][0]['id']}/text"
+    # of what is said: another's change does not show in it
+    assert halves.reader.get(text).headers["etag"] == halves.other.get(text).headers["etag"]
+
+
 def test_counts_are_those_of_the_half(halves: Halves) -> None:
     told = halves.same(lambda c: c.get("/diagnostics"))
     assert told["graph"]["detail"]["sources"] == 12
@@ -218,6 +233,8 @@ def test_every_route_is_asked_by_somebody_who_sees_half(halves: Halves) -> None:
         "/health", "/diagnostics", "/query", "/ranking/preview", "/query/multidoc", "/retrieve/{retriever}",
         "/api/v1/memory/recall", "/unstructured/upload_document/", "/unstructured/multihop_query/", "/ingest",
         "/ingest/stream", "/estimate", "/documents", "/documents/{document_id}", "/jobs", "/jobs/{job_id}",
+        "/documents/{document_id}/text", "/documents/{document_id}/outline", "/documents/{document_id}/topics",
+        "/documents/{document_id}/statements", "/statements/{statement_id}",
         "/jobs/{job_id}/events", "/graph/egonet", "/cache/stats", "/cache/clear",
     }  # fmt: skip
     assert set(httpx.get(f"{halves.whole.url}/openapi.json").json()["paths"]) == asked

@@ -30,6 +30,7 @@ ROUTES = (
     "ingest",
     "estimate",
     "documents",
+    "reading",
     "jobs",
     "graph",
     "cache",
