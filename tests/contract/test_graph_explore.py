@@ -75,12 +75,13 @@ def test_companions_are_those_named_in_the_same_statements_most_first_with_what_
     show(graph_store, "acme", _flow(), _note())
     ledger = Companion(_id("Ledger"), 3, (Relation("signs", True, 2),))
     mira = Companion(_id("Mira Holm"), 1)
-    assert graph_store.companions(ACME, _id("Tove Lund")) == [ledger, mira]
-    assert graph_store.companions(ACME, _id("Tove Lund"), offset=1, limit=5) == [mira]
-    assert graph_store.companions(ACME, _id("Tove Lund"), limit=1) == [ledger]
-    back = graph_store.companions(ACME, _id("Ledger"))[0]
+    assert graph_store.companions(ACME, _id("Tove Lund")) == ([ledger, mira], 2)
+    assert graph_store.companions(ACME, _id("Tove Lund"), offset=1, limit=5) == ([mira], 2)
+    assert graph_store.companions(ACME, _id("Tove Lund"), limit=1) == ([ledger], 2)
+    back = graph_store.companions(ACME, _id("Ledger"))[0][0]
     assert back == Companion(_id("Tove Lund"), 3, (Relation("signs", False, 2),))
-    assert graph_store.companions(Tenant("other"), _id("Tove Lund")) == []
+    assert graph_store.companions(Tenant("other"), _id("Tove Lund")) == ([], 0)
+    assert graph_store.companions(ACME, _id("Tove Lund"), offset=9) == ([], 2)
 
 
 def test_what_a_new_version_no_longer_says_is_not_told(graph_store: GraphStore) -> None:
@@ -89,4 +90,5 @@ def test_what_a_new_version_no_longer_says_is_not_told(graph_store: GraphStore) 
     show(graph_store, "acme", version("acme", "Flow", {"Approval": [said("Mira Holm approves.", "Mira Holm")]}, number=2))
     assert [t.value for t in graph_store.topics(ACME, flow.source.id)] == ["Approval"]
     assert graph_store.profile(ACME, _id("Tove Lund")).statements == 0
-    assert graph_store.naming(ACME, _id("Ledger")) == graph_store.companions(ACME, _id("Mira Holm")) == []
+    assert graph_store.naming(ACME, _id("Ledger")) == []
+    assert graph_store.companions(ACME, _id("Mira Holm")) == ([], 0)

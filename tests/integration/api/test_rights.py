@@ -190,6 +190,23 @@ def test_documents_are_read_and_statements_found_only_where_the_key_sees_them(ha
     assert halves.reader.get(text).headers["etag"] == halves.other.get(text).headers["etag"]
 
 
+def test_entities_are_those_of_the_half(halves: Halves) -> None:
+    asked = [name[:length] for name in (*_NAMES, *_HIDDEN) for length in (1, 3, 20)]
+    for q in asked:
+        halves.same(lambda c, q=q: c.get("/entities", params={"q": q, "limit": 100}))
+    found = {e["id"] for q in asked for e in halves.owner.get("/entities", params={"q": q}).json()["entities"]}
+    statuses = set()
+    for entity in found:
+        shown = halves.reader.get(f"/entities/{entity}")
+        statuses.add(shown.status_code)
+        for part in ("", "/statements", "/neighbours"):
+            halves.same(lambda c, path=f"/entities/{entity}{part}": c.get(path))
+        for document in halves.owner.get("/documents").json()["documents"][:4]:
+            path = f"/entities/{entity}/statements?document={document['id']}"
+            halves.same(lambda c, path=path: c.get(path))
+    assert statuses == {200, 404}
+
+
 def test_counts_are_those_of_the_half(halves: Halves) -> None:
     told = halves.same(lambda c: c.get("/diagnostics"))
     assert told["graph"]["detail"]["sources"] == 12
@@ -234,7 +251,8 @@ def test_every_route_is_asked_by_somebody_who_sees_half(halves: Halves) -> None:
         "/api/v1/memory/recall", "/unstructured/upload_document/", "/unstructured/multihop_query/", "/ingest",
         "/ingest/stream", "/estimate", "/documents", "/documents/{document_id}", "/jobs", "/jobs/{job_id}",
         "/documents/{document_id}/text", "/documents/{document_id}/outline", "/documents/{document_id}/topics",
-        "/documents/{document_id}/statements", "/statements/{statement_id}",
+        "/documents/{document_id}/statements", "/statements/{statement_id}", "/entities", "/entities/{entity_id}",
+        "/entities/{entity_id}/statements", "/entities/{entity_id}/neighbours",
         "/jobs/{job_id}/events", "/graph/egonet", "/cache/stats", "/cache/clear",
     }  # fmt: skip
     assert set(httpx.get(f"{halves.whole.url}/openapi.json").json()["paths"]) == asked

@@ -31,6 +31,7 @@ ROUTES = (
     "estimate",
     "documents",
     "reading",
+    "entities",
     "jobs",
     "graph",
     "cache",

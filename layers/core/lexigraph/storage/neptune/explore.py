@@ -1,5 +1,7 @@
 """Looking around in the graph in Neptune: topics of a document, and where an entity stands, as what and with whom."""
 
+from collections import defaultdict
+
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.neptune.client import NeptuneClient
 from lexigraph.storage.neptune.excerpt import ask
@@ -43,7 +45,12 @@ CALL {{
     RETURN collect([id(x), said]) AS found, collect(id(x)) AS others
 }}
 CALL {{
-    WITH found UNWIND found AS row RETURN 'beside' AS kind, row
+    {_BESIDE}
+    RETURN count(DISTINCT x) AS total
+}}
+CALL {{
+    WITH total RETURN 'total' AS kind, [total] AS row
+    UNION ALL WITH found UNWIND found AS row RETURN 'beside' AS kind, row
     UNION ALL WITH others
     MATCH (e:Entity {{`~id`: $id}})-[:SUBJECT]->(f:Fact)<-[m:OBJECT]-(x:Entity) WHERE id(x) IN others
     MATCH (f)-[:SUPPORTS]->(st:Statement){MENTIONED} AND id(st) = m.statement
@@ -82,10 +89,11 @@ class NeptuneExplore:
         ]
         return profile_of(seen, counts["statements"], counts["neighbours"])
 
-    def companions(self, tenant: Tenant, entity_id: str, *, offset: int = 0, limit: int = 50) -> list[Companion]:
+    def companions(self, tenant: Tenant, entity_id: str, *, offset: int = 0, limit: int = 50) -> tuple[list[Companion], int]:
         rows = ask(self._client, _COMPANIONS, tenant, id=entity_id, offset=offset, most=limit)
-        relations: dict[str, list[Relation]] = {row[0]: [] for kind, row in rows if kind == "beside"}
+        relations: dict[str, list[Relation]] = defaultdict(list)
         for kind, row in rows:
-            if kind != "beside":
+            if kind in ("out", "in"):
                 relations[row[0]].append(Relation(row[1], kind == "out", row[2]))
-        return [Companion(row[0], row[1], most_first(relations[row[0]])) for kind, row in rows if kind == "beside"]
+        found = [Companion(row[0], row[1], most_first(relations[row[0]])) for kind, row in rows if kind == "beside"]
+        return found, next(row[0] for kind, row in rows if kind == "total")

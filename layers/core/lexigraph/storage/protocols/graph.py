@@ -452,8 +452,11 @@ class GraphStore(Protocol):
     def profile(self, tenant: Tenant, entity_id: str) -> EntityProfile:
         """Return how live statements name an entity; nothing of one that none names."""
 
-    def companions(self, tenant: Tenant, entity_id: str, *, offset: int = 0, limit: int = 50) -> list[Companion]:
-        """Return entities that live statements name together with one: those of most statements first, ties by id."""
+    def companions(self, tenant: Tenant, entity_id: str, *, offset: int = 0, limit: int = 50) -> tuple[list[Companion], int]:
+        """Return entities that live statements name together with one, and how many there are in all.
+
+        Those of most statements come first, ties by id.
+        """
 
     def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120) -> dict[str, list[dict[str, Any]]]:
         """Return ``{"nodes": [{id, label, type}], "edges": [{source, target, type}]}`` around a node."""

@@ -27,7 +27,7 @@ WHERE x.entity = ? AND {{gate}}
 _NEIGHBOURS = f"SELECT count(DISTINCT y.entity) {_BESIDE}"
 _COMPANIONS = f"""
 SELECT e.k, e.id, f.n FROM (SELECT y.entity AS k, count(DISTINCT y.statement) AS n {_BESIDE} GROUP BY 1) f
-CROSS JOIN entity e ON e.k = f.k ORDER BY 3 DESC, 2 LIMIT ? OFFSET ?
+CROSS JOIN entity e ON e.k = f.k ORDER BY 3 DESC, 2
 """
 # What facts say of an entity and others, and in how many statements
 _OUT = f"""
@@ -68,18 +68,19 @@ class SqliteExplore(SqlitePart):
             )
         return profile_of(seen, statements, neighbours)
 
-    def companions(self, tenant: Tenant, entity_id: str, *, offset: int = 0, limit: int = 50) -> list[Companion]:
+    def companions(self, tenant: Tenant, entity_id: str, *, offset: int = 0, limit: int = 50) -> tuple[list[Companion], int]:
         with self._gate(tenant, None) as gate:
             key = _key(gate, entity_id)
-            given = (key, *gate.parameters, limit, offset)
-            rows = gate.connection.execute(_COMPANIONS.format(gate=gate.sql), given).fetchall()
+            given = (key, *gate.parameters)
+            every = gate.connection.execute(_COMPANIONS.format(gate=gate.sql), given).fetchall()
+            rows = every[offset : offset + limit]
             relations: dict[int, list[Relation]] = defaultdict(list)
             others = ",".join(str(k) for k, _, _ in rows)
             for query, outgoing in ((_OUT, True), (_IN, False)):
                 asked = query.format(others=others, gate=gate.sql)
                 for k, predicate, count in gate.connection.execute(asked, (key, *gate.parameters)):
                     relations[k].append(Relation(predicate, outgoing, count))
-        return [Companion(public("entity", id_), count, most_first(relations[k])) for k, id_, count in rows]
+        return [Companion(public("entity", id_), count, most_first(relations[k])) for k, id_, count in rows], len(every)
 
 
 def profile_of(seen: Iterable[tuple[str, str, int]], statements: int, neighbours: int) -> EntityProfile:
