@@ -96,7 +96,7 @@ QUESTIONS = ("Who signs the ledger with Tove Lund?", f"What does {SECRET} keep?"
 def test_every_retriever_finds_what_it_finds_where_there_is_nothing_else(
     halves: Halves, retriever: str, question: str
 ) -> None:
-    found = halves.same(lambda c: c.post(f"/retrieve/{retriever}", json={"question": question}))
+    found = halves.same(lambda c: c.post(f"/retrieve/{retriever}", json={"question": question, "evidence": True}))
     assert found["results"] or SECRET in question
 
 
@@ -117,7 +117,7 @@ def test_filters_of_a_question_only_narrow_what_the_key_sees(halves: Halves, ret
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_answers_and_rankings_are_those_of_the_half(halves: Halves, question: str) -> None:
     for retriever in RETRIEVERS:
-        halves.same(lambda c, r=retriever: c.post("/query", json={"question": question, "retriever": r}))
+        halves.same(lambda c, r=retriever: c.post("/query", json={"question": question, "retriever": r, "evidence": True}))
     halves.same(lambda c: c.post("/ranking/preview", json={"question": question}))
     halves.same(lambda c: c.post("/query/multidoc", json={"question": question, "min_relevance": 0.0}))
     halves.same(lambda c: c.post("/unstructured/multihop_query/", json=_hops(question)))
