@@ -253,7 +253,7 @@ def test_every_route_is_asked_by_somebody_who_sees_half(halves: Halves) -> None:
         "/documents/{document_id}/text", "/documents/{document_id}/outline", "/documents/{document_id}/topics",
         "/documents/{document_id}/statements", "/statements/{statement_id}", "/entities", "/entities/{entity_id}",
         "/entities/{entity_id}/statements", "/entities/{entity_id}/neighbours",
-        "/jobs/{job_id}/events", "/graph/egonet", "/cache/stats", "/cache/clear",
+        "/jobs/{job_id}/events", "/graph/egonet", "/cache/stats", "/cache/clear", "/keys", "/keys/{key_id}",
     }  # fmt: skip
     assert set(httpx.get(f"{halves.whole.url}/openapi.json").json()["paths"]) == asked
 

@@ -35,6 +35,7 @@ ROUTES = (
     "jobs",
     "graph",
     "cache",
+    "keys",
 )
 _MULTIPART_OVERHEAD = 100_000
 
