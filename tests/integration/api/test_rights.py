@@ -208,6 +208,13 @@ def test_entities_are_those_of_the_half(halves: Halves) -> None:
 
 
 def test_counts_are_those_of_the_half(halves: Halves) -> None:
+    mine, glance = (
+        {name: value for name, value in c.get("/overview").json().items() if name not in ("counted_at", "jobs")}
+        for c in (halves.reader, halves.other)
+    )
+    assert mine == glance
+    assert glance["counts"]["documents"] == glance["documents"]["READY"] == 12
+    assert halves.reader.get("/overview").json()["jobs"] == {"RUNNING": 0, "SUCCEEDED": 0, "FAILED": 0}
     told = halves.same(lambda c: c.get("/diagnostics"))
     assert told["graph"]["detail"]["sources"] == 12
 
@@ -253,7 +260,7 @@ def test_every_route_is_asked_by_somebody_who_sees_half(halves: Halves) -> None:
         "/documents/{document_id}/text", "/documents/{document_id}/outline", "/documents/{document_id}/topics",
         "/documents/{document_id}/statements", "/statements/{statement_id}", "/entities", "/entities/{entity_id}",
         "/entities/{entity_id}/statements", "/entities/{entity_id}/neighbours",
-        "/jobs/{job_id}/events", "/graph/egonet", "/cache/stats", "/cache/clear", "/keys", "/keys/{key_id}",
+        "/jobs/{job_id}/events", "/graph/egonet", "/cache/stats", "/cache/clear", "/keys", "/keys/{key_id}", "/overview",
     }  # fmt: skip
     assert set(httpx.get(f"{halves.whole.url}/openapi.json").json()["paths"]) == asked
 

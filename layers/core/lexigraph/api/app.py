@@ -22,6 +22,7 @@ from lexigraph.settings import Settings, load_settings
 ROUTES = (
     "health",
     "diagnostics",
+    "overview",
     "query",
     "multidoc",
     "retrieve",

@@ -11,13 +11,12 @@ from pydantic import Field
 from lexigraph.api.access.auth import Admin
 from lexigraph.api.access.keys import MOST_FILTER, Principal, new_key
 from lexigraph.api.errors import ApiError
-from lexigraph.api.limits import Body, Reply
+from lexigraph.api.limits import NAME, Body, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.search import AnyFilter
 from lexigraph.api.service import Service, TheService
-from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import parse_filter, plain_filter
-from lexigraph.model.names import LONGEST
+from lexigraph.model.names import LONGEST, PATTERN
 from lexigraph.model.tenant import View
 from lexigraph.storage.protocols import ApiKey, Scope
 
@@ -28,11 +27,17 @@ _BY_OPERATOR = "whoever runs it makes and revokes keys with `lexigraph keys`"
 class NewKey(Body):
     """What a key is to be."""
 
-    name: str = Field("", max_length=LONGEST, description="what it is for", examples=["newsroom"])
-    scopes: list[Scope] = Field(
-        default_factory=lambda: list[Scope](("read",)), min_length=1, max_length=3, description="what it may do", examples=[["read"]]
+    name: Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=PATTERN), NAME] | None = Field(
+        None, description="what it is for", examples=["newsroom"]
     )
-    databases: list[Annotated[str, Field(max_length=LONGEST)]] = Field(
+    scopes: list[Scope] = Field(
+        default_factory=lambda: list[Scope](("read",)),
+        min_length=1,
+        max_length=3,
+        description="what it may do",
+        examples=[["read"]],
+    )
+    databases: list[Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=PATTERN), NAME]] = Field(
         default_factory=list, max_length=100, description="`db_name`s that it may give; any when empty", examples=[[]]
     )
     rate: int = Field(0, ge=0, le=1_000_000, description="requests a minute; 0: as the settings say", examples=[0])
@@ -96,9 +101,9 @@ async def create_key(who: Admin, service: TheService, response: Response, body: 
         raise ApiError(403, "databases: the key may name fewer itself", hint="give some of those that it may name")
     rights = parse_filter(body.filters.model_dump() if body.filters else None)
     if rights and len(json.dumps(plain_filter(rights), ensure_ascii=False)) > MOST_FILTER:
-        raise InvalidInput(f"filters: longer than {MOST_FILTER:,} characters as JSON: name groups instead of documents")
+        raise ApiError(413, f"filters: longer than {MOST_FILTER:,} characters as JSON", hint="name groups, not documents")
     limits = {"databases": tuple(body.databases), "rate": body.rate, "filters": rights}
-    secret, key = new_key(who.tenant, body.scopes, name=body.name, **limits)
+    secret, key = new_key(who.tenant, body.scopes, name=body.name or "", **limits)
 
     def work() -> ApiKey:
         registry = service.stores.registry
