@@ -143,3 +143,24 @@ def test_what_has_not_changed_is_not_sent_again(client: httpx.Client) -> None:
     for path in (f"/entities/{entity}", f"/entities/{entity}/statements", f"/entities/{entity}/neighbours", "/entities?q=t"):
         tag = client.get(path).headers["etag"]
         assert client.get(path, headers={"If-None-Match": tag}).status_code == 304
+
+
+def test_what_is_around_a_node_comes_in_parts_with_what_is_known_of_each(client: httpx.Client) -> None:
+    entity = _id(client, "Tove Lund")
+    asked: dict[str, Any] = {"id": entity, "limit": 50}
+    parts, offset = list[dict[str, Any]](), 0
+    while offset is not None:
+        part = client.get("/graph/egonet", params={**asked, "offset": offset}).json()
+        assert len(part["nodes"]) <= 50
+        parts.append(part)
+        offset = part["next_offset"]
+    nodes = {node["id"]: node for part in parts for node in part["nodes"]}
+    assert {(p["totals"]["nodes"], p["totals"]["complete"]) for p in parts} == {(len(nodes), True)}
+    assert len(nodes) > 120
+    assert nodes[entity]["properties"]["documents"] == 12
+    statement = next(node for node in nodes.values() if node["type"] == "statement")
+    place = client.get(f"/statements/{statement['id']}").json()
+    told = statement["properties"]
+    assert (told["start"], told["end"], told["document_id"]) == (place["start"], place["end"], place["document"]["id"])
+    beyond = client.get("/graph/egonet", params={**asked, "offset": 100_000}).json()
+    assert [node["id"] for node in beyond["nodes"]] == [entity]

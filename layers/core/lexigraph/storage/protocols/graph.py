@@ -458,8 +458,13 @@ class GraphStore(Protocol):
         Those of most statements come first, ties by id.
         """
 
-    def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120) -> dict[str, list[dict[str, Any]]]:
-        """Return ``{"nodes": [{id, label, type}], "edges": [{source, target, type}]}`` around a node."""
+    def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120, offset: int = 0) -> dict[str, Any]:
+        """Return ``{"nodes": [{id, label, type}], "edges": [{source, target, type}]}`` around a node.
+
+        Of the nodes a step away, by id, the first ``offset`` are passed over; ``next_offset`` is where to go on, None at
+        the end. ``totals`` are how many ``nodes`` and ``edges`` were found, the node itself counted, and whether these are
+        all (``complete``): of an edge's type 2,000 are looked at.
+        """
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
         """Return live counts: sources, chunks, topics, statements, facts, entities, mentions, links."""
