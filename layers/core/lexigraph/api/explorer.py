@@ -75,4 +75,8 @@ def add_explorer(app: FastAPI, folder: Path = PAGE) -> None:
         page = "text/html" in request.headers.get("accept", "")
         return RedirectResponse(f"{EXPLORER}/" if page else "/docs", headers={"Vary": "Accept"})
 
+    @app.get(EXPLORER, include_in_schema=False)
+    def page() -> RedirectResponse:
+        return RedirectResponse(f"{EXPLORER}/")
+
     app.mount(EXPLORER, Page(directory=folder, check_dir=False), name="explorer")

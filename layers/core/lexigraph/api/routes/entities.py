@@ -63,7 +63,7 @@ async def find_entities(
         page = [EntitySummary.of(entity) for entity in found[begin : begin + limit]]
         return EntityList(entities=page, next=str(begin + limit) if begin + limit < len(found) else None)
 
-    return await service.run(work)
+    return await service.run(work, asks=who.tenant.whole)
 
 
 @router.get("/{entity_id}", operation_id="get_entity", summary="Show an entity", responses=errors(404))
@@ -78,7 +78,7 @@ async def get_entity(who: Reader, service: TheService, entity_id: EntityId) -> E
         aliases = [NamedReply(id=e.id, name=e.value) for e in known.aliases.get(entity_id, ())]
         return EntityReply.made(known.found[entity_id], graph.profile(who.tenant, entity_id), aliases)
 
-    return await service.run(work)
+    return await service.run(work, asks=who.tenant.whole)
 
 
 @router.get(
@@ -134,7 +134,7 @@ async def entity_statements(
             next=f"{more[0].removeprefix('source:')}.{more[1]}.{more[2]}" if more else None,
         )
 
-    return await service.run(work)
+    return await service.run(work, asks=who.tenant.whole)
 
 
 @router.get(
@@ -164,7 +164,7 @@ async def entity_neighbours(
             next=str(begin + limit) if begin + limit < total else None,
         )
 
-    return await service.run(work)
+    return await service.run(work, asks=who.tenant.whole)
 
 
 def _by_name(service: Service, tenant: Tenant, q: str) -> list[Entity]:

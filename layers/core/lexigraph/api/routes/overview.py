@@ -48,7 +48,7 @@ async def overview(who: Reader, service: TheService) -> Overview:
 
     Counts are those of `counted_at`; where counting takes long and documents change, they may be some time old.
     """
-    return await service.run(lambda: _overview(service, who.tenant))
+    return await service.run(lambda: _overview(service, who.tenant), asks=who.tenant.whole)
 
 
 def _overview(service: Service, tenant: Tenant) -> Overview:

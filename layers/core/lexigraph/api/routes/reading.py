@@ -74,7 +74,7 @@ async def document_text(
             text=text[start:end],
         )
 
-    return await service.run(work)
+    return await service.run(work, asks=who.tenant.whole)
 
 
 @router.get(
@@ -94,7 +94,7 @@ async def document_outline(who: Reader, service: TheService, document_id: Docume
             pages=[PageReply.of(page) for page in outline.pages],
         )
 
-    return await service.run(work)
+    return await service.run(work, asks=who.tenant.whole)
 
 
 @router.get(
@@ -121,7 +121,7 @@ async def document_topics(
         page = [TopicReply.of(topic) for topic in topics[begin : begin + limit]]
         return TopicList(topics=page, total=len(topics), next=more)
 
-    return await service.run(work)
+    return await service.run(work, asks=who.tenant.whole)
 
 
 @router.get(
@@ -168,7 +168,7 @@ async def document_statements(
             more = f"{rows[limit].seq}.{rows[limit].position}"
         return StatementPage(statements=with_names(service, who.tenant, rows[:limit]), next=more)
 
-    return await service.run(work)
+    return await service.run(work, asks=who.tenant.whole)
 
 
 @router.get(
@@ -191,7 +191,7 @@ async def get_statement(who: Reader, service: TheService, statement_id: Statemen
         (told,) = with_names(service, who.tenant, rows[:1])
         return StatementPlace(**told.model_dump(), document=DocumentTitle.of(rows[0].source))
 
-    return await service.run(work)
+    return await service.run(work, asks=who.tenant.whole)
 
 
 def with_names(service: Service, tenant: Tenant, rows: Sequence[StatementRow]) -> list[PlacedStatement]:
