@@ -1,0 +1,48 @@
+/** The text of an answer, cut into what is shown: paragraphs with citations, and quoted code. Pure. */
+
+export type Piece = { text: string } | { label: string };
+export type Block = { kind: "text"; pieces: Piece[] } | { kind: "code"; text: string };
+
+const LABEL = /\[(S\d+)\]/g;
+const AT_END = /(?:\s*\[S\d+\])+\s*$/;
+const FENCE = /^\s*(`{3,})/;
+
+/**
+ * Return the blocks of an answer. Only `labels` that have a source are citations; in an answer that quotes, only
+ * those at the end of a line: an `[S1]` within it is part of a document.
+ */
+export function blocks(answer: string, labels: ReadonlySet<string>, quoting: boolean): Block[] {
+  const found: Block[] = [];
+  let code: { fence: string; lines: string[] } | null = null;
+  for (const line of answer.split("\n")) {
+    const fence = FENCE.exec(line)?.[1];
+    if (code) {
+      if (fence && fence.length >= code.fence.length) {
+        found.push({ kind: "code", text: code.lines.join("\n") });
+        code = null;
+      } else code.lines.push(line);
+    } else if (fence) code = { fence, lines: [] };
+    else if (line.trim()) found.push({ kind: "text", pieces: quoting ? quoted(line, labels) : cited(line, labels) });
+  }
+  if (code) found.push({ kind: "code", text: code.lines.join("\n") });
+  return found;
+}
+
+function quoted(line: string, labels: ReadonlySet<string>): Piece[] {
+  const end = AT_END.exec(line);
+  if (!end) return [{ text: line }];
+  return [{ text: line.slice(0, end.index) + (end.index ? " " : "") }, ...cited(end[0].trim(), labels)];
+}
+
+function cited(line: string, labels: ReadonlySet<string>): Piece[] {
+  const pieces: Piece[] = [];
+  let at = 0;
+  for (const match of line.matchAll(LABEL)) {
+    if (!labels.has(match[1]!)) continue;
+    if (match.index > at) pieces.push({ text: line.slice(at, match.index) });
+    pieces.push({ label: match[1]! });
+    at = match.index + match[0].length;
+  }
+  if (at < line.length) pieces.push({ text: line.slice(at) });
+  return pieces;
+}

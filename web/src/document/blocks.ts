@@ -1,0 +1,79 @@
+/**
+ * A text in blocks, each small enough to be laid out by itself. Offsets are characters (code points) as the API counts
+ * them, which JavaScript does not: outside the basic plane one of them is two units of a string. Pure.
+ */
+
+export interface Block {
+  /** Offset of the first character in the document. */
+  start: number;
+  /** Offset behind the last. */
+  end: number;
+  text: string;
+}
+
+export interface Stretch {
+  start: number;
+  end: number;
+}
+
+const AIM = 1_600;
+const MOST = 6_000;
+const PAIRS = /[\ud800-\udbff][\udc00-\udfff]/g;
+
+/** Return the number of characters of a string. */
+export const length = (text: string) => text.length - (text.match(PAIRS)?.length ?? 0);
+
+/** Return the place in a string, in units, of the character with this number. */
+export function unit(text: string, character: number): number {
+  if (length(text) === text.length) return character;
+  let at = 0;
+  for (let i = 0; i < character && at < text.length; i++) at += text.codePointAt(at)! > 0xffff ? 2 : 1;
+  return at;
+}
+
+/** Cut a text that begins at `start` into blocks, at line breaks where there are some, and always at `cuts`. */
+export function blocksOf(text: string, start: number, cuts: readonly number[]): Block[] {
+  const forced = new Set(cuts.filter((c) => c > start).map((c) => unit(text, c - start)));
+  const stops = [...forced].sort((a, b) => a - b);
+  const found: Block[] = [];
+  let at = 0;
+  let offset = start;
+  while (at < text.length) {
+    while (stops.length && stops[0]! <= at) stops.shift();
+    const till = Math.min(cut(text, at), stops[0] ?? Infinity);
+    const piece = text.slice(at, till);
+    const size = length(piece);
+    found.push({ start: offset, end: offset + size, text: piece });
+    offset += size;
+    at = till;
+  }
+  return found;
+}
+
+function cut(text: string, at: number): number {
+  if (text.length - at <= AIM) return text.length;
+  const line = text.indexOf("\n", at + AIM) + 1;
+  if (line > 0 && line - at <= MOST) return line;
+  if (text.length - at <= MOST) return text.length;
+  const space = text.lastIndexOf(" ", at + MOST) + 1;
+  const till = space > at + AIM ? space : at + MOST;
+  return /[\udc00-\udfff]/.test(text[till] ?? "") ? till - 1 : till;
+}
+
+export interface Segment {
+  text: string;
+  marked: boolean;
+}
+
+/** Return the text of a block in segments, of which the stretch is marked. */
+export function segments(block: Block, marked: Stretch | null): Segment[] {
+  if (!marked || marked.end <= block.start || marked.start >= block.end) return [{ text: block.text, marked: false }];
+  const from = unit(block.text, Math.max(0, marked.start - block.start));
+  const till = unit(block.text, Math.min(block.end, marked.end) - block.start);
+  const cutUp = [
+    { text: block.text.slice(0, from), marked: false },
+    { text: block.text.slice(from, till), marked: true },
+    { text: block.text.slice(till), marked: false },
+  ];
+  return cutUp.filter((s) => s.text);
+}

@@ -1,0 +1,31 @@
+/** The files in what was dropped: folders are looked into. */
+
+export interface Dropped {
+  file: File;
+  path: string;
+}
+
+export async function dropped(items: DataTransferItemList): Promise<Dropped[]> {
+  // entries can be asked for only while the event lasts
+  const entries = [...items].flatMap((item) => item.webkitGetAsEntry() ?? []);
+  const found: Dropped[] = [];
+  for (const entry of entries) await walk(entry, found);
+  return found;
+}
+
+async function walk(entry: FileSystemEntry, found: Dropped[]): Promise<void> {
+  if (entry.name.startsWith(".")) return;
+  if (entry.isFile) {
+    const file = await new Promise<File>((done, failed) => (entry as FileSystemFileEntry).file(done, failed));
+    found.push({ file, path: entry.fullPath.replace(/^\//, "") });
+    return;
+  }
+  const reader = (entry as FileSystemDirectoryEntry).createReader();
+  while (true) {
+    const some = await new Promise<FileSystemEntry[]>((done, failed) => reader.readEntries(done, failed));
+    if (!some.length) return;
+    for (const each of some) await walk(each, found);
+  }
+}
+
+export const chosen = (files: FileList | null): Dropped[] => [...(files ?? [])].map((file) => ({ file, path: file.webkitRelativePath }));
