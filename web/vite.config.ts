@@ -15,6 +15,6 @@ export default defineConfig({
     license: { fileName: "licences.md" }, // of what is bundled
   },
   server: {
-    proxy: { "^/(?!explorer|src|node_modules|@)": API },
+    proxy: { "^/(?!$|@|src/|node_modules/|icon\\.svg|index\\.html)": API },
   },
 });

@@ -60,20 +60,30 @@ function cut(text: string, at: number): number {
   return /[\udc00-\udfff]/.test(text[till] ?? "") ? till - 1 : till;
 }
 
+export interface Heading {
+  text: string;
+  level: number;
+  start: number;
+}
+
 export interface Segment {
   text: string;
   marked: boolean;
+  heading: boolean;
 }
 
-/** Return the text of a block in segments, of which the stretch is marked. */
-export function segments(block: Block, marked: Stretch | null): Segment[] {
-  if (!marked || marked.end <= block.start || marked.start >= block.end) return [{ text: block.text, marked: false }];
-  const from = unit(block.text, Math.max(0, marked.start - block.start));
-  const till = unit(block.text, Math.min(block.end, marked.end) - block.start);
-  const cutUp = [
-    { text: block.text.slice(0, from), marked: false },
-    { text: block.text.slice(from, till), marked: true },
-    { text: block.text.slice(till), marked: false },
-  ];
-  return cutUp.filter((s) => s.text);
+/** Return the text of a block in segments: what is marked, and the headings, where the text says the same. */
+export function segments(block: Block, marked: Stretch | null, headings: readonly Heading[]): Segment[] {
+  const within = (offset: number) => unit(block.text, Math.min(block.end, Math.max(block.start, offset)) - block.start);
+  const mark = marked ? { from: within(marked.start), till: within(marked.end) } : { from: 0, till: 0 };
+  const titles = headings
+    .map((h) => ({ from: within(h.start), till: within(h.start) + h.text.length, text: h.text }))
+    .filter((t) => block.text.startsWith(t.text, t.from));
+  const points = [0, mark.from, mark.till, ...titles.flatMap((t) => [t.from, t.till]), block.text.length];
+  const cuts = [...new Set(points)].sort((a, b) => a - b);
+  return cuts.slice(1).map((till, i) => {
+    const from = cuts[i]!;
+    const inside = (r: { from: number; till: number }) => r.from <= from && till <= r.till;
+    return { text: block.text.slice(from, till), marked: mark.till > mark.from && inside(mark), heading: titles.some(inside) };
+  });
 }

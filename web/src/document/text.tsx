@@ -8,13 +8,10 @@ import { get, type ApiError } from "../api/client";
 import { Failure, Loading } from "../parts/basics";
 import { asApiError } from "../resource";
 import { texts } from "../texts";
-import { blocksOf, segments, type Block, type Stretch } from "./blocks";
+import { blocksOf, segments, type Block, type Heading, type Stretch } from "./blocks";
 
-export interface Heading {
-  text: string;
-  level: number;
-  start: number;
-}
+export type { Heading };
+
 export interface PageStart {
   number: number;
   start: number;
@@ -88,14 +85,13 @@ export function DocumentText({ id, characters, version, marked, headings, pages,
   });
 
   const numbers = useMemo(() => new Map(pages.map((p) => [p.start, p.number])), [pages]);
-  const titles = useMemo(() => new Map(headings.map((h) => [h.start, h])), [headings]);
   if (error) return <Failure error={error} retry={() => (setError(null), load(first))} />;
   return (
     <div class="text" ref={root}>
       {runs.map((run) =>
         "blocks" in run ? (
           run.blocks.map((block) => (
-            <Shown key={block.start} block={block} marked={overlaps(block, marked)} page={numbers.get(block.start)} headings={titles} />
+            <Shown key={block.start} block={block} marked={overlaps(block, marked)} page={numbers.get(block.start)} headings={headings} />
           ))
         ) : (
           <div key={`page-${run.page}`} class="unread" data-page={run.page} style={{ height: `${(PAGE / LINE) * LINE_HEIGHT}px` }}>
@@ -171,7 +167,7 @@ interface ShownProps {
   block: Block;
   marked: Stretch | null;
   page: number | undefined;
-  headings: ReadonlyMap<number, Heading>;
+  headings: readonly Heading[];
 }
 
 /** One block. It is drawn anew only when its marks change: of a long text there are a thousand. */
@@ -181,7 +177,8 @@ class Shown extends Component<ShownProps> {
     return next.block.text !== block.text || next.marked !== marked || next.page !== page || next.headings !== headings;
   }
 
-  override render({ block, marked, page }: ShownProps) {
+  override render({ block, marked, page, headings }: ShownProps) {
+    const within = headings.filter((h) => h.start >= block.start && h.start < block.end);
     return (
       <div class="block" data-start={block.start} data-end={block.end}>
         {page !== undefined && (
@@ -189,15 +186,16 @@ class Shown extends Component<ShownProps> {
             {texts.document.page(page)}
           </p>
         )}
-        {segments(block, marked).map((s, i) =>
-          s.marked ? (
+        {segments(block, marked, within).map((s, i) => {
+          const text = s.heading ? <strong key={i}>{s.text}</strong> : s.text;
+          return s.marked ? (
             <mark key={i} tabIndex={-1}>
-              {s.text}
+              {text}
             </mark>
           ) : (
-            s.text
-          ),
-        )}
+            text
+          );
+        })}
       </div>
     );
   }

@@ -3,7 +3,7 @@ import type { Schema } from "../api/client";
 import { to } from "../router";
 import { texts } from "../texts";
 
-export type Statement = Schema["DocumentStatement"];
+export type Statement = Schema["PlacedStatement"];
 
 interface Props {
   statement: Statement;

@@ -52,8 +52,7 @@ function stretch(at: string | null): Stretch | null {
 }
 
 function Read({ doc, marked, onGone }: { doc: Doc; marked: Stretch | null; onGone: (told: string) => void }) {
-  const wide = matchMedia("(min-width: 80rem)").matches;
-  const [open, setOpen] = useState<ReadonlySet<Panel>>(new Set(wide ? ["outline", "statements"] : []));
+  const [open, setOpen] = useState<ReadonlySet<Panel>>(beside);
   const [sight, setSight] = useState<Stretch>({ start: 0, end: 4_000 });
   const outline = useResource((signal) => get("/documents/{document_id}/outline", { path: { document_id: doc.id }, signal }), [doc.id, doc.version]);
   const pages: readonly PageStart[] = outline.data?.pages ?? NO_PAGES;
@@ -114,6 +113,10 @@ function Read({ doc, marked, onGone }: { doc: Doc; marked: Stretch | null; onGon
     </div>
   );
 }
+
+/** What has room beside the text. */
+const beside = (): ReadonlySet<Panel> =>
+  new Set(matchMedia("(min-width: 100rem)").matches ? ["outline", "statements"] : matchMedia("(min-width: 80rem)").matches ? ["statements"] : []);
 
 const NO_PAGES: readonly PageStart[] = [];
 const NO_HEADINGS: readonly Heading[] = [];
@@ -182,8 +185,8 @@ function Outline({ doc, headings, pages, sight, onChoose }: OutlineProps) {
   );
 }
 
-async function allTopics(id: string, signal: AbortSignal): Promise<Schema["TopicPlace"][]> {
-  const found: Schema["TopicPlace"][] = [];
+async function allTopics(id: string, signal: AbortSignal): Promise<Schema["TopicList"]["topics"][number][]> {
+  const found: Schema["TopicList"]["topics"][number][] = [];
   let cursor: string | null = "";
   while (cursor !== null && found.length < 2_000) {
     const page: Schema["TopicList"] = await get("/documents/{document_id}/topics", { path: { document_id: id }, query: { cursor, limit: 200 }, signal });
