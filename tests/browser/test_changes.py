@@ -93,7 +93,7 @@ def test_hostile_names_and_texts_are_shown_as_text(window: Window, server: Serve
 
     one.open("#/ask?q=What+did+Verity+Snow+write+on+the+wall%3F")
     one.answered()
-    expect(one.page.locator(".prose")).to_contain_text("<script>document.title='hurt'</script> on the wall [S1] [S9].")
+    expect(one.page.locator(".prose")).to_contain_text("<script>document.title='hurt'</script> on the wall (S1) (S9).")
     source = one.page.locator(".source", has_text="wrote <script>").first
     expect(source.locator("script")).to_have_count(0)
     one.check()

@@ -1,8 +1,9 @@
 /** All words of the page. */
 
-const count = (n: number, one: string, many = `${one}s`) => `${new Intl.NumberFormat("en").format(n)} ${n === 1 ? one : many}`;
-const characters = (from: number, till: number) =>
-  `characters ${new Intl.NumberFormat("en").format(from)}–${new Intl.NumberFormat("en").format(till)}`;
+const format = new Intl.NumberFormat("en");
+const figure = (n: number) => format.format(n);
+const count = (n: number, one: string, many = `${one}s`) => `${figure(n)} ${n === 1 ? one : many}`;
+const characters = (from: number, till: number) => `characters ${figure(from)}–${figure(till)}`;
 
 export const texts = {
   count,
@@ -34,7 +35,7 @@ export const texts = {
     copyFailed: "The browser did not allow it",
     more: "Show more",
     none: "none",
-    of: (shown: number, total: number) => `${count(shown, "").trim()} of ${count(total, "").trim()} shown`,
+    of: (shown: number, total: number) => `${figure(shown)} of ${figure(total)} shown`,
     noTitle: "Untitled",
     optional: "optional",
   },
@@ -255,7 +256,7 @@ export const texts = {
       says: "says",
       from: "stands in",
     } as Record<string, string>,
-    shown: (shown: number, total: number) => `${count(shown, "").trim()} of ${count(total, "").trim()} nodes shown`,
+    shown: (shown: number, total: number) => `${figure(shown)} of ${figure(total)} nodes shown`,
     search: "Find in the graph",
     matches: (n: number) => count(n, "match", "matches"),
     expand: "Show what is around it",
@@ -293,10 +294,10 @@ export const texts = {
     classes: "Classes",
     aliases: "Also known as",
     neighbours: "Named together with",
-    together: (n: number) => (n === 1 ? "once" : `${count(n, "").trim()} times`),
+    together: (n: number) => (n === 1 ? "once" : `${figure(n)} times`),
     merge: "Names that may mean the same will be proposed here.",
     noStatements: "No statements.",
-    times: (n: number) => `${count(n, "").trim()}×`,
+    times: (n: number) => `${figure(n)}×`,
     ask: "Ask about it",
     around: "Graph around it",
     in: "→",

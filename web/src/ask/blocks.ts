@@ -4,14 +4,10 @@ export type Piece = { text: string } | { label: string };
 export type Block = { kind: "text"; pieces: Piece[] } | { kind: "code"; text: string };
 
 const LABEL = /\[(S\d+)\]/g;
-const AT_END = /(?:\s*\[S\d+\])+\s*$/;
 const FENCE = /^\s*(`{3,})/;
 
-/**
- * Return the blocks of an answer. Only `labels` that have a source are citations; in an answer that quotes, only
- * those at the end of a line: an `[S1]` within it is part of a document.
- */
-export function blocks(answer: string, labels: ReadonlySet<string>, quoting: boolean): Block[] {
+/** Return the blocks of an answer. Only `labels` that have a source are citations; the API writes those of documents `(S1)`. */
+export function blocks(answer: string, labels: ReadonlySet<string>): Block[] {
   const found: Block[] = [];
   let code: { fence: string; lines: string[] } | null = null;
   for (const line of answer.split("\n")) {
@@ -22,16 +18,10 @@ export function blocks(answer: string, labels: ReadonlySet<string>, quoting: boo
         code = null;
       } else code.lines.push(line);
     } else if (fence) code = { fence, lines: [] };
-    else if (line.trim()) found.push({ kind: "text", pieces: quoting ? quoted(line, labels) : cited(line, labels) });
+    else if (line.trim()) found.push({ kind: "text", pieces: cited(line, labels) });
   }
   if (code) found.push({ kind: "code", text: code.lines.join("\n") });
   return found;
-}
-
-function quoted(line: string, labels: ReadonlySet<string>): Piece[] {
-  const end = AT_END.exec(line);
-  if (!end) return [{ text: line }];
-  return [{ text: line.slice(0, end.index) + (end.index ? " " : "") }, ...cited(end[0].trim(), labels)];
 }
 
 function cited(line: string, labels: ReadonlySet<string>): Piece[] {

@@ -76,9 +76,8 @@ function told(answer: Answer, search: SearchName, comparing: boolean): string {
 
 function AnswerText({ answer, onLabel }: { answer: Answer; onLabel: (label: string) => void }) {
   const labels = useMemo(() => new Set(answer.sources.map((s) => s.label)), [answer.sources]);
-  const quoting = answer.done ? answer.done.extractive : answer.text.includes(NOTE);
   const text = useMemo(() => withoutOpening(answer.text), [answer.text]);
-  const found = useMemo(() => blocks(text, labels, quoting), [text, labels, quoting]);
+  const found = useMemo(() => blocks(text, labels), [text, labels]);
   const nothing = answer.done && answer.sources.length === 0;
   return (
     <>
@@ -100,7 +99,7 @@ function AnswerText({ answer, onLabel }: { answer: Answer; onLabel: (label: stri
           </Notice>
         )
       )}
-      {!(nothing && quoting) && (
+      {!(nothing && answer.done?.extractive) && (
         <div class="prose" aria-live="polite">
           {found.map((block, i) => (block.kind === "code" ? <pre key={i}>{block.text}</pre> : <p key={i}>{block.pieces.map((p, j) => piece(p, j, answer.sources, onLabel))}</p>))}
         </div>

@@ -55,7 +55,8 @@ function cut(text: string, at: number): number {
   const line = text.indexOf("\n", at + AIM) + 1;
   if (line > 0 && line - at <= MOST) return line;
   if (text.length - at <= MOST) return text.length;
-  const space = text.lastIndexOf(" ", at + MOST) + 1;
+  const sentence = text.lastIndexOf(". ", at + MOST) + 2;
+  const space = sentence > at + AIM ? sentence : text.lastIndexOf(" ", at + MOST) + 1;
   const till = space > at + AIM ? space : at + MOST;
   return /[\udc00-\udfff]/.test(text[till] ?? "") ? till - 1 : till;
 }

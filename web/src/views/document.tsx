@@ -160,9 +160,9 @@ function Outline({ doc, headings, pages, sight, onChoose }: OutlineProps) {
   const topics = useResource((signal) => allTopics(doc.id, signal), [doc.id, doc.version]);
   const entries = useMemo<Entry[]>(() => {
     if (headings.length > 1) return headings.map((h) => ({ title: h.text, level: h.level, start: h.start, end: h.start + Array.from(h.text).length }));
-    if (topics.data?.length) return topics.data.map((t) => ({ title: t.title.split(" > ").at(-1)!, level: 1, start: t.start, end: t.end }));
+    if (topics.data?.length) return topics.data.map((t) => ({ title: shortened(t.title, doc.title), level: 1, start: t.start, end: t.end }));
     return pages.map((p) => ({ title: texts.document.page(p.number), level: 1, start: p.start, end: p.start + 1 }));
-  }, [headings, topics.data, pages]);
+  }, [headings, topics.data, pages, doc.title]);
   const current = entries.findLastIndex((e) => e.start <= sight.start);
   const top = Math.min(...entries.map((e) => e.level), 9);
   if (!entries.length) return <aside class="side outline">{topics.loading && <Loading />}</aside>;
@@ -185,6 +185,9 @@ function Outline({ doc, headings, pages, sight, onChoose }: OutlineProps) {
   );
 }
 
+// a topic without headings is called after its document, which is known here
+const shortened = (topic: string, title: string) => (topic.startsWith(`${title}: `) ? topic.slice(title.length + 2) : topic.split(" > ").at(-1)!);
+
 async function allTopics(id: string, signal: AbortSignal): Promise<Schema["TopicList"]["topics"][number][]> {
   const found: Schema["TopicList"]["topics"][number][] = [];
   let cursor: string | null = "";
@@ -202,10 +205,9 @@ function Statements({ doc, sight, marked, onChoose }: { doc: Doc; sight: Stretch
     (signal) => get("/documents/{document_id}/statements", { path: { document_id: doc.id }, query: { start: sight.start, end: sight.end, limit: 60 }, signal }),
     [doc.id, doc.version, sight.start, sight.end],
   );
-  const lit = useRef<HTMLLIElement>(null);
   const panel = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    const card = lit.current;
+    const card = panel.current!.querySelector<HTMLElement>(".lit");
     if (card) panel.current!.scrollTop = card.offsetTop - 60;
   }, [found.data, marked]);
   return (
@@ -218,7 +220,7 @@ function Statements({ doc, sight, marked, onChoose }: { doc: Doc; sight: Stretch
           {found.data?.statements.map((s) => {
             const here = marked !== null && s.start < marked.end && s.end > marked.start;
             return (
-              <li key={s.id} ref={here ? lit : undefined}>
+              <li key={s.id}>
                 <StatementCard statement={s} lit={here} onChoose={() => onChoose(s)} />
               </li>
             );
