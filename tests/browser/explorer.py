@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import httpx
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
 from tests.browser.install import chromium
 from tests.e2e.commandline import apart, begin
@@ -100,6 +100,7 @@ def running_browser() -> Iterator[Browser]:
     """Start Chromium for the time of a block."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=_FLAGS)
+        expect.set_options(timeout=1000 * SECONDS)
         yield browser
         browser.close()
 

@@ -169,7 +169,7 @@ def test_questions_of_the_session_are_kept_and_forgotten(window: Window) -> None
 def test_a_document_is_read_by_its_outline_and_statements(window: Window, server: Server) -> None:
     document = document_of(server, "tidewater.md")
     one = window(width=1700).open(f"#/document/{document['id']}")
-    one.page.get_by_role("button", name="Ownership").click()
+    one.page.get_by_role("button", name="Ownership", exact=True).click()
     expect(one.page.locator("mark")).to_have_text("Ownership")
 
     one.page.get_by_role("button", name="Tidewater is owned by the Heron Team.").click()

@@ -2,37 +2,46 @@
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, reachable } from "./api/client";
-import { Failure, Loading } from "./parts/basics";
 import { Icon, type IconName } from "./parts/icons";
-import { asApiError } from "./resource";
 import { address, to, type Address } from "./router";
 import { keyWanted } from "./session";
 import { texts } from "./texts";
-import { KeyDialog, ThemeSwitch } from "./views/settings";
+import Ask from "./views/ask";
+import Document from "./views/document";
+import Documents from "./views/documents";
+import Entities from "./views/entities";
+import GraphView from "./views/graph";
+import Ingest from "./views/ingest";
+import Overview from "./views/overview";
+import Settings, { KeyDialog, ThemeSwitch } from "./views/settings";
 
 export interface ViewProps {
   address: Address;
 }
 type View = ComponentType<ViewProps>;
 
-// each view is a file of its own, fetched when it is first opened
-const VIEWS: Record<string, { load: () => Promise<{ default: View }>; icon?: IconName; under?: string }> = {
-  ask: { load: () => import("./views/ask"), icon: "ask" },
-  documents: { load: () => import("./views/documents"), icon: "documents" },
-  document: { load: () => import("./views/document"), under: "documents" },
-  graph: { load: () => import("./views/graph"), icon: "graph" },
-  entities: { load: () => import("./views/entities"), icon: "entities" },
-  entity: { load: () => import("./views/entities"), under: "entities" },
-  ingest: { load: () => import("./views/ingest"), icon: "ingest" },
-  overview: { load: () => import("./views/overview"), icon: "overview" },
-  settings: { load: () => import("./views/settings") },
+const VIEWS: Record<string, { Component: View; icon?: IconName; under?: string }> = {
+  ask: { Component: Ask, icon: "ask" },
+  documents: { Component: Documents, icon: "documents" },
+  document: { Component: Document, under: "documents" },
+  graph: { Component: GraphView, icon: "graph" },
+  entities: { Component: Entities, icon: "entities" },
+  entity: { Component: Entities, under: "entities" },
+  ingest: { Component: Ingest, icon: "ingest" },
+  overview: { Component: Overview, icon: "overview" },
+  settings: { Component: Settings },
 };
 
 export function App() {
   const at = address.value;
   const known = VIEWS[at.view] ? at.view : "ask";
   const current = VIEWS[known]!.under ?? known;
+  const { Component } = VIEWS[known]!;
   const main = useRef<HTMLElement>(null);
+  useEffect(() => {
+    document.title = `${texts.views[known as keyof typeof texts.views]} · Lexigraph`;
+    main.current!.scrollTop = 0;
+  }, [known]);
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
@@ -64,29 +73,11 @@ export function App() {
       </header>
       <main ref={main} tabIndex={-1}>
         <Connection />
-        <Shown key={known} name={known} at={at} />
+        <Component key={known} address={at} />
       </main>
       {keyWanted.value && <KeyDialog why={keyWanted.value} />}
     </div>
   );
-}
-
-function Shown({ name, at }: { name: string; at: Address }) {
-  const [view, setView] = useState<{ Component: View } | { error: unknown } | null>(null);
-  useEffect(() => {
-    let left = false;
-    document.title = `${texts.views[name as keyof typeof texts.views]} · Lexigraph`;
-    VIEWS[name]!.load().then(
-      (module) => !left && setView({ Component: module.default }),
-      (error: unknown) => !left && setView({ error }),
-    );
-    return () => {
-      left = true;
-    };
-  }, [name]);
-  if (!view) return <Loading />;
-  if ("error" in view) return <Failure error={asApiError(view.error)} retry={() => location.reload()} />;
-  return <view.Component address={at} />;
 }
 
 /** Tells when the server is gone, and asks for it until it is back. */

@@ -14,11 +14,7 @@ export function useResource<T>(ask: (signal: AbortSignal) => Promise<T>, inputs:
   const [state, setState] = useState<{ data?: T; error?: ApiError; loading: boolean }>({ loading: true });
   const [turn, setTurn] = useState(0);
   const reload = useCallback(() => setTurn((t) => t + 1), []);
-  // what was asked for without a server is asked for again when it is back
-  const lost = state.error?.status === 0 && reachable.value;
-  useEffect(() => {
-    if (lost) reload();
-  }, [lost, reload]);
+  useReturn(state.error, reload);
   useEffect(() => {
     const control = new AbortController();
     setState((before) => ({ ...before, loading: true }));
@@ -31,6 +27,14 @@ export function useResource<T>(ask: (signal: AbortSignal) => Promise<T>, inputs:
     return () => control.abort();
   }, [...inputs, turn, key.value]);
   return { data: state.data, error: state.error, loading: state.loading, reload };
+}
+
+/** What was asked for without a server is asked for again when it is back. */
+export function useReturn(error: ApiError | undefined, again: () => void): void {
+  const back = error?.status === 0 && reachable.value;
+  useEffect(() => {
+    if (back) again();
+  }, [back]);
 }
 
 export function asApiError(error: unknown): ApiError {

@@ -359,7 +359,9 @@ export const texts = {
     left: (s: number) => (s < 90 ? `${Math.round(s)} s left` : `${Math.round(s / 60)} min left`),
     failures: "What went wrong",
     remedy: (reason: string): string =>
-      /key|secret|credential/i.test(reason)
+      /damaged|not an? \w+ file/i.test(reason)
+        ? "Open it in its program, save it anew, and send that."
+        : /key|secret|credential/i.test(reason)
         ? "Take the secret out of the file and send it again."
         : /password|encrypt/i.test(reason)
           ? "Save it without a password and send it again."

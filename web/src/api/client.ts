@@ -1,7 +1,7 @@
 /** Asks the API, with types made from its OpenAPI document: a route that changes fails the build of the page. */
 import { signal } from "@preact/signals";
 import { texts } from "../texts";
-import { forgetKey, key } from "../session";
+import { forgetKey, key, keyWanted } from "../session";
 import type { components, paths } from "./schema";
 
 export type Schema = components["schemas"];
@@ -65,7 +65,8 @@ export async function send(
   asked: { path?: unknown; query?: unknown; body?: unknown; signal?: AbortSignal | undefined } = {},
 ): Promise<Response> {
   const headers: Record<string, string> = {};
-  if (key.value) headers["X-API-Key"] = key.value;
+  const sent = key.value;
+  if (sent) headers["X-API-Key"] = sent;
   const form = asked.body instanceof FormData;
   if (asked.body !== undefined && !form) headers["Content-Type"] = "application/json";
   let response: Response;
@@ -83,7 +84,7 @@ export async function send(
     throw new ApiError(0, "unreachable", texts.errors.unreachable);
   }
   reachable.value = true;
-  if (!response.ok) throw await refused(response);
+  if (!response.ok) throw await refused(response, sent);
   return response;
 }
 
@@ -98,10 +99,10 @@ function target(route: string, path: unknown, query: unknown): URL {
   return url;
 }
 
-async function refused(response: Response): Promise<ApiError> {
+async function refused(response: Response, sent: string): Promise<ApiError> {
   const told = (await response.json().catch(() => ({}))) as { error?: string; message?: string; request_id?: string };
   // a key that is no longer valid is not sent again
-  if (response.status === 401) forgetKey(key.value ? "refused" : "missing");
+  if (response.status === 401 && (sent || !keyWanted.value) && sent === key.value) forgetKey(sent ? "refused" : "missing");
   return new ApiError(
     response.status,
     told.error ?? "error",

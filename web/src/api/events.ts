@@ -23,10 +23,11 @@ export async function* events(route: string, body: unknown, last: string, signal
 }
 
 async function* frames(body: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncGenerator<ServerEvent> {
-  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
   let rest = "";
   while (true) {
-    let piece: ReadableStreamReadResult<string>;
+    let piece: ReadableStreamReadResult<Uint8Array>;
     try {
       piece = await reader.read();
     } catch (error) {
@@ -34,7 +35,7 @@ async function* frames(body: ReadableStream<Uint8Array>, signal: AbortSignal): A
       throw new ApiError(0, "broken_off", texts.errors.brokenOff);
     }
     if (piece.done) return;
-    const parts = (rest + piece.value).split(/\r?\n\r?\n/);
+    const parts = (rest + decoder.decode(piece.value, { stream: true })).split(/\r?\n\r?\n/);
     rest = parts.pop()!;
     for (const part of parts) {
       const event = framed(part);

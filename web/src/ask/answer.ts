@@ -1,8 +1,8 @@
 /** An answer while it arrives. */
 import { useCallback, useEffect, useState } from "preact/hooks";
-import { ApiError, reachable, type Schema } from "../api/client";
+import { ApiError, type Schema } from "../api/client";
 import { events } from "../api/events";
-import { asApiError } from "../resource";
+import { asApiError, useReturn } from "../resource";
 import { key } from "../session";
 import { request, type Asked, type SearchName } from "./query";
 
@@ -37,10 +37,7 @@ export function useAnswer(a: Asked, by: SearchName | ""): Asking {
   const [control, setControl] = useState<AbortController | null>(null);
   const again = useCallback(() => setTurn((t) => t + 1), []);
   const stop = useCallback(() => control?.abort(), [control]);
-  const lost = answer.error?.status === 0 && !answer.text && reachable.value;
-  useEffect(() => {
-    if (lost) again();
-  }, [lost, again]);
+  useReturn(answer.text ? undefined : answer.error, again);
 
   useEffect(() => {
     const known = kept.get(body);

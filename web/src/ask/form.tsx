@@ -56,11 +56,12 @@ export function QuestionForm({ asked, running, onAsk, onStop }: Props) {
           }}
         />
         {running ? (
-          <button type="button" onClick={onStop}>
+          // two elements: one that turned into the other during its click would send the question
+          <button key="stop" type="button" onClick={onStop}>
             {texts.ask.stop}
           </button>
         ) : (
-          <button type="submit" class="primary" disabled={!ready}>
+          <button key="ask" type="submit" class="primary" disabled={!ready}>
             {texts.ask.submit}
           </button>
         )}

@@ -7,9 +7,12 @@ export interface Dropped {
 
 export async function dropped(items: DataTransferItemList): Promise<Dropped[]> {
   // entries can be asked for only while the event lasts
-  const entries = [...items].flatMap((item) => item.webkitGetAsEntry() ?? []);
+  const given = [...items].map((item) => item.webkitGetAsEntry() ?? item.getAsFile());
   const found: Dropped[] = [];
-  for (const entry of entries) await walk(entry, found);
+  for (const each of given) {
+    if (each instanceof File) found.push({ file: each, path: "" });
+    else if (each) await walk(each, found);
+  }
   return found;
 }
 

@@ -135,8 +135,9 @@ async function follow(key: number, job: string): Promise<void> {
       }
       const now = await get("/jobs/{job_id}", { path: { job_id: job } });
       if (now.status === "RUNNING") continue;
-      const reason = now.status === "FAILED" ? now.reason || firstFailure(now) : "";
-      change(key, { state: now.status === "FAILED" ? "failed" : "done", reason, event: null });
+      // a file that could not be read ends a job that did its work all the same
+      const failed = now.status === "FAILED" || (documentsOf(now) === 0 && troubles(now).length > 0);
+      change(key, { state: failed ? "failed" : "done", reason: now.reason || firstFailure(now), event: null });
       return;
     } catch (error) {
       // a server that is away goes on with the job when it is back
@@ -157,4 +158,6 @@ export function troubles(job: Job): Trouble[] {
   return lists.map((f) => ({ what: String(f["uri"] ?? f["path"] ?? f["chunk"] ?? ""), reason: String(f["reason"] ?? "") }));
 }
 
+const documentsOf = (job: Job) =>
+  ["documents_new", "documents_updated", "documents_unchanged"].reduce((sum, name) => sum + Number(job.result[name] ?? 0), 0);
 const firstFailure = (job: Job) => troubles(job)[0]?.reason ?? "";

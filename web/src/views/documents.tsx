@@ -4,7 +4,7 @@ import { get, type ApiError, type Schema } from "../api/client";
 import type { ViewProps } from "../app";
 import { Empty, Failure, Loading, fileOf, when } from "../parts/basics";
 import { VirtualList } from "../parts/virtual";
-import { asApiError } from "../resource";
+import { asApiError, useReturn } from "../resource";
 import { go, to } from "../router";
 import { key } from "../session";
 import { texts } from "../texts";
@@ -105,6 +105,7 @@ function useDocuments(namespace: string) {
   const more = useCallback(() => {
     if (!state.loading && state.next !== null) void load(state.next, state.documents).then(setState);
   }, [state, load]);
+  useReturn(state.error, more);
   return { ...state, more };
 }
 

@@ -5,7 +5,7 @@ import type { ViewProps } from "../app";
 import { Failure, Loading, number } from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { StatementCard } from "../parts/statement";
-import { asApiError, useResource } from "../resource";
+import { asApiError, useResource, useReturn } from "../resource";
 import { go, to } from "../router";
 import { key } from "../session";
 import { texts } from "../texts";
@@ -15,8 +15,9 @@ export default function Entities({ address }: ViewProps) {
   const q = address.query.get("q") ?? "";
   return (
     <div class={`page entities${id ? " with-entity" : ""}`}>
+      {!id && <h1>{texts.entities.title}</h1>}
       <Search q={q} id={id} />
-      {id ? <Entity key={id} id={id} /> : <h1 class="hidden">{texts.entities.title}</h1>}
+      {id && <Entity key={id} id={id} />}
     </div>
   );
 }
@@ -167,10 +168,11 @@ function usePaged<T>(ask: (cursor: string) => Promise<{ items: T[]; next: string
   const more = () => {
     if (!state.loading && state.next !== null) load(state.next, state.items, () => true);
   };
+  useReturn(state.error, more);
   return { ...state, error: state.error, more };
 }
 
-type SourceOf = Schema["EntitySource"];
+type SourceOf = Schema["SourceStatements"];
 
 function Said({ id }: { id: string }) {
   const found = usePaged<SourceOf>(
@@ -212,7 +214,7 @@ function joined(sources: readonly SourceOf[]): SourceOf[] {
   return all;
 }
 
-type Neighbour = Schema["Neighbour"];
+type Neighbour = Schema["NeighbourReply"];
 
 function Neighbours({ id }: { id: string }) {
   const found = usePaged<Neighbour>(
