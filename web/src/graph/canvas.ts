@@ -1,7 +1,7 @@
 /** The picture of the graph: Cytoscape.js, fetched with the first graph. */
 import cytoscape, { type Core, type StylesheetJson } from "cytoscape";
 import { texts } from "../texts";
-import { byLayer, placed, ROW, type Graph, type Node, type Place } from "./model";
+import { WIDTHS, byLayer, placed, ROW, type Graph, type Node, type Place } from "./model";
 
 export interface Canvas {
   show: (graph: Graph, selected: string, matches: ReadonlySet<string>) => ReadonlyMap<string, Place>;
@@ -12,9 +12,9 @@ export interface Canvas {
   close: () => void;
 }
 
-const WIDTH = 250;
 const SHEET = "__________cytoscape_stylesheet";
 const HEAD = "head:";
+const MARGIN = 14;
 
 export function draw(box: HTMLElement, on: { select: (id: string) => void; expand: (id: string) => void }): Canvas {
   keepInlineStylesOut();
@@ -56,18 +56,14 @@ function keepInlineStylesOut(): void {
   document.head.append(taken);
 }
 
+/** Show the whole width, and of a tall graph the top: the rest is a scroll away, and can be read. */
 function fit(cy: Core): void {
-  cy.fit(undefined, 24);
-  // of a tall graph the top is legible rather than the whole a stripe
-  if (cy.zoom() < 0.55) {
-    const box = cy.elements().boundingBox();
-    const zoom = Math.min(1, Math.max(0.55, (cy.width() - 40) / box.w));
-    cy.zoom(zoom);
-    cy.pan({ x: 20 - box.x1 * zoom + Math.max(0, (cy.width() - 40 - box.w * zoom) / 2), y: 20 - box.y1 * zoom });
-  } else if (cy.zoom() > 1) {
-    cy.zoom(1);
-    cy.center();
-  }
+  const box = cy.elements().boundingBox();
+  if (!box.w || !cy.width()) return;
+  const wide = (cy.width() - 2 * MARGIN) / box.w;
+  const zoom = Math.min(1.1, wide, Math.max((cy.height() - 2 * MARGIN) / box.h, 0.9 * wide));
+  cy.zoom(zoom);
+  cy.pan({ x: (cy.width() - box.w * zoom) / 2 - box.x1 * zoom, y: MARGIN - box.y1 * zoom });
 }
 
 function fill(cy: Core, graph: Graph, places: ReadonlyMap<string, Place>): void {
@@ -75,18 +71,29 @@ function fill(cy: Core, graph: Graph, places: ReadonlyMap<string, Place>): void 
     cy.elements().remove();
     for (const node of graph.nodes.values()) cy.add({ group: "nodes", data: data(node), position: { ...places.get(node.id)! }, classes: classes(node) });
     graph.edges.forEach((e, i) => {
-      if (graph.nodes.has(e.from) && graph.nodes.has(e.to)) cy.add({ group: "edges", data: { id: `edge:${i}`, source: e.from, target: e.to }, classes: e.kind });
+      const [from, till] = [places.get(e.from), places.get(e.to)];
+      if (!from || !till) return;
+      const way = from.x < till.x ? "rightward" : from.x > till.x ? "leftward" : "";
+      cy.add({ group: "edges", data: { id: `edge:${i}`, source: e.from, target: e.to }, classes: `${e.kind} ${way}` });
     });
-    const top = Math.min(0, ...[...places.values()].map((p) => p.y)) - ROW * 1.1;
     byLayer(graph).forEach((nodes, layer) => {
       if (!nodes.length) return;
       const label = layer === 0 ? texts.graph.layers[0] : `${texts.graph.layers[layer]} ${nodes.length}`;
-      cy.add({ group: "nodes", data: { id: HEAD + layer, label }, position: { x: places.get(nodes[0]!.id)!.x, y: top }, classes: "head", selectable: false });
+      cy.add({ group: "nodes", data: { id: HEAD + layer, label, width: WIDTHS[layer] }, position: { x: places.get(nodes[0]!.id)!.x, y: -ROW }, classes: "head", selectable: false });
     });
   });
 }
 
-const data = (n: Node) => ({ id: n.id, label: n.citation ? `${n.citation}  ${n.label}` : n.label });
+const data = (n: Node) => ({ id: n.id, width: WIDTHS[n.layer], room: WIDTHS[n.layer]! - 20, label: label(n) });
+
+// two lines of it; the list beside says it all
+function label(n: Node): string {
+  if (n.kind === "question") return texts.graph.layers[0];
+  const most = Math.floor((WIDTHS[n.layer]! - 20) / 4.9);
+  const text = n.citation ? `${n.citation}  ${n.label}` : n.label;
+  return text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text;
+}
+
 const classes = (n: Node) => `real ${n.kind}${n.evidence ? "" : " opened"}${n.citation ? " cited" : ""}`;
 
 function mark(cy: Core, selected: string, matches: ReadonlySet<string>): void {
@@ -122,32 +129,35 @@ function styles(): StylesheetJson {
       selector: "node",
       style: {
         shape: "round-rectangle",
-        width: WIDTH,
-        height: 44,
+        width: "data(width)",
+        height: 50,
         "background-color": surface,
         "border-width": 1,
         "border-color": strong,
         label: "data(label)",
         color: text,
         "font-family": getComputedStyle(document.body).fontFamily,
-        "font-size": 13,
-        "text-wrap": "ellipsis",
-        "text-max-width": `${WIDTH - 24}px`,
+        "font-size": 15,
+        "line-height": 1.15,
+        "text-wrap": "wrap",
+        "text-max-width": "data(room)",
         "text-valign": "center",
         "text-halign": "center",
       },
     },
-    { selector: ".head", style: { "background-opacity": 0, "border-width": 0, color: faint, "font-size": 14, "font-weight": 600, events: "no" } },
-    { selector: ".question", style: { "background-color": accent, "border-color": accent, color: onAccent, "text-wrap": "wrap", height: 64 } },
-    { selector: ".entity", style: { shape: "round-rectangle", "corner-radius": "22px", "background-color": soft, "border-color": accent } },
+    { selector: ".head", style: { "background-opacity": 0, "border-width": 0, color: faint, "font-size": 15, "font-weight": 600, "text-max-width": "400px", events: "no" } },
+    { selector: ".question", style: { "background-color": accent, "border-color": accent, color: onAccent, "font-weight": 600 } },
+    { selector: ".entity", style: { shape: "round-rectangle", "corner-radius": "25px", "background-color": soft, "border-color": accent } },
     { selector: ".source", style: { "background-color": raised, "font-weight": 600 } },
     { selector: ".chunk, .topic", style: { "border-style": "solid" } },
     { selector: ".fact", style: { "border-style": "dotted" } },
     { selector: ".opened", style: { "border-style": "dashed" } },
     { selector: ".cited", style: { "border-width": 2, "border-color": accent } },
-    { selector: "edge", style: { width: 1.2, "line-color": line, "curve-style": "bezier", "target-arrow-shape": "none", opacity: 0.9 } },
+    { selector: "edge", style: { width: 1.2, "line-color": line, "curve-style": "straight", "target-arrow-shape": "none", opacity: 0.9 } },
+    { selector: "edge.rightward", style: { "source-endpoint": "90deg", "target-endpoint": "270deg" } },
+    { selector: "edge.leftward", style: { "source-endpoint": "270deg", "target-endpoint": "90deg" } },
     { selector: "edge.leads_to", style: { "line-style": "dashed", "line-color": accent } },
-    { selector: ".dim", style: { opacity: 0.35 } },
+    { selector: ".dim", style: { "text-opacity": 0.5, "border-opacity": 0.35 } },
     { selector: ".match", style: { "border-width": 3, "border-color": accent } },
     { selector: "node.selected", style: { "border-width": 3, "border-color": accent } },
     { selector: "edge.near", style: { "line-color": accent, width: 2.2, opacity: 1 } },

@@ -75,26 +75,27 @@ export interface Place {
   y: number;
 }
 
-const COLUMN = 330;
+/** How wide the nodes of each layer are. */
+export const WIDTHS = [110, 200, 200, 260, 190] as const;
 export const ROW = 62;
+const GAP = 56;
 
-/** Return where each node stands: a column a layer, within it near what it is connected with. */
+/** Return where each node stands: a column a layer, from the top, within it near what it is connected with. */
 export function placed(graph: Graph): Map<string, Place> {
-  const layers = byLayer(graph);
   const near = neighbours(graph);
   const places = new Map<string, Place>();
-  let column = 0;
-  for (const nodes of layers) {
-    if (!nodes.length) continue;
+  let left = 0;
+  byLayer(graph).forEach((nodes, layer) => {
+    if (!nodes.length) return;
     const pull = (n: Node) => {
       const ys = (near.get(n.id) ?? []).flatMap((id) => places.get(id)?.y ?? []);
       return ys.length ? ys.reduce((a, b) => a + b, 0) / ys.length : Infinity;
     };
     const pulls = new Map(nodes.map((n) => [n.id, pull(n)]));
     const order = [...nodes].sort((a, b) => compare(pulls.get(a.id)!, pulls.get(b.id)!) || (b.score ?? -1) - (a.score ?? -1));
-    order.forEach((n, i) => places.set(n.id, { x: column * COLUMN, y: (i - (order.length - 1) / 2) * ROW }));
-    column++;
-  }
+    order.forEach((n, i) => places.set(n.id, { x: left + WIDTHS[layer]! / 2, y: i * ROW }));
+    left += WIDTHS[layer]! + GAP;
+  });
   return places;
 }
 
@@ -122,13 +123,16 @@ export function neighbours(graph: Graph): Map<string, string[]> {
 export function step(graph: Graph, places: ReadonlyMap<string, Place>, from: string, key: string): string {
   const here = places.get(from);
   if (!here) return [...graph.nodes.keys()][0] ?? "";
-  const others = [...places].filter(([id]) => id !== from);
-  const along = key === "ArrowUp" || key === "ArrowDown";
   const sign = key === "ArrowDown" || key === "ArrowRight" ? 1 : -1;
+  const others = [...places].filter(([id]) => id !== from).map(([id, at]) => ({ id, dx: (at.x - here.x) * sign, dy: (at.y - here.y) * sign }));
+  if (key === "ArrowUp" || key === "ArrowDown") {
+    const column = others.filter((o) => o.dx === 0 && o.dy > 0).sort((a, b) => a.dy - b.dy);
+    return column[0]?.id ?? from;
+  }
+  const ahead = others.filter((o) => o.dx > 0);
+  const nearest = Math.min(...ahead.map((o) => o.dx));
   const linked = new Set(neighbours(graph).get(from));
-  const next = others
-    .map(([id, at]) => ({ id, dx: at.x - here.x, dy: at.y - here.y }))
-    .filter((o) => (along ? o.dx === 0 && o.dy * sign > 0 : o.dx * sign > 0 && Math.abs(o.dx) <= COLUMN))
-    .sort((a, b) => Number(!along && linked.has(b.id)) - Number(!along && linked.has(a.id)) || Math.abs(a.dy) - Math.abs(b.dy));
+  const column = ahead.filter((o) => o.dx === nearest);
+  const next = column.sort((a, b) => Number(linked.has(b.id)) - Number(linked.has(a.id)) || Math.abs(a.dy) - Math.abs(b.dy));
   return next[0]?.id ?? from;
 }
