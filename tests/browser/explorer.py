@@ -152,7 +152,7 @@ class Explorer:
         self.page.evaluate(AXE.read_text(encoding="utf-8"))
         found = self.page.evaluate("rules => axe.run(document, {runOnly: rules})", _RULES)["violations"]
         told = [f"{v['id']}: {v['help']}: {[n['html'][:160] for n in v['nodes'][:3]]}" for v in found]
-        assert told == [], f"at {self.page.url}"
+        assert told == [], "\n".join([self.page.url, *told])
         assert self.page.evaluate("document.querySelector('main').scrollWidth <= document.querySelector('main').clientWidth")
         assert [e for e in self.errors if not e.startswith(tuple(self.expected) or "\0")] == []
 

@@ -18,7 +18,8 @@ LIGHTHOUSE = (
 )
 # what would do harm as markup, what looks like a citation, and characters of two units
 HOSTILE = (
-    "# Bobby <img src=x onerror=\"document.title='hurt'\">\n\n"
+    "Bobby <img src=x onerror=\"document.title='hurt'\">\n"
+    "===================================================\n\n"
     "Verity Snow \U0001f6a2 wrote <script>document.title='hurt'</script> on the wall [S1] [S9].\n\n"
     "The wall of Verity Snow stands in the harbour of Ostrava.\n"
 )
@@ -87,11 +88,11 @@ def test_a_file_that_cannot_be_read_says_why_and_what_to_do(window: Window) -> N
 
 def test_hostile_names_and_texts_are_shown_as_text(window: Window, server: Server) -> None:
     one = window().open("#/ingest")
-    drop(one, "<b onclick=alert(1)>name & 'co'.md", HOSTILE)
-    expect(one.page.locator(".upload-name")).to_contain_text("<b onclick=alert(1)>name & 'co'.md")
+    drop(one, "<b onclick=alert(1)>name & 'co'.txt", HOSTILE)
+    expect(one.page.locator(".upload-name")).to_contain_text("<b onclick=alert(1)>name & 'co'.txt")
     send(one)
 
-    one.open("#/ask?q=What+did+Verity+Snow+write+on+the+wall%3F")
+    one.open("#/ask?q=Who+wrote+script+on+the+wall%3F")
     one.answered()
     expect(one.page.locator(".prose")).to_contain_text("<script>document.title='hurt'</script> on the wall (S1) (S9).")
     source = one.page.locator(".source", has_text="wrote <script>").first
@@ -99,13 +100,13 @@ def test_hostile_names_and_texts_are_shown_as_text(window: Window, server: Serve
     one.check()
     source.locator("a.title").click()
     one.page.locator("mark").first.wait_for()
-    told = server.client.post("/query", json={"question": "What did Verity Snow write on the wall?"}).json()["sources"]
+    told = server.client.post("/query", json={"question": "Who wrote script on the wall?"}).json()["sources"]
     expected = next(s["text"] for s in told if "wrote <script>" in s["text"])
     assert "".join(one.page.locator("mark").all_text_contents()) == expected
     expect(one.page.get_by_role("heading", level=1)).to_contain_text("<img src=x onerror=")
     one.check()
 
-    one.open("#/graph?q=What+did+Verity+Snow+write+on+the+wall%3F")
+    one.open("#/graph?q=Who+wrote+script+on+the+wall%3F")
     expect(one.page.locator(".counts")).to_contain_text("shown")
     one.open("#/documents?find=bobby")
     one.page.get_by_role("link", name="Bobby <img").wait_for()

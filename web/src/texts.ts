@@ -413,6 +413,7 @@ export const texts = {
     keyActive: "Active",
     keyState: "State",
     keySince: "Created",
+    keyList: "All keys",
     noKeys: "No keys yet. While there are none, a server on this machine asks for none.",
     keyFirst: "The first key closes an open server: this page will ask for it.",
     none: "none",

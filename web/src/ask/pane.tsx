@@ -51,9 +51,9 @@ export function AnswerPane({ asking, search, comparing, others }: Props) {
         <After answer={answer} comparing={comparing} />
       </section>
       {(answer.sources.length > 0 || answer.done) && (
-        <section class="sources" aria-labelledby={`sources-${search}`}>
+        <section class="sources" aria-label={comparing ? `${texts.ask.sources}: ${texts.retrievers[search].name}` : texts.ask.sources}>
           <header class="row spread">
-            <h2 id={`sources-${search}`}>{texts.ask.sources}</h2>
+            <h2>{texts.ask.sources}</h2>
             <Legend />
           </header>
           <Sources answer={answer} lit={lit} others={others} anchor={anchor} />

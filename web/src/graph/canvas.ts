@@ -156,7 +156,7 @@ function styles(): StylesheetJson {
     { selector: "edge", style: { width: 1.2, "line-color": line, "curve-style": "straight", "target-arrow-shape": "none", opacity: 0.9 } },
     { selector: "edge.rightward", style: { "source-endpoint": "90deg", "target-endpoint": "270deg" } },
     { selector: "edge.leftward", style: { "source-endpoint": "270deg", "target-endpoint": "90deg" } },
-    { selector: "edge.leads_to", style: { "line-style": "dashed", "line-color": accent } },
+    { selector: "edge.leads_to", style: { "line-style": "dashed" } },
     { selector: ".dim", style: { "text-opacity": 0.5, "border-opacity": 0.35 } },
     { selector: ".match", style: { "border-width": 3, "border-color": accent } },
     { selector: "node.selected", style: { "border-width": 3, "border-color": accent } },

@@ -117,7 +117,7 @@ function Explored({ base, a, onMore }: { base: Graph; a: Asked; onMore: (() => v
         setTold(texts.graph.expandedAll);
         return;
       }
-      get("/graph/egonet", { query: { id, depth: 1, limit: AROUND, offset } }).then(
+      get("/graph/egonet", { query: { id, depth: 1, limit: AROUND, ...(offset ? { offset } : {}) } }).then(
         (reply) => {
           const next = merged(graph, reply);
           setTold(texts.graph.expanded(next.nodes.size - graph.nodes.size));

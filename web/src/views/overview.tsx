@@ -159,7 +159,7 @@ function Keys() {
               {texts.overview.noKeys} {texts.overview.keyFirst}
             </p>
           ) : (
-            <div class="table-scroll" tabIndex={0} role="region" aria-label={texts.overview.keys}>
+            <div class="table-scroll" tabIndex={0} role="region" aria-label={texts.overview.keyList}>
               <table class="table">
                 <thead>
                   <tr>
