@@ -136,7 +136,7 @@ def test_an_answer_of_nothing_says_so(window: Window) -> None:
 def test_a_follow_up_is_completed_from_the_question_before(window: Window) -> None:
     one = window().open()
     one.ask("What is Tidewater?")
-    one.page.get_by_role("link", name="Ask as a follow-up").click()
+    one.page.get_by_role("link", name="Ask a follow-up").click()
     one.ask("And its owner?")
 
     expect(one.page.locator(".answer")).to_contain_text("Searched for: ")

@@ -89,7 +89,7 @@ export const texts = {
     filters: "Filters",
     filter: { key: "Field", operator: "Condition", value: "Value", add: "Add filter", drop: (f: string) => `Remove filter ${f}`, hint: "Lists are separated by commas" },
     follow: "Follow-up to",
-    followOn: (question: string) => `Ask as a follow-up to “${question}”`,
+    followUp: "Ask a follow-up",
     newTopic: "Start afresh",
     rewritten: "Searched for",
     answer: "Answer",

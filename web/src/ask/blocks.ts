@@ -29,7 +29,8 @@ function cited(line: string, labels: ReadonlySet<string>): Piece[] {
   let at = 0;
   for (const match of line.matchAll(LABEL)) {
     if (!labels.has(match[1]!)) continue;
-    if (match.index > at) pieces.push({ text: line.slice(at, match.index) });
+    // a label does not begin a line by itself
+    if (match.index > at) pieces.push({ text: line.slice(at, match.index).replace(/ $/, "\u00a0") });
     pieces.push({ label: match[1]! });
     at = match.index + match[0].length;
   }

@@ -1,4 +1,5 @@
 /** One answer with its sources. */
+import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { Failure, Loading, Notice, fileOf } from "../parts/basics";
 import { Legend, Path, ScoreBar, Why, added } from "../parts/why";
@@ -14,6 +15,8 @@ interface Props {
   comparing: boolean;
   /** Statements that the other search found; absent while there is none to compare with. */
   others: ReadonlySet<string> | undefined;
+  /** What can be done with the answer, once it is there. */
+  children?: ComponentChildren;
 }
 
 // an answer need not use all that it was offered
@@ -23,7 +26,7 @@ const NOTE = "Extractive answer (no language model configured): the statements b
 // the page says these in its own way
 const OPENINGS = new Set([NOTE, "Not found in these documents.", "The nearest statements, which do not seem to answer the question:"]);
 
-export function AnswerPane({ asking, search, comparing, others }: Props) {
+export function AnswerPane({ asking, search, comparing, others, children }: Props) {
   const { answer } = asking;
   const [lit, setLit] = useState("");
   const anchor = (label: string) => `source-${search}-${label}`;
@@ -49,6 +52,7 @@ export function AnswerPane({ asking, search, comparing, others }: Props) {
           </>
         )}
         <After answer={answer} comparing={comparing} />
+        {answer.done && children}
       </section>
       {(answer.sources.length > 0 || answer.done) && (
         <section class="sources" aria-label={comparing ? `${texts.ask.sources}: ${texts.retrievers[search].name}` : texts.ask.sources}>

@@ -54,27 +54,24 @@ function Answers({ a, left, right }: { a: Asked; left: Asking; right: Asking }) 
         </p>
       )}
       <div class={comparing ? "answers compared" : "answers"}>
-        <AnswerPane asking={left} search={a.search} comparing={comparing} others={comparing && over ? theirs : undefined} />
+        <AnswerPane asking={left} search={a.search} comparing={comparing} others={comparing && over ? theirs : undefined}>
+          <div class="row actions">
+            <a class="button" href={addressOf({ ...a, compare: "" }, "graph")}>
+              <Icon name="graph" />
+              {texts.ask.openGraph}
+            </a>
+            <Copy text={() => asMarkdown(a.question, left.answer)}>{texts.ask.copyMarkdown}</Copy>
+            <Copy text={() => location.href}>{texts.ask.copyLink}</Copy>
+            <a class="button quiet" href={addressOf(follow)}>
+              {texts.ask.followUp}
+            </a>
+          </div>
+        </AnswerPane>
         {comparing && <AnswerPane asking={right} search={a.compare as Asked["search"]} comparing others={over ? ours : undefined} />}
       </div>
-      {left.answer.done && (
-        <div class="row actions">
-          <a class="button" href={addressOf({ ...a, compare: "" }, "graph")}>
-            <Icon name="graph" />
-            {texts.ask.openGraph}
-          </a>
-          <Copy text={() => asMarkdown(a.question, left.answer)}>{texts.ask.copyMarkdown}</Copy>
-          <Copy text={() => location.href}>{texts.ask.copyLink}</Copy>
-          <a class="button quiet" href={`${addressOf(follow)}`}>
-            {texts.ask.followOn(short(a.question))}
-          </a>
-        </div>
-      )}
     </>
   );
 }
-
-const short = (text: string) => (text.length > 60 ? `${text.slice(0, 57)}…` : text);
 
 /** Before the first question: what there is to ask about. */
 function Start() {
