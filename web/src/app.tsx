@@ -1,6 +1,6 @@
 /** The frame around the views: navigation, key, look, and whether the server is there. */
 import type { ComponentType } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { get, reachable } from "./api/client";
 import { Icon, type IconName } from "./parts/icons";
 import { address, to, type Address } from "./router";
@@ -38,7 +38,8 @@ export function App() {
   const current = VIEWS[known]!.under ?? known;
   const { Component } = VIEWS[known]!;
   const main = useRef<HTMLElement>(null);
-  useEffect(() => {
+  // before the view fetches anything: it may scroll to its own place then
+  useLayoutEffect(() => {
     document.title = `${texts.views[known as keyof typeof texts.views]} · Lexigraph`;
     main.current!.scrollTop = 0;
   }, [known]);

@@ -345,9 +345,9 @@ function List({ graph, selected, matches, onSelect }: { graph: Graph; selected: 
         if (!shown.length || layer === 0) return null;
         return (
           <section key={layer} aria-label={texts.graph.layers[layer]}>
-            <h3 class="small-heading">
+            <h2 class="small-heading">
               {texts.graph.layers[layer]} {number(shown.length)}
-            </h3>
+            </h2>
             <ul class="plain">
               {shown.map((n) => (
                 <li key={n.id}>
