@@ -163,6 +163,26 @@ def test_a_key_is_made_shown_once_used_and_revoked(browser: "Browser", window: W
     assert guarded.client.get("/documents", headers={"X-API-Key": secret}).status_code == 401
 
 
+def test_the_first_key_closes_an_open_server_and_the_page_goes_on_with_it(
+    window: Window, tmp_path: Path, shared: Path
+) -> None:
+    demo_data(tmp_path, shared)
+    served = Server(tmp_path)
+    try:
+        one = window(server=served).open("#/overview")
+        keys = one.page.get_by_role("region", name="API keys")
+        keys.get_by_label("Name").fill("mine")
+        keys.get_by_label("Administer").check()
+        one.button("Create key").click()
+        expect(keys.get_by_role("row", name="mine")).to_contain_text("Active")
+        assert served.client.get("/documents").status_code == 401
+        one.open("#/documents")
+        expect(one.page.get_by_role("link", name="Tidewater")).to_be_visible()
+        one.check()
+    finally:
+        served.close()
+
+
 def test_a_server_with_keys_asks_for_one_refuses_a_wrong_one_and_forgets_it_with_the_tab(
     window: Window, guarded: Server
 ) -> None:

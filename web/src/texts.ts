@@ -394,7 +394,7 @@ export const texts = {
     unknown: "Not known",
     llm: "Language model",
     embedding: "Embedding model",
-    noModel: "None: answers quote the sources",
+    noModel: "No language model: answers quote the sources",
     dimensions: (n: number) => `${n} dimensions`,
     version: "Version",
     counted: "Counted",
@@ -415,7 +415,7 @@ export const texts = {
     keySince: "Created",
     keyList: "All keys",
     noKeys: "No keys yet. While there are none, a server on this machine asks for none.",
-    keyFirst: "The first key closes an open server: this page will ask for it.",
+    keyFirst: "The first key closes it: this page goes on with the new key. Let it administer to manage keys here.",
     none: "none",
   },
 } as const;

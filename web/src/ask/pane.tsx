@@ -1,7 +1,7 @@
 /** One answer with its sources. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { Failure, Loading, Notice, fileOf } from "../parts/basics";
+import { Failure, Loading, Notice, fileOf, sentence } from "../parts/basics";
 import { Legend, Path, ScoreBar, Why, added } from "../parts/why";
 import { to } from "../router";
 import { texts } from "../texts";
@@ -118,8 +118,6 @@ function withoutOpening(answer: string): string {
   while (lines.length && (OPENINGS.has(lines[0]!.trim()) || !lines[0]!.trim())) lines.shift();
   return lines.join("\n");
 }
-
-const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function piece(p: Piece, at: number, sources: readonly Source[], onLabel: (label: string) => void) {
   if ("text" in p) return p.text;

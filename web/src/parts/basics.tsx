@@ -73,3 +73,6 @@ export function fileOf(uri: string): string {
     return last;
   }
 }
+
+/** Messages of the API begin small. */
+export const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -165,9 +165,9 @@ function Outline({ doc, headings, pages, sight, onChoose }: OutlineProps) {
   }, [headings, topics.data, pages, doc.title]);
   const current = entries.findLastIndex((e) => e.start <= sight.start);
   const top = Math.min(...entries.map((e) => e.level), 9);
-  if (!entries.length) return <aside class="side outline">{topics.loading && <Loading />}</aside>;
+  if (!entries.length) return <aside class="side outline" aria-label={texts.document.outline}>{topics.loading && <Loading />}</aside>;
   return (
-    <aside class="side outline">
+    <aside class="side outline" aria-label={texts.document.outline}>
       <h2 class="small-heading">{headings.length > 1 ? texts.document.outline : texts.document.topics}</h2>
       <VirtualList
         items={entries}
@@ -211,7 +211,7 @@ function Statements({ doc, sight, marked, onChoose }: { doc: Doc; sight: Stretch
     if (card) panel.current!.scrollTop = card.offsetTop - 60;
   }, [found.data, marked]);
   return (
-    <aside class="side statements">
+    <aside class="side statements" aria-label={texts.document.statements}>
       <h2 class="small-heading">{texts.document.statementsHere}</h2>
       <div class="side-scroll" ref={panel} tabIndex={0} role="region" aria-label={texts.document.statementsHere}>
         {found.error && <Failure error={found.error} retry={found.reload} />}

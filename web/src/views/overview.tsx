@@ -3,12 +3,13 @@ import { useRef, useState } from "preact/hooks";
 import { get, post, remove, type Schema } from "../api/client";
 import type { ViewProps } from "../app";
 import { Copy } from "../parts/copy";
-import { Facts, Failure, Loading, Notice, number, when } from "../parts/basics";
+import { Facts, Failure, Loading, Notice, number, sentence, when } from "../parts/basics";
 import { asApiError, useResource } from "../resource";
 import { to } from "../router";
+import { key, takeKey } from "../session";
 import { texts } from "../texts";
 
-type Reply = Schema["OverviewReply"];
+type Reply = Schema["Overview"];
 
 export default function Overview(_: ViewProps) {
   const found = useResource((signal) => get("/overview", { signal }), []);
@@ -39,8 +40,8 @@ function Shown({ of }: { of: Reply }) {
           <h2>{texts.overview.warnings}</h2>
           {of.warnings.length === 0 && <p class="faint">{texts.overview.noWarnings}</p>}
           {of.warnings.map((w, i) => (
-            <Notice key={i} kind="warn" title={w.detail}>
-              {w.remedy}
+            <Notice key={i} kind="warn" title={sentence(w.detail)}>
+              {sentence(w.remedy)}
             </Notice>
           ))}
         </section>
@@ -181,8 +182,8 @@ function Keys() {
             </div>
           )}
           <NewKey
-            onMade={(key) => {
-              setMade(key);
+            onMade={(secret) => {
+              setMade(secret);
               found.reload();
             }}
           />
@@ -245,6 +246,7 @@ function NewKey({ onMade }: { onMade: (key: string) => void }) {
     post("/keys", { body: { name, scopes: [...scopes] } as Schema["NewKey"] }).then(
       (made) => {
         setName("");
+        if (!key.value) takeKey(made.key); // the server is closed from here on
         onMade(made.key);
       },
       (failed: unknown) => setError(asApiError(failed)),
