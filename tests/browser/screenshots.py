@@ -15,7 +15,7 @@ def take(folder: Path) -> None:
     """Walk through one question, and keep what each step shows."""
     served = Server(folder, 0, "--open")
     try:
-        with running_browser() as browser, Explorer(browser, served, width=1280, height=860) as one:
+        with running_browser() as browser, Explorer(browser, served, width=1280, height=760) as one:
             page = one.open().page
             one.ask(QUESTION)
             _keep(one, "explorer-ask")
@@ -30,13 +30,13 @@ def take(folder: Path) -> None:
             _keep(one, "explorer-document")
             page.go_back()
             one.answered()
-            page.set_viewport_size({"width": 1440, "height": 900})
+            page.set_viewport_size({"width": 1280, "height": 700})
             page.get_by_role("link", name="Evidence graph").click()
             page.locator("canvas").first.wait_for()
-            page.get_by_role("region", name="Entities").get_by_role("button", name="Heron Team").first.click()
+            page.get_by_role("region", name="Statements").get_by_role("button").first.click()
             page.wait_for_timeout(500)
             _keep(one, "explorer-graph")
-            page.set_viewport_size({"width": 1280, "height": 860})
+            page.get_by_role("region", name="Entities").get_by_role("button", name="Heron Team").first.click()
             page.get_by_role("region", name="Selected").get_by_role("link", name="Open").click()
             page.locator(".said-source").first.wait_for()
             page.locator(".neighbours li").first.wait_for()

@@ -1,6 +1,7 @@
 /** The text of an answer, cut into what is shown: paragraphs with citations, and quoted code. Pure. */
 
-export type Piece = { text: string } | { label: string };
+/** A stretch of text, or a citation with the word before it, so that no line begins with a label. */
+export type Piece = { text: string } | { label: string; lead: string };
 export type Block = { kind: "text"; pieces: Piece[] } | { kind: "code"; text: string };
 
 const LABEL = /\[(S\d+)\]/g;
@@ -29,9 +30,9 @@ function cited(line: string, labels: ReadonlySet<string>): Piece[] {
   let at = 0;
   for (const match of line.matchAll(LABEL)) {
     if (!labels.has(match[1]!)) continue;
-    // a label does not begin a line by itself
-    if (match.index > at) pieces.push({ text: line.slice(at, match.index).replace(/ $/, "\u00a0") });
-    pieces.push({ label: match[1]! });
+    const [, text = "", lead = ""] = /^(.*?)(\S*\s*)$/s.exec(line.slice(at, match.index)) ?? [];
+    if (text) pieces.push({ text });
+    pieces.push({ label: match[1]!, lead });
     at = match.index + match[0].length;
   }
   if (at < line.length) pieces.push({ text: line.slice(at) });

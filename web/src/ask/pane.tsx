@@ -123,9 +123,12 @@ function piece(p: Piece, at: number, sources: readonly Source[], onLabel: (label
   if ("text" in p) return p.text;
   const title = sources.find((s) => s.label === p.label)?.title ?? "";
   return (
-    <button key={at} type="button" class="cite" aria-label={texts.ask.labelled(p.label, title)} title={title} onClick={() => onLabel(p.label)}>
-      {p.label}
-    </button>
+    <span key={at} class="together">
+      {p.lead}
+      <button type="button" class="cite" aria-label={texts.ask.labelled(p.label, title)} title={title} onClick={() => onLabel(p.label)}>
+        {p.label}
+      </button>
+    </span>
   );
 }
 

@@ -102,9 +102,11 @@ function mark(cy: Core, selected: string, matches: ReadonlySet<string>): void {
     if (matches.size) cy.nodes(".real").forEach((n) => void n.addClass(matches.has(n.id()) ? "match" : "dim"));
     const at = cy.getElementById(selected);
     if (at.empty()) return;
+    // what led to it, up to the question, and what it led to, down to the sources
+    const way = at.predecessors().union(at.successors()).union(at.neighborhood());
     at.addClass("selected").removeClass("dim");
-    at.connectedEdges().addClass("near");
-    if (!matches.size) cy.nodes(".real").not(at).not(at.neighborhood()).addClass("dim");
+    way.edges().addClass("near");
+    if (!matches.size) cy.nodes(".real").not(at).not(way).addClass("dim");
   });
   const at = cy.getElementById(selected);
   if (at.nonempty() && !inSight(cy, at.renderedPosition())) cy.center(at);
