@@ -1,5 +1,6 @@
 """What a reader does: asks, follows a citation to its words and the evidence to its entities, sends somebody the address."""
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -284,7 +285,8 @@ def test_every_view_fits_and_is_accessible(window: Window, server: Server, width
     entity = server.get("/entities", q="heron team")["entities"][0]["id"]
     for address in (*VIEWS, f"#/document/{document}?at=620-657", f"#/entity/{entity}"):
         one.open(address)
-        one.page.wait_for_load_state("networkidle")
+        one.page.locator("h1").first.wait_for(state="attached")
+        expect(one.page.locator(".loading")).to_have_count(0)
         one.check()
 
 
@@ -305,3 +307,16 @@ def test_a_question_is_asked_and_its_source_read_by_keyboard_alone(window: Windo
     one.page.keyboard.press("Enter")
 
     assert marked(one) == "Tidewater is owned by the Heron Team."
+
+
+def test_the_first_load_is_small_and_asks_nobody_else(window: Window, server: Server) -> None:
+    one = window()
+    asked: list[str] = []
+    one.page.on("request", lambda request: asked.append(request.url))
+    one.open()
+    expect(one.page.get_by_role("heading", level=1)).to_be_visible()
+
+    assert all(url.startswith(server.url) for url in asked)
+    loaded = [url for url in asked if "/explorer/" in url]
+    assert len(loaded) >= 3
+    assert sum(len(gzip.compress(server.client.get(url).content)) for url in loaded) < 150_000

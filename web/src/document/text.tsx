@@ -74,14 +74,11 @@ export function DocumentText({ id, characters, version, marked, headings, pages,
   const shown = useRef("");
   useLayoutEffect(() => {
     const key = `${id} ${marked?.start} ${marked?.end}`;
-    if (!there || shown.current === key) return;
-    const at = root.current!.querySelector<HTMLElement>("mark");
-    if (!at) return;
+    const mark = root.current?.querySelector<HTMLElement>("mark");
+    if (!there || shown.current === key || !mark) return;
     shown.current = key;
-    at.scrollIntoView({ block: "center" });
-    // what was off screen has its real height only now
-    requestAnimationFrame(() => at.scrollIntoView({ block: "center" }));
-    at.focus({ preventScroll: true });
+    mark.focus({ preventScroll: true });
+    keepInSight(root.current!);
   });
 
   const numbers = useMemo(() => new Map(pages.map((p) => [p.start, p.number])), [pages]);
@@ -101,6 +98,21 @@ export function DocumentText({ id, characters, version, marked, headings, pages,
       )}
     </div>
   );
+}
+
+const SETTLED = 2_000;
+
+/** Bring the mark into sight, and again while what is around it takes its real height, unless the reader moves on. */
+function keepInSight(root: HTMLElement): void {
+  const sizes = new ResizeObserver(() => root.querySelector("mark")?.scrollIntoView({ block: "center" }));
+  const left = new AbortController();
+  const leave = () => {
+    sizes.disconnect();
+    left.abort();
+  };
+  for (const name of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(name, leave, { signal: left.signal, passive: true });
+  setTimeout(leave, SETTLED);
+  sizes.observe(root);
 }
 
 type Run = { blocks: Block[] } | { page: number };
