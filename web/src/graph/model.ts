@@ -34,10 +34,13 @@ export const layerOf = (kind: string) => LAYERS[kind] ?? 3;
 export const EMPTY: Graph = { nodes: new Map(), edges: [], total: 0 };
 
 export function ofEvidence(found: Schema["EvidenceReply"], citations: ReadonlyMap<string, string>): Graph {
+  const labels = new Map(found.nodes.map((n) => [n.id, n.label]));
+  // passages of one document have one title: the first thing that each says tells them apart
+  const says = new Map([...found.edges].reverse().flatMap((e) => (e.kind === "says" ? [[e.from, labels.get(e.to)] as const] : [])));
   const nodes = found.nodes.map((n): Node => ({
     id: n.id,
     kind: n.kind,
-    label: n.label,
+    label: n.kind === "chunk" && says.get(n.id) ? `${n.label} · ${says.get(n.id)}` : n.label,
     layer: n.layer,
     score: n.score ?? null,
     citation: n.citation || citations.get(n.id) || "",
