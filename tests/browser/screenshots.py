@@ -30,7 +30,7 @@ def take(folder: Path) -> None:
             _keep(one, "explorer-document")
             page.go_back()
             one.answered()
-            page.set_viewport_size({"width": 1180, "height": 680})
+            page.set_viewport_size({"width": 1280, "height": 690})
             page.get_by_role("link", name="Evidence graph").click()
             page.locator("canvas").first.wait_for()
             page.get_by_role("region", name="Statements").get_by_role("button").first.click()

@@ -15,6 +15,7 @@ export interface Canvas {
 const SHEET = "__________cytoscape_stylesheet";
 const HEAD = "head:";
 const MARGIN = 14;
+const LEGIBLE = 0.5;
 
 export function draw(box: HTMLElement, on: { select: (id: string) => void; expand: (id: string) => void }): Canvas {
   keepInlineStylesOut();
@@ -60,10 +61,10 @@ function keepInlineStylesOut(): void {
 function fit(cy: Core): void {
   const box = cy.elements().boundingBox();
   if (!box.w || !cy.width()) return;
-  const wide = (cy.width() - 2 * MARGIN) / box.w;
+  const wide = Math.max(LEGIBLE, (cy.width() - 2 * MARGIN) / box.w);
   const zoom = Math.min(1.1, wide, Math.max((cy.height() - 2 * MARGIN) / box.h, 0.9 * wide));
   cy.zoom(zoom);
-  cy.pan({ x: (cy.width() - box.w * zoom) / 2 - box.x1 * zoom, y: MARGIN - box.y1 * zoom });
+  cy.pan({ x: Math.max(MARGIN, (cy.width() - box.w * zoom) / 2) - box.x1 * zoom, y: MARGIN - box.y1 * zoom });
 }
 
 function fill(cy: Core, graph: Graph, places: ReadonlyMap<string, Place>): void {
@@ -98,13 +99,14 @@ const classes = (n: Node) => `real ${n.kind}${n.evidence ? "" : " opened"}${n.ci
 
 function mark(cy: Core, selected: string, matches: ReadonlySet<string>): void {
   cy.batch(() => {
-    cy.elements().removeClass("selected near dim match");
+    cy.elements().removeClass("selected near far dim match");
     if (matches.size) cy.nodes(".real").forEach((n) => void n.addClass(matches.has(n.id()) ? "match" : "dim"));
     const at = cy.getElementById(selected);
     if (at.empty()) return;
     // what led to it, up to the question, and what it led to, down to the sources
     const way = at.predecessors().union(at.successors()).union(at.neighborhood());
     at.addClass("selected").removeClass("dim");
+    cy.edges().not(way).addClass("far");
     way.edges().addClass("near");
     if (!matches.size) cy.nodes(".real").not(at).not(way).addClass("dim");
   });
@@ -162,6 +164,7 @@ function styles(): StylesheetJson {
     { selector: ".dim", style: { "text-opacity": 0.5, "border-opacity": 0.35 } },
     { selector: ".match", style: { "border-width": 3, "border-color": accent } },
     { selector: "node.selected", style: { "border-width": 3, "border-color": accent } },
+    { selector: "edge.far", style: { opacity: 0.25 } },
     { selector: "edge.near", style: { "line-color": accent, width: 2.2, opacity: 1 } },
   ] as StylesheetJson;
 }

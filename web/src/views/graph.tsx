@@ -243,12 +243,10 @@ function Picture({ graph, selected, matches, onSelect, onExpand }: PictureProps)
   const node = graph.nodes.get(selected);
   return (
     <section class="picture" aria-label={texts.graph.picture}>
+      <div class="canvas-stage">
       <div class="canvas-frame" tabIndex={0} role="application" aria-label={texts.graph.canvas} aria-describedby="graph-keys" onKeyDown={press}>
         <div class="graph-canvas" ref={box} />
       </div>
-      <p class="hidden" role="status">
-        {node && `${texts.graph.kinds[node.kind] ?? node.kind}: ${node.label}`}
-      </p>
       <div class="canvas-tools">
         <button type="button" class="tool" title={texts.graph.zoomIn} aria-label={texts.graph.zoomIn} onClick={() => canvas?.zoom(1.25)}>
           <Icon name="plus" />
@@ -263,6 +261,10 @@ function Picture({ graph, selected, matches, onSelect, onExpand }: PictureProps)
           <Icon name="download" />
         </button>
       </div>
+      </div>
+      <p class="hidden" role="status">
+        {node && `${texts.graph.kinds[node.kind] ?? node.kind}: ${node.label}`}
+      </p>
       <p id="graph-keys" class="faint small">
         {texts.graph.keyboard}
       </p>
