@@ -203,6 +203,9 @@ def test_the_evidence_of_a_question_is_seen_opened_found_and_exported(window: Wi
     one.page.get_by_role("link", name="Evidence graph").click()
     counts = one.page.locator(".counts")
     expect(counts).to_contain_text("nodes shown")
+    first = counts.inner_text()
+    one.button("More evidence").click()
+    expect(counts).not_to_have_text(first)
     before = counts.inner_text()
 
     one.page.get_by_label("Find in the graph").fill("heron team")

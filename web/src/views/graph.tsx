@@ -67,7 +67,7 @@ async function evidence(a: Asked, limit: number, signal: AbortSignal): Promise<G
 function Evidence({ a, around }: { a: Asked; around: string }) {
   const [limit, setLimit] = useState(FIRST);
   const found = useResource(
-    (signal) => (around ? get("/graph/egonet", { query: { id: around, limit: 120 }, signal }).then((e) => merged(EMPTY, e)) : evidence(a, limit, signal)),
+    (signal) => (around ? get("/graph/egonet", { query: { id: around, limit: 120 }, signal }).then((e) => merged({ ...EMPTY, total: e.totals.nodes }, e)) : evidence(a, limit, signal)),
     [a.question, a.search, JSON.stringify(a.conditions), around, limit],
   );
   return (
@@ -86,7 +86,7 @@ function Evidence({ a, around }: { a: Asked; around: string }) {
       {found.loading && !found.data && <Loading />}
       {found.data && found.data.nodes.size <= 1 && !around && <Empty title={texts.graph.nothing} />}
       {found.data && (found.data.nodes.size > 1 || around) && (
-        <Explored key={`${limit}`} base={found.data} a={a} onMore={found.data.nodes.size < found.data.total && limit < STEPS.at(-1)! ? () => setLimit(STEPS.find((s) => s > limit)!) : undefined} />
+        <Explored key={`${limit} ${found.data.nodes.size}`} base={found.data} a={a} onMore={found.data.nodes.size < found.data.total && limit < STEPS.at(-1)! ? () => setLimit(STEPS.find((s) => s > limit)!) : undefined} />
       )}
     </div>
   );
