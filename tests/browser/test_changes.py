@@ -34,6 +34,7 @@ def drop(window: Explorer, name: str, text: str) -> None:
 
 
 def send(window: Explorer) -> None:
+    expect(window.page.get_by_text("Estimating")).to_have_count(0)
     window.page.get_by_role("button", name="Add 1 file").click()
     expect(window.page.get_by_role("link", name="Ready to be asked about")).to_be_visible(timeout=60_000)
 
