@@ -3,12 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 TESTS ?=
+PAGE := layers/core/lexigraph/api/page
+WEB := $(filter-out %/schema.d.ts,$(shell find web/src web/public -type f)) web/index.html web/vite.config.ts web/tsconfig.json
 # processes of tests: one a core
 WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
 # images set it to stay small; here each of hundreds of processes would compile all that it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test ci soak lint types format lock bench openapi architecture clean requirements invoke layers synth servers runtimes model emulate sbom audit
+.PHONY: help setup demo test ci soak lint types format lock bench openapi architecture clean requirements invoke layers synth servers runtimes model emulate sbom audit web screenshots
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -47,6 +49,18 @@ node_modules/.bin/cdk: package.json package-lock.json
 	@npm ci --silent --no-audit --no-fund
 	@touch $@
 
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	@cd web && npm ci --silent --no-audit --no-fund --ignore-scripts
+	@touch $@
+
+# types of the API are made from docs/openapi.json: a page that does not fit it is not built
+$(PAGE)/index.html: $(WEB) docs/openapi.json web/node_modules/.package-lock.json
+	@cd web && npm run --silent build -- --logLevel warn
+
+$(VENV)/browser: requirements/browser.lock $(VENV)/dev
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/browser.lock
+	@touch $@
+
 setup: $(VENV)/dev  ## create .venv with everything
 
 demo: $(VENV)/laptop  ## ingest examples/corpus, ask questions, print cited answers
@@ -66,9 +80,10 @@ format: $(VENV)/dev  ## rewrite the sources in the project's format
 
 # a file to a process: what its tests share is made once; the servers are fetched where they can be had; tests that need one say why they are skipped
 # a weakness of a package that became known is printed and fails nothing: no change of ours brought it
-ci: lint $(VENV)/infra $(VENV)/emulator node_modules/.bin/cdk  ## all that CI runs
+ci: lint $(VENV)/infra $(VENV)/emulator $(VENV)/browser node_modules/.bin/cdk web  ## all that CI runs
 	@$(MAKE) --no-print-directory -j 2 types test
 	-@$(BIN)/python -m tests.servers
+	-@$(BIN)/python -m tests.browser.install
 	-@$(MAKE) --no-print-directory audit
 	@$(BIN)/pytest -m "slow and not soak" -n $(WORKERS) --dist loadfile --durations 60 -rs $(TESTS)
 
@@ -81,6 +96,12 @@ model: $(VENV)/model  ## the tests with a real, small language model (fetches 20
 
 soak: $(VENV)/dev  ## full counts of kills, cases and clients; long
 	@$(BIN)/pytest -m "soak" -o faulthandler_timeout=7200 $(TESTS)
+
+web: $(PAGE)/index.html  ## build the explorer, the page that `lexigraph serve` opens (needs Node.js)
+
+screenshots: $(VENV)/browser web  ## take the pictures of the docs anew from the demo
+	@$(BIN)/python -m tests.browser.install
+	@$(BIN)/python -m tests.browser.screenshots
 
 servers: $(VENV)/dev  ## fetch and start once the servers that slow tests talk to: FalkorDB and a Gremlin Server
 	@$(BIN)/python -m tests.servers
@@ -103,6 +124,7 @@ lock: $(VENV)/uv  ## resolve requirements/*.lock anew
 	$$L --extra api --extra aws pyproject.toml -c requirements/laptop.lock -c requirements/aws.lock -o requirements/layer-core.lock; \
 	$$L --extra files --extra llama-index pyproject.toml -c requirements/laptop.lock -c requirements/aws.lock -o requirements/layer-parsers.lock; \
 	$$C --group infra -c requirements/dev.lock -o requirements/infra.lock; \
+	$$C --group browser -c requirements/dev.lock -o requirements/browser.lock; \
 	$$C --no-deps --group model -o requirements/model.lock; \
 	$$C --group emulator -o requirements/emulator.lock; \
 	$$C --group audit -o requirements/audit.lock; \
@@ -131,4 +153,4 @@ architecture: $(VENV)/dev  ## draw the picture of docs/architecture.md anew from
 	@$(BIN)/python -m tests.architecture
 
 clean:           ## remove what the targets made
-	rm -rf $(VENV) .build .emulator .demo .emulated cdk.out node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .build .emulator .demo .emulated cdk.out node_modules web/node_modules $(PAGE) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -515,6 +515,14 @@ def test_an_egonet_walks_outwards_from_any_live_node(graph_store: GraphStore) ->
         assert {n["id"] for n in net["nodes"]} >= {e[end] for e in net["edges"] for end in ("source", "target")}
         assert len(graph_store.egonet(A, node, depth=3)["nodes"]) > len(net["nodes"])
         assert len(graph_store.egonet(A, node, depth=3, limit=4)["nodes"]) == 4
+        assert net["totals"] == {"nodes": len(net["nodes"]), "edges": len(net["edges"]), "complete": True}
+        part, told = graph_store.egonet(A, node, limit=2), {node}
+        assert part["totals"] == net["totals"]
+        told |= {n["id"] for n in part["nodes"]}
+        while (offset := part["next_offset"]) is not None:
+            part = graph_store.egonet(A, node, limit=2, offset=offset)
+            told |= {n["id"] for n in part["nodes"]}
+        assert told == {n["id"] for n in net["nodes"]}
     with pytest.raises(InvalidInput):
         graph_store.egonet(A, "nonsense")
 

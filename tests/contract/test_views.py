@@ -114,6 +114,10 @@ def _calls(store: GraphStore, who: Tenant, ids: Mapping[str, list[str]]) -> dict
         "related": lambda: store.related(who, RelatedRequest(tuple(chunks), names={"": entities}, first=9)),
         "relation_counts": lambda: store.relation_counts(who, least_together=1),
         "stats": lambda: store.stats(who),
+        "topics": lambda: [store.topics(who, source) for source in ids["source"]],
+        "naming": lambda: [store.naming(who, entity) for entity in entities],
+        "profile": lambda: [store.profile(who, entity) for entity in entities],
+        "companions": lambda: [store.companions(who, entity) for entity in entities],
         "within filters": lambda: store.evidence(who, EvidenceRequest(chunks=tuple(chunks), filters=wide)),
         "entities within filters": lambda: store.entities(who, entities, connected=3, filters=wide),
     }

@@ -751,6 +751,7 @@ def test_the_demo_answers_four_questions_and_costs_no_model_call_the_second_time
             assert [f for f in question["files"] if f not in sources] == []
             assert re.search(r"^retrieve \d.*, answer \d.*, total \d", answer, re.MULTILINE)
         assert re.search(r"^done in \d", told.out, re.MULTILINE)
+        assert "lexigraph demo --open" in told.out.splitlines()[-1]
     assert "19 new, 0 updated, 0 unchanged, 0 failed" in first.out
     assert "0 new, 0 updated, 19 unchanged, 0 failed" in second.out
     assert "0 chunks extracted, 0 texts embedded" in second.out

@@ -26,7 +26,10 @@ Script = Callable[[dict[str, Any]], Answer]
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server sends. ``hang_up_after`` pieces of a stream the connection is closed (0: before the first)."""
+    """What the server sends. ``hang_up_after`` pieces of a stream the connection is closed (0: before the first).
+
+    Seconds: ``delay`` before it begins, ``pause`` after each piece of a stream.
+    """
 
     text: str = ""
     status: int = 200
@@ -36,6 +39,7 @@ class Reply:
     hang_up_after: int | None = None
     raw: bytes | None = None
     delay: float = 0.0
+    pause: float = 0.0
 
 
 def refused(status: int, message: str = "refused", *, code: str | None = None, retry_after: float | None = None) -> Reply:
@@ -122,6 +126,7 @@ class ScriptedLLMServer(LoopbackServer):
             if number == reply.hang_up_after:
                 break
             event({"content": piece})
+            time.sleep(reply.pause)
         if reply.hang_up_after is not None:
             hang_up(request)
             return

@@ -96,7 +96,7 @@ QUESTIONS = ("Who signs the ledger with Tove Lund?", f"What does {SECRET} keep?"
 def test_every_retriever_finds_what_it_finds_where_there_is_nothing_else(
     halves: Halves, retriever: str, question: str
 ) -> None:
-    found = halves.same(lambda c: c.post(f"/retrieve/{retriever}", json={"question": question}))
+    found = halves.same(lambda c: c.post(f"/retrieve/{retriever}", json={"question": question, "evidence": True}))
     assert found["results"] or SECRET in question
 
 
@@ -117,7 +117,7 @@ def test_filters_of_a_question_only_narrow_what_the_key_sees(halves: Halves, ret
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_answers_and_rankings_are_those_of_the_half(halves: Halves, question: str) -> None:
     for retriever in RETRIEVERS:
-        halves.same(lambda c, r=retriever: c.post("/query", json={"question": question, "retriever": r}))
+        halves.same(lambda c, r=retriever: c.post("/query", json={"question": question, "retriever": r, "evidence": True}))
     halves.same(lambda c: c.post("/ranking/preview", json={"question": question}))
     halves.same(lambda c: c.post("/query/multidoc", json={"question": question, "min_relevance": 0.0}))
     halves.same(lambda c: c.post("/unstructured/multihop_query/", json=_hops(question)))
@@ -175,7 +175,46 @@ def _kinds(around: Any) -> set[str]:
     return {node["type"] for node in around["nodes"]}
 
 
+def test_documents_are_read_and_statements_found_only_where_the_key_sees_them(halves: Halves) -> None:
+    hidden = 0
+    for document in halves.owner.get("/documents").json()["documents"]:
+        for part in ("text", "outline", "topics", "statements"):
+            halves.same(lambda c, path=f"/documents/{document['id']}/{part}": c.get(path))
+        statements = halves.owner.get(f"/documents/{document['id']}/statements").json()["statements"]
+        for statement in statements[::7]:
+            halves.same(lambda c, path=f"/statements/{statement['id']}": c.get(path))
+        hidden += halves.reader.get(f"/documents/{document['id']}/statements").status_code == 404
+    assert hidden == 12
+    text = f"/documents/{halves.other.get('/documents').json()['documents'][0]['id']}/text"
+    # of what is said: another's change does not show in it
+    assert halves.reader.get(text).headers["etag"] == halves.other.get(text).headers["etag"]
+
+
+def test_entities_are_those_of_the_half(halves: Halves) -> None:
+    asked = [name[:length] for name in (*_NAMES, *_HIDDEN) for length in (1, 3, 20)]
+    for q in asked:
+        halves.same(lambda c, q=q: c.get("/entities", params={"q": q, "limit": 100}))
+    found = {e["id"] for q in asked for e in halves.owner.get("/entities", params={"q": q}).json()["entities"]}
+    statuses = set()
+    for entity in found:
+        shown = halves.reader.get(f"/entities/{entity}")
+        statuses.add(shown.status_code)
+        for part in ("", "/statements", "/neighbours"):
+            halves.same(lambda c, path=f"/entities/{entity}{part}": c.get(path))
+        for document in halves.owner.get("/documents").json()["documents"][:4]:
+            path = f"/entities/{entity}/statements?document={document['id']}"
+            halves.same(lambda c, path=path: c.get(path))
+    assert statuses == {200, 404}
+
+
 def test_counts_are_those_of_the_half(halves: Halves) -> None:
+    mine, glance = (
+        {name: value for name, value in c.get("/overview").json().items() if name not in ("counted_at", "jobs")}
+        for c in (halves.reader, halves.other)
+    )
+    assert mine == glance
+    assert glance["counts"]["documents"] == glance["documents"]["READY"] == 12
+    assert halves.reader.get("/overview").json()["jobs"] == {"RUNNING": 0, "SUCCEEDED": 0, "FAILED": 0}
     told = halves.same(lambda c: c.get("/diagnostics"))
     assert told["graph"]["detail"]["sources"] == 12
 
@@ -218,7 +257,10 @@ def test_every_route_is_asked_by_somebody_who_sees_half(halves: Halves) -> None:
         "/health", "/diagnostics", "/query", "/ranking/preview", "/query/multidoc", "/retrieve/{retriever}",
         "/api/v1/memory/recall", "/unstructured/upload_document/", "/unstructured/multihop_query/", "/ingest",
         "/ingest/stream", "/estimate", "/documents", "/documents/{document_id}", "/jobs", "/jobs/{job_id}",
-        "/jobs/{job_id}/events", "/graph/egonet", "/cache/stats", "/cache/clear",
+        "/documents/{document_id}/text", "/documents/{document_id}/outline", "/documents/{document_id}/topics",
+        "/documents/{document_id}/statements", "/statements/{statement_id}", "/entities", "/entities/{entity_id}",
+        "/entities/{entity_id}/statements", "/entities/{entity_id}/neighbours",
+        "/jobs/{job_id}/events", "/graph/egonet", "/cache/stats", "/cache/clear", "/keys", "/keys/{key_id}", "/overview",
     }  # fmt: skip
     assert set(httpx.get(f"{halves.whole.url}/openapi.json").json()["paths"]) == asked
 

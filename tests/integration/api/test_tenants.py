@@ -123,6 +123,26 @@ def test_documents_jobs_and_their_events_are_not_there(other: httpx.Client, know
     assert known.client.get(f"/documents/{known.document}").status_code == 200, "it is still there for its owner"
 
 
+def test_no_document_is_read_and_no_entity_or_statement_shown_to_another_tenant(other: httpx.Client, known: Known) -> None:
+    for part in ("text", "outline", "topics", "statements"):
+        assert other.get(f"/documents/{known.document}/{part}").status_code == 404
+        assert known.client.get(f"/documents/{known.document}/{part}").status_code == 200
+    kinds = {kind: next(n for n in known.nodes if n.startswith(f"{kind}:")) for kind in ("statement", "entity")}
+    paths = [f"/statements/{kinds['statement']}"]
+    paths += [f"/entities/{kinds['entity']}{part}" for part in ("", "/statements", "/neighbours")]
+    for path in paths:
+        assert other.get(path).status_code == 404, path
+        assert known.client.get(path).status_code == 200, path
+    assert nothing(other.get("/entities", params={"q": "tove"})) == {"entities": [], "next": None}
+    assert not any(nothing(other.get("/overview"))["counts"].values())
+
+
+def test_no_key_of_another_tenant_is_listed_or_revoked(api: Api, other: httpx.Client) -> None:
+    theirs = api.client("first").post("/keys", json={"name": SECRET}).json()
+    assert theirs["id"] not in json.dumps(nothing(other.get("/keys")))
+    assert other.delete(f"/keys/{theirs['id']}").status_code == 404
+
+
 def test_no_node_of_another_tenant_has_surroundings(other: httpx.Client, known: Known) -> None:
     for node in known.nodes:
         reply = other.get("/graph/egonet", params={"id": node})
@@ -156,7 +176,10 @@ def test_every_route_of_the_document_is_asked_here(api: Api) -> None:
         "/health", "/diagnostics", "/query", "/ranking/preview", "/query/multidoc", "/retrieve/{retriever}",
         "/api/v1/memory/recall", "/unstructured/upload_document/", "/unstructured/multihop_query/", "/ingest",
         "/ingest/stream", "/estimate", "/documents", "/documents/{document_id}", "/jobs", "/jobs/{job_id}",
-        "/jobs/{job_id}/events", "/graph/egonet", "/cache/stats", "/cache/clear",
+        "/jobs/{job_id}/events", "/graph/egonet", "/cache/stats", "/cache/clear", "/keys", "/keys/{key_id}", "/overview",
+        "/documents/{document_id}/text", "/documents/{document_id}/outline", "/documents/{document_id}/topics",
+        "/documents/{document_id}/statements", "/statements/{statement_id}", "/entities", "/entities/{entity_id}",
+        "/entities/{entity_id}/statements", "/entities/{entity_id}/neighbours",
     }  # fmt: skip
     assert set(httpx.get(f"{api.url}/openapi.json").json()["paths"]) == asked
 

@@ -6,10 +6,12 @@ from typing import Any
 
 from lexigraph.answering.response import QueryResponse, StreamingQueryResponse
 from lexigraph.api.schemas.query import QueryRequest
+from lexigraph.api.schemas.search import EvidenceReply
 from lexigraph.api.service import Service
 from lexigraph.model.errors import StoreUnavailable
-from lexigraph.model.results import Citation
+from lexigraph.model.results import Citation, ScoredStatement
 from lexigraph.model.tenant import Tenant
+from lexigraph.retrieval.drawing import draw
 from lexigraph.retrieval.hybrid.results import HybridItem, HybridResults
 from lexigraph.retrieval.stages.results import CONTEXT
 from lexigraph.storage.protocols import EvidenceRequest
@@ -62,8 +64,9 @@ class Answers:
         """Read the answer to its end; return the reply and remember it."""
         answer = pieces.complete()
         items = answer.results if isinstance(answer.results, HybridResults) else None
+        found = {s.id: s for s in answer.results.statements} if answer.results else {}
         sources = [
-            _source(at, c, items.item(c.chunk_id) if items and c.reason != CONTEXT else None)
+            _source(at, c, items.item(c.chunk_id) if items and c.reason != CONTEXT else None, found.get(c.statement_id))
             for at, c in enumerate(answer.sources, 1)
         ]
         cited = {c.label for c in answer.citations}
@@ -87,6 +90,10 @@ class Answers:
             "cached": False,
             "timings": dict(answer.timings),
         }
+        if self._body.evidence and answer.results:
+            labels = {c.statement_id: c.label for c in answer.sources if c.statement_id}
+            drawing = draw(answer.results, most=self._body.evidence_limit, citations=labels)
+            reply["evidence"] = EvidenceReply.of(drawing).model_dump(by_alias=True)
         if not _PASSING & {w.type for w in answer.warnings}:
             self._service.answers.put(self._key, reply)
         return dict(reply)
@@ -105,11 +112,11 @@ class Answers:
             found = graph.entities(self._tenant, best).found
         except StoreUnavailable:
             return []
-        named = [{"name": found[e].value, "freq": counts[e]} for e in best if e in found]
+        named = [{"id": e, "name": found[e].value, "freq": counts[e]} for e in best if e in found]
         return sorted(named, key=lambda e: (-e["freq"], e["name"]))
 
 
-def _source(rank: int, citation: Citation, item: HybridItem | None) -> dict[str, Any]:
+def _source(rank: int, citation: Citation, item: HybridItem | None, found: ScoredStatement | None) -> dict[str, Any]:
     return {
         "id": citation.chunk_id or citation.statement_id,
         "label": citation.label,
@@ -128,6 +135,10 @@ def _source(rank: int, citation: Citation, item: HybridItem | None) -> dict[str,
         "resolved": citation.resolved,
         "uri": citation.uri,
         "title": citation.title,
+        "document_id": citation.source_id,
         "start": citation.start,
         "end": citation.end,
+        "path": list(found.path) if found else [],
+        "path_ids": list(found.path_ids) if found else [],
+        "parts": dict(found.parts) if found else {},
     }

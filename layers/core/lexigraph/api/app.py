@@ -3,12 +3,14 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
+from pathlib import Path
 
 from fastapi import Depends, FastAPI
 
 from lexigraph import __version__
 from lexigraph.api.access.auth import Openness, Principals
 from lexigraph.api.errors import handle_errors
+from lexigraph.api.explorer import PAGE, add_explorer
 from lexigraph.api.jobs.arrivals import Arrivals
 from lexigraph.api.limits import Requests, only_declared
 from lexigraph.api.openapi.document import describe, errors
@@ -20,6 +22,7 @@ from lexigraph.settings import Settings, load_settings
 ROUTES = (
     "health",
     "diagnostics",
+    "overview",
     "query",
     "multidoc",
     "retrieve",
@@ -28,21 +31,24 @@ ROUTES = (
     "ingest",
     "estimate",
     "documents",
+    "reading",
+    "entities",
     "jobs",
     "graph",
     "cache",
+    "keys",
 )
 _MULTIPART_OVERHEAD = 100_000
 
 
 def create_app(
-    settings: Settings | None = None, service: Service | None = None, *, open_: Openness | None = None
+    settings: Settings | None = None, service: Service | None = None, *, open_: Openness | None = None, page: Path = PAGE
 ) -> FastAPI:
     """Return the application over the stores and models of the settings.
 
     ``open_`` lets everybody in without a key, as the default tenant: for loopback only; ``until_key`` until the first key
-    of any tenant is made; default as the settings say (``api_auth``). The service's stores are opened when first needed,
-    so that making the app costs nothing.
+    of any tenant is made; default as the settings say (``api_auth``). ``page`` is the folder of the built explorer. The
+    service's stores are opened when first needed, so that making the app costs nothing.
     """
     settings = settings or load_settings()
     service = service or Service(settings)
@@ -73,6 +79,7 @@ def create_app(
         asked = [Depends(only_declared)] if name != "health" else []
         app.include_router(router, dependencies=asked, responses=told)
     describe(app)
+    add_explorer(app, page)
     tools = add_mcp(app, service)
     app.add_middleware(Arrivals, service=service, most=settings.max_file_bytes)
     app.add_middleware(

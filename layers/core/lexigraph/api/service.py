@@ -24,6 +24,7 @@ from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.line import Line, asking_over
 from lexigraph.inference.protocols import Embedder, FloatArray, LanguageModel, Standing
+from lexigraph.ingestion.outline import Outline
 from lexigraph.model.errors import LexigraphError, StoreUnavailable
 from lexigraph.model.filters import Filter
 from lexigraph.model.question import Question
@@ -54,6 +55,7 @@ _STREAMS = STREAMS // 4  # answers that a tenant may have written at the same ti
 _ENGINES = 256
 _EMBEDDINGS, _EMBEDDING_SECONDS = 2_048, 3_600.0
 _ANSWERS, _ANSWER_SECONDS = 512, 900.0
+_OUTLINES, _OUTLINE_SECONDS = 64, 3_600.0
 _STORE_SHARE = 0.8  # of the deadline, after which a store that does not answer is told of instead of waited for
 _LISTED_SECONDS, _EMBEDDED_SECONDS = 2.0, 5.0  # for which diagnostics wait for a model's service
 _CLEARED_SECONDS = 60.0  # for which vectors are used without asking whether somebody else has cleared them
@@ -90,6 +92,8 @@ class Service:
         self._making = Lock()
         self.embeddings: Memory[FloatArray] = (shared.embeddings if shared else Remembered)(_EMBEDDINGS, _EMBEDDING_SECONDS)
         self.counts: Remembered[RelationCounts] = Remembered(_ENGINES, float("inf"))
+        self.overviews: Remembered[Any] = Remembered(_ENGINES, float("inf"))
+        self.outlines: Remembered[Outline] = Remembered(_OUTLINES, _OUTLINE_SECONDS)
         self.answers: Memory[Any] = (shared.answers if shared else Remembered)(_ANSWERS, _ANSWER_SECONDS)
         self._clearings = Clearings(_CLEARED_SECONDS, alone=shared is None)
         computes = llm is None and settings.llm == "none" and settings.embedding_model == "minilm"

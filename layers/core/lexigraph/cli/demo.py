@@ -4,6 +4,7 @@ import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -15,6 +16,7 @@ from lexigraph.cli.ingest import outcome, summarise
 from lexigraph.cli.invocation import current
 from lexigraph.cli.output import duration, printable, prose, short_path
 from lexigraph.cli.progress import telling
+from lexigraph.cli.serve import serve_until_interrupted
 from lexigraph.model.errors import NotFound
 from lexigraph.model.tenant import Tenant
 
@@ -30,9 +32,13 @@ class Example:
     files: tuple[str, ...]
 
 
-def demo(context: typer.Context) -> int:
+def demo(
+    context: typer.Context,
+    open_: Annotated[bool, typer.Option("--open", help="Then serve it, and open the explorer in a browser.")] = False,
+) -> int:
     """Ingest the example corpus into .demo and ask four of its questions. No account, no language model needed."""
     from lexigraph.answering.query_engine import LexicalGraphQueryEngine
+    from lexigraph.api.explorer import PAGE
 
     invocation = current(context)
     began = time.perf_counter()
@@ -54,6 +60,11 @@ def demo(context: typer.Context) -> int:
     seconds = time.perf_counter() - began
     out.print(f"\ndone in {duration(1000 * seconds)}. Now ask your own:")
     out.print(f'  lexigraph --data {settings.data} query "Who approves spending from the Cobalt Budget?"', soft_wrap=True)
+    if open_:
+        serve_until_interrupted(invocation, settings, port=0, browse=True)
+        return outcome(report)
+    built = "" if (PAGE / "index.html").is_file() else "after `make web`, "
+    out.print(f"\nSee it in a browser: {built}`lexigraph demo --open`", soft_wrap=True)
     return outcome(report)
 
 

@@ -18,7 +18,6 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import ApiKey, Registry
 
-_MOST_FILTER = 4_000  # of what a gateway's authorizer hands on
 app = typer.Typer(help="Make, list and revoke the keys of the HTTP API.")
 _LABELS = (
     "a db_name is a label: the key may give no other one, and reads all of the tenant's documents on every route; "
@@ -101,10 +100,12 @@ def revoke(context: typer.Context, key: Annotated[str, typer.Argument(help="Its 
 
 def rights_of(expressions: Sequence[str]) -> Filter | None:
     """Return the filter that all expressions make together; one may be JSON. Raise ``InvalidInput`` for what is none."""
+    from lexigraph.api.access.keys import MOST_FILTER
+
     parts = tuple(map(_parsed, expressions))
     rights = parse_filter(MetadataFilters(parts) if len(parts) > 1 else next(iter(parts), None))
-    if rights and len(_told(rights)) > _MOST_FILTER:
-        raise InvalidInput(f"--filter: longer than {_MOST_FILTER:,} characters as JSON: name groups instead of documents")
+    if rights and len(_told(rights)) > MOST_FILTER:
+        raise InvalidInput(f"--filter: longer than {MOST_FILTER:,} characters as JSON: name groups instead of documents")
     return rights
 
 

@@ -3,6 +3,7 @@
 import signal
 import socket
 import tempfile
+import webbrowser
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -10,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lexigraph.cli.invocation import current, require_database
+from lexigraph.cli.invocation import Invocation, current, require_database
 from lexigraph.cli.processes import Processes
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.tenant import Tenant
+from lexigraph.settings import Settings
 
 if TYPE_CHECKING:
     from lexigraph.api.access.auth import Openness
@@ -42,29 +44,50 @@ def serve(
     ] = None,
     workers: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Server processes.")] = 1,
 ) -> None:
-    """Serve the HTTP API, with its documentation at /docs, until interrupted."""
-    from lexigraph.api.access.auth import UNTIL_KEY
-    from lexigraph.api.service import Service
-    from lexigraph.cli.served import order
+    """Serve the explorer and the HTTP API, with its documentation at /docs, until interrupted."""
     from lexigraph.ingestion.roots import check_roots
 
     invocation = current(context)
     settings = invocation.settings()
     settings = settings.model_copy(update={"ingest_roots": settings.ingest_roots | _roots(root or (), settings.tenant)})
     check_roots(settings)
+    serve_until_interrupted(invocation, settings, host, port, open_=open_, workers=workers)
+
+
+def serve_until_interrupted(
+    invocation: Invocation,
+    settings: Settings,
+    host: str = "127.0.0.1",
+    port: int = 8010,
+    *,
+    open_: bool | None = None,
+    workers: int = 1,
+    browse: bool = False,
+) -> None:
+    """Serve the data of the settings until interrupted; with ``browse`` the explorer is opened in the user's browser."""
+    from lexigraph.api.access.auth import UNTIL_KEY
+    from lexigraph.api.explorer import PAGE
+    from lexigraph.api.service import Service
+    from lexigraph.cli.served import order
+
     service = Service(settings)
     registry = service.stores.registry  # what cannot be opened is told before anybody is listened to
     opens = _openness(host, True if open_ is None and settings.api_auth == "open" else open_, registry)
     service.close()  # each process opens its own
     with listening(host, port) as listener, tempfile.TemporaryDirectory(prefix="lexigraph-serve-") as folder:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
-        invocation.err.print(f"listening on {address}, documentation at {address}/docs", soft_wrap=True, highlight=False)
+        places = f"explorer at {address}/explorer/, documentation at {address}/docs"
+        invocation.err.print(f"listening on {address}, {places}", soft_wrap=True, highlight=False)
+        if not (PAGE / "index.html").is_file():
+            invocation.err.print("the explorer is not built here: `make web` builds it, also while this runs")
         if opens:
             until = " until one is made" if opens == UNTIL_KEY else ""
             told = f"no key is asked for{until}: everybody on this machine is tenant {settings.tenant}"
             invocation.err.print(told, soft_wrap=True, highlight=False)
         else:
             invocation.err.print("a key is asked for in X-API-Key; `lexigraph keys create` makes one")
+        if browse:  # what the browser asks for waits until a process answers
+            webbrowser.open(f"{address}/explorer/")
         shared = folder if workers > 1 else ""
         told = order(settings, listener, open_=opens, processes=workers, shared=shared, verbose=invocation.verbose)
         by = Processes(workers, told, listener).run()

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from lexigraph.model.document import Block, LoadedDocument
-from lexigraph.model.errors import StoreDamaged
+from lexigraph.model.errors import NotFound, StoreDamaged
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import DocumentRecord, DocumentStore, Stores
@@ -55,6 +55,19 @@ def read_file(documents: DocumentStore, tenant: Tenant, record: DocumentRecord, 
 def read_text(stores: Stores, tenant: Tenant, record: DocumentRecord) -> str:
     """Return the text of a document that readers see. Raise as :func:`read_file`."""
     return read_file(stores.documents, tenant, record, text_name(record.version)).decode("utf-8")
+
+
+def read_blocks(stores: Stores, tenant: Tenant, record: DocumentRecord) -> tuple[Block, ...]:
+    """Return the blocks of a document that readers see; none of one of which only the text was kept. Raise as above."""
+    name = parsed_name(record.version)
+    try:
+        parsed = read_file(stores.documents, tenant, record, name)
+    except NotFound:
+        if name in record.files:
+            raise
+        return ()
+    (document,) = read_documents([{name: value for name, value in json.loads(parsed).items() if name != "namespace"}])
+    return document.blocks
 
 
 def hash_of(data: bytes) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from lexigraph.model.graph import Source
 
@@ -17,15 +17,23 @@ class Notice:
     detail: str
 
 
+class Stop(NamedTuple):
+    """What led to a statement: a chunk by the title of its source, an entity or a topic by its name; and its id."""
+
+    name: str
+    id: str
+
+
 @dataclass(frozen=True, slots=True)
 class ScoredStatement:
     """A statement of a result.
 
     ``reason`` is how it was found (``chunk``, ``entity``, ``link``, ...), ``path`` what led there (names, first to
-    last), ``parts`` the named contributions whose combination is ``score``. ``start``/``end`` are character offsets in
-    the parsed document. ``kind`` is prose, code or table. ``text`` stands alone; ``original`` is what the document has
-    there, where that does not. ``context`` are the statements right before and after it, of the same topic, which are no
-    results themselves: there to read the best ones by, reason ``context``, score 0, beyond what there is room for.
+    last) with their ids in ``path_ids``, ``parts`` the named contributions whose combination is ``score``.
+    ``start``/``end`` are character offsets in the parsed document. ``kind`` is prose, code or table. ``text`` stands
+    alone; ``original`` is what the document has there, where that does not. ``context`` are the statements right before
+    and after it, of the same topic, which are no results themselves: there to read the best ones by, reason ``context``,
+    score 0, beyond what there is room for.
     """
 
     id: str
@@ -41,6 +49,7 @@ class ScoredStatement:
     kind: str = "prose"
     original: str = ""
     context: "tuple[ScoredStatement, ...]" = ()
+    path_ids: tuple[str, ...] = ()
 
     @property
     def quoted(self) -> str:
@@ -61,6 +70,7 @@ class SearchResult:
         """Return the reference page's shape (source, topic, statements, score); the rest is under ``details``."""
         return {
             "source": self.source.uri,
+            "document_id": self.source.id,
             "topic": self.topic,
             "statements": [s.text for s in self.statements],
             "score": self.score,

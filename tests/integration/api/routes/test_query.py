@@ -12,6 +12,7 @@ import pytest
 
 from lexigraph.inference.factory import make_llm
 from lexigraph.inference.protocols import LanguageModel
+from lexigraph.model.ids import entity_id
 from lexigraph.retrieval.catalogue import RETRIEVERS
 from lexigraph.settings import Settings
 from tests.files import prose, section
@@ -85,7 +86,8 @@ def test_an_answer_has_sources_references_entities_and_warnings(served: Any) -> 
     assert first["id"].startswith("chunk:")
     assert first["composite_score"] == pytest.approx(first["base_norm"] + first["bonus"], abs=2e-4)
     assert told["references"] == [{name: first[name] for name in ("label", "id", "score", "composite_score")}]
-    assert {"name": "Ines Calloway", "freq": 2} in told["entities"]
+    named = next(e for e in told["entities"] if e["name"] == "Ines Calloway")
+    assert named == {"id": entity_id("default", "Ines Calloway"), "name": "Ines Calloway", "freq": 2}
     assert [e["freq"] for e in told["entities"]] == sorted((e["freq"] for e in told["entities"]), reverse=True)
     warned = [(w["type"], w["detail"]) for w in told["warnings"]]
     assert ("unreferenced_numeric", "12000 is not in S1") in warned

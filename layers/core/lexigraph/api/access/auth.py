@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lexigraph.api.shared import Shared
 
 PUBLIC = frozenset({"/health", "/docs", "/openapi.json", "/"})
+EXPLORER = "/explorer"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 UNTIL_KEY: Literal["until_key"] = "until_key"
 Openness = bool | Literal["until_key"]
@@ -123,7 +124,7 @@ class Principals:
 
 def is_public(path: str) -> bool:
     """Tell whether a path is open to all."""
-    return path in PUBLIC or path.startswith("/static-offline-docs/")
+    return path in PUBLIC or f"{path}/".startswith(("/static-offline-docs/", f"{EXPLORER}/"))
 
 
 def principal(request: Request) -> Principal:

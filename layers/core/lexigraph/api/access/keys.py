@@ -17,6 +17,7 @@ from lexigraph.storage.protocols import SCOPES, ApiKey
 HEADER = "X-API-Key"
 PREFIX = KEY_PREFIX
 LONGEST = 200
+MOST_FILTER = 4_000  # characters of the filters of a key, which a gateway's authorizer hands on
 
 
 @dataclass(frozen=True, slots=True)

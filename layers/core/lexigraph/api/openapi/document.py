@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, Field
 
@@ -80,10 +80,6 @@ def describe(app: FastAPI) -> None:
             swagger_css_url=f"{_STATIC}/swagger-ui.css",
             swagger_favicon_url=f"{_STATIC}/favicon.png",
         )
-
-    @app.get("/", include_in_schema=False)
-    def start() -> RedirectResponse:
-        return RedirectResponse("/docs")
 
     app.mount(_STATIC, StaticFiles(directory=_static_files()), name="static")
 

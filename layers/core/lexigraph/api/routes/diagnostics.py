@@ -133,9 +133,9 @@ def diagnose(service: Service, tenant: Tenant) -> Diagnostics:
     settings = service.settings
     stores = service.stores
     states = {
-        "graph": _state(lambda: stores.graph.stats(tenant)),
-        "vectors": _state(lambda: stores.vectors.stats(tenant)),
-        "registry": _state(lambda: stores.registry.stats(tenant)),
+        "graph": state_of(lambda: stores.graph.stats(tenant)),
+        "vectors": state_of(lambda: stores.vectors.stats(tenant)),
+        "registry": state_of(lambda: stores.registry.stats(tenant)),
     }
     service.damaged = "damaged" in states.values()
     nothing: dict[str, int] = {}
@@ -207,7 +207,8 @@ def _flags(settings: Settings) -> dict[str, bool]:
     }
 
 
-def _state(ask: Callable[[], object]) -> StoreState:
+def state_of(ask: Callable[[], object]) -> StoreState:
+    """Return how a store stands, by a question to it."""
     try:
         ask()
     except StoreDamaged:

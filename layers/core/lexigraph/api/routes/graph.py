@@ -1,17 +1,20 @@
 """What is around a node of the graph: for a picture of it."""
 
-from functools import partial
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 
 from lexigraph.api.access.auth import Reader
 from lexigraph.api.limits import TEXT, WHOLE, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.service import TheService
+from lexigraph.api.tagged import tagged_router
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import EvidenceRequest, GraphStore
 
-router = APIRouter(prefix="/graph", tags=["graph"])
+router = tagged_router("/graph", "graph")
 
 
 class NodeReply(Reply):
@@ -19,7 +22,10 @@ class NodeReply(Reply):
 
     id: str = Field(description="of the node", examples=["entity:3c067f04242ced37302a063b8b72672e"])
     label: str = Field(description="its name or text", examples=["Tove Lund"])
-    type: str = Field(description="kind of node", examples=["Entity"])
+    type: str = Field(description="kind of node", examples=["entity"])
+    properties: dict[str, Any] = Field(
+        description="what is known of it, by its kind", examples=[{"class": "Person", "documents": 3, "facts": 5}]
+    )
 
 
 class EdgeReply(Reply):
@@ -30,11 +36,22 @@ class EdgeReply(Reply):
     type: str = Field(description="kind of edge", examples=["MENTIONS"])
 
 
+class NetTotals(Reply):
+    """How much there is around a node."""
+
+    nodes: int = Field(description="the node too", examples=[340])
+    edges: int = Field(description="between these", examples=[610])
+    complete: bool = Field(description="these are all: of a type of edge 2,000 are looked at", examples=[True])
+
+
 class Egonet(Reply):
     """What is around a node, the node too."""
 
     nodes: list[NodeReply] = Field(description="the nodes")
     edges: list[EdgeReply] = Field(description="the edges between them")
+    totals: NetTotals = Field(description="how much was found, shown or not")
+    offset: int = Field(description="nodes a step away that were passed over", examples=[0])
+    next_offset: int | None = Field(description="`offset` of the next part, null at the end", examples=[None])
 
 
 @router.get("/egonet", operation_id="egonet", summary="Show what is around a node", responses=errors(404))
@@ -54,8 +71,43 @@ async def egonet(
     ],
     depth: Annotated[int, Query(ge=1, le=3, description="steps from the node", examples=[1]), WHOLE] = 1,
     limit: Annotated[int, Query(ge=1, le=500, description="at most so many nodes", examples=[120]), WHOLE] = 120,
+    offset: Annotated[
+        int, Query(ge=0, le=100_000, description="pass over so many nodes a step away", examples=[0]), WHOLE
+    ] = 0,
 ) -> Egonet:
-    """Return the nodes within ``depth`` steps of a node, and the edges between them."""
-    graph = service.stores.graph
-    work = partial(graph.egonet, who.tenant, node, depth=depth, limit=limit)
-    return Egonet.model_validate(await service.run(work, asks=who.tenant.whole))
+    """Return the nodes within ``depth`` steps of a node with what is known of them, and the edges between them.
+
+    Where more nodes are a step away than fit, ``next_offset`` is the ``offset`` that goes on.
+    """
+
+    def work() -> Egonet:
+        graph = service.stores.graph
+        net = graph.egonet(who.tenant, node, depth=depth, limit=limit, offset=offset)
+        known = _properties(graph, who.tenant, [each["id"] for each in net["nodes"]])
+        nodes = [{**each, "properties": known.get(each["id"], {})} for each in net["nodes"]]
+        return Egonet.model_validate({**net, "nodes": nodes})
+
+    return await service.run(work, asks=who.tenant.whole)
+
+
+def _properties(graph: GraphStore, tenant: Tenant, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return what is known of nodes: one call for each kind that is among them."""
+    of = {kind: [i for i in ids if i.startswith(f"{kind}:")] for kind in ("entity", "statement", "chunk", "source")}
+    found: dict[str, dict[str, Any]] = {}
+    if of["entity"]:
+        for i, e in graph.entities(tenant, of["entity"]).found.items():
+            found[i] = {"class": e.class_, "documents": e.df, "facts": e.degree}
+    if of["statement"]:
+        for row in graph.evidence(tenant, EvidenceRequest(statements=tuple(of["statement"]), neighbours=False)):
+            place = {"start": row.chunk_start + row.start, "end": row.chunk_start + row.end}
+            found[row.id] = {"document_id": row.source.id, "chunk_id": row.chunk_id, "kind": row.kind, **place}
+            for f in row.facts:
+                found[f.id] = {"subject": f.subject, "predicate": f.predicate, "object": f.object}
+    if of["chunk"]:
+        for i, p in graph.adjacent(tenant, of["chunk"]).places.items():
+            at = p.placement
+            found[i] = {"document_id": p.source_id, "seq": at.seq, "start": at.start, "end": at.end}
+    if of["source"]:
+        for i, s in graph.sources(tenant, of["source"]).items():
+            found[i] = {"uri": s.uri, "title": s.title, "namespace": s.namespace, "version": s.version}
+    return found

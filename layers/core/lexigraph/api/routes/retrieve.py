@@ -6,9 +6,10 @@ from fastapi import APIRouter, Path
 
 from lexigraph.api.access.auth import Reader
 from lexigraph.api.openapi.document import errors
-from lexigraph.api.schemas.search import RetrieveReply, RetrieveRequest
+from lexigraph.api.schemas.search import EvidenceReply, RetrieveReply, RetrieveRequest
 from lexigraph.api.service import TheService
 from lexigraph.retrieval.catalogue import RetrieverName
+from lexigraph.retrieval.drawing import draw
 
 router = APIRouter(prefix="/retrieve", tags=["retrieve"])
 
@@ -31,6 +32,10 @@ async def retrieve(
 
     def work() -> dict[str, Any]:
         engine = service.engine(who.tenant, retriever, body.parameters)
-        return engine.retrieve(body.question, filters=body.where()).to_dict()
+        found = engine.retrieve(body.question, filters=body.where())
+        if not body.evidence:
+            return found.to_dict()
+        drawing = draw(found, most=body.evidence_limit)
+        return {**found.to_dict(), "evidence": EvidenceReply.of(drawing).model_dump(by_alias=True)}
 
     return await service.run(work, asks=who.tenant.whole)

@@ -5,7 +5,16 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from lexigraph.api.limits import NAME, Body, Reply
-from lexigraph.api.schemas.search import Filtered, ItemReply, NoticeReply, Parameters, QuestionText, StatementKind
+from lexigraph.api.schemas.search import (
+    Drawn,
+    EvidenceReply,
+    Filtered,
+    ItemReply,
+    NoticeReply,
+    Parameters,
+    QuestionText,
+    StatementKind,
+)
 from lexigraph.model.names import PATTERN
 from lexigraph.retrieval.catalogue import RetrieverName
 
@@ -38,7 +47,7 @@ class HistoryTurn(Body):
 ContextString = Annotated[str, Field(min_length=1, max_length=20_000, examples=["A plain text."])]
 
 
-class QueryRequest(Filtered):
+class QueryRequest(Drawn):
     """A question for an answer with citations."""
 
     question: QuestionText = Field(description="as it was asked")
@@ -92,8 +101,20 @@ class SourceReply(Reply):
     )
     uri: str = Field(description="where the document comes from", examples=["upload://default/flow.md"])
     title: str = Field(description="title of the document", examples=["The approval flow"])
+    document_id: str = Field(
+        "", description="of the document; empty for an external text", examples=["source:3c067f04242ced37302a063b8b72672e"]
+    )
     start: int = Field(description="offset in the parsed document", examples=[127])
     end: int = Field(description="offset behind its last character", examples=[168])
+    path: list[str] = Field(default_factory=list, description="names that led to it", examples=[["Approval", "Mira Holm"]])
+    path_ids: list[str] = Field(
+        default_factory=list,
+        description="the ids of these",
+        examples=[["chunk:3c067f04242ced37302a063b8b72672e", "entity:3c067f04242ced37302a063b8b72672e"]],
+    )
+    parts: dict[str, float] = Field(
+        default_factory=dict, description="what `final_score` is made of", examples=[{"vector": 0.1558, "link": 0.1258}]
+    )
 
 
 class Reference(Reply):
@@ -121,6 +142,7 @@ class EntityCount(Reply):
 
     name: str = Field(description="its name", examples=["Mira Holm"])
     freq: int = Field(description="chunks that name it", examples=[5])
+    id: str = Field("", description="of the entity", examples=["entity:3c067f04242ced37302a063b8b72672e"])
 
 
 class QueryReply(Reply):
@@ -142,6 +164,7 @@ class QueryReply(Reply):
     retriever: str = Field(description="what found the sources", examples=["hybrid"])
     cached: bool = Field(description="it was remembered", examples=[False])
     timings: dict[str, float] = Field(description="milliseconds", examples=[{"retrieve": 12.5, "total": 830.1}])
+    evidence: EvidenceReply | None = Field(None, description="with `evidence`: what led to the statements")
 
 
 class PreviewRequest(Filtered):

@@ -1,5 +1,6 @@
 """Questions for statements, and the one envelope of every retriever (G-09, G-20)."""
 
+from dataclasses import asdict
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
@@ -7,6 +8,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from lexigraph.api.errors import A_WORD
 from lexigraph.api.limits import Body, Reply
 from lexigraph.model.filters import MAX_KEY_CHARS, Filter, Operator, parse_filter
+from lexigraph.retrieval.drawing import Drawing
 
 QuestionText = Annotated[
     str,
@@ -97,7 +99,14 @@ class Filtered(Body):
         return parse_filter(self.filters.model_dump() if self.filters else None)
 
 
-class RetrieveRequest(Filtered):
+class Drawn(Filtered):
+    """Base of questions whose evidence may be drawn as a graph."""
+
+    evidence: bool = Field(False, description="tell what led to the statements, as a graph", examples=[False])
+    evidence_limit: int = Field(120, ge=1, le=500, description="at most so many nodes of that graph", examples=[120])
+
+
+class RetrieveRequest(Drawn):
     """A question for ranked statements."""
 
     question: QuestionText = Field(description="as it was asked")
@@ -129,6 +138,10 @@ class StatementReply(Reply):
     end: int = Field(description="offset behind its last character", examples=[168])
     facts: list[str] = Field(description="subject, relation and object of each", examples=[["Mira Holm | signs | approval"]])
     path: list[str] = Field(description="names that led to it", examples=[["Approval", "Mira Holm"]])
+    path_ids: list[str] = Field(
+        description="the ids of these: chunks by the titles of their documents, entities, topics",
+        examples=[["chunk:3c067f04242ced37302a063b8b72672e", "entity:3c067f04242ced37302a063b8b72672e"]],
+    )
     parts: dict[str, float] = Field(description="what the score is made of", examples=[{"vector": 0.1558, "link": 0.1258}])
     kind: StatementKind
     original: str = Field(
@@ -145,6 +158,7 @@ class ResultReply(Reply):
     """Statements of one topic of one source (G-20)."""
 
     source: str = Field(description="uri of the document", examples=["upload://default/flow.md"])
+    document_id: str = Field(description="of the document", examples=["source:3c067f04242ced37302a063b8b72672e"])
     topic: str = Field(description="what the statements are about", examples=["Approval"])
     statements: list[str] = Field(description="best first", examples=[["Mira Holm signs what Tove Lund approves."]])
     score: float = Field(description="of its best statement", examples=[0.5274])
@@ -170,9 +184,70 @@ class ItemReply(Reply):
     rel_conf: float | None = Field(description="confidence of that relation, 0 to 1", examples=[None])
     evidence: str = Field(description="words of the relation", examples=[""])
     path: list[str] = Field(description="names that led to it", examples=[["Mira Holm"]])
+    path_ids: list[str] = Field(
+        description="the ids of these entities", examples=[["entity:3c067f04242ced37302a063b8b72672e"]]
+    )
     parts: dict[str, float] = Field(description="what the bonus is made of", examples=[{"bm25": 0.1}])
     uri: str = Field(description="where the document comes from", examples=["upload://default/flow.md"])
     title: str = Field(description="title of the document", examples=["The approval flow"])
+    document_id: str = Field(description="of the document", examples=["source:3c067f04242ced37302a063b8b72672e"])
+
+
+class EvidenceNodeReply(Reply):
+    """What a question used."""
+
+    id: str = Field(description="of it; `question` of the question", examples=["entity:3c067f04242ced37302a063b8b72672e"])
+    kind: Literal["question", "chunk", "topic", "entity", "statement", "source"] = Field(
+        description="what it is", examples=["entity"]
+    )
+    label: str = Field(description="its name or text; of a chunk the title of its document", examples=["Mira Holm"])
+    layer: int = Field(
+        description="0 question, 1 anchors (chunks, topics), 2 entities, 3 statements, 4 documents", examples=[2]
+    )
+    score: float | None = Field(description="of the best statement over it; null of the question", examples=[0.5274])
+    citation: str = Field(description="how the answer cites the statement; else empty", examples=["S1"])
+    document_id: str = Field(
+        description="where a chunk or statement stands, if known", examples=["source:3c067f04242ced37302a063b8b72672e"]
+    )
+
+
+class EvidenceEdgeReply(Reply):
+    """A step that led to a statement, or from it to its document."""
+
+    start: str = Field(alias="from", description="where it begins", examples=["entity:3c067f04242ced37302a063b8b72672e"])
+    to: str = Field(description="where it ends", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"])
+    kind: Literal["anchor", "leads_to", "says", "from"] = Field(description="what it is", examples=["leads_to"])
+    reason: str = Field(description="how the statement was found", examples=["link"])
+
+
+class EvidenceCounts(Reply):
+    """How much there is."""
+
+    nodes: int = Field(description="the question too", examples=[120])
+    edges: int = Field(description="between these", examples=[210])
+    statements: int = Field(description="among the nodes", examples=[42])
+
+
+class EvidenceReply(Reply):
+    """The evidence of a question as a graph: what led to each statement found. Only what the question used is in it."""
+
+    nodes: list[EvidenceNodeReply] = Field(description="of the best statements")
+    edges: list[EvidenceEdgeReply] = Field(description="between these")
+    shown: EvidenceCounts = Field(description="how much is here")
+    totals: EvidenceCounts = Field(description="how much the whole result has")
+
+    @classmethod
+    def of(cls, drawing: Drawing) -> "EvidenceReply":
+        """Return the reply for a drawing."""
+        return cls(
+            nodes=[EvidenceNodeReply(**asdict(node)) for node in drawing.nodes.values()],
+            edges=[
+                EvidenceEdgeReply.model_validate({"from": e.start, "to": e.end, "kind": e.kind, "reason": e.reason})
+                for e in drawing.edges
+            ],
+            shown=EvidenceCounts(**asdict(drawing.shown)),
+            totals=EvidenceCounts(**asdict(drawing.totals)),
+        )
 
 
 class RetrieveReply(Reply):
@@ -187,3 +262,4 @@ class RetrieveReply(Reply):
     calls: dict[str, int] = Field(description="store calls", examples=[{"vector": 3, "graph": 4}])
     degraded: bool | None = Field(None, description="a search that should have taken part failed", examples=[False])
     items: list[ItemReply] | None = Field(None, description="the chunks that were ranked", examples=[None])
+    evidence: EvidenceReply | None = Field(None, description="with `evidence`: what led to the statements")

@@ -17,7 +17,7 @@ class HybridItem:
     or ``first`` when no search was possible. ``score_raw`` is the cosine with the question, None where none was computed;
     ``composite_score`` is ``base_norm + bonus``, ``final_score`` the same after reranking; ``parts`` sum up to ``bonus``.
     ``rel_type`` and ``rel_conf`` are those of the observed relation that counts most, ``evidence`` its words; ``path`` are
-    the names that led to the chunk.
+    the entities that led to the chunk, ``path_ids`` their ids.
     """
 
     id: str
@@ -31,13 +31,15 @@ class HybridItem:
     rel_conf: float | None = None
     evidence: str = ""
     path: tuple[str, ...] = ()
+    path_ids: tuple[str, ...] = ()
     parts: Mapping[str, float] = field(default_factory=dict)
     uri: str = ""
     title: str = ""
+    document_id: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return an item of ``/ranking/preview``: the reference's fields, then ours."""
-        return {**asdict(self), "path": list(self.path)}
+        return {**asdict(self), "path": list(self.path), "path_ids": list(self.path_ids)}
 
     def source(self, rank: int) -> dict[str, Any]:
         """Return an entry of ``sources`` of ``/query`` (E-43); ``score`` is the raw one."""

@@ -3,11 +3,15 @@
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from lexigraph.inference.protocols import Embedder, FloatArray, Reranker
 from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.graph import StatementRow
+from lexigraph.model.ids import node_id
+from lexigraph.model.normalise import entity_key
+from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.hybrid.args import HYBRID_WEIGHTS, READ, HybridArgs, HybridWeights
 from lexigraph.retrieval.hybrid.links import added_by_links
 from lexigraph.retrieval.hybrid.relation_scores import composites, prune, score_contexts
@@ -75,7 +79,7 @@ class HybridRetriever(StatementRetriever[HybridResults]):
         like = self._compare(stores, subgraph, chosen, rows, text, vector)
         degraded = bool(trace.warnings)
         with trace.step("rank"):
-            items = self._rank(chosen, subgraph, rows, text, trace)
+            items = [_with_ids(stores.tenant, item) for item in self._rank(chosen, subgraph, rows, text, trace)]
             looked_at, ranked = looking(ranked_statements(text, items, rows, like, args, weights))
             results = assemble(ranked, args, by_chunk(rows))
         return HybridResults(
@@ -155,3 +159,9 @@ def _going_on(trace: Trace, instead: str) -> Iterator[None]:
     except StoreUnavailable as error:
         logger.warning("hybrid: search failed: %s", error)
         trace.warn("search_failed", f"the vector store failed; {instead}")
+
+
+def _with_ids(tenant: Tenant, item: HybridItem) -> HybridItem:
+    """Return an item with the ids of the entities passed, which follow from their names."""
+    ids = tuple(node_id("entity", tenant, entity_key(name)) for name in item.path)
+    return replace(item, path_ids=ids) if ids else item

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexigraph.model.graph import StatementRow
-from lexigraph.model.results import ScoredStatement
+from lexigraph.model.results import ScoredStatement, Stop
 from lexigraph.retrieval.hybrid.args import HybridArgs, HybridWeights
 from lexigraph.retrieval.hybrid.results import HybridItem
 from lexigraph.retrieval.stages.args import RankingArgs
@@ -20,10 +20,11 @@ _LINKS = ("relation", "path", "link", "graph_rank")  # parts of a chunk's score 
 
 
 def contexts_with_sources(items: Sequence[HybridItem], rows: Sequence[StatementRow]) -> list[HybridItem]:
-    """Return the items with uri and title of their sources."""
+    """Return the items with uri, title and id of their sources."""
     source = {row.chunk_id: row.source for row in rows}
     return [
-        replace(item, uri=source[item.id].uri, title=source[item.id].title) if item.id in source else item for item in items
+        replace(item, uri=(of := source[item.id]).uri, title=of.title, document_id=of.id) if item.id in source else item
+        for item in items
     ]
 
 
@@ -98,4 +99,4 @@ def _statement(item: HybridItem, row: StatementRow, total: float, value: float, 
     }
     parts = {name: share for name, part in whole.items() if (share := round(part / bound, 6))}
     score = min(max(round(sum(parts.values()), 6), 0.0), 1.0)
-    return scored_statement(row, score, item.reason, parts, item.path)
+    return scored_statement(row, score, item.reason, parts, list(map(Stop, item.path, item.path_ids)))

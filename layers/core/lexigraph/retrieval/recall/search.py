@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from lexigraph.model.graph import StatementRow
-from lexigraph.model.results import ScoredStatement
+from lexigraph.model.results import ScoredStatement, Stop
 from lexigraph.retrieval.recall.candidates import gather
 from lexigraph.retrieval.recall.strategies import agreement, general
 from lexigraph.retrieval.stages.results import scored_statement
@@ -53,7 +53,7 @@ def _scored(row: StatementRow, scores: dict[str, float], live: Mapping[str, Grap
     own = round(scores.get(row.id, 0.0), 6)
     behind = max((i for i in (*row.entities, row.topic_id) if i in scores), key=lambda i: (scores[i], i), default="")
     reason, score = "statement", own
-    path: tuple[str, ...] = ()
+    path: tuple[Stop, ...] = ()
     if behind and _BEHIND * scores[behind] > own:
-        reason, score, path = live[behind].kind, round(_BEHIND * scores[behind], 6), (live[behind].value,)
+        reason, score, path = live[behind].kind, round(_BEHIND * scores[behind], 6), (Stop(live[behind].value, behind),)
     return scored_statement(row, score, reason, {reason: score}, path)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from lexigraph.model.graph import Entity, Link
 from lexigraph.model.normalise import entity_key, without_brackets
+from lexigraph.model.results import Stop
 from lexigraph.model.scripts import told_language
 from lexigraph.retrieval.stages.args import RankingArgs
 from lexigraph.retrieval.stages.text import Name, StemFinder, longest, stems
@@ -113,20 +114,20 @@ class Candidate:
     entities: set[str] = field(default_factory=set)
     reason: str = "chunk"
     topic: float = 0.0
-    path: tuple[str, ...] = ()
+    path: tuple[Stop, ...] = ()
 
 
 class Ranked(NamedTuple):
     """A chunk with its score and the parts that sum up to it.
 
-    ``path`` are the names that led to it. ``wanted`` marks the question's words that were open when it was reached, all when
+    ``path`` is what led to it. ``wanted`` marks the question's words that were open when it was reached, all when
     it was found directly; ``open`` those that still are. ``via`` is the link that brought its bonus.
     """
 
     id: str
     score: float
     parts: Mapping[str, float]
-    path: tuple[str, ...]
+    path: tuple[Stop, ...]
     wanted: Array
     open: Array
     via: Link | None = None
@@ -223,8 +224,12 @@ class Ranking:
         parts = dict(zip(OWN_PARTS, self.own[row].tolist(), strict=True))
         parts["link"] = float(self.bonus[row])
         still_open = self.wanted[row] * (1.0 - self.held[row])
-        id_, path = self.chunks[row].id, tuple(dict.fromkeys(filter(None, self.path[row])))
-        return Ranked(id_, sum(parts.values()), parts, path, self.wanted[row], still_open, self.via[row])
+        path: dict[str, Stop] = {}
+        for stop in self.path[row]:
+            path.setdefault(stop.name, stop)
+        path.pop("", None)
+        id_, led = self.chunks[row].id, tuple(path.values())
+        return Ranked(id_, sum(parts.values()), parts, led, self.wanted[row], still_open, self.via[row])
 
 
 class Ranker:
@@ -338,7 +343,8 @@ class Ranker:
         path = list(ranking.path)
         for to, link in gained.items():
             a, entity = int(known.starts[link]), known.passed[link]
-            ranking.path[to] = (*path[a], ranking.chunks[a].title, entity.value if entity else "")
+            passed = Stop(entity.value, entity.id) if entity else Stop("", "")
+            ranking.path[to] = (*path[a], Stop(ranking.chunks[a].title, ranking.chunks[a].id), passed)
             ranking.via[to] = known.links[link]
         rows = list(gained)
         ranking.wanted[rows] = still_open[known.starts[list(gained.values())]]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain, islice
 
 from lexigraph.model.graph import Placement, StatementRow
-from lexigraph.model.results import ScoredStatement, SearchResult
+from lexigraph.model.results import ScoredStatement, SearchResult, Stop
 from lexigraph.retrieval.stages.args import ResultArgs
 
 _TOKEN = re.compile(r"[^\W\u3040-\u9fff\uac00-\ud7af]+|\S")
@@ -104,12 +104,13 @@ def _shown(
 
 
 def scored_statement(
-    row: StatementRow, score: float, reason: str, parts: Mapping[str, float], path: tuple[str, ...] = ()
+    row: StatementRow, score: float, reason: str, parts: Mapping[str, float], path: Sequence[Stop] = ()
 ) -> ScoredStatement:
     """Return a statement with its place in the document, its score and why it was found."""
     start, end = row.chunk_start + row.start, row.chunk_start + row.end
     found = row.id, row.value, score, reason, row.chunk_id, start, end
-    return ScoredStatement(*found, path=path, parts=parts, kind=row.kind, original=row.original)
+    names, ids = tuple(stop.name for stop in path), tuple(stop.id for stop in path)
+    return ScoredStatement(*found, path=names, path_ids=ids, parts=parts, kind=row.kind, original=row.original)
 
 
 def read_on(

@@ -5,6 +5,7 @@ most, two vector calls at most, whatever is found.
 from collections.abc import Collection, Iterable, Sequence
 
 from lexigraph.model.graph import StatementRow
+from lexigraph.model.results import Stop
 from lexigraph.retrieval.stages.anchors import spread_over_sources
 from lexigraph.retrieval.stages.expansion import Expansion
 from lexigraph.retrieval.stages.ranking import Candidate
@@ -101,7 +102,7 @@ class TraversalExpansion(Expansion[TraversalArgs]):
             topic = min(found, key=lambda t: (-t.score, t.id))
             candidate.topic = topic.score
             if candidate.reason == "topic":
-                candidate.path = tuple(self._titles[t] for t in topic.path)
+                candidate.path = tuple(Stop(self._titles[t], t) for t in topic.path)
 
     def _preferred(self) -> Sequence[str]:
         return self._pool

@@ -10,6 +10,7 @@ from lexigraph.storage.neptune.client import READ_SECONDS, NeptuneClient
 from lexigraph.storage.neptune.collect import NeptuneCollect
 from lexigraph.storage.neptune.derive import NeptuneDerive
 from lexigraph.storage.neptune.egonet import NeptuneEgonet
+from lexigraph.storage.neptune.explore import NeptuneExplore
 from lexigraph.storage.neptune.gremlin.connection import GremlinWalks
 from lexigraph.storage.neptune.inspect import NeptuneInspect
 from lexigraph.storage.neptune.links import NeptuneLinks
@@ -35,6 +36,7 @@ class NeptuneGraphStore(
     NeptuneAdjacent,
     NeptuneWalks,
     NeptuneEgonet,
+    NeptuneExplore,
 ):
     """:class:`~lexigraph.storage.protocols.GraphStore` in the cluster of ``neptune-db://HOST[:PORT]``.
 

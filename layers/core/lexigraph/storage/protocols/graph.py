@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import ChunkGraph, ChunkStatements, Entity, Link, Placement, Source, StatementRow
@@ -185,6 +185,53 @@ class Surroundings:
 
     edges: tuple[GraphEdge, ...] = ()
     nodes: Mapping[str, GraphNode] = field(default_factory=dict)
+
+
+class TopicSpan(NamedTuple):
+    """A topic of a document: from where its first statement begins to where its last ends, in the parsed text."""
+
+    id: str
+    value: str
+    start: int
+    end: int
+    statements: int
+
+
+class ChunkAt(NamedTuple):
+    """A live chunk and where it stands: ``seq`` counts from 0 in its source."""
+
+    id: str
+    source_id: str
+    seq: int
+
+
+class Relation(NamedTuple):
+    """What facts say of two entities, and how many statements do; ``outgoing``: of the one asked about."""
+
+    predicate: str
+    outgoing: bool
+    statements: int
+
+
+class Companion(NamedTuple):
+    """An entity (id) that ``statements`` name together with another, and what facts say of the two, the most said first."""
+
+    id: str
+    statements: int
+    relations: tuple[Relation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EntityProfile:
+    """How live statements name an entity: in which forms and as what, each with how often, most first.
+
+    ``statements`` name it, and ``neighbours`` are the entities that one of these names, too.
+    """
+
+    forms: tuple[tuple[str, int], ...] = ()
+    classes: tuple[tuple[str, int], ...] = ()
+    statements: int = 0
+    neighbours: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,8 +438,33 @@ class GraphStore(Protocol):
         node as asked, best first.
         """
 
-    def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120) -> dict[str, list[dict[str, Any]]]:
-        """Return ``{"nodes": [{id, label, type}], "edges": [{source, target, type}]}`` around a node."""
+    def topics(self, tenant: Tenant, source_id: str) -> list[TopicSpan]:
+        """Return the topics of a live source in the order in which they begin; empty when there is none."""
+
+    def naming(
+        self, tenant: Tenant, entity_id: str, *, source_id: str = "", after: tuple[str, int] | None = None, limit: int = 50
+    ) -> list[ChunkAt]:
+        """Return live chunks with a statement that names an entity, by source id and place; of one source when given.
+
+        ``after`` is the source id and ``seq`` after which to go on. What a hub is named by is never read whole.
+        """
+
+    def profile(self, tenant: Tenant, entity_id: str) -> EntityProfile:
+        """Return how live statements name an entity; nothing of one that none names."""
+
+    def companions(self, tenant: Tenant, entity_id: str, *, offset: int = 0, limit: int = 50) -> tuple[list[Companion], int]:
+        """Return entities that live statements name together with one, and how many there are in all.
+
+        Those of most statements come first, ties by id.
+        """
+
+    def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120, offset: int = 0) -> dict[str, Any]:
+        """Return ``{"nodes": [{id, label, type}], "edges": [{source, target, type}]}`` around a node.
+
+        Of the nodes a step away, by id, the first ``offset`` are passed over; ``next_offset`` is where to go on, None at
+        the end. ``totals`` are how many ``nodes`` and ``edges`` were found, the node itself counted, and whether these are
+        all (``complete``): of an edge's type 2,000 are looked at.
+        """
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
         """Return live counts: sources, chunks, topics, statements, facts, entities, mentions, links."""

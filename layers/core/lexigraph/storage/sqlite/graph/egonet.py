@@ -1,6 +1,7 @@
 """What is around a node of the embedded graph, breadth first."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -60,19 +61,24 @@ _LABELS: dict[Kind, str] = {
 class SqliteEgonet(SqlitePart):
     """What is around a node."""
 
-    def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120) -> dict[str, list[dict[str, Any]]]:
+    def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120, offset: int = 0) -> dict[str, Any]:
         with self._read(tenant) as connection:
 
             def shown(node: str) -> str:
                 query = next(query for kind, query in _LABELS.items() if node.startswith(f"{kind}:"))
                 return str(connection.execute(query, (raw(node),)).fetchone()[0])
 
-            return net(node_id, depth, limit, partial(_edges_at, connection, tenant), shown)
+            return net(node_id, depth, limit, offset, partial(_edges_at, connection, tenant), shown)
 
 
 def net(
-    node_id: str, depth: int, limit: int, edges_at: Callable[[Sequence[str]], set[Edge]], shown: Callable[[str], str]
-) -> dict[str, list[dict[str, Any]]]:
+    node_id: str,
+    depth: int,
+    limit: int,
+    offset: int,
+    edges_at: Callable[[Sequence[str]], set[Edge]],
+    shown: Callable[[str], str],
+) -> dict[str, Any]:
     """Draw the nodes within ``depth`` steps, at most ``limit``: of a step's new nodes those with the smallest ids.
 
     ``edges_at`` returns the edges at some nodes, after which ``shown`` says what their ends are shown as.
@@ -80,18 +86,29 @@ def net(
     if node_id.partition(":")[0] not in _LABELS:
         raise InvalidInput(f"node id {node_id[:60]!r}: it begins with one of {', '.join(_LABELS)} and ':'")
     nodes = {node_id: None}
-    edges: set[Edge] = set()
+    every: set[Edge] = set()
     frontier = [node_id]
-    for _ in range(depth):
+    complete, following = True, None
+    for step in range(depth):
         found = edges_at(frontier) if frontier else set()
-        frontier = sorted({end for edge in found for end in edge[1:]} - nodes.keys())[: max(0, limit - len(nodes))]
+        complete = complete and max(Counter(type_ for type_, *_ in found).values(), default=0) < MOST
+        every |= found
+        passed = 0 if step else offset
+        new = sorted({end for edge in found for end in edge[1:]} - nodes.keys())
+        frontier = new[passed : passed + max(0, limit - len(nodes))]
+        if not step and passed + len(frontier) < len(new):
+            following = passed + len(frontier)
         nodes |= dict.fromkeys(frontier)
-        edges |= {edge for edge in found if nodes.keys() >= set(edge[1:])}
-    if not edges:
+    edges = sorted((edge for edge in every if nodes.keys() >= set(edge[1:])), key=lambda e: (e[1:], e[0]))
+    if not edges and not (offset and every):  # beyond the last there is nothing more
         raise NotFound(f"no live node {node_id[:60]!r}")
+    ends = {node_id, *(end for edge in every for end in edge[1:])}
     return {
         "nodes": [{"id": node, "label": shown(node), "type": node.partition(":")[0]} for node in nodes],
-        "edges": [{"source": a, "target": b, "type": type_} for type_, a, b in sorted(edges, key=lambda e: (e[1:], e[0]))],
+        "edges": [{"source": a, "target": b, "type": type_} for type_, a, b in edges],
+        "totals": {"nodes": len(ends), "edges": len(every), "complete": complete},
+        "offset": offset,
+        "next_offset": following,
     }
 
 

@@ -8,6 +8,7 @@ from lexigraph.storage.sqlite.graph.adjacent import SqliteAdjacent
 from lexigraph.storage.sqlite.graph.collect import SqliteCollect
 from lexigraph.storage.sqlite.graph.derive import SqliteDerive
 from lexigraph.storage.sqlite.graph.egonet import SqliteEgonet
+from lexigraph.storage.sqlite.graph.explore import SqliteExplore
 from lexigraph.storage.sqlite.graph.links import SqliteLinks
 from lexigraph.storage.sqlite.graph.migrations import MIGRATIONS
 from lexigraph.storage.sqlite.graph.publish import SqlitePublish
@@ -33,6 +34,7 @@ class SqliteGraphStore(
     SqliteAdjacent,  # and with it SqliteInspect
     SqliteWalks,
     SqliteEgonet,
+    SqliteExplore,
 ):
     """:class:`~lexigraph.storage.protocols.GraphStore` in ``FOLDER/graph.sqlite`` of ``sqlite:///FOLDER``."""
 

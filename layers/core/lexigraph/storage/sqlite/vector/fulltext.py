@@ -2,7 +2,8 @@
 
 FTS5 scores every row that holds any of the words, about a microsecond each. In a large partition the rarest words alone
 choose the rows, up to ``_CHOSEN`` of them; the other words only add to their scores. A row with none of the rare words
-could hardly have been among the best. In an index of names a word that is in very many of them chooses none: it is no name.
+could hardly have been among the best. In an index of names a word that is in very many of them chooses none: it is no name;
+unless somebody is typing one, and has only begun.
 BM25 is that of Lucene, as OpenSearch has it: k1 1.2, b 0.75, idf ln(1 + (N - n + 0.5) / (n + 0.5)). FTS5 weighs a word by
 ln((N - n + 0.5) / (n + 0.5)), at least 1e-6, and its frequency by k1 + 1 more; so each word is searched alone.
 """
@@ -137,6 +138,7 @@ def telling(partition: Partition, live: int, terms: list[str], rows_with: Callab
     frequent = _CHOSEN_NAMES if names else max(_CHOSEN, int(min(_FREQUENT_ROWS, live * _FREQUENT_SHARE)))
     counted = sorted((rows_with(term, frequent + 1), term) for term in terms)
     few = [(count, term) for count, term in counted if 0 < count <= frequent]
-    if few or names:
+    begun = any(term.endswith("*") for term in terms)
+    if few or (names and not begun):
         return few
     return sorted((rows_with(term, -1), term) for count, term in counted if count)

@@ -1,0 +1,139 @@
+"""Keys of the API, for whoever administers a tenant: which there are, making one, revoking one. A key gives no more than it
+has itself, and none that has filters gives any.
+"""
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Response
+from pydantic import Field
+
+from lexigraph.api.access.auth import Admin
+from lexigraph.api.access.keys import MOST_FILTER, Principal, new_key
+from lexigraph.api.errors import ApiError
+from lexigraph.api.limits import NAME, Body, Reply
+from lexigraph.api.openapi.document import errors
+from lexigraph.api.schemas.search import AnyFilter
+from lexigraph.api.service import Service, TheService
+from lexigraph.model.filters import parse_filter, plain_filter
+from lexigraph.model.names import LONGEST, PATTERN
+from lexigraph.model.tenant import View
+from lexigraph.storage.protocols import ApiKey, Scope
+
+router = APIRouter(prefix="/keys", tags=["service"])
+_BY_OPERATOR = "whoever runs it makes and revokes keys with `lexigraph keys`"
+
+
+class NewKey(Body):
+    """What a key is to be."""
+
+    name: Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=PATTERN), NAME] | None = Field(
+        None, description="what it is for", examples=["newsroom"]
+    )
+    scopes: list[Scope] = Field(
+        default_factory=lambda: list[Scope](("read",)),
+        min_length=1,
+        max_length=3,
+        description="what it may do",
+        examples=[["read"]],
+    )
+    databases: list[Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=PATTERN), NAME]] = Field(
+        default_factory=list, max_length=100, description="`db_name`s that it may give; any when empty", examples=[[]]
+    )
+    rate: int = Field(0, ge=0, le=1_000_000, description="requests a minute; 0: as the settings say", examples=[0])
+    filters: AnyFilter | None = Field(
+        None,
+        description="it sees only documents whose metadata pass",
+        examples=[{"key": "groups", "operator": "in", "value": ["staff"]}],
+    )
+
+
+class KeyReply(Reply):
+    """A key, by its id: the secret is never told again."""
+
+    id: str = Field(description="its public name", examples=["lxk_5554b5e1"])
+    name: str = Field(description="what it is for", examples=["newsroom"])
+    scopes: list[Scope] = Field(description="what it may do", examples=[["read"]])
+    databases: list[str] = Field(description="`db_name`s that it may give; any when empty", examples=[[]])
+    rate: int = Field(description="requests a minute; 0: as the settings say", examples=[0])
+    filters: dict[str, Any] | None = Field(description="what documents that it sees have to pass", examples=[None])
+    created_at: str = Field(description="time, UTC", examples=["2026-11-22T06:08:27.123+00:00"])
+    revoked_at: str = Field(description="time, UTC; empty while it opens something", examples=[""])
+
+    @classmethod
+    def of(cls, key: ApiKey) -> "KeyReply":
+        """Return the reply for a key."""
+        return cls(**_told(key))
+
+
+class MadeKey(KeyReply):
+    """A key that was just made, with its secret."""
+
+    key: str = Field(description="the secret: shown this once", examples=["lxk_5554b5e1_x1f..."])
+
+
+class KeyList(Reply):
+    """The keys of a tenant, revoked ones too, oldest first."""
+
+    keys: list[KeyReply] = Field(description="oldest first")
+
+
+@router.get("", operation_id="list_keys", summary="List keys")
+async def list_keys(who: Admin, service: TheService, response: Response) -> KeyList:
+    """Return the tenant's keys, revoked ones too, without their secrets."""
+    _check_may(service, who)
+    response.headers["Cache-Control"] = "no-store"
+    found = await service.run(lambda: service.stores.registry.keys(who.tenant))
+    return KeyList(keys=[KeyReply.of(key) for key in found])
+
+
+@router.post("", operation_id="create_key", summary="Make a key", status_code=201)
+async def create_key(who: Admin, service: TheService, response: Response, body: NewKey) -> MadeKey:
+    """Make a key for the tenant, and show its secret this once: only a hash of it is kept.
+
+    Where no key was made so far, a server that asks for none does from then on.
+    """
+    _check_may(service, who)
+    response.headers["Cache-Control"] = "no-store"
+    if beyond := sorted(set(body.scopes) - who.scopes):
+        raise ApiError(403, f"scopes: the key lacks {beyond[0]!r} itself", hint="a key gives no more than it has")
+    if who.databases and not (body.databases and set(body.databases) <= set(who.databases)):
+        raise ApiError(403, "databases: the key may name fewer itself", hint="give some of those that it may name")
+    rights = parse_filter(body.filters.model_dump() if body.filters else None)
+    if rights and len(json.dumps(plain_filter(rights), ensure_ascii=False)) > MOST_FILTER:
+        raise ApiError(413, f"filters: longer than {MOST_FILTER:,} characters as JSON", hint="name groups, not documents")
+    limits = {"databases": tuple(body.databases), "rate": body.rate, "filters": rights}
+    secret, key = new_key(who.tenant, body.scopes, name=body.name or "", **limits)
+
+    def work() -> ApiKey:
+        registry = service.stores.registry
+        registry.add_key(key)
+        return next(kept for kept in registry.keys(who.tenant) if kept.id == key.id)
+
+    return MadeKey(**_told(await service.run(work)), key=secret)
+
+
+@router.delete("/{key_id}", operation_id="revoke_key", summary="Revoke a key", responses=errors(404, 409))
+async def revoke_key(
+    who: Admin,
+    service: TheService,
+    key_id: Annotated[str, Path(pattern="^lxk_[0-9a-f]{8}$", description="as the list shows it", examples=["lxk_5554b5e1"])],
+) -> KeyReply:
+    """Revoke a key: it opens nothing from now on. The key that asks cannot be revoked by itself."""
+    _check_may(service, who)
+    if key_id == who.key_id:
+        raise ApiError(409, "this is the key that asks", code="conflict", hint="revoke it with another one")
+    return KeyReply.of(await service.run(lambda: service.stores.registry.revoke_key(who.tenant, key_id)))
+
+
+def _check_may(service: Service, who: Principal) -> None:
+    """Raise ``ApiError`` 403 for a key with filters, and in a deployment, no function of which may write keys."""
+    if service.settings.workflow:
+        raise ApiError(403, "keys are not administered here", hint=_BY_OPERATOR)
+    if isinstance(who.tenant, View):
+        raise ApiError(403, "the key has filters: it administers no keys", hint=_BY_OPERATOR)
+
+
+def _told(key: ApiKey) -> dict[str, Any]:
+    names = ("id", "name", "scopes", "databases", "rate", "created_at", "revoked_at")
+    return {**{name: getattr(key, name) for name in names}, "filters": plain_filter(key.filters) if key.filters else None}

@@ -1,0 +1,209 @@
+"""What changes something: files that come in and leave, keys that are made and revoked; and texts that mean harm."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.explorer import Explorer, Server, demo_data
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+Window = Callable[..., Explorer]
+LIGHTHOUSE = (
+    "# Gull Rock\n\nGull Rock is a lighthouse.\n\nThe keeper of Gull Rock is Odile Brandt, who paints the lamp room blue.\n"
+)
+# what would do harm as markup, what looks like a citation, and characters of two units
+HOSTILE = (
+    "Bobby <img src=x onerror=\"document.title='hurt'\">\n"
+    "===================================================\n\n"
+    "Verity Snow \U0001f6a2 wrote <script>document.title='hurt'</script> on the wall [S1] [S9].\n\n"
+    "The wall of Verity Snow stands in the harbour of Ostrava.\n"
+)
+
+
+def drop(window: Explorer, name: str, text: str) -> None:
+    """Let go of a file over the page, as from a folder of the desktop."""
+    transfer = window.page.evaluate_handle(
+        "([name, text]) => { const t = new DataTransfer(); t.items.add(new File([text], name)); return t }", [name, text]
+    )
+    window.page.locator(".drop").dispatch_event("drop", {"dataTransfer": transfer})
+
+
+def send(window: Explorer) -> None:
+    window.page.get_by_role("button", name="Add 1 file").click()
+    expect(window.page.get_by_role("link", name="Ready to be asked about")).to_be_visible(timeout=60_000)
+
+
+def test_a_dropped_file_is_estimated_taken_in_asked_about_and_deleted(window: Window, server: Server) -> None:
+    one = window().open("#/ingest")
+    drop(one, "gull-rock.md", LIGHTHOUSE)
+    expect(one.page.locator(".upload")).to_contain_text("passage")
+    expect(one.page.locator(".upload")).to_contain_text("no cost")
+    send(one)
+    one.check()
+    job = one.page.locator(".job").first
+    job.locator("summary").click()
+    expect(job.locator(".events")).to_contain_text("Reading")
+
+    one.open()
+    one.ask("Who is the keeper of Gull Rock?")
+    expect(one.page.locator(".prose")).to_contain_text("Odile Brandt")
+    one.page.locator(".source a.title").first.click()
+    one.button("Delete").click()
+    dialog = one.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Gull Rock")
+    one.check()
+    dialog.get_by_role("button", name="Delete").click()
+    expect(one.text("was deleted")).to_be_visible()
+
+    assert all("gull-rock" not in d["uri"] for d in server.get("/documents", limit=100)["documents"])
+    one.open("#/ask?q=Where+is+Gull+Rock%3F")
+    one.answered()
+    expect(one.page.locator(".answer")).not_to_contain_text("Odile Brandt")
+
+
+def test_a_deletion_can_be_thought_better_of(window: Window, server: Server) -> None:
+    document = next(d for d in server.get("/documents", limit=100)["documents"] if d["uri"].endswith("tidewater.md"))
+    one = window().open(f"#/document/{document['id']}")
+    one.button("Delete").click()
+    one.button("Cancel").click()
+    assert server.get(f"/documents/{document['id']}")["state"] == "READY"
+
+
+def test_a_file_that_cannot_be_read_says_why_and_what_to_do(window: Window) -> None:
+    one = window().open("#/ingest")
+    one.expect_failed_requests()
+    drop(one, "broken.pdf", "this is no PDF")
+    one.page.get_by_role("button", name="Add 1 file").click()
+
+    failed = one.page.locator(".upload.failed")
+    expect(failed).to_be_visible(timeout=60_000)
+    assert len(failed.locator(".upload-reason").inner_text()) > 20
+    expect(one.button("Retry failed")).to_be_visible()
+
+
+def test_hostile_names_and_texts_are_shown_as_text(window: Window, server: Server) -> None:
+    one = window().open("#/ingest")
+    drop(one, "<b onclick=alert(1)>name & 'co'.txt", HOSTILE)
+    expect(one.page.locator(".upload-name")).to_contain_text("<b onclick=alert(1)>name & 'co'.txt")
+    send(one)
+
+    one.open("#/ask?q=Who+wrote+script+on+the+wall%3F")
+    one.answered()
+    expect(one.page.locator(".prose")).to_contain_text("<script>document.title='hurt'</script> on the wall (S1) (S9).")
+    source = one.page.locator(".source", has_text="wrote <script>").first
+    expect(source.locator("script")).to_have_count(0)
+    one.check()
+    source.locator("a.title").click()
+    one.page.locator("mark").first.wait_for()
+    told = server.client.post("/query", json={"question": "Who wrote script on the wall?"}).json()["sources"]
+    expected = next(s["text"] for s in told if "wrote <script>" in s["text"])
+    assert "".join(one.page.locator("mark").all_text_contents()) == expected
+    expect(one.page.get_by_role("heading", level=1)).to_contain_text("<img src=x onerror=")
+    one.check()
+
+    one.open("#/graph?q=Who+wrote+script+on+the+wall%3F")
+    expect(one.page.locator(".counts")).to_contain_text("shown")
+    one.open("#/documents?find=bobby")
+    one.page.get_by_role("link", name="Bobby <img").wait_for()
+    assert "hurt" not in one.page.title()
+    assert one.page.locator("img[src=x], b[onclick]").count() == 0
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Iterator[Server]:
+    """A server that asks for keys."""
+    folder = tmp_path_factory.mktemp("guarded")
+    demo_data(folder, shared)
+    served = Server(folder, 0, "--keys")
+    yield served
+    served.close()
+
+
+def made_key(server: Server, *scopes: str) -> str:
+    from lexigraph.api.access.keys import new_key
+    from lexigraph.storage.factory import RegistryFactory
+
+    secret, key = new_key("default", scopes)
+    registry = RegistryFactory.for_registry(f"sqlite:///{server.folder / 'data'}")
+    registry.add_key(key)
+    registry.close()
+    return secret
+
+
+def test_a_key_is_made_shown_once_used_and_revoked(browser: "Browser", window: Window, guarded: Server) -> None:
+    one = window(server=guarded, key=made_key(guarded, "read", "ingest", "admin")).open("#/overview")
+    keys = one.page.get_by_role("region", name="API keys").first
+    keys.get_by_label("Name").fill("newsroom")
+    one.button("Create key").click()
+    secret = one.page.locator(".new-key").inner_text()
+    one.check()
+    assert guarded.get("/documents", key=secret)["documents"]
+    one.page.reload()
+    keys.get_by_role("row", name="newsroom").wait_for()
+    assert secret not in one.page.content()
+
+    reader = window(server=guarded, key=secret).open()
+    reader.ask("What is Tidewater?")
+    reader.open("#/overview")
+    expect(reader.text("Keys are shown to keys with the scope admin.")).to_be_visible()
+    reader.expect_failed_requests()
+
+    one.button("Revoke newsroom").click()
+    one.page.get_by_role("dialog").get_by_role("button", name="Revoke", exact=True).click()
+    expect(keys.get_by_role("row", name="newsroom")).to_contain_text("Revoked")
+
+    reader.open("#/documents")
+    dialog = reader.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("does not accept this key", timeout=10_000)
+    assert guarded.client.get("/documents", headers={"X-API-Key": secret}).status_code == 401
+
+
+def test_the_first_key_closes_an_open_server_and_the_page_goes_on_with_it(
+    window: Window, tmp_path: Path, shared: Path
+) -> None:
+    demo_data(tmp_path, shared)
+    served = Server(tmp_path)
+    try:
+        one = window(server=served).open("#/overview")
+        keys = one.page.get_by_role("region", name="API keys")
+        keys.get_by_label("Name").fill("mine")
+        keys.get_by_label("Administer").check()
+        one.button("Create key").click()
+        expect(keys.get_by_role("row", name="mine")).to_contain_text("Active")
+        assert served.client.get("/documents").status_code == 401
+        one.open("#/documents")
+        expect(one.page.get_by_role("link", name="Tidewater")).to_be_visible()
+        one.check()
+    finally:
+        served.close()
+
+
+def test_a_server_with_keys_asks_for_one_refuses_a_wrong_one_and_forgets_it_with_the_tab(
+    window: Window, guarded: Server
+) -> None:
+    one = window(server=guarded).open("#/documents")
+    one.expect_failed_requests()
+    dialog = one.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("This server asks for a key.")
+    one.check()
+    dialog.get_by_label("Key").fill("lxk_wrong_0000")
+    one.button("Use key").click()
+    expect(dialog).to_contain_text("does not accept this key")
+
+    secret = made_key(guarded, "read")
+    dialog.get_by_label("Key").fill(secret)
+    one.button("Use key").click()
+    expect(one.page.get_by_role("link", name="Tidewater")).to_be_visible()
+    assert secret not in one.page.url
+    assert one.page.evaluate("JSON.stringify(localStorage) + document.cookie").find(secret) == -1
+    one.page.reload()
+    expect(one.page.get_by_role("link", name="Tidewater")).to_be_visible()
+
+    other = window(server=guarded).open("#/documents")
+    other.expect_failed_requests()
+    expect(other.page.get_by_role("dialog")).to_be_visible()

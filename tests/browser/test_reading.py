@@ -1,0 +1,322 @@
+"""What a reader does: asks, follows a citation to its words and the evidence to its entities, sends somebody the address."""
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.explorer import Explorer, Server
+
+Window = Callable[..., Explorer]
+INK = """() => {
+    const canvas = document.querySelector("canvas");
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return data.some((value, i) => i % 4 === 0 && value < 100 && data[i + 3] > 0);
+}"""
+OWNER = "Who leads the team that owns Tidewater?"
+
+
+def document_of(server: Server, name: str) -> dict[str, Any]:
+    documents = server.get("/documents", limit=100)["documents"]
+    return next(d for d in documents if d["uri"].endswith(name))
+
+
+def marked(window: Explorer) -> str:
+    window.page.locator("mark").first.wait_for()
+    return "".join(window.page.locator("mark").all_text_contents())
+
+
+def test_the_start_of_the_server_leads_to_the_explorer(window: Window, server: Server) -> None:
+    one = window()
+    one.page.goto(server.url)
+
+    expect(one.page).to_have_url(f"{server.url}/explorer/")
+    expect(one.page.get_by_role("heading", level=1)).to_have_text("Ask your documents")
+
+
+def test_an_answer_comes_with_sources_reasons_and_scores(window: Window) -> None:
+    one = window().open()
+    one.ask(OWNER)
+
+    expect(one.page.locator(".prose")).to_contain_text("Tidewater is owned by the Heron Team.")
+    source = one.page.locator(".source").first
+    expect(source).to_contain_text("Tidewater")
+    expect(source.get_by_role("img", name="Score")).to_be_visible()
+    source.get_by_text("Why it was found").click()
+    expect(source.get_by_role("row").first).to_be_visible()
+
+
+def test_a_citation_leads_to_exactly_the_words_that_the_api_tells(window: Window, server: Server) -> None:
+    told = server.client.post("/query", json={"question": OWNER}).json()["sources"]
+    one = window().open()
+    one.ask(OWNER)
+
+    for source in told[:3]:
+        one.page.locator(f".cite:text-is('{source['label']}')").click()
+        card = one.page.locator(".source.lit")
+        expect(card).to_be_focused()
+        card.locator("a.title").click()
+
+        assert marked(one) == source["text"]
+        reply = server.get(
+            f"/documents/{source['document_id']}/text", start=source["start"], limit=source["end"] - source["start"]
+        )
+        assert marked(one) == reply["text"]
+        expect(one.page.locator("mark").first).to_be_in_viewport()
+        one.check()
+        one.page.go_back()
+        one.answered()
+
+
+def test_the_address_of_an_answer_can_be_sent_to_somebody(window: Window) -> None:
+    first = window().open()
+    first.ask(OWNER)
+    address = first.page.url
+
+    second = window()
+    second.page.goto(address)
+    second.answered()
+
+    expect(second.page.locator(".prose")).to_contain_text("Heron Team")
+    assert second.page.get_by_label("Question", exact=True).input_value() == OWNER
+
+
+def test_two_searches_stand_side_by_side_and_what_only_one_found_is_marked(window: Window) -> None:
+    one = window().open()
+    one.ask(OWNER)
+    one.page.get_by_text("Options", exact=True).click()
+    one.page.get_by_label("Compare with").select_option("fused")
+    one.answered()
+
+    expect(one.page.locator(".pane")).to_have_count(2)
+    expect(one.page.locator(".differences")).to_contain_text("in both")
+    words = "all => all.map(source => source.querySelector('blockquote, pre').textContent)"
+    ids = [set(pane.locator(".source").evaluate_all(words)) for pane in one.page.locator(".pane").all()]
+    alone = one.page.locator(".source", has=one.page.locator(".badge:text-is('only here')"))
+    assert alone.count() == len(ids[0] ^ ids[1]) > 0
+
+
+def test_a_filter_narrows_the_answer_and_stays_in_the_address(window: Window) -> None:
+    one = window().open()
+    one.ask(OWNER)
+    one.page.get_by_text("Options", exact=True).click()
+    one.page.get_by_label("Field").fill("file_type")
+    one.page.get_by_label("Value").fill("jsonl")
+    one.button("Add filter").click()
+    one.page.wait_for_url("**where=*")
+    one.answered()
+
+    places = one.page.locator(".place").all_text_contents()
+    assert places
+    assert all("teams.jsonl" in place for place in places)
+    one.button("Remove filter file_type == jsonl").click()
+    one.answered()
+    expect(one.page.locator(".source").first).to_contain_text("Tidewater")
+
+
+def test_a_question_that_the_documents_do_not_answer_is_said_to_be_one(window: Window) -> None:
+    one = window().open()
+    one.ask("What is the capital of Peru?")
+
+    expect(one.page.locator(".answer")).to_contain_text("Not found in these documents")
+    expect(one.page.locator(".answer")).to_contain_text("nearest statements")
+
+
+def test_an_answer_of_nothing_says_so(window: Window) -> None:
+    one = window().open("#/ask?q=Who+leads+Tidewater%3F&where=namespace+%3D%3D+nowhere")
+    one.answered()
+
+    expect(one.page.locator(".answer")).to_contain_text("Nothing was found")
+    expect(one.page.locator(".source")).to_have_count(0)
+
+
+def test_a_follow_up_is_completed_from_the_question_before(window: Window) -> None:
+    one = window().open()
+    one.ask("What is Tidewater?")
+    one.page.get_by_role("link", name="Ask a follow-up").click()
+    one.ask("And its owner?")
+
+    expect(one.page.locator(".answer")).to_contain_text("Searched for: ")
+    expect(one.page.locator(".answer")).to_contain_text("Tidewater")
+
+
+def test_an_answer_is_copied_as_markdown_with_its_sources(window: Window) -> None:
+    one = window().open()
+    one.ask(OWNER)
+    one.button("Copy as Markdown").click()
+    expect(one.text("Copied")).to_be_visible()
+
+    copied = one.page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith(f"**{OWNER}**")
+    assert "- [S1] Tidewater (file:///" in copied
+
+
+def test_questions_of_the_session_are_kept_and_forgotten(window: Window) -> None:
+    one = window().open()
+    one.ask(OWNER)
+    one.ask("What is Lanternfish?")
+    one.page.get_by_role("link", name=OWNER).click()
+    one.answered()
+    assert one.page.get_by_label("Question", exact=True).input_value() == OWNER
+
+    one.button("Clear").click()
+    expect(one.page.get_by_role("link", name="What is Lanternfish?")).to_have_count(0)
+
+
+def test_a_document_is_read_by_its_outline_and_statements(window: Window, server: Server) -> None:
+    document = document_of(server, "tidewater.md")
+    one = window(width=1700).open(f"#/document/{document['id']}")
+    one.page.get_by_role("button", name="Ownership", exact=True).click()
+    expect(one.page.locator("mark")).to_have_text("Ownership")
+
+    one.page.get_by_role("button", name="Tidewater is owned by the Heron Team.").click()
+    assert marked(one) == "Tidewater is owned by the Heron Team."
+    one.page.locator(".statement-facts").get_by_role("link", name="Heron Team").first.click()
+    expect(one.page.get_by_role("heading", level=1)).to_have_text("Heron Team")
+
+
+def test_documents_are_found_in_the_list(window: Window) -> None:
+    one = window().open("#/documents")
+    one.page.get_by_label("Find in the list").fill("nept dat")
+    expect(one.page.get_by_text("1 of 19 shown")).to_be_visible()
+    one.page.get_by_role("link", name="Neptune Database").click()
+    expect(one.page.get_by_role("heading", level=1)).to_have_text("Neptune Database")
+
+
+def test_the_pages_of_a_pdf_are_shown_beside_its_text(window: Window, server: Server) -> None:
+    document = document_of(server, "marigold-outage.pdf")
+    one = window().open(f"#/document/{document['id']}")
+    one.button("Original pages").click()
+    one.page.locator("input[type=file]").set_input_files(Path(__file__).parents[2] / "examples/corpus/marigold-outage.pdf")
+
+    expect(one.page.get_by_text("Page 1 of")).to_be_visible()
+    one.page.wait_for_function(INK)
+
+
+def test_the_evidence_of_a_question_is_seen_opened_found_and_exported(window: Window, tmp_path: Path) -> None:
+    one = window(width=1500).open()
+    one.ask(OWNER)
+    one.page.get_by_role("link", name="Evidence graph").click()
+    counts = one.page.locator(".counts")
+    expect(counts).to_contain_text("nodes shown")
+    before = counts.inner_text()
+
+    one.page.get_by_label("Find in the graph").fill("heron team")
+    one.page.get_by_label("Find in the graph").press("Enter")
+    selected = one.page.get_by_role("region", name="Selected")
+    expect(selected).to_contain_text("Heron Team")
+    one.page.get_by_label("Find in the graph").fill("")
+    one.page.get_by_role("region", name="Entities").get_by_role("button", name="Heron Team").first.click()
+    selected.get_by_role("button", name="Show what is around it").click()
+    expect(selected).to_contain_text("added")
+    assert counts.inner_text() != before
+
+    with one.page.expect_download() as png:
+        one.button("Export PNG").click()
+    assert Path(png.value.path()).read_bytes().startswith(b"\x89PNG")
+    with one.page.expect_download() as exported:
+        one.button("JSON").click()
+    told = json.loads(Path(exported.value.path()).read_text(encoding="utf-8"))
+    assert told["question"] == OWNER
+    ids = {node["id"] for node in told["nodes"]}
+    assert all(edge["from"] in ids and edge["to"] in ids for edge in told["edges"])
+
+
+def test_the_evidence_graph_is_walked_by_keyboard(window: Window) -> None:
+    one = window(width=1500).open("#/graph?q=Who+leads+the+team+that+owns+Tidewater%3F")
+    frame = one.page.get_by_role("application")
+    frame.focus()
+    selected = one.page.get_by_role("region", name="Selected")
+    frame.press("ArrowDown")
+    expect(selected.get_by_role("heading")).to_have_text(OWNER)
+    frame.press("ArrowRight")
+    expect(selected.get_by_role("heading")).not_to_have_text(OWNER)
+    before = one.page.locator(".counts").inner_text()
+    frame.press("ArrowRight")
+    frame.press("Enter")
+    expect(selected).to_contain_text("added")
+    assert one.page.locator(".counts").inner_text() != before
+    for key in ("+", "-", "0"):
+        frame.press(key)
+
+
+def test_an_entity_is_found_as_one_types_and_told_by_source(window: Window) -> None:
+    one = window().open("#/entities")
+    one.page.get_by_label("Name").press_sequentially("heron")
+    one.page.get_by_role("link", name="Heron Team").first.click()
+
+    expect(one.page.get_by_role("heading", level=1)).to_have_text("Heron Team")
+    expect(one.page.locator(".said")).to_contain_text("Tidewater is owned by the Heron Team.")
+    expect(one.page.locator(".neighbours")).to_contain_text("Tidewater")
+    one.page.locator(".said").get_by_role("link", name="Tidewater is owned by the Heron Team.").first.click()
+    assert marked(one) == "Tidewater is owned by the Heron Team."
+
+
+def test_the_overview_tells_what_is_stored_and_works(window: Window) -> None:
+    one = window().open("#/overview")
+
+    figures = one.page.locator(".figures")
+    expect(figures).to_contain_text("19")
+    expect(figures).to_contain_text("Statements")
+    expect(one.page.get_by_role("img", name="Working").first).to_be_visible()
+
+
+VIEWS = [
+    "",
+    "#/ask?q=Who+leads+the+team+that+owns+Tidewater%3F",
+    "#/documents",
+    "#/graph?q=Who+owns+Tidewater%3F",
+    "#/entities?q=heron",
+    "#/ingest",
+    "#/overview",
+    "#/settings",
+]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [360, 2560])
+def test_every_view_fits_and_is_accessible(window: Window, server: Server, width: int, dark: bool) -> None:
+    one = window(width=width, height=900, dark=dark)
+    document = document_of(server, "tidewater.md")["id"]
+    entity = server.get("/entities", q="heron team")["entities"][0]["id"]
+    for address in (*VIEWS, f"#/document/{document}?at=620-657", f"#/entity/{entity}"):
+        one.open(address)
+        one.page.locator("h1").first.wait_for(state="attached")
+        expect(one.page.locator(".loading")).to_have_count(0)
+        one.check()
+
+
+def test_a_question_is_asked_and_its_source_read_by_keyboard_alone(window: Window) -> None:
+    one = window().open()
+    one.page.keyboard.type(OWNER)  # the question has the focus from the beginning
+    one.page.keyboard.press("Enter")
+    one.answered()
+    for _ in range(40):
+        one.page.keyboard.press("Tab")
+        if one.page.evaluate("document.activeElement.classList.contains('cite')"):
+            break
+    outline = one.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline != "none"
+    one.page.keyboard.press("Enter")
+    expect(one.page.locator(".source.lit")).to_be_focused()
+    one.page.keyboard.press("Tab")
+    one.page.keyboard.press("Enter")
+
+    assert marked(one) == "Tidewater is owned by the Heron Team."
+
+
+def test_the_first_load_is_small_and_asks_nobody_else(window: Window, server: Server) -> None:
+    one = window()
+    asked: list[str] = []
+    one.page.on("request", lambda request: asked.append(request.url))
+    one.open()
+    expect(one.page.get_by_role("heading", level=1)).to_be_visible()
+
+    assert all(url.startswith(server.url) for url in asked)
+    loaded = [url for url in asked if "/explorer/" in url]
+    assert len(loaded) >= 3
+    assert sum(len(gzip.compress(server.client.get(url).content)) for url in loaded) < 150_000

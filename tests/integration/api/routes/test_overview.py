@@ -1,0 +1,82 @@
+"""What there is at a glance: right after every change, counted only when something has changed, and of one tenant."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from lexigraph.model.tenant import Tenant
+from tests.server import Api, laptop_api
+
+OURS = Tenant("default")
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    with laptop_api(tmp_path_factory.mktemp("overview"), ingest_in="thread") as served:
+        yield served
+
+
+def _send(client: httpx.Client, name: str, text: str) -> str:
+    reply = client.post("/documents", files={"file": (name, text.encode())})
+    assert reply.status_code == 200, reply.text
+    return str(reply.json()["document"]["id"])
+
+
+def test_it_tells_what_there_is_right_after_every_change(api: Api) -> None:
+    client = api.client("fresh")
+    empty = client.get("/overview").json()
+    assert not any(empty["counts"].values())
+    assert (empty["languages"], empty["growth"], empty["jobs"]["SUCCEEDED"]) == ([], [], 0)
+    _send(client, "flow.md", "# Flow\n\nTove Lund signs the ledger. Mira Holm pays.\n")
+    document = _send(client, "note.txt", "Mira Holm reads.")
+    told = client.get("/overview").json()
+    assert told["counts"]["documents"] == told["documents"]["READY"] == told["jobs"]["SUCCEEDED"] == 2
+    assert all(told["counts"][kind] for kind in ("chunks", "topics", "statements", "entities"))
+    assert {t["name"]: t["documents"] for t in told["file_types"]} == {"md": 1, "txt": 1}
+    assert sum(language["documents"] for language in told["languages"]) == 2
+    (day,) = told["growth"]
+    assert (day["documents"], day["characters"] > 0, day["day"]) == (2, True, told["counted_at"][:10])
+    assert told["stores"] == {"graph": "ok", "vectors": "ok", "registry": "ok"}
+    assert (told["models"]["llm"]["name"], told["models"]["embedding"]["dimension"]) == ("none", 64)
+    client.delete(f"/documents/{document}")
+    assert client.get("/overview").json()["counts"]["documents"] == 1
+    assert not any(api.client("other").get("/overview").json()["counts"].values())
+
+
+def test_what_is_amiss_is_told_with_what_to_do(api: Api) -> None:
+    client = api.client()
+    document = _send(client, "broken.md", "# Broken\n\nTove Lund signs.\n")
+    registry = api.stores.registry
+    registry.save(OURS, [replace(registry.records(OURS, [document])[document], state="FAILED", reason="a reason")])
+    told = {warning["type"]: warning for warning in client.get("/overview").json()["warnings"]}
+    assert told.keys() == {"no_language_model", "documents_failed"}
+    assert all(warning["remedy"] for warning in told.values())
+    assert told["documents_failed"]["detail"] == "1 document could not be taken in"
+
+
+def test_nothing_is_counted_again_until_something_changes(api: Api) -> None:
+    client, calls = api.client(), list[str]()
+    client.get("/overview")
+    stats = api.stores.graph.stats
+
+    def counted(tenant: Tenant) -> dict[str, int]:
+        calls.append(tenant)
+        return stats(tenant)
+
+    api.stores.graph.stats = counted  # type: ignore[method-assign]
+    try:
+        tag = client.get("/overview").headers["etag"]
+        assert client.get("/overview", headers={"If-None-Match": tag}).status_code == 304
+        assert calls == []
+        _send(client, "more.md", "# More\n\nMira Holm reads.\n")
+        calls.clear()  # the ingest has counted, too
+        client.get("/overview")
+        assert calls == ["default"]
+    finally:
+        del api.stores.graph.stats
+
+
+def test_it_is_for_readers(api: Api) -> None:
+    assert api.client("default", "ingest").get("/overview").status_code == 403

@@ -1,0 +1,163 @@
+/** Files on their way in. They go on when one looks at another view; what is sent is a job of the server. */
+import { signal } from "@preact/signals";
+import { ApiError, get, post, send, type Schema } from "../api/client";
+import { asApiError } from "../resource";
+import { texts } from "../texts";
+
+export type Job = Schema["JobReply"];
+export type JobEvent = Schema["EventReply"];
+export type State = "chosen" | "waiting" | "sending" | "running" | "done" | "failed" | "cancelled";
+
+export interface Upload {
+  key: number;
+  /** As it will be called on the server. */
+  name: string;
+  file: File;
+  state: State;
+  estimate: Schema["EstimateReply"] | "asking" | null;
+  job: string;
+  event: JobEvent | null;
+  reason: string;
+  /** The document it became; empty for a file of several. */
+  document: string;
+}
+
+export const uploads = signal<readonly Upload[]>([]);
+/** Grows when a job ends: lists of jobs are asked for again. */
+export const ended = signal(0);
+
+const MOST_BYTES = 100_000_000;
+const ESTIMATED_CHARACTERS = 900_000;
+const AT_ONCE = 2;
+const POLL = 700;
+const LONGEST_PAUSE = 5_000;
+// readers of these need the file itself; the estimate takes text
+const BINARY = /\.(pdf|docx|xlsx|pptx|epub|gz)$/i;
+let keys = 0;
+
+const change = (key: number, to: Partial<Upload>) => {
+  uploads.value = uploads.value.map((u) => (u.key === key ? { ...u, ...to } : u));
+};
+const stateOf = (key: number) => uploads.value.find((u) => u.key === key)?.state;
+const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+/** Put files on the list, and ask what they would cost. `path` is where in a folder each lay. */
+export function choose(files: readonly { file: File; path: string }[]): void {
+  const taken = new Set(uploads.value.filter((u) => u.state === "chosen").map((u) => u.name));
+  const counts = Map.groupBy(files, (f) => f.file.name);
+  const chosen = files
+    .filter((f) => !f.file.name.startsWith("."))
+    .map((f): Upload => {
+      const twice = counts.get(f.file.name)!.length > 1 || taken.has(f.file.name);
+      const name = twice && f.path ? f.path.replaceAll("/", " - ") : f.file.name;
+      const large = f.file.size > MOST_BYTES;
+      return { key: ++keys, name, file: f.file, state: large ? "failed" : "chosen", estimate: null, job: "", event: null, reason: large ? texts.ingest.tooLarge : "", document: "" };
+    });
+  uploads.value = [...uploads.value, ...chosen];
+  void estimate(chosen.filter((u) => u.state === "chosen"));
+}
+
+async function estimate(chosen: readonly Upload[]): Promise<void> {
+  for (const u of chosen) {
+    if (BINARY.test(u.name) || u.file.size === 0 || u.file.size > ESTIMATED_CHARACTERS * 4 || stateOf(u.key) !== "chosen") continue;
+    change(u.key, { estimate: "asking" });
+    const text = await u.file.text();
+    const told = text.trim() && text.length <= ESTIMATED_CHARACTERS ? await post("/estimate", { body: { text, name: u.name } as Schema["EstimateRequest"] }).catch(() => null) : null;
+    change(u.key, { estimate: told });
+  }
+}
+
+export function drop(key: number): void {
+  uploads.value = uploads.value.filter((u) => u.key !== key);
+}
+
+/** Take what is over, or was never sent, off the list. */
+export function clear(): void {
+  uploads.value = uploads.value.filter((u) => ["waiting", "sending", "running"].includes(u.state));
+}
+
+/** Leave unsent what has not begun. */
+export function stop(): void {
+  for (const u of uploads.value) if (u.state === "waiting") change(u.key, { state: "cancelled" });
+}
+
+let working = 0;
+let filed = "default";
+
+/** Send what was chosen, and what failed when `again`. */
+export function start(namespace: string, again: (u: Upload) => boolean = () => false): void {
+  filed = namespace || "default";
+  for (const u of uploads.value) if (u.state === "chosen" || again(u)) change(u.key, { state: "waiting", reason: "", event: null });
+  while (working < AT_ONCE && uploads.value.some((u) => u.state === "waiting")) {
+    working++;
+    void work().finally(() => working--);
+  }
+}
+
+async function work(): Promise<void> {
+  let next: Upload | undefined;
+  while ((next = uploads.value.find((u) => u.state === "waiting"))) {
+    change(next.key, { state: "sending" });
+    try {
+      await follow(next.key, await sent(next));
+    } catch (error) {
+      change(next.key, { state: "failed", reason: asApiError(error).message });
+    }
+    ended.value++;
+  }
+}
+
+/** Send a file; where too many wait there, wait here. */
+async function sent(u: Upload): Promise<string> {
+  const form = new FormData();
+  form.append("file", u.file, u.name);
+  form.append("namespace", filed);
+  for (let pause = 1_000; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    try {
+      const response = await send("POST", "/documents", { query: { wait: 0 }, body: form });
+      return ((await response.json()) as Schema["DocumentJob"]).job_id;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 429) throw error;
+      await sleep(pause);
+    }
+  }
+}
+
+async function follow(key: number, job: string): Promise<void> {
+  change(key, { state: "running", job });
+  for (let after = 0; ; await sleep(POLL)) {
+    try {
+      const { events } = await get("/jobs/{job_id}/events", { path: { job_id: job }, query: { after } });
+      const last = events.at(-1);
+      if (last) {
+        after = last.seq;
+        change(key, { event: last });
+      }
+      const now = await get("/jobs/{job_id}", { path: { job_id: job } });
+      if (now.status === "RUNNING") continue;
+      // a file that could not be read ends a job that did its work all the same
+      const failed = now.status === "FAILED" || (documentsOf(now) === 0 && troubles(now).length > 0);
+      change(key, { state: failed ? "failed" : "done", reason: now.reason || firstFailure(now), event: null });
+      return;
+    } catch (error) {
+      // a server that is away goes on with the job when it is back
+      if (!(error instanceof ApiError) || error.status !== 0) throw error;
+      await sleep(POLL);
+    }
+  }
+}
+
+export interface Trouble {
+  what: string;
+  reason: string;
+}
+
+/** Return what went wrong in a job, place by place. */
+export function troubles(job: Job): Trouble[] {
+  const lists = ["failures", "chunk_failures", "pair_failures"].flatMap((name) => (job.result[name] as Record<string, unknown>[] | undefined) ?? []);
+  return lists.map((f) => ({ what: String(f["uri"] ?? f["path"] ?? f["chunk"] ?? ""), reason: String(f["reason"] ?? "") }));
+}
+
+const documentsOf = (job: Job) =>
+  ["documents_new", "documents_updated", "documents_unchanged"].reduce((sum, name) => sum + Number(job.result[name] ?? 0), 0);
+const firstFailure = (job: Job) => troubles(job)[0]?.reason ?? "";

@@ -1,0 +1,78 @@
+/** Small parts that every view uses. */
+import type { ComponentChildren } from "preact";
+import type { ApiError } from "../api/client";
+import { texts } from "../texts";
+
+export function Notice({ kind = "info", title, children }: { kind?: "info" | "warn" | "error"; title?: string; children?: ComponentChildren }) {
+  return (
+    <div class={`notice ${kind}`} role={kind === "error" ? "alert" : "note"}>
+      {title && <strong>{title}</strong>}
+      {children && <div>{children}</div>}
+    </div>
+  );
+}
+
+export function Failure({ error, retry }: { error: ApiError; retry?: () => void }) {
+  return (
+    <Notice kind="error" title={texts.errors.title(error.code)}>
+      <p>{error.message}</p>
+      {error.requestId && <p class="faint small">{texts.errors.request(error.requestId)}</p>}
+      {retry && (
+        <button type="button" class="quiet" onClick={retry}>
+          {texts.common.retry}
+        </button>
+      )}
+    </Notice>
+  );
+}
+
+export function Loading({ what = texts.common.loading }: { what?: string }) {
+  return (
+    <p class="loading" role="status">
+      <span class="spinner" aria-hidden="true" />
+      {what}
+    </p>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+export function Facts({ rows }: { rows: readonly (readonly [string, ComponentChildren])[] }) {
+  return (
+    <dl class="facts">
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const NUMBER = new Intl.NumberFormat("en");
+export const number = (n: number) => NUMBER.format(n);
+
+export function when(iso: string): string {
+  return new Date(iso).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+}
+
+/** Return the last part of a uri as people would name it. */
+export function fileOf(uri: string): string {
+  const last = uri.split("/").pop() ?? uri;
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    return last;
+  }
+}
+
+/** Messages of the API begin small. */
+export const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,0 +1,121 @@
+/** Documents: all of them, by name. */
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { get, type ApiError, type Schema } from "../api/client";
+import type { ViewProps } from "../app";
+import { Empty, Failure, Loading, fileOf, when } from "../parts/basics";
+import { VirtualList } from "../parts/virtual";
+import { asApiError, useReturn } from "../resource";
+import { go, to } from "../router";
+import { key } from "../session";
+import { texts } from "../texts";
+
+type Doc = Schema["DocumentReply"];
+const PAGE = 500;
+
+export default function Documents({ address }: ViewProps) {
+  const namespace = address.query.get("in") ?? "";
+  const find = address.query.get("find") ?? "";
+  const { documents, next, more, error, loading } = useDocuments(namespace);
+  const shown = useMemo(() => matching(documents, find), [documents, find]);
+  const change = (values: { in?: string; find?: string }) => go(to("documents", "", { in: namespace, find, ...values }), { replace: true });
+  const height = useRowHeight();
+  if (!loading && !error && documents.length === 0 && !namespace) {
+    return (
+      <div class="page">
+        <h1>{texts.document.listTitle}</h1>
+        <Empty title={texts.document.empty}>
+          <a class="button primary" href={to("ingest")}>
+            {texts.document.emptyGo}
+          </a>
+        </Empty>
+      </div>
+    );
+  }
+  return (
+    <div class="page fill">
+      <header class="row spread list-head">
+        <h1>{texts.document.listTitle}</h1>
+        <p class="faint" role="status">
+          {documents.length > 0 && (find ? texts.common.of(shown.length, documents.length) : texts.document.list(documents.length, next !== null))}
+        </p>
+      </header>
+      <div class="row list-tools">
+        <label>
+          {texts.document.find}
+          <input type="search" value={find} onInput={(e) => change({ find: e.currentTarget.value })} />
+        </label>
+        <label>
+          {texts.document.namespace}
+          <input value={namespace} placeholder={texts.document.allNamespaces} onChange={(e) => change({ in: e.currentTarget.value.trim() })} />
+        </label>
+      </div>
+      {error && <Failure error={error} retry={more} />}
+      {loading && documents.length === 0 && <Loading />}
+      {documents.length > 0 && (
+        <VirtualList items={shown} rowHeight={height} label={texts.document.listTitle} keyOf={(d) => d.id} row={Row} onEnd={next === null || error ? undefined : more} />
+      )}
+    </div>
+  );
+}
+
+function Row(d: Doc) {
+  return (
+    <a class="document-row" href={to("document", d.id)}>
+      <span class="name">
+        <strong>{d.title || fileOf(d.uri)}</strong>
+        <span class="faint small">{fileOf(d.uri)}</span>
+      </span>
+      <span class="faint small namespace">{d.namespace}</span>
+      <span class="figure faint small">{texts.count(d.characters, "character")}</span>
+      <span class="faint small date">{when(d.updated_at)}</span>
+      <span class={`badge ${d.state === "READY" ? "plainly" : d.state === "FAILED" ? "bad" : ""}`}>{texts.document.state[d.state]}</span>
+    </a>
+  );
+}
+
+function matching(documents: readonly Doc[], find: string): readonly Doc[] {
+  const words = find.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!words.length) return documents;
+  return documents.filter((d) => {
+    const text = `${d.title} ${d.uri} ${d.namespace}`.toLowerCase();
+    return words.every((w) => text.includes(w));
+  });
+}
+
+/** The pages so far; `more` asks for the next. */
+function useDocuments(namespace: string) {
+  const [state, setState] = useState<{ documents: Doc[]; next: string | null; error?: ApiError; loading: boolean }>({ documents: [], next: "", loading: true });
+  const load = useCallback(
+    (after: string, before: Doc[]) => {
+      setState({ documents: before, next: after, loading: true });
+      return get("/documents", { query: { limit: PAGE, ...(namespace ? { namespace } : {}), ...(after ? { after } : {}) } }).then(
+        (reply) => ({ documents: [...before, ...reply.documents], next: reply.next ?? null, loading: false }),
+        (error: unknown) => ({ documents: before, next: after, error: asApiError(error), loading: false }),
+      );
+    },
+    [namespace],
+  );
+  useEffect(() => {
+    let left = false;
+    void load("", []).then((found) => !left && setState(found));
+    return () => {
+      left = true;
+    };
+  }, [load, key.value]);
+  const more = useCallback(() => {
+    if (!state.loading && state.next !== null) void load(state.next, state.documents).then(setState);
+  }, [state, load]);
+  useReturn(state.error, more);
+  return { ...state, more };
+}
+
+function useRowHeight(): number {
+  const narrow = matchMedia("(max-width: 52rem)");
+  const [height, setHeight] = useState(narrow.matches ? 76 : 56);
+  useEffect(() => {
+    const change = () => setHeight(narrow.matches ? 76 : 56);
+    narrow.addEventListener("change", change);
+    return () => narrow.removeEventListener("change", change);
+  }, []);
+  return height;
+}

@@ -1,0 +1,377 @@
+/** Evidence graph: what a question used, in layers, opened further by hand; beside it a list that says the same. */
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { get, post, type Schema } from "../api/client";
+import type { ViewProps } from "../app";
+import { citationsOf } from "../ask/answer";
+import { past } from "../ask/history";
+import { addressOf, asked, filter, type Asked } from "../ask/query";
+import type { Canvas } from "../graph/canvas";
+import { EMPTY, byLayer, merged, neighbours, ofEvidence, step, type Graph, type Node, type Place } from "../graph/model";
+import { Empty, Failure, Loading, number } from "../parts/basics";
+import { Icon } from "../parts/icons";
+import { asApiError, useResource } from "../resource";
+import { address as current, go, to } from "../router";
+import { theme } from "../session";
+import { texts } from "../texts";
+
+const FIRST = 40;
+const STEPS = [FIRST, 120, 500];
+const AROUND = 30;
+
+export default function GraphView({ address }: ViewProps) {
+  const a = asked(address);
+  const around = address.query.get("around") ?? "";
+  if (!a.question && !around) return <NoQuestion />;
+  return <Evidence key={a.question + around} a={a} around={around} />;
+}
+
+function NoQuestion() {
+  return (
+    <div class="page narrow">
+      <h1>{texts.graph.title}</h1>
+      <Empty title={texts.graph.noQuestion}>
+        <p>{texts.graph.noQuestionText}</p>
+        {past.value.length > 0 && (
+          <ul class="plain questions">
+            {past.value.slice(0, 8).map((p) => (
+              <li key={p.address}>
+                <a href={p.address.replace("#/ask", "#/graph")}>{p.question}</a>
+              </li>
+            ))}
+          </ul>
+        )}
+        <a class="button primary" href={to("ask")}>
+          {texts.views.ask}
+        </a>
+      </Empty>
+    </div>
+  );
+}
+
+async function evidence(a: Asked, limit: number, signal: AbortSignal): Promise<Graph> {
+  const flat = a.search === "hybrid-flat";
+  const reply = await post("/retrieve/{retriever}", {
+    path: { retriever: flat ? "hybrid" : (a.search as Exclude<typeof a.search, "hybrid-flat">) },
+    body: {
+      question: a.question,
+      evidence: true,
+      evidence_limit: limit,
+      parameters: flat ? { expand_hops: 0, subgraph_depth: 0 } : {},
+      ...(a.conditions.length ? { filters: filter(a.conditions) } : {}),
+    } as Schema["RetrieveRequest"],
+    signal,
+  });
+  return reply.evidence ? ofEvidence(reply.evidence, citationsOf(a)) : EMPTY;
+}
+
+function Evidence({ a, around }: { a: Asked; around: string }) {
+  const [limit, setLimit] = useState(FIRST);
+  const found = useResource(
+    (signal) => (around ? get("/graph/egonet", { query: { id: around, limit: 120 }, signal }).then((e) => merged(EMPTY, e)) : evidence(a, limit, signal)),
+    [a.question, a.search, JSON.stringify(a.conditions), around, limit],
+  );
+  return (
+    <div class="page graph-page">
+      <header class="row spread">
+        <div>
+          <h1>{texts.graph.title}</h1>
+          {a.question && (
+            <p class="faint">
+              <a href={addressOf(a)}>{a.question}</a> · {texts.retrievers[a.search].name}
+            </p>
+          )}
+        </div>
+      </header>
+      {found.error && <Failure error={found.error} retry={found.reload} />}
+      {found.loading && !found.data && <Loading />}
+      {found.data && found.data.nodes.size <= 1 && !around && <Empty title={texts.graph.nothing} />}
+      {found.data && (found.data.nodes.size > 1 || around) && (
+        <Explored key={`${limit}`} base={found.data} a={a} onMore={found.data.nodes.size < found.data.total && limit < STEPS.at(-1)! ? () => setLimit(STEPS.find((s) => s > limit)!) : undefined} />
+      )}
+    </div>
+  );
+}
+
+/** How much of what is around a node is shown. */
+type Opened = ReadonlyMap<string, { next: number | null; total: number }>;
+
+function Explored({ base, a, onMore }: { base: Graph; a: Asked; onMore: (() => void) | undefined }) {
+  const [graph, setGraph] = useState(base);
+  const [opened, setOpened] = useState<Opened>(new Map());
+  const [told, setTold] = useState("");
+  const [find, setFind] = useState("");
+  const selected = current.value.query.get("at") ?? "";
+  const [picture, setPicture] = useState(!matchMedia("(max-width: 52rem)").matches);
+
+  const select = useCallback((id: string) => {
+    const query = new URLSearchParams(current.peek().query);
+    query.set("at", id);
+    go(`#/graph?${query.toString()}`, { replace: true });
+  }, []);
+
+  const expand = useCallback(
+    (id: string) => {
+      if (id === "question") return;
+      const offset = opened.get(id)?.next ?? 0;
+      if (opened.has(id) && opened.get(id)!.next === null) {
+        setTold(texts.graph.expandedAll);
+        return;
+      }
+      get("/graph/egonet", { query: { id, depth: 1, limit: AROUND, ...(offset ? { offset } : {}) } }).then(
+        (reply) => {
+          const next = merged(graph, reply);
+          setTold(texts.graph.expanded(next.nodes.size - graph.nodes.size));
+          setGraph(next);
+          setOpened(new Map(opened).set(id, { next: reply.next_offset ?? null, total: reply.totals?.nodes ?? 0 }));
+        },
+        (error: unknown) => setTold(asApiError(error).message),
+      );
+    },
+    [graph, opened],
+  );
+
+  const matches = useMemo(() => matching(graph, find), [graph, find]);
+  const total = Math.max(graph.total, graph.nodes.size);
+  const node = graph.nodes.get(selected);
+  return (
+    <>
+      <div class="row graph-tools">
+        <p role="status" class="counts">
+          {texts.graph.shown(graph.nodes.size, total)}
+        </p>
+        {onMore && (
+          <button type="button" class="quiet" onClick={onMore}>
+            {texts.graph.more}
+          </button>
+        )}
+        <label class="find">
+          <span class="hidden">{texts.graph.search}</span>
+          <input
+            type="search"
+            value={find}
+            placeholder={texts.graph.search}
+            onInput={(e) => setFind(e.currentTarget.value)}
+            onKeyDown={(e) => {
+              if (e.key === "Enter" && matches.size) select(following([...matches], selected));
+            }}
+          />
+        </label>
+        {find && <span class="faint small">{texts.graph.matches(matches.size)}</span>}
+        <div class="row view-switch" role="group" aria-label={texts.graph.title}>
+          <button type="button" class="quiet toggle" aria-pressed={picture} onClick={() => setPicture(true)}>
+            {texts.graph.picture}
+          </button>
+          <button type="button" class="quiet toggle" aria-pressed={!picture} onClick={() => setPicture(false)}>
+            {texts.graph.list}
+          </button>
+        </div>
+        <button type="button" class="quiet" onClick={() => save(new Blob([asJson(a, graph)], { type: "application/json" }), "evidence.json")}>
+          <Icon name="download" />
+          {texts.graph.json}
+        </button>
+      </div>
+      <p class="hidden" role="status">
+        {told}
+      </p>
+      <div class={picture ? "graph-area" : "graph-area listed"}>
+        {picture && <Picture graph={graph} selected={selected} matches={matches} onSelect={select} onExpand={expand} />}
+        <div class="graph-side">
+          {node && <Selected node={node} graph={graph} opened={opened} told={told} onSelect={select} onExpand={expand} />}
+          <List graph={graph} selected={selected} matches={find ? matches : null} onSelect={select} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function matching(graph: Graph, find: string): ReadonlySet<string> {
+  const text = find.trim().toLowerCase();
+  if (!text) return new Set();
+  return new Set([...graph.nodes.values()].filter((n) => n.label.toLowerCase().includes(text)).map((n) => n.id));
+}
+
+const following = (ids: readonly string[], id: string) => ids[(ids.indexOf(id) + 1) % ids.length]!;
+
+interface PictureProps {
+  graph: Graph;
+  selected: string;
+  matches: ReadonlySet<string>;
+  onSelect: (id: string) => void;
+  onExpand: (id: string) => void;
+}
+
+function Picture({ graph, selected, matches, onSelect, onExpand }: PictureProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const [canvas, setCanvas] = useState<Canvas | null>(null);
+  const places = useRef<ReadonlyMap<string, Place>>(new Map());
+  const acts = useRef({ select: onSelect, expand: onExpand });
+  acts.current = { select: onSelect, expand: onExpand };
+
+  useEffect(() => {
+    let drawn: Canvas | null = null;
+    let left = false;
+    void import("../graph/canvas").then(({ draw }) => {
+      if (left) return;
+      drawn = draw(box.current!, { select: (id) => acts.current.select(id), expand: (id) => acts.current.expand(id) });
+      setCanvas(drawn);
+    });
+    return () => {
+      left = true;
+      drawn?.close();
+    };
+  }, []);
+  useEffect(() => {
+    if (canvas) places.current = canvas.show(graph, selected, matches);
+  }, [canvas, graph, selected, matches]);
+  useEffect(() => {
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    const change = () => canvas?.restyle();
+    change();
+    dark.addEventListener("change", change);
+    return () => dark.removeEventListener("change", change);
+  }, [canvas, theme.value]);
+
+  const press = (e: KeyboardEvent) => {
+    if (e.key.startsWith("Arrow")) onSelect(step(graph, places.current, selected, e.key));
+    else if (e.key === "Enter" && selected) onExpand(selected);
+    else if (e.key === "+" || e.key === "=") canvas?.zoom(1.25);
+    else if (e.key === "-") canvas?.zoom(0.8);
+    else if (e.key === "0") canvas?.fit();
+    else return;
+    e.preventDefault();
+  };
+  const node = graph.nodes.get(selected);
+  return (
+    <section class="picture" aria-label={texts.graph.picture}>
+      <div class="canvas-frame" tabIndex={0} role="application" aria-label={texts.graph.canvas} aria-describedby="graph-keys" onKeyDown={press}>
+        <div class="graph-canvas" ref={box} />
+      </div>
+      <p class="hidden" role="status">
+        {node && `${texts.graph.kinds[node.kind] ?? node.kind}: ${node.label}`}
+      </p>
+      <div class="canvas-tools">
+        <button type="button" class="tool" title={texts.graph.zoomIn} aria-label={texts.graph.zoomIn} onClick={() => canvas?.zoom(1.25)}>
+          <Icon name="plus" />
+        </button>
+        <button type="button" class="tool" title={texts.graph.zoomOut} aria-label={texts.graph.zoomOut} onClick={() => canvas?.zoom(0.8)}>
+          <Icon name="minus" />
+        </button>
+        <button type="button" class="tool" title={texts.graph.fit} aria-label={texts.graph.fit} onClick={() => canvas?.fit()}>
+          <Icon name="fit" />
+        </button>
+        <button type="button" class="tool" title={texts.graph.png} aria-label={`${texts.graph.export} ${texts.graph.png}`} onClick={() => void canvas?.png().then((blob) => save(blob, "evidence.png"))}>
+          <Icon name="download" />
+        </button>
+      </div>
+      <p id="graph-keys" class="faint small">
+        {texts.graph.keyboard}
+      </p>
+    </section>
+  );
+}
+
+interface SelectedProps {
+  node: Node;
+  graph: Graph;
+  opened: Opened;
+  told: string;
+  onSelect: (id: string) => void;
+  onExpand: (id: string) => void;
+}
+
+function Selected({ node, graph, opened, told, onSelect, onExpand }: SelectedProps) {
+  const place = useStatementPlace(node);
+  const near = useMemo(() => [...new Set(neighbours(graph).get(node.id) ?? [])].flatMap((id) => graph.nodes.get(id) ?? []), [graph, node]);
+  const open = opened.get(node.id);
+  const href =
+    node.kind === "entity" ? to("entity", node.id) : node.kind === "source" ? to("document", node.id) : (place ?? (node.document && to("document", node.document)));
+  return (
+    <section class="card selected-node" aria-label={texts.graph.selected}>
+      <p class="faint small">
+        {texts.graph.kinds[node.kind] ?? node.kind}
+        {node.citation && <span class="badge">{node.citation}</span>}
+        {node.score !== null && ` · ${texts.graph.score} ${node.score.toFixed(3)}`}
+      </p>
+      <h2>{node.label}</h2>
+      <div class="row">
+        {href && (
+          <a class="button quiet" href={href}>
+            <Icon name="open" />
+            {texts.graph.open}
+          </a>
+        )}
+        {node.kind !== "question" && (
+          <button type="button" class="quiet" disabled={open?.next === null} onClick={() => onExpand(node.id)}>
+            <Icon name="plus" />
+            {open ? texts.graph.expandMore : texts.graph.expand}
+          </button>
+        )}
+      </div>
+      {told && <p class="faint small">{told}</p>}
+      {near.length > 0 && (
+        <details>
+          <summary class="small">
+            {texts.graph.connected} {number(near.length)}
+          </summary>
+          <ul class="plain near-list">
+            {near.map((n) => (
+              <li key={n.id}>
+                <button type="button" class="node-row" onClick={() => onSelect(n.id)}>
+                  <span class="faint small">{texts.graph.kinds[n.kind] ?? n.kind}</span> {n.label}
+                </button>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </section>
+  );
+}
+
+/** Return where a statement stands, once it is known. */
+function useStatementPlace(node: Node): string | null {
+  const statement = node.kind === "statement" ? node.id : "";
+  const found = useResource((signal) => (statement ? get("/statements/{statement_id}", { path: { statement_id: statement }, signal }) : Promise.resolve(null)), [statement]);
+  return found.data ? to("document", found.data.document.id, { at: `${found.data.start}-${found.data.end}` }) : null;
+}
+
+/** The same as the picture, to be read. */
+function List({ graph, selected, matches, onSelect }: { graph: Graph; selected: string; matches: ReadonlySet<string> | null; onSelect: (id: string) => void }) {
+  const layers = useMemo(() => byLayer(graph), [graph]);
+  return (
+    <div class="layers">
+      {layers.map((nodes, layer) => {
+        const shown = matches ? nodes.filter((n) => matches.has(n.id)) : nodes;
+        if (!shown.length || layer === 0) return null;
+        return (
+          <section key={layer} aria-label={texts.graph.layers[layer]}>
+            <h2 class="small-heading">
+              {texts.graph.layers[layer]} {number(shown.length)}
+            </h2>
+            <ul class="plain">
+              {shown.map((n) => (
+                <li key={n.id}>
+                  <button type="button" class="node-row" aria-current={n.id === selected ? "true" : undefined} onClick={() => onSelect(n.id)}>
+                    {n.citation && <span class="badge">{n.citation}</span>}
+                    <span class="node-label">{n.label}</span>
+                    {n.score !== null && <span class="figure faint small">{n.score.toFixed(2)}</span>}
+                  </button>
+                </li>
+              ))}
+            </ul>
+          </section>
+        );
+      })}
+    </div>
+  );
+}
+
+const asJson = (a: Asked, graph: Graph) => JSON.stringify({ question: a.question, search: a.search, nodes: [...graph.nodes.values()], edges: graph.edges, total: graph.total }, null, 2);
+
+function save(blob: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
