@@ -90,6 +90,13 @@ class Layer:
         """Size unzipped, in units of 2**20 bytes."""
         return sum(f.stat().st_size for f in self.folder.rglob("*") if f.is_file()) / 2**20
 
+    def lacks(self) -> Iterator[str]:
+        """Yield what the core layer has to do without, and why."""
+        if not (self.folder / "python" / "lexigraph" / "api" / "page" / "index.html").is_file():
+            yield "no explorer in core: `make web` builds it (needs Node.js)"
+        if not self.compiled:
+            yield f"no Python {PYTHON} here compiles core: functions without a snapshot start 2 s later"
+
 
 def layers(profile: Profile) -> dict[str, Layer]:
     """Return the layers of a profile, built where they are not yet.
@@ -256,10 +263,8 @@ def main() -> int:
         how = f", compiled by Python {built[name].compiled}" if built[name].compiled else ""
         print(f"{name:8} {size:6.1f} MB{how}")  # noqa: T201  what the command is for
     print(f"all      {total:6.1f} MB (core at most {MAX_CORE_MB}, all at most {MAX_FUNCTION_MB})")  # noqa: T201
-    if not (built["core"].folder / "python" / "lexigraph" / "api" / "page" / "index.html").is_file():
-        print("core lacks the explorer: it is not built, `make web` does (needs Node.js)")  # noqa: T201
-    if not built["core"].compiled:
-        print(f"no Python {PYTHON} here compiles core: functions without a snapshot start 2 s later")  # noqa: T201
+    for lacking in built["core"].lacks():
+        print(lacking)  # noqa: T201
     return int(sizes["core"] > MAX_CORE_MB or total > MAX_FUNCTION_MB)
 
 
