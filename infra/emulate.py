@@ -219,8 +219,8 @@ def drive(deployed: Deployment) -> None:
     ran = deployed.steps()
     say(f"          steps done: {', '.join(f'{job} {times}' for job, times in ran.items())}")
     check(ran == STEPS, f"steps done: {ran}, not {STEPS}")
-    status, _ = deployed.asked("/documents", "lxk_nobody")
-    check(status == 403, f"an unknown key was answered {status}, not 403")
+    status, told = deployed.asked("/documents", "lxk_nobody")
+    check((status, told["error"]) == (401, "unauthorized"), f"an unknown key was answered {status}: {told}")
 
 
 def main() -> int:

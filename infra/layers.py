@@ -53,6 +53,8 @@ _PACKAGES = (
     "numpy/f2py",
     "aenum/test*.py",
     "aws_lambda_powertools/event_handler/openapi/swagger_ui",
+    "fastapi_offline/static/redoc*",  # of the two pages of documentation the one that is not shown
+    "boto3/data",  # of resources: what is ours asks by clients
 )
 _FOLDERS = ("tests", "test", "__pycache__", "testing", "benchmarks")
 # what is loaded later than a first answer, if ever, and stays as it is: MCP, and parts of large packages
