@@ -8,7 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from bench.explorer import sizes
 from lexigraph.api.app import create_app
+from lexigraph.api.explorer import PAGE
 from lexigraph.settings import Settings
 from tests.server import LaptopService, serving
 
@@ -142,6 +144,15 @@ def test_without_a_page_it_is_said_how_to_build_one(tmp_path: Path) -> None:
             assert reply.status_code == 404
             assert "make web" in reply.text
             assert "default-src 'none'" in reply.headers["content-security-policy"]
+
+
+def test_the_first_load_stays_small_and_brings_neither_the_graph_nor_the_reader_of_pdfs() -> None:
+    if not (PAGE / "index.html").is_file():
+        pytest.skip("the explorer is not built: make web")
+    first, graph, pdf = sizes()
+    assert 10_000 < first.compressed < 60_000  # of the 150 kB that it may have
+    assert (graph.files, pdf.files) == (1, 2)
+    assert graph.compressed > 100_000 < pdf.compressed
 
 
 def test_a_server_without_keys_shows_the_page_to_this_machine_only(tmp_path: Path) -> None:
