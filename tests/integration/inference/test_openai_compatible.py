@@ -405,5 +405,5 @@ def test_a_server_that_says_nothing_is_given_up_soon() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         began = time.monotonic()
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
-        assert OpenAICompatible("any", Server(url)).standing(0.2) == Standing(answers=False)
+        assert OpenAICompatible("any", Server(url)).standing(0.2) == Standing(), "it may be at work"
         assert time.monotonic() - began < 5

@@ -9,7 +9,8 @@ from lexigraph.ingestion.load import known_type
 @pytest.mark.parametrize("name", MAKERS)
 def test_each_is_of_a_type_that_is_read_and_of_the_size_that_was_asked_for(name: str) -> None:
     assert known_type(f"a.{name.partition(' ')[0]}")
-    assert 100 < len(MAKERS[name](20_000)) < 100_000
+    least = 1_000_000 if name in ("csv long header", "pdf pages") else 100_000  # what is hostile about them
+    assert 100 < len(MAKERS[name](20_000)) < least
 
 
 def test_a_row_tells_memory_time_and_outcome() -> None:

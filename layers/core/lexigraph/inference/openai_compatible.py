@@ -107,6 +107,8 @@ class OpenAICompatible:
         except HTTPError as error:
             with error:  # one without a list answers, one that is busy or refuses the key does not
                 return Standing(answers=error.code in (404, 405, 501))
+        except TimeoutError:  # it was reached, and may be at work
+            return Standing()
         except _NETWORK:
             return Standing(answers=False)
         except (_Refused, KeyError, TypeError):
