@@ -137,7 +137,7 @@ layers: $(VENV)/infra  ## build the layers of the functions; fails when one is t
 synth: $(VENV)/infra  ## synthesize and check the templates of every profile; no account, no Docker
 	@$(BIN)/python -m infra.synth
 
-emulate: $(VENV)/infra $(VENV)/emulator node_modules/.bin/cdk  ## deploy to an emulator on loopback and drive it from upload to answer
+emulate: $(VENV)/infra $(VENV)/emulator node_modules/.bin/cdk web  ## deploy to an emulator on loopback and drive it from upload to answer
 	@$(BIN)/python -m infra.emulate
 
 sbom: $(VENV)/laptop  ## write what ships as CycloneDX, with licences and digests, into .build/sbom

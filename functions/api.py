@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from mangum import Mangum
+from mangum.adapter import DEFAULT_TEXT_MIME_TYPES
 
 from functions.runtime import function, settings
 from lexigraph.api.app import create_app
@@ -18,7 +19,9 @@ def proxied() -> Callable[[dict[str, Any], Any], Any]:
     # before the first call, or in the snapshot that all start from; what cannot be opened is told to who asks
     with suppress(LexigraphError):
         _ = service.stores
-    adapter = Mangum(create_app(settings(), service), lifespan="off")
+    # all that is answered is text; as anything else the gateway would hand it on in Base64
+    text = [*DEFAULT_TEXT_MIME_TYPES, "image/svg+xml"]
+    adapter = Mangum(create_app(settings(), service), lifespan="off", text_mime_types=text)
 
     @function(dict[str, Any])
     def handler(event: dict[str, Any]) -> Any:

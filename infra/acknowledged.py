@@ -16,7 +16,8 @@ _BY_STACK = {
         f"AwsSolutions-IAM4[Policy::{_CDK_OWN}/AmazonAPIGatewayPushToCloudWatchLogs]": "the account's role for the logs of "
         "API Gateway, as AWS documents it",
         "AwsSolutions-APIG2": "the application checks every field and names the one that is wrong",
-        "AwsSolutions-APIG4": "/health tells nothing and lets a load balancer look",
+        "AwsSolutions-APIG4": "/health tells nothing and lets a load balancer look; the files of the explorer hold "
+        "nothing secret, and a browser has no key before it has them",
         "AwsSolutions-COG4": "API keys of our own, checked by `authorize`: callers are programs, not users of a pool",
     },
 }

@@ -4,12 +4,14 @@
 
 ministack, in an environment of its own, stands for AWS; the templates are those of ``infra.synth``, the CDK of
 ``package.json`` deploys them, and the functions run as processes of this machine, with graph and vectors in SQLite files.
-Three documents are dropped into the bucket, one is replaced, one deleted; each time a question is asked through the API.
+The explorer is loaded (``make emulate`` builds it). Three documents are dropped into the bucket, one is replaced, one
+deleted; each time a question is asked through the API.
 Each step prints its seconds. When one fails, what the state machine and the functions said is printed, and the exit code
 is 1. Nothing stays behind.
 """
 
 import json
+import re
 import signal
 import sys
 import tempfile
@@ -24,6 +26,7 @@ from urllib.parse import urlsplit
 from infra.emulator import ACCOUNT, REGION, Emulator, Failed
 from infra.layers import ROOT
 from infra.synth import synthesize
+from lexigraph.api.explorer import PAGE
 
 CORPUS = ROOT / "examples" / "corpus"
 KEPT, REPLACED, DELETED = "tidewater.md", "nightjar-runbook.md", "lanternfish.md"
@@ -69,6 +72,21 @@ class Deployment:
     def asked(self, path: str, key: str, body: dict[str, Any] | None = None) -> tuple[int, Any]:
         """Return what the API answers to a caller with a key, and its status."""
         return self._emulator.ask(self._path + path, key, body, seconds=_CALL_SECONDS)
+
+    def page(self, path: str) -> str:
+        """Return a file of the explorer, asked for as a browser does: without a key.
+
+        Raise :class:`Failed` when it is not there, or may run something that is not its own.
+        """
+        accept = {"Accept": "text/html,image/svg+xml,*/*;q=0.8"}
+        status, headers, reply = self._emulator.fetch(f"{self._path}/explorer/{path}", accept, seconds=_CALL_SECONDS)
+        check(status == 200, f"/explorer/{path} answered {status}: {reply[:300]!r}")
+        policy = headers.get("Content-Security-Policy", "")
+        strict = (
+            policy.startswith("default-src 'none'; script-src 'self';") and headers["X-Content-Type-Options"] == "nosniff"
+        )
+        check(strict, f"/explorer/{path} has the policy {policy!r}")
+        return reply.decode("utf-8")
 
     def wait(self) -> None:
         """Wait until there is a job for each change and all have succeeded.
@@ -159,6 +177,16 @@ def deploy(emulator: Emulator, folder: Path) -> Deployment:
     return deployment
 
 
+def look(deployed: Deployment) -> None:
+    """Load the explorer as a browser does: its start, and what that names."""
+    start = deployed.page("")
+    named = re.findall(r'(?:src|href)="\./([^"]+)"', start)
+    check({Path(name).suffix for name in named} >= {".js", ".css", ".svg"}, f"the explorer names {named}: {start[:300]}")
+    for name in named:
+        check(deployed.page(name) == (PAGE / name).read_text("utf-8"), f"the explorer's {name} is another")
+    say(f"          /explorer/ and {', '.join(named)}")
+
+
 def drive(deployed: Deployment) -> None:
     """Upload, ask, replace, delete, and look whether the answers are what the documents say."""
     for name in (KEPT, REPLACED, DELETED):
@@ -166,6 +194,8 @@ def drive(deployed: Deployment) -> None:
             deployed.put(name, (CORPUS / name).read_text("utf-8"))
             deployed.wait()
     check(deployed.documents() == dict.fromkeys((KEPT, REPLACED, DELETED), "READY"), "not all documents are ready")
+    with step("the explorer loaded without a key"):
+        look(deployed)
     with step("a question over two documents"):
         answer, cited, _ = deployed.answer(TWO_HOPS)
     check(OLD in answer and REPLACED in cited, f"the answer lacks {OLD} of {REPLACED}: {answer}")
@@ -189,8 +219,8 @@ def drive(deployed: Deployment) -> None:
     ran = deployed.steps()
     say(f"          steps done: {', '.join(f'{job} {times}' for job, times in ran.items())}")
     check(ran == STEPS, f"steps done: {ran}, not {STEPS}")
-    status, _ = deployed.asked("/documents", "lxk_nobody")
-    check(status == 403, f"an unknown key was answered {status}, not 403")
+    status, told = deployed.asked("/documents", "lxk_nobody")
+    check((status, told["error"]) == (401, "unauthorized"), f"an unknown key was answered {status}: {told}")
 
 
 def main() -> int:

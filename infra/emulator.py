@@ -6,6 +6,8 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Mapping
+from email.message import Message
 from http.client import HTTPConnection
 from pathlib import Path
 from types import TracebackType
@@ -105,13 +107,20 @@ class Emulator:
 
     def ask(self, path: str, key: str = "", body: dict[str, Any] | None = None, *, seconds: float) -> tuple[int, Any]:
         """Send a request, a POST when it has a body; return the status and the JSON of the reply."""
+        headers = {"X-API-Key": key, "Content-Type": "application/json"}
+        status, _, reply = self.fetch(path, headers, body, seconds=seconds)
+        return status, json.loads(reply or "null")
+
+    def fetch(
+        self, path: str, headers: Mapping[str, str], body: dict[str, Any] | None = None, *, seconds: float
+    ) -> tuple[int, Message, bytes]:
+        """Send a request; return the status, the headers and the body of the reply."""
         connection = HTTPConnection("127.0.0.1", self._port, timeout=seconds)
         try:
-            headers = {"X-API-Key": key, "Content-Type": "application/json"}
             method, data = ("GET", None) if body is None else ("POST", json.dumps(body))
-            connection.request(method, path, data, headers)
+            connection.request(method, path, data, dict(headers))
             reply = connection.getresponse()
-            return reply.status, json.loads(reply.read() or "null")
+            return reply.status, reply.headers, reply.read()
         finally:
             connection.close()
 

@@ -53,6 +53,8 @@ _PACKAGES = (
     "numpy/f2py",
     "aenum/test*.py",
     "aws_lambda_powertools/event_handler/openapi/swagger_ui",
+    "fastapi_offline/static/redoc*",  # of the two pages of documentation the one that is not shown
+    "boto3/data",  # of resources: what is ours asks by clients
 )
 _FOLDERS = ("tests", "test", "__pycache__", "testing", "benchmarks")
 # what is loaded later than a first answer, if ever, and stays as it is: MCP, and parts of large packages
@@ -89,6 +91,13 @@ class Layer:
     def megabytes(self) -> float:
         """Size unzipped, in units of 2**20 bytes."""
         return sum(f.stat().st_size for f in self.folder.rglob("*") if f.is_file()) / 2**20
+
+    def lacks(self) -> Iterator[str]:
+        """Yield what the core layer has to do without, and why."""
+        if not (self.folder / "python" / "lexigraph" / "api" / "page" / "index.html").is_file():
+            yield "no explorer in core: `make web` builds it (needs Node.js)"
+        if not self.compiled:
+            yield f"no Python {PYTHON} here compiles core: functions without a snapshot start 2 s later"
 
 
 def layers(profile: Profile) -> dict[str, Layer]:
@@ -256,8 +265,8 @@ def main() -> int:
         how = f", compiled by Python {built[name].compiled}" if built[name].compiled else ""
         print(f"{name:8} {size:6.1f} MB{how}")  # noqa: T201  what the command is for
     print(f"all      {total:6.1f} MB (core at most {MAX_CORE_MB}, all at most {MAX_FUNCTION_MB})")  # noqa: T201
-    if not built["core"].compiled:
-        print(f"no Python {PYTHON} here compiles core: functions without a snapshot start 2 s later")  # noqa: T201
+    for lacking in built["core"].lacks():
+        print(lacking)  # noqa: T201
     return int(sizes["core"] > MAX_CORE_MB or total > MAX_FUNCTION_MB)
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Stack
+from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Size, Stack
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_wafv2 as waf
@@ -38,12 +38,15 @@ _MANAGED = (
 )
 _STREAMED = ("POST /query", "GET /jobs/{job_id}/events", "POST /mcp")
 _FOLLOWED = ("GET /ingest/stream", "POST /ingest/stream")  # takes in and streams
-_OPEN = ("GET /health",)
+# files of the page, which hold nothing secret: by the function that may write nothing, as strangers may ask for them
+_PAGE = ("GET /explorer", "GET /explorer/{proxy+}")
+_OPEN = ("GET /health", *_PAGE)
+_COMPRESSED = 1_024  # bytes, from which replies are; those that are streamed never
 QUESTIONS = "POST /query"  # the one route with figures of its own: CloudWatch takes money for those of every other
 # the gateway's own errors in the shape of all others
 _ERRORS: Mapping[str, tuple[apigateway.ResponseType, str, str, str]] = {
     "Unauthorized": (apigateway.ResponseType.UNAUTHORIZED, "401", "unauthorized", "no API key: send it as X-API-Key"),
-    "Denied": (apigateway.ResponseType.ACCESS_DENIED, "403", "forbidden", "this API key opens nothing"),
+    "Denied": (apigateway.ResponseType.ACCESS_DENIED, "401", "unauthorized", "this API key opens nothing"),
     "BadKey": (apigateway.ResponseType.INVALID_API_KEY, "403", "forbidden", "this API key opens nothing"),
     "Throttled": (apigateway.ResponseType.THROTTLED, "429", "rate_limited", "too many requests: try again later"),
     "Quota": (apigateway.ResponseType.QUOTA_EXCEEDED, "429", "quota_exceeded", "the quota of this month is used up"),
@@ -58,11 +61,11 @@ _ERRORS: Mapping[str, tuple[apigateway.ResponseType, str, str, str]] = {
 def operations() -> list[str]:
     """Return what the API offers, as ``GET /jobs/{job_id}``: from its description, and what that leaves out.
 
-    These are MCP, and where to put a large file, which only a server that hands files over tells.
+    These are the explorer, MCP, and where to put a large file, which only a server that hands files over tells.
     """
     paths = json.loads((ROOT / "docs" / "openapi.json").read_text("utf-8"))["paths"]
     known = [f"{m.upper()} {path.rstrip('/')}" for path, methods in paths.items() for m in methods if m in _METHODS]
-    return sorted({*known, "POST /documents/upload-url", "POST /mcp", "GET /mcp", "DELETE /mcp"})
+    return sorted({*known, *_PAGE, "POST /documents/upload-url", "POST /mcp", "GET /mcp", "DELETE /mcp"})
 
 
 class ApiStack(Stack):
@@ -88,6 +91,7 @@ class ApiStack(Stack):
         if profile.web_firewall:
             self._firewall(profile)
         CfnOutput(self, "Url", value=self.api.url)
+        CfnOutput(self, "Explorer", value=f"{self.api.url}explorer/")
 
     def _asked(self, deployment: Deployment, environment: Mapping[str, str]) -> dict[str, Function]:
         """Make the functions that answer whole. `manage` reads files, to tell what taking them in would cost."""
@@ -139,6 +143,7 @@ class ApiStack(Stack):
             endpoint_types=[apigateway.EndpointType.REGIONAL],
             api_key_source_type=apigateway.ApiKeySourceType.AUTHORIZER,
             binary_media_types=["multipart/form-data"],
+            min_compression_size=Size.bytes(_COMPRESSED),
             cloud_watch_role=profile.aws,
             # a setting of the account and region: other deployments there go on logging by it when this one is gone
             cloud_watch_role_removal_policy=RemovalPolicy.RETAIN if profile.aws else None,

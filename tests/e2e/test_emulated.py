@@ -38,5 +38,6 @@ def test_the_emulated_deployment_answers_from_what_lies_in_the_bucket() -> None:
     assert made.returncode == 0, said[-8_000:]
     assert re.search(r"#harbour-bell .*\[S\d+\]", said)
     assert re.search(r"#copper-lantern .*\[S\d+\]", said)
+    assert re.search(r"^ *\d+\.\d s  the explorer loaded without a key$", said, re.MULTILINE)
     assert re.search(r"^ *\d+\.\d s  cdk deploy$", said, re.MULTILINE)
     assert re.search(r"^ *\d+\.\d s  in all$", said, re.MULTILINE)

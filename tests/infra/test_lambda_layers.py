@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from functions.invoke import EVENTS
 from infra.layers import MAX_CORE_MB, MAX_FUNCTION_MB, ROOT, Layer, _build, core_of_host, layers
 from infra.settings import PROFILES
+from lexigraph.api.explorer import PAGE
 from tests.infra.conftest import ON_AWS
 from tests.standins.deployment import aws_deployment
 
@@ -92,6 +94,37 @@ def test_what_a_function_loads_until_its_first_answer_is_compiled(core: Layer, t
     assert len(modules) > 300
     tag = sys.implementation.cache_tag
     assert [m for m in modules if not (m.parent / "__pycache__" / f"{m.stem}.{tag}.pyc").exists()] == []
+
+
+def test_the_layer_of_every_profile_brings_the_explorer_as_it_was_built(core: Layer, tmp_path: Path) -> None:
+    built = _built_page()
+    for layer in (core, _build("core", "host", None, built=tmp_path)):
+        assert _content(layer.folder / "python" / "lexigraph" / "api" / "page") == built
+        assert not any("explorer" in told for told in layer.lacks())
+
+
+def test_what_a_core_layer_has_to_do_without_is_said(tmp_path: Path) -> None:
+    explorer, compiled = Layer(tmp_path).lacks()
+    assert "make web" in explorer
+    assert "no Python 3.13 here" in compiled
+    assert list(Layer(tmp_path, "3.13.1").lacks()) == [explorer]
+
+
+def test_a_wheel_brings_the_explorer_as_it_was_built(tmp_path: Path) -> None:
+    built = _built_page()
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as opened:
+        opened.extractall(tmp_path / "unpacked")
+    assert _content(tmp_path / "unpacked" / "lexigraph" / "api" / "page") == built
+
+
+def _built_page() -> dict[str, str]:
+    if not (PAGE / "index.html").is_file():
+        pytest.skip("the explorer is not built: make web")
+    return _content(PAGE)
 
 
 def _content(folder: Path) -> dict[str, str]:

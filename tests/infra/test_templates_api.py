@@ -98,13 +98,18 @@ def test_every_operation_that_writes_goes_to_a_function_that_may_write(templates
         "POST /unstructured/multihop_query",
         "POST /mcp",
         "DELETE /mcp",
+        # refused in a deployment: no function may write keys
+        "POST /keys",
+        "DELETE /keys/{key_id}",
     }
     changing = {o for o in routed if not o.startswith(("GET", "ANY"))}
     assert changing - written == asking
 
 
 @pytest.mark.parametrize("profile", PROFILE_NAMES)
-def test_every_method_asks_the_authorizer_and_a_key_except_health(templates: OF, profile: str) -> None:
+def test_every_method_asks_the_authorizer_and_a_key_except_health_and_the_explorers_files(
+    templates: OF, profile: str
+) -> None:
     found = templates(profile)
     open_ = set()
     for operation, (_, properties) in routes(found).items():
@@ -115,12 +120,38 @@ def test_every_method_asks_the_authorizer_and_a_key_except_health(templates: OF,
         assert properties["AuthorizerId"] == "<api/Authorizer>"
         # metered by the usage plan; the emulator would take the caller's key for the plan's
         assert properties.get("ApiKeyRequired", False) is PROFILES[profile].aws
-    assert open_ == {"GET /health"}
+    assert open_ == {"GET /health", "GET /explorer", "GET /explorer/{proxy+}"}
+    # strangers reach the function that may write nothing
+    assert {routes(found)[operation][0] for operation in open_} == {"query"}
     authorizer = found.one("ApiGateway::Authorizer", "Authorizer").properties
     assert authorizer["Type"] == "REQUEST"
     assert authorizer["IdentitySource"] == "method.request.header.X-API-Key"
     assert authorizer["AuthorizerResultTtlInSeconds"] <= 60
     assert found.one("ApiGateway::RestApi", "Api").properties["ApiKeySourceType"] == "AUTHORIZER"
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_what_the_explorer_shows_is_routed_to_who_reads_and_its_address_is_told(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    routed = routes(found)
+    for path in ("documents/{document_id}/text", "entities", "entities/{entity_id}/statements", "overview", "keys"):
+        assert routed[f"GET /{path}"][0] == "query", path
+    told = found.raw["api"]["Outputs"]["Explorer"]["Value"]
+    assert json.dumps(told).count("/v1/") + json.dumps(told).count("Stage") == 1
+    assert told["Fn::Join"][1][-1] == "/explorer/"
+    api = found.one("ApiGateway::RestApi", "Api").properties
+    assert 0 < api["MinimumCompressionSize"] <= 10_000  # what is loaded first goes compressed
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_a_key_that_opens_nothing_is_answered_as_by_a_server_so_that_the_page_asks_for_another(
+    templates: OF, profile: str
+) -> None:
+    own = {r.properties["ResponseType"]: r.properties for r in templates(profile).of("ApiGateway::GatewayResponse")}
+    for type_ in ("UNAUTHORIZED", "ACCESS_DENIED"):
+        assert own[type_]["StatusCode"] == "401"
+        (template,) = own[type_]["ResponseTemplates"].values()
+        assert json.loads(template)["error"] == "unauthorized"
 
 
 @pytest.mark.parametrize("profile", PROFILE_NAMES)

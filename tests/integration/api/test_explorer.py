@@ -1,5 +1,6 @@
 """The page is served as it was built, to everybody, under rules that let nothing in it run but itself."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,7 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from bench.explorer import sizes
 from lexigraph.api.app import create_app
+from lexigraph.api.explorer import PAGE
 from lexigraph.settings import Settings
 from tests.server import LaptopService, serving
 
@@ -40,8 +43,10 @@ def _served(folder: Path, data: Path, open_: bool) -> Iterator[httpx.Client]:
 
 
 def test_a_browser_comes_to_the_page_and_a_program_to_the_documentation(page: httpx.Client) -> None:
-    assert page.get("/", headers=BROWSER).headers["location"] == "/explorer/"
-    assert page.get("/").headers["location"] == "/docs"
+    # relative: a gateway may have the API below the path of a stage
+    assert page.get("/", headers=BROWSER).headers["location"] == "explorer/"
+    assert page.get("/").headers["location"] == "docs"
+    assert page.get("/explorer").headers["location"] == "explorer/"
     assert page.get("/").headers["vary"] == "Accept"
     assert page.get("/explorer", follow_redirects=True).text == START
 
@@ -87,6 +92,19 @@ def test_what_a_browser_has_is_not_sent_again(page: httpx.Client) -> None:
     assert (again.status_code, again.content) == (304, b"")
 
 
+def test_another_build_is_sent_though_its_files_have_the_same_times_and_sizes(tmp_path: Path) -> None:
+    """As in a layer, all of whose files have one time."""
+    start = tmp_path / "index.html"
+    with _served(tmp_path, tmp_path, False) as client:
+        replies = []
+        for build in (START, START.replace("4f2a", "77c1")):
+            start.write_text(build, "utf-8")
+            os.utime(start, (315_532_800, 315_532_800))
+            had = {"If-None-Match": replies[-1].headers["etag"]} if replies else {}
+            replies.append(client.get("/explorer/", headers=had))
+    assert [(reply.status_code, reply.text) for reply in replies] == [(200, START), (200, build)]
+
+
 @pytest.mark.parametrize("path", ["/explorer/", "/explorer/assets/main-4f2a.js", "/explorer/assets/none.js"])
 def test_nothing_but_the_page_itself_may_run_in_it(page: httpx.Client, path: str) -> None:
     headers = page.get(path).headers
@@ -126,6 +144,15 @@ def test_without_a_page_it_is_said_how_to_build_one(tmp_path: Path) -> None:
             assert reply.status_code == 404
             assert "make web" in reply.text
             assert "default-src 'none'" in reply.headers["content-security-policy"]
+
+
+def test_the_first_load_stays_small_and_brings_neither_the_graph_nor_the_reader_of_pdfs() -> None:
+    if not (PAGE / "index.html").is_file():
+        pytest.skip("the explorer is not built: make web")
+    first, graph, pdf = sizes()
+    assert 10_000 < first.compressed < 60_000  # of the 150 kB that it may have
+    assert (graph.files, pdf.files) == (1, 2)
+    assert graph.compressed > 100_000 < pdf.compressed
 
 
 def test_a_server_without_keys_shows_the_page_to_this_machine_only(tmp_path: Path) -> None:

@@ -343,7 +343,7 @@ def test_a_reply_is_sent_without_waiting_for_the_acknowledgement_of_its_head() -
 
 def test_the_address_alone_leads_to_the_documentation(api: Api) -> None:
     reply = httpx.get(f"{api.url}/")
-    assert (reply.status_code, reply.headers["location"]) == (307, "/docs")
+    assert (reply.status_code, reply.headers["location"]) == (307, "docs")
 
 
 def test_the_folder_of_the_data_is_closed_to_other_users(tmp_path: Path) -> None:

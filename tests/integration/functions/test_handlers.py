@@ -15,6 +15,7 @@ from functions import work
 from functions.finish.handler import IngestFailed
 from functions.payloads import ReembedJob
 from lexigraph.api.access.keys import new_key
+from lexigraph.api.explorer import PAGE
 from lexigraph.api.jobs.handover import MAX_FETCHED_BYTES, Handover
 from lexigraph.ingestion.load import FileItem
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
@@ -304,6 +305,26 @@ def test_tools_are_called_through_the_gateway_and_nobody_waits_for_a_session(api
     told = {name.lower(): value for name, value in reply.get("headers", {}).items()}
     told |= {name.lower(): ", ".join(values) for name, values in reply.get("multiValueHeaders", {}).items()}
     assert told["allow"] == "POST"
+
+
+def test_the_explorer_is_served_without_a_key_as_text_that_the_gateway_hands_on(api: Deployed) -> None:
+    if not (PAGE / "index.html").is_file():
+        pytest.skip("the explorer is not built: make web")
+    files = [path.relative_to(PAGE).as_posix() for path in PAGE.rglob("*") if path.is_file() and path.name != "index.html"]
+    assert len(files) > 3
+    for path, file in [("", "index.html"), *((name, name) for name in files)]:
+        reply = invoke("query", event("query.health", path=f"/explorer/{path}", authorizer=None))
+        assert (reply["statusCode"], reply["isBase64Encoded"]) == (200, False), path
+        assert reply["body"] == (PAGE / file).read_text("utf-8")
+        assert "default-src 'none'" in reply["headers"]["content-security-policy"]
+    # relative, as the gateway has the API below the path of its stage
+    lead = invoke("query", event("query.health", path="/explorer", authorizer=None))
+    assert (lead["statusCode"], lead["headers"]["location"]) == (307, "explorer/")
+    # what lies behind it is no way past the authorizer
+    for path in ("/explorer/../documents", "/explorer/%2e%2e/documents"):
+        assert (
+            invoke("query", event("query.health", path=path, authorizer=None))["body"] == (PAGE / "index.html").read_text()
+        )
 
 
 def test_only_what_the_authorizer_says_counts(api: Deployed) -> None:

@@ -22,6 +22,7 @@ HARBOUR = "# Harbour Office\n\nThe Harbour Office runs Lighthouse.\n\nTove Lund 
 SECOND_KEY = "default/default/granite.md"
 SECOND = "# Granite\n\nGranite was built by Tove Lund for the Harbour Office.\n"
 OF_TRANSACTIONS = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
+NOTHING: dict[str, Any] = {"queryStringParameters": None, "multiValueQueryStringParameters": None}
 Asked = tuple[str, str, str]  # function, action, partition key
 
 
@@ -162,6 +163,9 @@ def test_functions_ask_nothing_of_the_registry_that_their_roles_would_refuse(tmp
         (record,) = (r for r in made.stores.registry.documents(Tenant("default")) if r.uri == uri)
         leave_a_lease(made, record.source_id)
         path = f"/documents/{record.source_id}"
+        for shown in ("/overview", "/documents", path, f"{path}/text", f"{path}/outline", f"{path}/statements"):
+            seen = watched.call("query", event("query.jobs", path=shown, **NOTHING))
+            assert seen["statusCode"] == 200, seen
         removed = event("manage.remove", path=path, pathParameters={"document_id": record.source_id})
         assert watched.call("manage", removed)["statusCode"] == 202
         watched.call("remove", made.started()[-1])

@@ -4,15 +4,18 @@ The page holds nothing secret, so it needs no key; what it asks for does. It is 
 no inline script or style, no frame around it. Its sources are in ``web/``; ``make web`` puts the built files here.
 """
 
+import os
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from stat import S_ISREG
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
-from starlette.staticfiles import StaticFiles
+from starlette.responses import FileResponse, Response
+from starlette.staticfiles import NotModifiedResponse, StaticFiles
 from starlette.types import Scope
 
 from lexigraph.api.access.auth import EXPLORER
@@ -60,6 +63,16 @@ class Page(StaticFiles):
         reply.headers["Cache-Control"] = "public, max-age=31536000, immutable" if kept else "no-cache"
         return reply
 
+    def file_response(
+        self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        """Return a file, tagged by what is in it: in a layer all files have one time, and every start one size."""
+        reply = FileResponse(full_path, status_code=status_code, stat_result=stat_result)
+        reply.headers["ETag"] = f'"{sha256(Path(full_path).read_bytes()).hexdigest()[:32]}"'
+        if self.is_not_modified(reply.headers, Headers(scope=scope)):
+            return NotModifiedResponse(reply.headers)
+        return reply
+
     def _has(self, path: str) -> bool:
         with suppress(OSError, ValueError):  # an address of the page may be longer than a path, or be none
             found = self.lookup_path(path)[1]
@@ -68,15 +81,18 @@ class Page(StaticFiles):
 
 
 def add_explorer(app: FastAPI, folder: Path = PAGE) -> None:
-    """Give the application the page at ``/explorer/``; browsers that come to ``/`` are sent there, others to ``/docs``."""
+    """Give the application the page at ``/explorer/``; browsers that come to ``/`` are sent there, others to ``/docs``.
+
+    It leads there by relative addresses: a gateway may have all of this below a path of its own.
+    """
 
     @app.get("/", include_in_schema=False)
     def start(request: Request) -> RedirectResponse:
         page = "text/html" in request.headers.get("accept", "")
-        return RedirectResponse(f"{EXPLORER}/" if page else "/docs", headers={"Vary": "Accept"})
+        return RedirectResponse(f"{EXPLORER[1:]}/" if page else "docs", headers={"Vary": "Accept"})
 
     @app.get(EXPLORER, include_in_schema=False)
     def page() -> RedirectResponse:
-        return RedirectResponse(f"{EXPLORER}/")
+        return RedirectResponse(f"{EXPLORER[1:]}/")
 
     app.mount(EXPLORER, Page(directory=folder, check_dir=False), name="explorer")
