@@ -16,6 +16,7 @@ Window = Callable[..., Explorer]
 LIGHTHOUSE = (
     "# Gull Rock\n\nGull Rock is a lighthouse.\n\nThe keeper of Gull Rock is Odile Brandt, who paints the lamp room blue.\n"
 )
+KEEPER = "Who is the keeper of Gull Rock?"
 # what would do harm as markup, what looks like a citation, and characters of two units
 HOSTILE = (
     "Bobby <img src=x onerror=\"document.title='hurt'\">\n"
@@ -40,7 +41,10 @@ def send(window: Explorer) -> None:
 
 
 def test_a_dropped_file_is_estimated_taken_in_asked_about_and_deleted(window: Window, server: Server) -> None:
-    one = window().open("#/ingest")
+    one = window().open()
+    one.ask(KEEPER)
+    expect(one.page.locator(".answer")).not_to_contain_text("Odile Brandt")
+    one.open("#/ingest")
     drop(one, "gull-rock.md", LIGHTHOUSE)
     expect(one.page.locator(".upload")).to_contain_text("passage")
     expect(one.page.locator(".upload")).to_contain_text("no cost")
@@ -50,8 +54,8 @@ def test_a_dropped_file_is_estimated_taken_in_asked_about_and_deleted(window: Wi
     job.locator("summary").click()
     expect(job.locator(".events")).to_contain_text("Reading")
 
-    one.open()
-    one.ask("Who is the keeper of Gull Rock?")
+    one.open("#/ask")
+    one.ask(KEEPER)
     expect(one.page.locator(".prose")).to_contain_text("Odile Brandt")
     one.page.locator(".source a.title").first.click()
     one.button("Delete").click()
@@ -62,8 +66,8 @@ def test_a_dropped_file_is_estimated_taken_in_asked_about_and_deleted(window: Wi
     expect(one.text("was deleted")).to_be_visible()
 
     assert all("gull-rock" not in d["uri"] for d in server.get("/documents", limit=100)["documents"])
-    one.open("#/ask?q=Where+is+Gull+Rock%3F")
-    one.answered()
+    one.open("#/ask")
+    one.ask(KEEPER)
     expect(one.page.locator(".answer")).not_to_contain_text("Odile Brandt")
 
 

@@ -313,6 +313,7 @@ export const texts = {
       scan_input: "Reading",
       parse: "Reading",
       chunk: "Cutting into passages",
+      existing_scan: "Comparing with what is known",
       hash_computed: "Comparing with what is known",
       entity_extraction: "Extracting statements",
       embedding_progress: "Embedding",

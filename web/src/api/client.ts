@@ -30,6 +30,9 @@ interface Asked<O> {
 // the page stands at <API>/explorer/
 export const ROOT = new URL("../", location.href.split(/[?#]/)[0]!);
 
+/** Grows when this page changed what is stored: answers from before are asked for again. */
+export const changes = signal(0);
+
 /** Whether the server answered last; views ask again when it does. */
 export const reachable = signal(true);
 
@@ -85,6 +88,7 @@ export async function send(
   }
   reachable.value = true;
   if (!response.ok) throw await refused(response, sent);
+  if (method === "DELETE") changes.value++;
   return response;
 }
 

@@ -1,6 +1,6 @@
 /** An answer while it arrives. */
 import { useCallback, useEffect, useState } from "preact/hooks";
-import { ApiError, type Schema } from "../api/client";
+import { ApiError, changes, type Schema } from "../api/client";
 import { events } from "../api/events";
 import { asApiError, useReturn } from "../resource";
 import { key } from "../session";
@@ -22,6 +22,7 @@ const KEPT = 30;
 // answers of this tab: the way back to one does not ask again
 const kept = new Map<string, Answer>();
 key.subscribe(() => kept.clear());
+changes.subscribe(() => kept.clear());
 
 export interface Asking {
   answer: Answer;
@@ -35,7 +36,10 @@ export function useAnswer(a: Asked, by: SearchName | ""): Asking {
   const [answer, setAnswer] = useState<Answer>(kept.get(body) ?? NONE);
   const [turn, setTurn] = useState(0);
   const [control, setControl] = useState<AbortController | null>(null);
-  const again = useCallback(() => setTurn((t) => t + 1), []);
+  const again = useCallback(() => {
+    kept.delete(body);
+    setTurn((t) => t + 1);
+  }, [body]);
   const stop = useCallback(() => control?.abort(), [control]);
   useReturn(answer.text ? undefined : answer.error, again);
 

@@ -1,6 +1,6 @@
 /** Files on their way in. They go on when one looks at another view; what is sent is a job of the server. */
 import { signal } from "@preact/signals";
-import { ApiError, get, post, send, type Schema } from "../api/client";
+import { ApiError, changes, get, post, send, type Schema } from "../api/client";
 import { asApiError } from "../resource";
 import { texts } from "../texts";
 
@@ -104,6 +104,7 @@ async function work(): Promise<void> {
       change(next.key, { state: "failed", reason: asApiError(error).message });
     }
     ended.value++;
+    changes.value++;
   }
 }
 

@@ -252,11 +252,11 @@ function Delete({ doc, onGone }: { doc: Doc; onGone: (told: string) => void }) {
         <p>{texts.document.deleteText(title)}</p>
         {state.error && <Failure error={state.error} />}
         <div class="row dialog-row">
+          <button type="button" class="quiet" autofocus onClick={() => dialog.current!.close()}>
+            {texts.common.cancel}
+          </button>
           <button type="button" class="danger" disabled={state.busy} onClick={run}>
             {state.busy ? texts.document.deleting : texts.document.delete}
-          </button>
-          <button type="button" class="quiet" onClick={() => dialog.current!.close()}>
-            {texts.common.cancel}
           </button>
         </div>
       </dialog>
