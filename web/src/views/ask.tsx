@@ -50,7 +50,7 @@ function Answers({ a, left, right }: { a: Asked; left: Asking; right: Asking }) 
     <>
       {comparing && (
         <p class="differences" role="status">
-          {over && texts.ask.differences(both, ours.size - both, theirs.size - both)}
+          {over && texts.ask.differences(both, [nameOf(a.search), ours.size - both], [nameOf(a.compare as Asked["search"]), theirs.size - both])}
         </p>
       )}
       <div class={comparing ? "answers compared" : "answers"}>
@@ -72,6 +72,8 @@ function Answers({ a, left, right }: { a: Asked; left: Asking; right: Asking }) 
     </>
   );
 }
+
+const nameOf = (search: Asked["search"]) => texts.retrievers[search].name;
 
 /** Before the first question: what there is to ask about. */
 function Start() {

@@ -103,6 +103,7 @@ const none = (model: string) => model === "" || model === "none";
 const LANGUAGES = new Intl.DisplayNames(["en"], { type: "language" });
 
 function language(code: string): string {
+  if (!code) return texts.overview.noLanguage;
   try {
     return LANGUAGES.of(code) ?? code;
   } catch {
