@@ -12,6 +12,9 @@ from lexigraph.model.document import LoadedDocument
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import load_settings
 
+# it may come up in a callback of the garbage collector, where it is told and lost; the next look lets it come up again
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 
 def busy(seconds: float) -> None:
     end = time.thread_time() + seconds
