@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from infra import elf
 from infra.settings import PROFILES, Profile
 
 ROOT = Path(__file__).parent.parent
@@ -27,7 +28,7 @@ PACKAGE = ROOT / "layers" / "core" / "lexigraph"
 BUILT = ROOT / ".build" / "layers"
 PYTHON = "3.13"  # of the functions
 PLATFORM = "aarch64-manylinux_2_28"  # Lambda's Amazon Linux 2023 has glibc 2.34
-MAX_CORE_MB = 120
+MAX_CORE_MB = 110
 _KEPT_SECONDS = 3_600  # after its last use, a layer that is out of date
 MAX_FUNCTION_MB = 250  # Lambda's own limit for a function with its layers, unzipped
 
@@ -51,6 +52,8 @@ _PACKAGES = (
     "*.dist-info/RECORD",  # tells what was installed, digests of scripts with paths of this machine among it
     "numpy/random",
     "numpy/f2py",
+    "numpy/_core/*_tests.*.so",
+    "multidict/_testcapi.*.so",
     "aenum/test*.py",
     "aws_lambda_powertools/event_handler/openapi/swagger_ui",
     "fastapi_offline/static/redoc*",  # of the two pages of documentation the one that is not shown
@@ -213,8 +216,9 @@ def _sources() -> Iterator[Path]:
 
 
 def _digest(requirements: str, sources: list[Path], compiled: str) -> str:
-    digest = hashlib.sha256(requirements.encode())
-    digest.update(repr((_SERVICES, _PACKAGES, _FOLDERS, _FILES, compiled, compiled and _NOT_COMPILED)).encode())
+    digest = hashlib.sha256(f"{requirements}\n{compiled}".encode())
+    for builder in (__file__, elf.__file__):
+        digest.update(Path(builder).read_bytes())
     for source in sources:
         digest.update(source.relative_to(PACKAGE).as_posix().encode() + b"\0" + source.read_bytes())
     return digest.hexdigest()[:16]
@@ -235,6 +239,7 @@ def _install(requirements: str, target: Path, version: str, platform: str) -> No
     command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--target", str(target), "--python-version", version]
     command += ["--python-platform", platform] if platform else []
     command += ["--only-binary", ":all:", "--no-deps", "--require-hashes", "-r", str(listed)]
+    command += ["--link-mode", "copy"]  # what is pruned is not to change what uv keeps for others
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     listed.unlink()
     if done.returncode:
@@ -254,6 +259,8 @@ def _prune(target: Path) -> None:
             shutil.rmtree(found)
         elif found.is_file() and found.suffix in _FILES:
             found.unlink()
+        elif found.is_file() and ".so" in found.suffixes:
+            found.write_bytes(elf.without_symbols(found.read_bytes()))
 
 
 def main() -> int:
