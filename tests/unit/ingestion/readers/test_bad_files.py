@@ -353,10 +353,16 @@ def test_html_that_never_closes_what_it_opens_is_read_in_linear_time(
     assert document.text.startswith("Some text.")
 
 
-@pytest.mark.parametrize("content", [b"> " * 20_000 + b"x", b"- " * 5_000 + b"x", b"[" * 20_000 + b"x", b"*a **b " * 5_000])
-def test_markdown_nested_too_deep_does_no_harm(tmp_path: Path, settings: Settings, content: bytes) -> None:
-    (result,) = found([put(tmp_path, "a.md", content)], settings)
-    assert isinstance(result, LoadedDocument) or result.reason == "holds no text"
+@pytest.mark.parametrize("content", [b"> " * 20_000 + b"x", b"- " * 5_000 + b"x"])
+def test_markdown_nested_too_deep_is_refused(tmp_path: Path, settings: Settings, content: bytes) -> None:
+    """Its parser would leave out what is deeper, and say nothing."""
+    assert reason(put(tmp_path, "a.md", content), settings).startswith("nests lists and quotations more than 100 deep")
+
+
+@pytest.mark.parametrize("content", [b"[" * 20_000 + b"x", b"*a **b " * 5_000])
+def test_signs_nested_too_deep_in_markdown_are_text(tmp_path: Path, settings: Settings, content: bytes) -> None:
+    (document,) = documents(found([put(tmp_path, "a.md", content)], settings))
+    assert document.text
 
 
 def test_csv_with_an_open_quote_is_said(tmp_path: Path, settings: Settings) -> None:

@@ -215,3 +215,27 @@ It is kept for glazes.
 def test_two_line_breaks_part_paragraphs_and_numbers_of_lines_are_no_code() -> None:
     page = read("<body>One.<br><br>Two.<table><tr><td><pre>1\n2</pre></td><td><pre>a = 1\nb = 2</pre></td></tr></table>")
     assert said(page) == [("paragraph", "One."), ("paragraph", "Two."), ("code", "a = 1\nb = 2")]
+
+
+def test_what_a_page_hides_is_not_what_it_says() -> None:
+    page = """<body><h1>Kilns <span style="display:none">unseen</span>by the river</h1>
+    <p>Lit in <b hidden>unseen</b>the evening.<i style="color:red; DISPLAY : none ;">unseen</i> Left to burn.</p>
+    <div style="margin:0;visibility:hidden"><p>unseen</p><ul><li>unseen</li></ul></div>
+    <table><tr><th>Wood</th><th>Hours</th></tr><tr style="display: none"><td>unseen</td><td>0</td></tr>
+    <tr><td>Oak<em hidden="">unseen</em></td><td>9</td></tr></table>
+    <pre>fire --slow<span style="display:none !important"> unseen</span>
+fire --fast</pre><p>To the end.</p></body>"""
+    assert [text for _, text in said(read(page))] == [
+        "Lit in the evening. Left to burn.",
+        "Wood: Oak; Hours: 9",
+        "fire --slow\nfire --fast",
+        "To the end.",
+    ]
+    assert "unseen" not in read(page).text
+    assert "Kilns by the river" in read(page).text
+
+
+def test_what_only_looks_hidden_is_read() -> None:
+    page = """<body style="visibility: hidden"><main style="display:none"><p style="display: block">One.</p>
+    <p style="x-display:none-at-all">Two.</p><div hidden="until-found">Three.</div></main></body>"""
+    assert [text for _, text in said(read(page))] == ["One.", "Two.", "Three."]

@@ -106,3 +106,13 @@ clay
         ("code", "Code", "kiln.open()"),
         ("boilerplate", "Code", "clay"),
     ]
+
+
+def test_lists_are_read_however_deep_people_nest_them() -> None:
+    source = "".join(f"{'  ' * depth}- point {depth}\n" for depth in range(40))
+    assert [text for _, _, text in parts(source)] == [f"- point {depth}" for depth in range(40)]
+
+
+def test_quotations_are_read_however_deep_an_exchange_goes() -> None:
+    source = "".join(f"{'>' * depth} answer {depth}\n{'>' * depth}\n" for depth in range(1, 60))
+    assert [text for _, _, text in parts(source)] == [f"answer {depth}" for depth in range(1, 60)]

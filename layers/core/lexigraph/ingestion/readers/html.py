@@ -40,6 +40,8 @@ _DROPPED_NAMES = """
 """
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _DROPPED = frozenset(_DROPPED_NAMES.split())
+_PAGE = frozenset({"html", "body", "main"})
+_HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE)
 _FRAME = frozenset({"aside", "footer"})  # around the content, unless they are within it
 _PERMALINKS = frozenset({"¶", "#", "§", "🔗"})
 _PARAGRAPHS = re.compile(r"\n[^\S\n]*\n\s*")
@@ -96,7 +98,7 @@ def add_html(builder: TextBuilder, fragment: str) -> None:
 
 
 def parse(text: str) -> Any:
-    """Return the root of a page. Raise ``InvalidInput`` when it is nested deeper than 500 elements."""
+    """Return the root of a page without what it hides. Raise ``InvalidInput`` when it nests more than 500 elements."""
     from lxml import etree
 
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
@@ -108,7 +110,28 @@ def parse(text: str) -> Any:
         depth += 1 if event == "start" else -1
         if depth > MAX_DEPTH:
             raise InvalidInput(f"nests elements more than {MAX_DEPTH:,} deep")
+    for tag in root.xpath("//*[@hidden or @style]"):
+        if _is_hidden(tag):
+            _remove(tag)
     return root
+
+
+def _is_hidden(tag: Any) -> bool:
+    """Tell what nobody sees, by its own attributes; the page itself may be hidden until a script runs."""
+    if tag.tag in _PAGE:
+        return False
+    hidden = tag.get("hidden")  # `until-found`: a search in the page opens it
+    return (hidden is not None and hidden.casefold() != "until-found") or bool(_HIDDEN.search(tag.get("style") or ""))
+
+
+def _remove(tag: Any) -> None:
+    """Remove an element, not the text behind it."""
+    above, before = tag.getparent(), tag.getprevious()
+    if before is not None:
+        before.tail = (before.tail or "") + (tag.tail or "")
+    else:
+        above.text = (above.text or "") + (tag.tail or "")
+    above.remove(tag)
 
 
 def _terminated(text: str) -> str:
@@ -195,7 +218,7 @@ class _Walk:
     def _enter(self, tag: Any) -> bool:
         """Begin an element; False when nothing is left to do inside."""
         name = tag.tag
-        if name in self._dropped or tag.get("hidden") is not None or _is_permalink(tag):
+        if name in self._dropped or _is_permalink(tag):
             return False
         if name == "br":
             self._inline.append("\n")

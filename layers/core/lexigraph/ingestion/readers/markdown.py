@@ -10,12 +10,14 @@ from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_parts,
 from lexigraph.ingestion.readers.tables import statement
 from lexigraph.ingestion.readers.text import decode, encoding_note
 from lexigraph.model.document import BOILERPLATE
+from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
+MAX_DEPTH = 100  # levels of blocks: an item of a list is two
 _SIGNS = "*_`[]()!<>&\\|~#+-."
 _YAML = re.compile(r"[\w.-]+[^\S\n]*:(?:[^\S\n]|$)|[#\s\]}-]|$")
 _ENTRY = re.compile(r"([A-Za-z_][\w .-]*?)[^\S\n]*:[^\S\n]+(\S.*)")
@@ -54,9 +56,12 @@ def read_markdown(data: bytes, settings: Settings) -> Parsed:
     if text.startswith("---\n"):
         front, text = _front_matter(text)
     builder = TextBuilder(settings)
-    markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    markdown = MarkdownIt("commonmark", {"maxNesting": MAX_DEPTH + 2}).enable(["table", "strikethrough"])
     references: dict[str, Any] = {}
-    _Walk(builder, markdown, references).over(markdown.parse(text, references))
+    tokens = markdown.parse(text, references)
+    if any(token.level > MAX_DEPTH for token in tokens):  # what is deeper still the parser leaves out
+        raise InvalidInput(f"nests lists and quotations more than {MAX_DEPTH:,} deep, an item of a list as two")
+    _Walk(builder, markdown, references).over(tokens)
     title = str(front.pop("title", "")) or builder.first_heading()
     return builder.parsed(title, {**front, **encoding_note(encoding)})
 
