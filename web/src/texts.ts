@@ -368,6 +368,7 @@ export const texts = {
     dimensions: (n: number) => `${n} dimensions`,
     version: "Version",
     counted: "Counted",
+    counting: "Counting…",
     keys: "API keys",
     keysNeed: "Keys are shown to keys with the scope admin.",
     keyName: "Name",

@@ -1,5 +1,5 @@
 /** Overview: what is stored, what works, what is wrong, and who may ask. */
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { get, post, remove, type Schema } from "../api/client";
 import type { ViewProps } from "../app";
 import { Copy } from "../parts/copy";
@@ -10,9 +10,16 @@ import { key, takeKey } from "../session";
 import { texts } from "../texts";
 
 type Reply = Schema["Overview"];
+const COUNTING = 2_000; // ms until counts are asked for again that were not there yet
 
 export default function Overview(_: ViewProps) {
   const found = useResource((signal) => get("/overview", { signal }), []);
+  const counting = found.data?.counted_at === "";
+  useEffect(() => {
+    if (!counting || found.loading) return;
+    const again = setTimeout(found.reload, COUNTING);
+    return () => clearTimeout(again);
+  }, [counting, found.loading]);
   return (
     <div class="page overview">
       <h1>{texts.overview.title}</h1>
@@ -93,7 +100,7 @@ function Shown({ of }: { of: Reply }) {
         </section>
       </div>
       <p class="faint small">
-        {texts.overview.counted} {when(of.counted_at)} · {texts.overview.version} {of.version}
+        {of.counted_at ? `${texts.overview.counted} ${when(of.counted_at)}` : texts.overview.counting} · {texts.overview.version} {of.version}
       </p>
     </>
   );

@@ -93,6 +93,7 @@ class Service:
         self.embeddings: Memory[FloatArray] = (shared.embeddings if shared else Remembered)(_EMBEDDINGS, _EMBEDDING_SECONDS)
         self.counts: Remembered[RelationCounts] = Remembered(_ENGINES, float("inf"))
         self.overviews: Remembered[Any] = Remembered(_ENGINES, float("inf"))
+        self.countings = Probes(remembered=0.0)
         self.outlines: Remembered[Outline] = Remembered(_OUTLINES, _OUTLINE_SECONDS)
         self.answers: Memory[Any] = (shared.answers if shared else Remembered)(_ANSWERS, _ANSWER_SECONDS)
         self._clearings = Clearings(_CLEARED_SECONDS, alone=shared is None)

@@ -1,7 +1,7 @@
 """How fast the build stage writes: everything but models, on a made-up corpus with realistic skew of degrees."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -13,7 +13,7 @@ from lexigraph.ingestion import versions
 from lexigraph.ingestion.build import identify, yield_of
 from lexigraph.ingestion.events import IngestReport
 from lexigraph.ingestion.models import CachedModels
-from lexigraph.model.document import ChunkText, LoadedDocument
+from lexigraph.model.document import Block, ChunkText, LoadedDocument
 from lexigraph.model.extraction import Extraction
 from lexigraph.model.graph import Source
 from lexigraph.model.ids import content_hash, source_id
@@ -71,21 +71,7 @@ def measure(
     Not timed: making the corpus and the vectors.
     """
     corpus, stores = GeneratedCorpus(statements, seed), open_folder(folder)
-    embedder = _Clocked(seed)
-    models = CachedModels(_NoExtractor(), embedder, stores.cache)
-    report, seconds = IngestReport(), 0.0
-    settling = versions.Settling(stores, TENANT)
-    left = iter(corpus)
-    while group := [_plan(document) for document in islice(left, _GROUP)]:
-        began, embedding = time.perf_counter(), embedder.seconds
-        versions.write(group, stores, models, TENANT, report, lambda _: None)
-        versions.show(versions.written(group), stores, TENANT)
-        settling.when_due()
-        seconds += time.perf_counter() - began - (embedder.seconds - embedding)
-        progress(report.statements_created)
-    began = time.perf_counter()
-    versions.settle_entities(stores, TENANT)
-    seconds += time.perf_counter() - began
+    seconds = write(corpus, stores, seed=seed, progress=progress)
     counts = stores.graph.stats(TENANT)
     stores.close()
     return BuildFigures(
@@ -98,6 +84,30 @@ def measure(
         peak_resident_mb(),
         round(size_of(folder) / 1e6, 1),
     )
+
+
+def write(
+    documents: Iterable[GeneratedDocument], stores: Stores, *, seed: int, progress: Callable[[int], None] = lambda _: None
+) -> float:
+    """Write made-up documents into stores and show them; return the seconds it took, without making them and their vectors.
+
+    ``progress`` is told the statements so far.
+    """
+    embedder = _Clocked(seed)
+    models = CachedModels(_NoExtractor(), embedder, stores.cache)
+    report, seconds = IngestReport(), 0.0
+    settling = versions.Settling(stores, TENANT)
+    left = iter(documents)
+    while group := [_plan(document) for document in islice(left, _GROUP)]:
+        began, embedding = time.perf_counter(), embedder.seconds
+        versions.write(group, stores, models, TENANT, report, lambda _: None)
+        versions.show(versions.written(group), stores, TENANT)
+        settling.when_due()
+        seconds += time.perf_counter() - began - (embedder.seconds - embedding)
+        progress(report.statements_created)
+    began = time.perf_counter()
+    versions.settle_entities(stores, TENANT)
+    return seconds + time.perf_counter() - began
 
 
 def open_folder(folder: Path) -> Stores:
@@ -120,7 +130,8 @@ def size_of(folder: Path) -> int:
 def _plan(made: GeneratedDocument) -> versions.Plan:
     uri = f"file:///bench/{made.number}.md"
     source = Source(source_id(TENANT, "default", uri), uri, "default", made.title, {"number": made.number})
-    document = LoadedDocument(uri, made.title, "\n\n".join(c.text for c in made.chunks), (), content_hash(uri))
+    blocks = tuple(Block(c.start, c.end, c.headings) for c in made.chunks)
+    document = LoadedDocument(uri, made.title, "\n\n".join(c.text for c in made.chunks), blocks, content_hash(uri))
     plan = versions.Plan(document, source, content_hash(source.id), _NoExtractor.name, None, [], [])
     for chunk, found in zip(identify(TENANT, source.id, made.chunks, {}), made.extractions, strict=True):
         plan.add(TENANT, chunk.yielding(TENANT, source.id, yield_of(found)), found)

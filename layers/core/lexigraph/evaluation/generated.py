@@ -90,10 +90,10 @@ class GeneratedCorpus:
         """The words that occur most."""
         return self.words[:50]
 
-    def document(self, number: int) -> GeneratedDocument:
-        """Return the document of this number, below ``len(corpus)``."""
+    def document(self, number: int, chunks: int = 0) -> GeneratedDocument:
+        """Return the document of this number, below ``len(corpus)``; of any number where its ``chunks`` are given."""
         rng = np.random.default_rng((self.seed, number))
-        title, chunks = self.names[number], self._sizes[number]
+        title, chunks = self.names[number % len(self.names)], chunks or self._sizes[number]
         told = list(self._statements(rng, title, chunks * STATEMENTS_A_CHUNK, self._topics[number % len(self._topics)]))
         made, at = [], 0
         for seq in range(chunks):

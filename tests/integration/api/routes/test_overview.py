@@ -1,7 +1,10 @@
 """What there is at a glance: right after every change, counted only when something has changed, and of one tenant."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
+from threading import Event
+from typing import Any
 
 import httpx
 import pytest
@@ -76,6 +79,45 @@ def test_nothing_is_counted_again_until_something_changes(api: Api) -> None:
         assert calls == ["default"]
     finally:
         del api.stores.graph.stats
+
+
+def test_no_reply_waits_for_counts_that_take_long(api: Api) -> None:
+    client, counting, calls = api.client("large"), Event(), list[str]()
+    document = _send(client, "flow.md", "# Flow\n\nTove Lund signs the ledger.\n")
+    stats = api.stores.graph.stats
+
+    def slowly(tenant: Tenant) -> dict[str, int]:
+        calls.append(tenant)
+        counting.wait(20)
+        return stats(tenant)
+
+    api.stores.graph.stats = slowly  # type: ignore[method-assign]
+    try:
+        for _ in range(2):  # and is not counted twice at the same time
+            first = client.get("/overview").json()
+            assert (first["counts"], first["counted_at"], first["stores"]["graph"]) == ({"documents": 1}, "", "ok")
+        counting.set()
+        assert _counted(client)["counts"]["statements"] == 1
+        assert calls == ["large"]
+        counting.clear()
+        client.delete(f"/documents/{document}")
+        assert client.get("/overview").json()["counts"]["statements"] == 1  # as it was, with its time
+        counting.set()
+        until = time.monotonic() + 20
+        while _counted(client)["counts"]["statements"] and time.monotonic() < until:
+            time.sleep(0.05)
+        assert _counted(client)["counts"]["statements"] == 0
+    finally:
+        counting.set()
+        del api.stores.graph.stats
+
+
+def _counted(client: httpx.Client) -> dict[str, Any]:
+    until = time.monotonic() + 20
+    while not (told := client.get("/overview").json())["counted_at"]:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    return dict(told)
 
 
 def test_it_is_for_readers(api: Api) -> None:

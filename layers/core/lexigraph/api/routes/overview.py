@@ -1,6 +1,7 @@
 """What there is at a glance: counts, kinds of documents, jobs, stores, models, and what is amiss. Cheap, however much it is.
 
-What has to be counted is counted once for each state of the documents; where that takes long, and these change, seldom.
+What has to be counted is counted once for each state of the documents; where that takes long, and these change, seldom. No
+reply waits for it long: it goes on, and is there for the next one.
 """
 
 import time
@@ -21,6 +22,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import DocumentRecord
 
 router = tagged_router("", "service")
+_PATIENCE = 0.5  # seconds that a reply waits for counts
 _QUICK = 0.25  # seconds in which is counted anew whenever documents have changed
 _TIMES = 20  # where that takes longer: when as many times as long have passed
 _DOCUMENTS = 50_000  # whose kinds are told
@@ -46,7 +48,8 @@ class Counted:
 async def overview(who: Reader, service: TheService) -> Overview:
     """Return counts by kind, languages, kinds of files, growth by day, jobs, the state of stores and models, and warnings.
 
-    Counts are those of `counted_at`; where counting takes long and documents change, they may be some time old.
+    Counts are those of `counted_at`; where counting takes long and documents change, they may be some time old. While they
+    are counted for the first time, `counted_at` is empty and `counts` has the documents only: ask again.
     """
     return await service.run(lambda: _overview(service, who.tenant), asks=who.tenant.whole)
 
@@ -88,10 +91,18 @@ def _overview(service: Service, tenant: Tenant) -> Overview:
 
 
 def _counted(service: Service, tenant: Tenant) -> Counted:
-    revision = service.stores.registry.revision(tenant.whole)
+    """Return the counts; those from before while they are counted anew, without any the number of documents alone."""
     known: Counted | None = service.overviews.get((str(tenant),))
+    revision = service.stores.registry.revision(tenant.whole)
     if known and (known.revision == revision or time.monotonic() < known.until):
         return known
+    if found := service.countings.ask(str(tenant), lambda: _count(service, tenant, revision), _PATIENCE):
+        return found
+    documents = service.stores.registry.stats(tenant).get("READY", 0)
+    return known or Counted(revision, 0.0, "", {"documents": documents}, (), (), ())
+
+
+def _count(service: Service, tenant: Tenant, revision: int) -> Counted:
     began = time.monotonic()
     stats = service.stores.graph.stats(tenant)
     kinds = {kind: stats.get("sources" if kind == "documents" else kind, 0) for kind in _KINDS}

@@ -60,7 +60,9 @@ class Overview(Reply):
         description="what questions see, by kind",
         examples=[{"documents": 3, "chunks": 41, "topics": 52, "statements": 230, "facts": 60, "entities": 118}],
     )
-    counted_at: str = Field(description="time of the counts, UTC", examples=["2026-11-22T06:08:29+00:00"])
+    counted_at: str = Field(
+        description="time of the counts, UTC; empty while they are counted first", examples=["2026-11-22T06:08:29+00:00"]
+    )
     documents: dict[str, int] = Field(
         description="by state", examples=[{"BUILDING": 0, "READY": 3, "REMOVING": 0, "FAILED": 0}]
     )
