@@ -1,5 +1,5 @@
 /** Documents: all of them, by name. */
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { get, type ApiError, type Schema } from "../api/client";
 import type { ViewProps } from "../app";
 import { Empty, Failure, Loading, fileOf, when } from "../parts/basics";
@@ -10,16 +10,17 @@ import { key } from "../session";
 import { texts } from "../texts";
 
 type Doc = Schema["DocumentReply"];
-const PAGE = 500;
+const PAGE = 200;
+const SETTLE = 200; // ms
+const ENOUGH = 40; // rows: a screen
 
 export default function Documents({ address }: ViewProps) {
   const namespace = address.query.get("in") ?? "";
   const find = address.query.get("find") ?? "";
-  const { documents, next, more, error, loading } = useDocuments(namespace);
-  const shown = useMemo(() => matching(documents, find), [documents, find]);
+  const { documents, next, more, error, loading } = useDocuments(namespace, useSettled(find));
   const change = (values: { in?: string; find?: string }) => go(to("documents", "", { in: namespace, find, ...values }), { replace: true });
   const height = useRowHeight();
-  if (!loading && !error && documents.length === 0 && !namespace) {
+  if (!loading && !error && documents.length === 0 && !namespace && !find) {
     return (
       <div class="page">
         <h1>{texts.document.listTitle}</h1>
@@ -36,7 +37,7 @@ export default function Documents({ address }: ViewProps) {
       <header class="row spread list-head">
         <h1>{texts.document.listTitle}</h1>
         <p class="faint" role="status">
-          {documents.length > 0 && (find ? texts.common.of(shown.length, documents.length) : texts.document.list(documents.length, next !== null))}
+          {(documents.length > 0 || (find && !loading)) && texts.document.list(documents.length, next !== null)}
         </p>
       </header>
       <div class="row list-tools">
@@ -52,7 +53,7 @@ export default function Documents({ address }: ViewProps) {
       {error && <Failure error={error} retry={more} />}
       {loading && documents.length === 0 && <Loading />}
       {documents.length > 0 && (
-        <VirtualList items={shown} rowHeight={height} label={texts.document.listTitle} keyOf={(d) => d.id} row={Row} onEnd={next === null || error ? undefined : more} />
+        <VirtualList items={documents} rowHeight={height} label={texts.document.listTitle} keyOf={(d) => d.id} row={Row} onEnd={next === null || error ? undefined : more} />
       )}
     </div>
   );
@@ -73,37 +74,49 @@ function Row(d: Doc) {
   );
 }
 
-function matching(documents: readonly Doc[], find: string): readonly Doc[] {
-  const words = find.toLowerCase().split(/\s+/).filter(Boolean);
-  if (!words.length) return documents;
-  return documents.filter((d) => {
-    const text = `${d.title} ${d.uri} ${d.namespace}`.toLowerCase();
-    return words.every((w) => text.includes(w));
-  });
+/** A value once nobody has changed it for a moment. */
+function useSettled(value: string): string {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), SETTLE);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
 }
 
 /** The pages so far; `more` asks for the next. */
-function useDocuments(namespace: string) {
+function useDocuments(namespace: string, find: string) {
   const [state, setState] = useState<{ documents: Doc[]; next: string | null; error?: ApiError; loading: boolean }>({ documents: [], next: "", loading: true });
+  const latest = useRef(0);
   const load = useCallback(
-    (after: string, before: Doc[]) => {
-      setState({ documents: before, next: after, loading: true });
-      return get("/documents", { query: { limit: PAGE, ...(namespace ? { namespace } : {}), ...(after ? { after } : {}) } }).then(
-        (reply) => ({ documents: [...before, ...reply.documents], next: reply.next ?? null, loading: false }),
-        (error: unknown) => ({ documents: before, next: after, error: asApiError(error), loading: false }),
-      );
+    async (after: string, before: Doc[]) => {
+      const turn = ++latest.current;
+      const show = (found: typeof state) => turn === latest.current && setState(found);
+      show({ documents: before, next: after, loading: true });
+      let documents = before;
+      let next: string | null = after;
+      try {
+        do {
+          const reply: Schema["DocumentList"] = await get("/documents", { query: { limit: PAGE, namespace: namespace || null, find, after: next } });
+          documents = [...documents, ...reply.documents];
+          next = reply.next ?? null;
+          // one that looks for words may hold few documents, or none, and go on
+        } while (next !== null && turn === latest.current && documents.length - before.length < ENOUGH);
+        show({ documents, next, loading: false });
+      } catch (error) {
+        show({ documents, next, error: asApiError(error), loading: false });
+      }
     },
-    [namespace],
+    [namespace, find],
   );
   useEffect(() => {
-    let left = false;
-    void load("", []).then((found) => !left && setState(found));
+    void load("", []);
     return () => {
-      left = true;
+      latest.current++;
     };
   }, [load, key.value]);
   const more = useCallback(() => {
-    if (!state.loading && state.next !== null) void load(state.next, state.documents).then(setState);
+    if (!state.loading && state.next !== null) void load(state.next, state.documents);
   }, [state, load]);
   useReturn(state.error, more);
   return { ...state, more };

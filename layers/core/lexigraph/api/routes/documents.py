@@ -1,5 +1,7 @@
 """Documents: which there are, sending one, removing one."""
 
+import time
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -20,6 +22,7 @@ from lexigraph.storage.protocols import DocumentRecord
 
 router = APIRouter(prefix="/documents", tags=["documents"])
 _REMOVAL_SECONDS = 20.0
+_FIND_SECONDS, _FIND_PAGE = 0.5, 1_000
 DocumentId = Annotated[
     str,
     Path(
@@ -98,20 +101,56 @@ async def list_documents(
         TEXT,
     ] = "",
     limit: Annotated[int, Query(ge=1, le=1_000, description="at most so many", examples=[100]), WHOLE] = 100,
+    find: Annotated[
+        str,
+        Query(max_length=200, description="words or parts of words of title, uri and namespace, all of them", examples=[""]),
+        TEXT,
+    ] = "",
 ) -> DocumentList:
-    """Return a page of documents, by uri."""
+    """Return a page of documents, by uri.
 
-    def work() -> list[DocumentRecord]:
+    With `find` a page may be shorter than asked for, and empty before the end: go on while there is a `next`.
+    """
+    words = find.casefold().split()
+
+    def work() -> DocumentList:
         # the mark of a page is a document's id: its uri may say where on the server it lies
         start = service.stores.registry.document(who.tenant, after) if after else None
         if after and start is None:
             raise ApiError(404, "after: no such page; begin again without it")
+        listed = partial(service.stores.registry.documents, who.tenant, namespace=namespace)
         uri = start.uri if start else ""
-        return service.stores.registry.documents(who.tenant, namespace=namespace, after=uri, limit=limit)
+        if words:
+            return _found(listed, uri, limit, words)
+        page = listed(after=uri, limit=limit)
+        return _page(page, page[-1].source_id if len(page) >= limit else None)
 
-    found = await service.run(work)
-    more = found[-1].source_id if len(found) >= limit else None
-    return DocumentList(documents=[DocumentReply.of(d) for d in found], next=more)
+    return await service.run(work)
+
+
+def _found(listed: Callable[..., list[DocumentRecord]], uri: str, limit: int, words: Sequence[str]) -> DocumentList:
+    """Look for words among the documents after a uri, until enough are found or it takes too long for one reply."""
+    found, until = list[DocumentRecord](), time.monotonic() + _FIND_SECONDS
+    while True:
+        page = listed(after=uri, limit=_FIND_PAGE)
+        found += (record for record in page if _has(record, words))
+        if len(found) > limit:
+            end = next((at for at in range(limit, len(found)) if found[at].uri != found[at - 1].uri), len(found))
+            return _page(found[:end], found[end - 1].source_id)
+        if len(page) < _FIND_PAGE:
+            return _page(found, None)
+        if len(found) == limit or time.monotonic() > until:
+            return _page(found, page[-1].source_id)
+        uri = page[-1].uri
+
+
+def _has(record: DocumentRecord, words: Sequence[str]) -> bool:
+    text = f"{record.title} {record.uri} {record.namespace}".casefold()
+    return all(word in text for word in words)
+
+
+def _page(found: Sequence[DocumentRecord], more: str | None) -> DocumentList:
+    return DocumentList(documents=[DocumentReply.of(record) for record in found], next=more)
 
 
 @router.post(
