@@ -182,7 +182,7 @@ def test_a_document_is_read_by_its_outline_and_statements(window: Window, server
 def test_documents_are_found_in_the_list(window: Window) -> None:
     one = window().open("#/documents")
     one.page.get_by_label("Find in the list").fill("nept dat")
-    expect(one.page.get_by_text("1 of 19 shown")).to_be_visible()
+    expect(one.page.get_by_text("1 document found")).to_be_visible()
     one.page.get_by_role("link", name="Neptune Database").click()
     expect(one.page.get_by_role("heading", level=1)).to_have_text("Neptune Database")
 

@@ -190,6 +190,7 @@ export const texts = {
   document: {
     listTitle: "Documents",
     list: (n: number, more: boolean) => (more ? `${count(n, "document")} so far` : count(n, "document")),
+    found: (n: number, more: boolean) => `${count(n, "document")} found${more ? " so far" : ""}`,
     namespace: "Namespace",
     allNamespaces: "All",
     find: "Find in the list",

@@ -37,7 +37,7 @@ export default function Documents({ address }: ViewProps) {
       <header class="row spread list-head">
         <h1>{texts.document.listTitle}</h1>
         <p class="faint" role="status">
-          {(documents.length > 0 || (find && !loading)) && texts.document.list(documents.length, next !== null)}
+          {find ? !loading && texts.document.found(documents.length, next !== null) : documents.length > 0 && texts.document.list(documents.length, next !== null)}
         </p>
       </header>
       <div class="row list-tools">
