@@ -11,7 +11,7 @@ from typing import Any
 
 from functions import runtime, work
 from functions.invoke import EVENTS as EVENTS
-from functions.invoke import invoke as invoke
+from functions.invoke import invoke as called
 from functions.start import once
 from infra.state_machine import FUNCTIONS
 from lexigraph.ingestion.workflow.steps import Steps
@@ -22,10 +22,16 @@ from tests.laptop import open_laptop
 from tests.models import SentenceExtractor, WordEmbedder
 from tests.standins.aws_server import ENVIRONMENT, REGION
 from tests.standins.cloud import Cloud
+from tests.standins.lambda_runtime import payload
 
 INBOX = "lexigraph-inbox"  # as the payloads name it
 KEY = "default/default/harbour.md"
 ALL = (*FUNCTIONS, "start", "authorize", "query", "manage")
+
+
+def invoke(name: str, event: Any) -> Any:
+    """Call a function as Lambda does, which takes no larger event and hands on no larger reply than 6 MB."""
+    return payload(called(name, payload(event)))
 
 
 def event(name: str, **replaced: Any) -> dict[str, Any]:

@@ -1,16 +1,22 @@
-"""Large files through the state machine, within what Step Functions gives an execution: 256 KiB of data, 25,000 events."""
+"""Large files through the state machine, within what Step Functions gives an execution: 256 KiB of data, 25,000 events.
+
+And that the stand-ins have the limits of the services, those that moto has not.
+"""
 
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from infra.state_machine import FUNCTIONS, definition
 from lexigraph.ingestion.workflow import steps
 from lexigraph.ingestion.workflow.file_run import FileRun
 from lexigraph.model.tenant import Tenant
 from tests.functions import EVENTS, Deployed, deployed, invoke, message
+from tests.standins.aws_server import AwsServer
+from tests.standins.lambda_runtime import TooLarge, payload
 from tests.standins.states import Execution, Limits, TaskFailed
 
 pytestmark = pytest.mark.slow
@@ -81,3 +87,85 @@ def test_the_most_parts_that_a_file_may_have_fit_into_a_history_with_room_for_re
     assert execution.error == ("" if status == "SUCCEEDED" else "States.Runtime")
     if status == "SUCCEEDED":
         assert execution.limits.noted < 0.75 * execution.limits.events
+
+
+# ------------------------------------------------------------ the stand-ins
+
+
+def machine_of(**last: Any) -> dict[str, Any]:
+    """Return a state machine of a map over the input, and what comes after it when it is caught."""
+    task = {"Type": "Task", "Resource": "do", "ResultPath": "$.did", "Retry": [], "End": True, **last}
+    everything = [{"ErrorEquals": ["States.ALL"], "ResultPath": None, "Next": "Caught"}]
+    around = {
+        "Type": "Map",
+        "ItemsPath": "$.items",
+        "ItemSelector": {"n.$": "$$.Map.Item.Value"},
+        "ItemProcessor": {"ProcessorConfig": {"Mode": "INLINE"}, "StartAt": "Do", "States": {"Do": task}},
+        "ResultPath": None,
+        "Catch": everything,
+        "End": True,
+    }
+    return {"StartAt": "Map", "States": {"Map": around, "Caught": {"Type": "Succeed"}}}
+
+
+@pytest.mark.parametrize(
+    ("items", "reply", "last", "error"),
+    [
+        (2_000, "x" * 200, {}, "States.DataLimitExceeded"),  # gathered
+        (2_000, "x" * 200, {"OutputPath": None}, ""),
+        (1, "x" * 300_000, {"OutputPath": None}, "States.DataLimitExceeded"),  # a task's own
+        (1, "x" * 200_000, {"OutputPath": None}, ""),
+        (3_600, "", {"OutputPath": None}, "States.Runtime"),  # seven events each
+        (3_500, "", {"OutputPath": None}, ""),
+    ],
+)
+def test_an_execution_ends_past_what_step_functions_gives_it_and_no_catch_helps(
+    items: int, reply: str, last: dict[str, Any], error: str
+) -> None:
+    given = {"items": list(range(items))}
+    execution = Execution(machine_of(**last), given, invoke=lambda *_: reply, read=lambda *_: [], wait=lambda _: None)
+    assert execution.run() == ("FAILED" if error else "SUCCEEDED")
+    assert execution.error == error
+
+
+def test_step_functions_and_lambda_take_no_more_than_they_do_on_aws(tmp_path: Path) -> None:
+    with deployed(tmp_path / "data") as made:
+        states = made.cloud.client("stepfunctions")
+        for size, taken in ((256 * 1024, True), (256 * 1024 + 1, False)):
+            text = json.dumps({"x": "y" * (size - len(json.dumps({"x": ""})))})
+            if taken:
+                states.start_execution(stateMachineArn=made.arn, input=text)
+            else:
+                with pytest.raises(ClientError, match="ValidationException"):
+                    states.start_execution(stateMachineArn=made.arn, input=text)
+    assert payload({"x": "y" * 6_000_000})
+    with pytest.raises(TooLarge):
+        payload({"x": "y" * 6_300_000})
+
+
+@pytest.mark.parametrize(
+    ("operation", "asked", "said"),
+    [
+        ("batch_write_item", {"writes": 26}, "at most 25"),
+        ("transact_write_items", {"puts": 20, "size": 300_000}, "Transaction size exceeded"),
+        ("put_item", {"size": 401 * 1024}, "Item size has exceeded"),
+        ("put_item", {"size": 1, "ConditionExpression": " OR ".join(["attribute_not_exists(pk)"] * 200)}, "Expression size"),
+    ],
+)
+def test_dynamodb_refuses_what_it_refuses_on_aws(operation: str, asked: dict[str, Any], said: str) -> None:
+    with AwsServer() as server:
+        table = "limits"
+        server.dynamodb(table)
+        size = asked.pop("size", 10)
+
+        def item(n: int) -> dict[str, Any]:
+            return {"pk": {"S": f"p{n}"}, "sk": {"S": "s"}, "v": {"B": b"x" * size}}
+
+        puts = [{"Put": {"TableName": table, "Item": item(n)}} for n in range(asked.pop("puts", 0))]
+        writes = [{"PutRequest": {"Item": item(n)}} for n in range(asked.pop("writes", 0))]
+        request = {"TransactItems": puts} if puts else {"RequestItems": {table: writes}} if writes else {"Item": item(0)}
+        named = {} if puts or writes else {"TableName": table}
+        with pytest.raises(ClientError, match=said) as refused:
+            getattr(server.client("dynamodb"), operation)(**request, **named, **asked)
+        server.client("dynamodb").delete_table(TableName=table)
+    assert refused.value.response["Error"]["Code"] == "ValidationException"
