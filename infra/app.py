@@ -24,7 +24,9 @@ def build(app: App) -> Profile:
     context = {name: app.node.try_get_context(name) for name in ("profile", *CHANGEABLE)}
     profile = profile_of({name: value for name, value in context.items() if value is not None})
     name = f"lexigraph-{profile.name}"
-    Tags.of(app).add("lexigraph", profile.name)
+    for key, value in (("lexigraph", profile.name), *(pair.split("=", 1) for pair in profile.tags.split(",") if pair)):
+        # CloudFormation changes no tag of a collection: it would make another, and cannot, as the name is taken
+        Tags.of(app).add(key, value, exclude_resource_types=["AWS::OpenSearchServerless::Collection"])
     data = DataStack(app, f"{name}-data", profile)
     network, graph, vectors = None, None, None
     if data.key:  # for AWS, not for an emulator

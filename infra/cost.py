@@ -8,21 +8,21 @@ was measured on AWS.
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from infra.hours import EXAMPLE, Hours
 from infra.layers import ROOT
-from infra.settings import PROFILES, ZONES, Profile
+from infra.settings import PROFILES, Profile
 from lexigraph.ingestion.estimate import Estimate, estimate
 from lexigraph.ingestion.load import FileItem
-from lexigraph.settings import load_settings
+from lexigraph.settings import DEFAULT_RERANK_MODEL, load_settings
 
 PRICES = ROOT / "infra" / "prices.json"
 HOURS = 730  # a month
-INTERFACE_ENDPOINTS = 3  # bedrock-runtime, bedrock-agent-runtime, OpenSearch Serverless; S3 and DynamoDB cost nothing
 ALARM_FIGURES = 23  # that alarms watch: each costs, also where one alarm adds up several
 FIREWALL_RULES = 3
 SNAPSHOT_GB = 3.5  # memory of authorize, query and manage, whose snapshots are kept
@@ -83,21 +83,45 @@ def alarm_figures(profile: Profile) -> int:
     return ALARM_FIGURES - (2 if profile.reserve else 0)
 
 
+def endpoints(profile: Profile) -> int:
+    """Return how many interface endpoints there are: bedrock-runtime and OpenSearch Serverless, one to rerank by if wanted.
+
+    Those of S3 and DynamoDB cost nothing.
+    """
+    return 3 if profile.reranks else 2
+
+
 def idle(profile: Profile) -> list[Line]:
     """Return what a month costs in which nobody asks and nothing is taken in."""
     p = prices()
     instances = 1 + profile.neptune_readers
+    running = HOURS * (Hours.of(profile.neptune_hours).share if profile.neptune_hours else 1.0)
+    snapshots = SNAPSHOT_GB * p["snapshot_gb_second"] * HOURS * 3_600 if profile.snap_start else 0.0
     lines = [
-        Line("Neptune, least capacity, running through", instances * profile.neptune_min * p["neptune_ncu_hour"] * HOURS),
+        Line("Neptune, least capacity", instances * profile.neptune_min * p["neptune_ncu_hour"] * running),
         Line("OpenSearch Serverless, scaled to zero", 0.0),
-        Line("Interface endpoints in two zones", INTERFACE_ENDPOINTS * ZONES * p["endpoint_hour"] * HOURS),
+        Line("Interface endpoints", endpoints(profile) * profile.endpoint_zones * p["endpoint_hour"] * HOURS),
         Line("KMS key", p["kms_key_month"]),
-        Line("SnapStart, one version kept", SNAPSHOT_GB * p["snapshot_gb_second"] * HOURS * 3_600),
+        Line("SnapStart, one version kept", snapshots),
         Line("Alarms and dashboard", alarm_figures(profile) * p["alarm_month"] + p["dashboard_month"]),
     ]
     if profile.web_firewall:
         lines.append(Line("Firewall", p["firewall_month"] + FIREWALL_RULES * p["firewall_rule_month"]))
     return lines
+
+
+def choices() -> list[Line]:
+    """Return by how much a choice changes what dev costs idle, by how it is written on the command line."""
+    dev = PROFILES["dev"]
+    changed = {
+        f'neptune_hours="{EXAMPLE}"': replace(dev, neptune_hours=EXAMPLE),
+        "neptune_readers=1": replace(dev, neptune_readers=1),
+        "endpoint_zones=2": replace(dev, endpoint_zones=2),
+        f"rerank_model={DEFAULT_RERANK_MODEL}": replace(dev, rerank_model=DEFAULT_RERANK_MODEL),
+        "snap_start=true": replace(dev, snap_start=True),
+    }
+    before = sum(line.usd for line in idle(dev))
+    return [Line(f"`-c {how}`", sum(line.usd for line in idle(to)) - before) for how, to in changed.items()]
 
 
 def per_thousand_documents(work: Workload) -> list[Line]:
@@ -161,8 +185,13 @@ def _of_document(paragraphs: int, words: int) -> Estimate:
 def report() -> str:
     """Return the tables of docs/cost.md."""
     told = json.loads(PRICES.read_text("utf-8"))
+    dev = PROFILES["dev"]
+    in_hours = replace(dev, neptune_hours=EXAMPLE)
     tables = [
-        _table("Idle, a month", ("dev", "prod"), [idle(PROFILES["dev"]), idle(PROFILES["prod"])]),
+        _table(
+            "Idle, a month", ("dev", "dev in office hours", "prod"), [idle(one) for one in (dev, in_hours, PROFILES["prod"])]
+        ),
+        _rows("What a choice changes of that in dev", choices()),
         _table("1,000 documents", ("dev, prod",), [per_thousand_documents(Workload())]),
         _table(
             "1,000 questions",
@@ -189,6 +218,10 @@ def _table(title: str, profiles: Sequence[str], columns: Sequence[Iterable[Line]
     rows = [f"| {title} | {' | '.join(profiles)} |", f"|---|{'---:|' * len(profiles)}"]
     rows += [f"| {name} | {' | '.join(f'{c.get(name, 0):,.2f}' for c in by_name)} |" for name in names]
     return "\n".join([*rows, f"| **together** | {' | '.join(f'**{sum(c.values()):,.2f}**' for c in by_name)} |"])
+
+
+def _rows(title: str, lines: Iterable[Line]) -> str:
+    return "\n".join([f"| {title} | a month |", "|---|---:|", *(f"| {line.what} | {line.usd:+,.2f} |" for line in lines)])
 
 
 def main() -> int:

@@ -38,6 +38,7 @@ class Deployment:
             "LEXIGRAPH_INBOX": f"s3://{data.documents.bucket_name}",
             "LEXIGRAPH_EMBEDDING_MODEL": self.profile.embedding_model,
             "LEXIGRAPH_LLM": self.profile.llm,
+            "LEXIGRAPH_RERANK_MODEL": self.profile.rerank_model,
             "LEXIGRAPH_DATA": self.profile.data or "/tmp/lexigraph",  # noqa: S108  # the one folder a function may write
         }
         if self.graph:
@@ -59,4 +60,6 @@ def model_arns(spec: str) -> list[str]:
     if first not in _REGIONAL:
         return [f"arn:{Aws.PARTITION}:bedrock:{Aws.REGION}::foundation-model/{model}"]
     profile = f"arn:{Aws.PARTITION}:bedrock:{Aws.REGION}:{Aws.ACCOUNT_ID}:inference-profile/{model}"
-    return [profile, f"arn:{Aws.PARTITION}:bedrock:*::foundation-model/{rest}"]
+    # of a global profile the model also has an ARN without a region, in AWS's own examples of policies
+    everywhere = [f"arn:{Aws.PARTITION}:bedrock:::foundation-model/{rest}"] if first == "global" else []
+    return [profile, f"arn:{Aws.PARTITION}:bedrock:*::foundation-model/{rest}", *everywhere]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from infra.hours import Hours
 from lexigraph.settings import KNOWN_DIMENSIONS
 
 ProfileName = Literal["dev", "prod", "emulated"]
@@ -11,7 +12,7 @@ ProfileName = Literal["dev", "prod", "emulated"]
 
 @dataclass(frozen=True)
 class Profile:
-    """A kind of deployment. Money is in US dollars, memory in MB, times in UTC."""
+    """A kind of deployment. Money is in US dollars, memory in MB."""
 
     name: ProfileName
     # stores
@@ -19,22 +20,26 @@ class Profile:
     neptune_min: float = 1.0  # capacity units, the least that Neptune Serverless lets one have
     neptune_max: float = 4.0
     neptune_readers: int = 0
-    neptune_stop: str = "cron(0 19 * * ? *)"  # empty: it runs through
+    neptune_hours: str = ""  # in which it runs, as "Mon-Fri 08:00-19:00 Europe/Berlin"; empty: always
     vector_units: int = 4  # OpenSearch capacity units at most, of indexing and of search each
     backup_days: int = 7
     keep_data: bool = False  # a deleted stack leaves buckets, table, graph and vectors
     zones: str = ""  # names of two availability zones with a comma between; empty: the first two of the region
+    endpoint_zones: int = 1  # of these two that have interface endpoints
     # functions
-    concurrency: int = 10  # batches of chunks of a file extracted at the same time
+    concurrency: int = 3  # batches of chunks of a file extracted at the same time
     reserve: int = 0  # environments of `extract` and of `build`, each, whatever is taken in; 0: as many as Lambda gives
+    snap_start: bool = False  # of functions that somebody waits for
     log_days: int = 14
     # models
     embedding_model: str = "bedrock:amazon.titan-embed-text-v2:0"
     next_embedding_model: str = ""  # of Bedrock, which `build` may ask, too, to bring records over to it
     llm: str = "bedrock:global.anthropic.claude-haiku-4-5-20251001-v1:0"
+    rerank_model: str = "none"  # of Bedrock, that questions with `"reranker": "bedrock"` ask
     # operation
     web_firewall: bool = False
     budget: int = 300
+    tags: str = ""  # of all that can change its tags, as "team=search,cost-centre=4711"
     alarm_email: str = ""
     data: str = ""  # folder of the embedded stores, of the emulated profile
 
@@ -42,6 +47,11 @@ class Profile:
     def aws(self) -> bool:
         """Whether it is for AWS; on an emulator the stores are embedded, and the functions run by the host's Python."""
         return self.name != "emulated"
+
+    @property
+    def reranks(self) -> bool:
+        """Whether a model of Bedrock may be asked to rerank."""
+        return self.rerank_model != "none"
 
     def models(self, job: str) -> tuple[str, ...]:
         """Return the models that a function may ask, of those that it asks any: `build` alone also the next one."""
@@ -55,12 +65,13 @@ PROFILES: Mapping[ProfileName, Profile] = {
         "prod",
         neptune_max=16.0,
         neptune_readers=1,
-        neptune_stop="",
         vector_units=16,
         backup_days=14,
         keep_data=True,
+        endpoint_zones=2,
         concurrency=25,
         reserve=50,
+        snap_start=True,
         log_days=90,
         web_firewall=True,
         budget=1_500,
@@ -68,10 +79,11 @@ PROFILES: Mapping[ProfileName, Profile] = {
     "emulated": Profile("emulated", embedding_model="minilm", llm="none"),
 }
 ZONES = 2
+_TRUTH = {"true": True, "false": False}
 # what ``-c name=value`` may change
 CHANGEABLE = (
-    "neptune_min neptune_max neptune_readers neptune_stop vector_units zones concurrency reserve log_days "
-    "embedding_model next_embedding_model llm budget alarm_email data"
+    "neptune_min neptune_max neptune_readers neptune_hours vector_units zones endpoint_zones concurrency reserve "
+    "snap_start log_days embedding_model next_embedding_model llm rerank_model budget tags alarm_email data"
 ).split()
 
 
@@ -88,9 +100,10 @@ def profile_of(context: Mapping[str, Any]) -> Profile:
         if (given := context.get(key)) is not None:
             kind = type(getattr(PROFILES[name], key))
             try:
-                changes[key] = kind(given)
-            except ValueError:
-                raise ValueError(f"-c {key}={given}: expected {kind.__name__}") from None
+                changes[key] = _TRUTH[str(given).lower()] if kind is bool else kind(given)
+            except (ValueError, KeyError):
+                wanted = "true or false" if kind is bool else kind.__name__
+                raise ValueError(f"-c {key}={given}: expected {wanted}") from None
     profile = replace(PROFILES[name], **changes)
     if not profile.aws and not profile.data:
         raise ValueError("profile emulated: say where the embedded stores are, with -c data=FOLDER")
@@ -102,6 +115,15 @@ def profile_of(context: Mapping[str, Any]) -> Profile:
         raise ValueError(f"vector_units {profile.vector_units}: OpenSearch Serverless takes 2, 4, 8 or a multiple of 16")
     if profile.zones and len(set(profile.zones.split(","))) != ZONES:
         raise ValueError(f"zones {profile.zones!r}: name {ZONES} zones of the region, as us-east-1a,us-east-1b")
+    if not 1 <= profile.endpoint_zones <= ZONES:
+        raise ValueError(f"endpoint_zones {profile.endpoint_zones}: 1 to {ZONES}")
+    if profile.neptune_hours:
+        try:
+            Hours.of(profile.neptune_hours)
+        except ValueError as error:
+            raise ValueError(f"neptune_hours {error}") from None
+    if any(not all(pair.partition("=")[::2]) for pair in profile.tags.split(",") if profile.tags):
+        raise ValueError(f"tags {profile.tags!r}: write NAME=VALUE with commas between, as team=search,cost-centre=4711")
     known = [model for model in KNOWN_DIMENSIONS if model.startswith("bedrock:")]  # a profile has no other dimension
     if profile.next_embedding_model not in ("", *known):
         raise ValueError(f"next_embedding_model {profile.next_embedding_model!r}: name one of {', '.join(known)}")

@@ -119,9 +119,16 @@ def _task(
     result: str | None = None,
     next_: str = "",
     caught: bool = True,
+    last: bool = False,
 ) -> State:
-    """Return a task. Its result is put at a path of its input, or dropped."""
+    """Return a task. Its result is put at a path of its input, or dropped.
+
+    One that is the ``last`` of a map's iteration hands on nothing: a map gathers what its iterations hand on, and ends the
+    execution, past every catch, when that is more than 256 KiB.
+    """
     state: State = {"Type": "Task", "Resource": arn, "TimeoutSeconds": TASK_SECONDS, "ResultPath": result, "Retry": RETRY}
+    if last:
+        state["OutputPath"] = None
     if parameters:
         state["Parameters"] = parameters
     if caught:
@@ -147,7 +154,7 @@ def _extract(arn: str, concurrency: int) -> State:
             # an express child ends after five minutes, which a throttled model may take for one batch
             "ProcessorConfig": {"Mode": "DISTRIBUTED", "ExecutionType": "STANDARD"},
             "StartAt": "ExtractBatch",
-            "States": {"ExtractBatch": _task(arn, caught=False)},
+            "States": {"ExtractBatch": _task(arn, caught=False, last=True)},
         },
         "ResultPath": None,
         "Catch": CATCH,
@@ -166,7 +173,7 @@ def _parts(build: str, finish: str) -> State:
             "StartAt": "Build",
             "States": {
                 "Build": _task(build, next_="Finish", caught=False),
-                "Finish": _task(finish, caught=False),
+                "Finish": _task(finish, caught=False, last=True),
             },
         },
         "ResultPath": None,

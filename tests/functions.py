@@ -11,20 +11,27 @@ from typing import Any
 
 from functions import runtime, work
 from functions.invoke import EVENTS as EVENTS
-from functions.invoke import invoke as invoke
+from functions.invoke import invoke as called
 from functions.start import once
 from infra.state_machine import FUNCTIONS
 from lexigraph.ingestion.workflow.steps import Steps
 from lexigraph.settings import load_settings
 from lexigraph.storage.factory import open_stores
 from lexigraph.storage.protocols import Stores
-from tests.models import SentenceExtractor
+from tests.laptop import open_laptop
+from tests.models import SentenceExtractor, WordEmbedder
 from tests.standins.aws_server import ENVIRONMENT, REGION
 from tests.standins.cloud import Cloud
+from tests.standins.lambda_runtime import payload
 
 INBOX = "lexigraph-inbox"  # as the payloads name it
 KEY = "default/default/harbour.md"
 ALL = (*FUNCTIONS, "start", "authorize", "query", "manage")
+
+
+def invoke(name: str, event: Any) -> Any:
+    """Call a function as Lambda does, which takes no larger event and hands on no larger reply than 6 MB."""
+    return payload(called(name, payload(event)))
 
 
 def event(name: str, **replaced: Any) -> dict[str, Any]:
@@ -78,10 +85,13 @@ class Deployed:
 
 
 @contextmanager
-def deployed(folder: Path, *, aws: bool = False, carried_out: bool = False, **environment: str) -> Iterator[Deployed]:
+def deployed(
+    folder: Path, *, aws: bool = False, carried_out: bool = False, words: bool = False, **environment: str
+) -> Iterator[Deployed]:
     """Deploy the functions into this process: over embedded stores, or with registry, cache and files on ``aws``.
 
-    The embedder is that of the settings, the extractor a light one. ``carried_out`` lets the state machine run.
+    The extractor is a light one, the embedder that of the settings, or with ``words`` a light one, too. ``carried_out``
+    lets the state machine run.
     """
     from infra.state_machine import definition
 
@@ -107,8 +117,9 @@ def deployed(folder: Path, *, aws: bool = False, carried_out: bool = False, **en
         with cloud.state_machine(definition(arns), carried_out=carried_out) as arn:
             os.environ["LEXIGRAPH_WORKFLOW"] = arn
             _forget()
-            stores = open_stores(load_settings(), create=True)
-            steps = Steps(load_settings(), stores=stores, extractor=SentenceExtractor())
+            stores = open_laptop(folder) if words else open_stores(load_settings(), create=True)
+            light = WordEmbedder() if words else None
+            steps = Steps(load_settings(), stores=stores, embedder=light, extractor=SentenceExtractor())
             work.use(steps)
             try:
                 yield Deployed(cloud, stores, steps, arn)

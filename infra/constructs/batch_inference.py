@@ -56,6 +56,7 @@ class BatchInference(Construct):
                 pass_role,
                 *self._files(),
                 *(self._data.registry_statement(right) for right in rights("bulk")),
+                *self._data.key_statements("dynamodb"),
             ],
         )
 
@@ -66,8 +67,7 @@ class BatchInference(Construct):
             _may(["s3:ListBucket"], [bucket.bucket_arn]),
             _may(["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"], [bucket.arn_for_objects(f"{BULK}/*")]),
         ]
-        key = self._data.key
-        return [*found, _may(["kms:Decrypt", "kms:GenerateDataKey"], [key.key_arn])] if key else found
+        return [*found, *self._data.key_statements("s3")]
 
 
 def _may(actions: Sequence[str], resources: Sequence[str]) -> iam.PolicyStatement:

@@ -16,7 +16,6 @@ from infra.deployment import Deployment, model_arns
 from infra.layers import PYTHON, ROOT
 from infra.registry_rights import rights
 from infra.settings import Profile
-from lexigraph.settings import DEFAULT_RERANK_MODEL
 
 Rights = Literal["read", "write", ""]
 # a function in a VPC makes its own network interfaces, whose ids nobody knows before
@@ -52,7 +51,7 @@ class Function(lambda_.Function):
 
     ``inside`` puts it into the VPC, where there is one. ``files`` gives it the layer that reads files, too. ``most`` is how
     many environments it may have, and is sure to get; 0: as many as the account gives. ``snap_start`` asks for snapshots of
-    its initialised environment where it is for AWS; callers then use :attr:`target`.
+    its initialised environment where the profile takes any; callers then use :attr:`target`.
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class Function(lambda_.Function):
         if network:
             actions = [f"ec2:{action}" for action in _INTERFACES]
             role.add_to_policy(iam.PolicyStatement(actions=actions, resources=["*"]))
-        snaps = snap_start and profile.aws
+        snaps = snap_start and profile.snap_start and profile.aws
         ours = [name for name in deployment.layers if files or name == "core"]
         super().__init__(
             scope,
@@ -92,6 +91,7 @@ class Function(lambda_.Function):
             layers=[*(_layer(Stack.of(scope), deployment, name) for name in ours), *layers],
             environment={
                 "POWERTOOLS_LOG_LEVEL": "INFO",
+                "AWS_ACCOUNT_ID_ENDPOINT_MODE": "disabled",  # hosts that a gateway endpoint is not said to lead to
                 **({} if profile.aws else _OF_HOST),
                 **deployment.environment,
                 **(environment or {}),
@@ -127,9 +127,9 @@ class Function(lambda_.Function):
         if artefacts:
             made.data.grant_objects(role, made.data.artefacts, write=artefacts == "write")
         if models and made.profile.aws:
-            reranker = (f"bedrock:{DEFAULT_RERANK_MODEL}",) if graph == "read" else ()
+            reranker = (f"bedrock:{made.profile.rerank_model}",) if graph == "read" and made.profile.reranks else ()
             asked = [arn for model in (*made.profile.models(self.job), *reranker) for arn in model_arns(model)]
             invoke = ["bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"]
             role.add_to_policy(iam.PolicyStatement(actions=invoke, resources=asked))
-            if graph == "read":
+            if reranker:
                 role.add_to_policy(iam.PolicyStatement(actions=["bedrock:Rerank"], resources=["*"]))

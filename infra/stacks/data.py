@@ -16,6 +16,19 @@ from lexigraph.storage.dynamodb import table as layout
 # in the bucket of artefacts: texts and tables to keep, what steps hand on, and batches for Bedrock
 DOCUMENTS, WORK, BULK = "documents", "work", "bulk"
 WORK_DAYS = 14
+# what a service does with our key in the name of who asks it; of DynamoDB the least that its usage notes list
+_OF_KEY = {
+    "s3": ("Decrypt", "GenerateDataKey"),
+    "dynamodb": (
+        "Decrypt",
+        "DescribeKey",
+        "Encrypt",
+        "GenerateDataKey",
+        "GenerateDataKeyWithoutPlaintext",
+        "ReEncryptFrom",
+        "ReEncryptTo",
+    ),
+}
 
 
 class DataStack(Stack):
@@ -123,7 +136,8 @@ class DataStack(Stack):
         """Let a role do something with items of the registry."""
         for right in rights:
             role.add_to_principal_policy(self.registry_statement(right))
-        self._allow_key(role)
+        for statement in self.key_statements("dynamodb"):
+            role.add_to_principal_policy(statement)
 
     def grant_started(self, role: iam.IRole) -> None:
         """Let a role note what it has begun."""
@@ -138,15 +152,24 @@ class DataStack(Stack):
             *(("PutObject", "DeleteObject", "AbortMultipartUpload") if write else ()),
         )
         self._allow(role, "s3", actions, [bucket.arn_for_objects("*")])
-        self._allow_key(role)
+        for statement in self.key_statements("s3"):
+            role.add_to_principal_policy(statement)
 
     def _allow(self, role: iam.IRole, service: str, actions: Sequence[str], resources: list[str]) -> None:
         named = [f"{service}:{action}" for action in actions]
         role.add_to_principal_policy(iam.PolicyStatement(actions=named, resources=resources))
 
-    def _allow_key(self, role: iam.IRole) -> None:
-        if self.key:
-            self._allow(role, "kms", ("Decrypt", "GenerateDataKey"), [self.key.key_arn])
+    def key_statements(self, service: str) -> list[iam.PolicyStatement]:
+        """Return what lets somebody use our key, if there is one, by way of ``s3`` or ``dynamodb`` and by no other."""
+        if self.key is None:
+            return []
+        return [
+            iam.PolicyStatement(
+                actions=[f"kms:{action}" for action in _OF_KEY[service]],
+                resources=[self.key.key_arn],
+                conditions={"StringEquals": {"kms:ViaService": f"{service}.{Aws.REGION}.{Aws.URL_SUFFIX}"}},
+            )
+        ]
 
 
 def _attribute(name: str) -> dynamodb.Attribute:

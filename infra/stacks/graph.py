@@ -1,4 +1,4 @@
-"""Graph: Neptune Serverless, with a writer endpoint, a reader endpoint, and nights off in dev."""
+"""Graph: Neptune Serverless, with a writer endpoint, a reader endpoint, and hours off if wanted."""
 
 from aws_cdk import Aws, CfnOutput, CfnTag, RemovalPolicy, Stack
 from aws_cdk import aws_ec2 as ec2
@@ -9,6 +9,7 @@ from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 from infra.constructs.logs import LogGroup
+from infra.hours import Hours
 from infra.settings import Profile
 from infra.stacks.network import NetworkStack
 
@@ -23,12 +24,15 @@ class GraphStack(Stack):
 
     def __init__(self, scope: Construct, id_: str, profile: Profile, network: NetworkStack, key: kms.IKey) -> None:
         super().__init__(scope, id_)
-        self.cluster = self._cluster(profile, network, key)
+        name = f"lexigraph-{profile.name}"
+        # Neptune writes its audit log into a group of this name, which it would make itself and keep for ever: it has to be
+        # there before the cluster, whose name is therefore fixed
+        audit = LogGroup(self, "Audit", days=30, name=f"/aws/neptune/{name}/audit")
+        self.cluster = self._cluster(name, profile, network, key)
+        self.cluster.node.add_dependency(audit)
         self._instances(1 + profile.neptune_readers)
-        # Neptune writes its audit log into a group of this name, and would keep it for ever
-        LogGroup(self, "Audit", days=30, name=f"/aws/neptune/{self.cluster.ref}/audit")
-        if profile.neptune_stop:
-            self._stop_at_night(profile.neptune_stop)
+        if profile.neptune_hours:
+            self._run_in(Hours.of(profile.neptune_hours))
         host, port = self.cluster.attr_endpoint, self.cluster.attr_port
         self.connection = f"neptune-db://{host}:{port}?region={Aws.REGION}&read={self.cluster.attr_read_endpoint}"
         self.arn = f"arn:{Aws.PARTITION}:neptune-db:{Aws.REGION}:{Aws.ACCOUNT_ID}:{self.cluster.attr_cluster_resource_id}/*"
@@ -40,7 +44,7 @@ class GraphStack(Stack):
             iam.PolicyStatement(actions=list(WRITE if write else READ), resources=[self.arn])
         )
 
-    def _cluster(self, profile: Profile, network: NetworkStack, key: kms.IKey) -> neptune.CfnDBCluster:
+    def _cluster(self, name: str, profile: Profile, network: NetworkStack, key: kms.IKey) -> neptune.CfnDBCluster:
         subnets = neptune.CfnDBSubnetGroup(
             self,
             "Subnets",
@@ -57,6 +61,7 @@ class GraphStack(Stack):
         cluster = neptune.CfnDBCluster(
             self,
             "Cluster",
+            db_cluster_identifier=name,
             engine_version=profile.neptune_version,
             db_subnet_group_name=subnets.ref,
             db_cluster_parameter_group_name=parameters.ref,
@@ -90,31 +95,30 @@ class GraphStack(Stack):
             )
             instance.apply_removal_policy(RemovalPolicy.DESTROY)  # holds no data: the cluster does
 
-    def _stop_at_night(self, when: str) -> None:
-        """Stop the cluster at this time each day: AWS starts a stopped one again after seven days."""
+    def _run_in(self, hours: Hours) -> None:
+        """Start and stop the cluster, readers and all, at these times."""
         cluster = f"arn:{Aws.PARTITION}:rds:{Aws.REGION}:{Aws.ACCOUNT_ID}:cluster:{self.cluster.ref}"
+        may = iam.PolicyStatement(actions=["rds:StartDBCluster", "rds:StopDBCluster"], resources=[cluster])
         role = iam.Role(
             self,
-            "StopRole",
+            "HoursRole",
             assumed_by=iam.ServicePrincipal(
                 "scheduler.amazonaws.com", conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}}
             ),
-            inline_policies={
-                "stop": iam.PolicyDocument(
-                    statements=[iam.PolicyStatement(actions=["rds:StopDBCluster"], resources=[cluster])]
-                )
-            },
+            inline_policies={"hours": iam.PolicyDocument(statements=[may])},
         )
-        scheduler.CfnSchedule(
-            self,
-            "Stop",
-            description="Stops the graph for the night; start it with: aws neptune start-db-cluster",
-            schedule_expression=when,
-            flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
-            target=scheduler.CfnSchedule.TargetProperty(
-                arn=f"arn:{Aws.PARTITION}:scheduler:::aws-sdk:neptune:stopDBCluster",
-                role_arn=role.role_arn,
-                input=f'{{"DbClusterIdentifier":"{self.cluster.ref}"}}',
-                retry_policy=scheduler.CfnSchedule.RetryPolicyProperty(maximum_retry_attempts=2),
-            ),
-        )
+        for name, when in (("Start", hours.starts), ("Stop", hours.stops)):
+            scheduler.CfnSchedule(
+                self,
+                name,
+                description=f"{name}s the graph",
+                schedule_expression=when,
+                schedule_expression_timezone=hours.zone,
+                flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
+                target=scheduler.CfnSchedule.TargetProperty(
+                    arn=f"arn:{Aws.PARTITION}:scheduler:::aws-sdk:neptune:{name.lower()}DBCluster",
+                    role_arn=role.role_arn,
+                    input=f'{{"DbClusterIdentifier":"{self.cluster.ref}"}}',
+                    retry_policy=scheduler.CfnSchedule.RetryPolicyProperty(maximum_retry_attempts=2),
+                ),
+            )

@@ -118,18 +118,25 @@ class IngestionStack(Stack):
         return changes, dead
 
     def _note_changes(self, profile: Profile, data: DataStack) -> None:
-        """Send what changes in the bucket of documents to the queue."""
-        events.Rule(
-            self,
-            "Changed",
-            description="What changes in the bucket of documents",
-            event_pattern=events.EventPattern(
-                source=["aws.s3"],
-                detail_type=["Object Created", "Object Deleted"],
-                detail={"bucket": {"name": [data.documents.bucket_name]}},
-            ),
-            targets=[targets.SqsQueue(self.queue, dead_letter_queue=self.dead if profile.aws else None)],
-        )
+        """Send what changes in the bucket of documents to the queue.
+
+        The lifecycle of the bucket deletes old versions, which changes nothing; one that somebody gave it for documents
+        themselves hides these, and is told.
+        """
+        expiry = "Lifecycle Expiration"
+        for id_, kinds, detail in (
+            ("Changed", ["Object Created", "Object Deleted"], {"reason": [{"anything-but": expiry}]}),
+            ("Expired", ["Object Deleted"], {"reason": [expiry], "deletion-type": ["Delete Marker Created"]}),
+        ):
+            events.Rule(
+                self,
+                id_,
+                description=f"{id_} in the bucket of documents",
+                event_pattern=events.EventPattern(
+                    source=["aws.s3"], detail_type=kinds, detail={"bucket": {"name": [data.documents.bucket_name]}, **detail}
+                ),
+                targets=[targets.SqsQueue(self.queue, dead_letter_queue=self.dead if profile.aws else None)],
+            )
 
     def _start(self, deployment: Deployment) -> Function:
         """Make the function that begins a run for each change in the queue."""

@@ -47,18 +47,21 @@ class NetworkStack(Stack):
         self.graph.add_ingress_rule(self.functions, ec2.Port.tcp(8182), "functions")
         # gateway endpoints are reached by the public addresses of the service, which routes keep inside AWS
         self.functions.add_egress_rule(ec2.Peer.any_ipv4(), https, "S3 and DynamoDB by their gateway endpoints")
-        made = {
-            name: self.vpc.add_interface_endpoint(name, service=service, security_groups=[self.endpoints], open=False)
-            for name, service in (
-                ("BedrockRuntime", ec2.InterfaceVpcEndpointAwsService.BEDROCK_RUNTIME),
-                ("BedrockRerank", ec2.InterfaceVpcEndpointAwsService.BEDROCK_AGENT_RUNTIME),
-                # collections of the next generation are at on.aws, which OpenSearch's own kind of endpoint does not lead to
-                ("Collections", ec2.InterfaceVpcEndpointAwsService("aoss-data")),
-            )
-        }
-        self.collections = made["Collections"]
+        self._profile = profile
+        self._endpoint("BedrockRuntime", ec2.InterfaceVpcEndpointAwsService.BEDROCK_RUNTIME)
+        if profile.reranks:
+            self._endpoint("BedrockRerank", ec2.InterfaceVpcEndpointAwsService.BEDROCK_AGENT_RUNTIME)
+        # collections of the next generation are at on.aws, which OpenSearch's own kind of endpoint does not lead to
+        self.collections = self._endpoint("Collections", ec2.InterfaceVpcEndpointAwsService("aoss-data"))
         self._log_flows(profile)
         CfnOutput(self, "VpcId", value=self.vpc.vpc_id)
+
+    def _endpoint(self, name: str, service: ec2.InterfaceVpcEndpointAwsService) -> ec2.InterfaceVpcEndpoint:
+        """Make an endpoint: a zone costs as much as the next one, and functions of the others reach it, too."""
+        zones = ec2.SubnetSelection(subnets=self.vpc.isolated_subnets[: self._profile.endpoint_zones])
+        return self.vpc.add_interface_endpoint(
+            name, service=service, subnets=zones, security_groups=[self.endpoints], open=False
+        )
 
     def _log_flows(self, profile: Profile) -> None:
         group = LogGroup(self, "Flows", days=30)

@@ -29,6 +29,7 @@ class VectorStack(Stack):
             type="VECTORSEARCH",
             collection_group_name=group.name,
             standby_replicas=group.standby_replicas,
+            deletion_protection="ENABLED" if profile.keep_data else None,
             description="Vectors and full text of Lexigraph",
         )
         needed = (*self._locks(network, key), group)

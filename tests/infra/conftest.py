@@ -9,16 +9,26 @@ from pathlib import Path
 
 import pytest
 
+from infra.hours import EXAMPLE
 from infra.settings import PROFILES
+from lexigraph.settings import DEFAULT_RERANK_MODEL
 from tests.infra.templates import Templates
 
 PROFILE_NAMES = tuple(PROFILES)
 ON_AWS = tuple(name for name, profile in PROFILES.items() if profile.aws)
+# what a deployment may have beside its profile, all of it; a synthesis of its own
+CHOSEN = {
+    "neptune_hours": EXAMPLE,
+    "rerank_model": DEFAULT_RERANK_MODEL,
+    "endpoint_zones": "2",
+    "snap_start": "true",
+    "tags": "team=search,cost-centre=4711",
+}
 
 
 @pytest.fixture(scope="session")
 def synthesized(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return what gives the assembly of a profile: the first process that asks makes it."""
+    """Return what gives the assembly of a profile: the first process that asks makes it. ``chosen`` is dev with CHOSEN."""
     if find_spec("aws_cdk") is None or shutil.which("node") is None:
         pytest.skip("needs the CDK: make synth installs it, and Node has to be there")
     from infra.synth import synthesize
@@ -33,7 +43,8 @@ def synthesized(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pat
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not out.exists():
                 partial = shared / f"{profile}.partial"
-                synthesize(profile, partial).rename(out)
+                name, context = ("dev", CHOSEN) if profile == "chosen" else (profile, {})
+                synthesize(name, partial, **context).rename(out)
         return out
 
     return of

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from infra.cost import Workload, idle, per_thousand_documents, per_thousand_queries, prices, report
+from infra.hours import EXAMPLE
 from infra.layers import ROOT, _pins
 from infra.settings import CHANGEABLE, PROFILES, profile_of
 from infra.state_machine import FUNCTIONS, definition
@@ -40,6 +41,10 @@ def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, d
         ({"vector_units": "12"}, "2, 4, 8 or a multiple of 16"),
         ({"vector_units": "1"}, "2, 4, 8 or a multiple of 16"),
         ({"zones": "us-east-1a"}, "name 2 zones"),
+        ({"endpoint_zones": "3"}, "endpoint_zones 3: 1 to 2"),
+        ({"snap_start": "yes"}, "-c snap_start=yes: expected true or false"),
+        ({"tags": "team"}, "write NAME=VALUE with commas between"),
+        ({"neptune_hours": "9 to 5"}, "neptune_hours '9 to 5': write days, hours and a time zone, as 'Mon-Fri 08:00"),
         ({"concurrency": "0"}, "concurrency takes 1 to 1,000"),
         ({"next_embedding_model": "cohere.embed-v4:0"}, "name one of bedrock:amazon.titan-embed-text-v2:0, "),
         ({"next_embedding_model": "minilm"}, "name one of bedrock:"),
@@ -47,7 +52,7 @@ def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, d
     ],
 )
 def test_a_context_that_makes_no_sense_is_refused_with_what_to_write(context: dict[str, str], said: str) -> None:
-    with pytest.raises(ValueError, match=r"neptune|profile|expected|vector_units|zones|concurrency|next_") as refused:
+    with pytest.raises(ValueError, match=r"neptune|profile|expected|vector_units|zones|concurrency|next_|tags") as refused:
         profile_of(context)
     assert said in str(refused.value)
 
@@ -74,10 +79,9 @@ def test_prod_keeps_more_and_dev_costs_less() -> None:
     dev, prod = PROFILES["dev"], PROFILES["prod"]
     assert prod.keep_data
     assert prod.web_firewall
-    assert not prod.neptune_stop
     assert prod.backup_days > dev.backup_days
     assert prod.log_days > dev.log_days
-    assert dev.neptune_stop
+    assert prod.snap_start and not dev.snap_start  # as the prices say
     assert not dev.keep_data
 
 
@@ -130,6 +134,52 @@ def test_extraction_runs_side_by_side_no_wider_than_the_profile_says() -> None:
     assert extract["ItemReader"]["Resource"].endswith(":s3:getObject")
 
 
+def test_a_map_gathers_nothing_of_its_iterations_whatever_they_were_told() -> None:
+    states = definition(ARNS)["States"]
+    for name in ("Extract", "Parts"):
+        inner = states[name]["ItemProcessor"]["States"]
+        (last,) = [state for state in inner.values() if state.get("End")]
+        assert last["OutputPath"] is None, name
+
+
+def test_one_file_in_dev_leaves_most_of_a_new_accounts_ten_environments_to_questions() -> None:
+    assert PROFILES["dev"].concurrency == 3
+    assert not PROFILES["dev"].reserve  # which an account of ten would refuse
+
+
+@pytest.mark.parametrize(
+    ("model", "arns"),
+    [
+        ("bedrock:amazon.titan-embed-text-v2:0", ["REGION::foundation-model/amazon.titan-embed-text-v2:0"]),
+        (
+            "bedrock:eu.amazon.nova-lite-v1:0",
+            ["REGION:ACCOUNT:inference-profile/eu.amazon.nova-lite-v1:0", "*::foundation-model/amazon.nova-lite-v1:0"],
+        ),
+        (
+            "bedrock:global.anthropic.claude-haiku-4-5-20251001-v1:0",
+            [
+                "REGION:ACCOUNT:inference-profile/global.anthropic.claude-haiku-4-5-20251001-v1:0",
+                "*::foundation-model/anthropic.claude-haiku-4-5-20251001-v1:0",
+                "::foundation-model/anthropic.claude-haiku-4-5-20251001-v1:0",
+            ],
+        ),
+        ("none", []),
+    ],
+)
+def test_a_role_is_allowed_a_model_by_every_name_that_bedrock_may_ask_for(model: str, arns: list[str]) -> None:
+    pytest.importorskip("aws_cdk")
+    from aws_cdk import Stack
+
+    from infra.deployment import model_arns
+
+    plain = {"AWS::Partition": "aws", "AWS::Region": "REGION", "AWS::AccountId": "ACCOUNT"}
+    stack, found = Stack(), []
+    for arn in model_arns(model):
+        parts = stack.resolve(arn)["Fn::Join"][1]
+        found.append("".join(part if isinstance(part, str) else plain[part["Ref"]] for part in parts))
+    assert found == [f"arn:aws:bedrock:{arn}" for arn in arns]
+
+
 def test_pins_of_a_layer_are_exact_and_carry_their_hashes() -> None:
     for name in ("layer-core", "layer-parsers"):
         pins = _pins(ROOT / "requirements" / f"{name}.lock")
@@ -166,10 +216,17 @@ def test_every_price_has_a_unit_and_a_source_and_the_file_a_date() -> None:
 def test_an_idle_graph_costs_what_its_least_capacity_costs_a_month() -> None:
     lines = {line.what: line.usd for line in idle(PROFILES["dev"])}
     floor = 0.1608 * 730
-    assert lines["Neptune, least capacity, running through"] == pytest.approx(floor, abs=0.01)
+    assert lines["Neptune, least capacity"] == pytest.approx(floor, abs=0.01)
     prod = {line.what: line.usd for line in idle(PROFILES["prod"])}
-    assert prod["Neptune, least capacity, running through"] == pytest.approx(2 * floor, abs=0.01)
+    assert prod["Neptune, least capacity"] == pytest.approx(2 * floor, abs=0.01)
     assert sum(prod.values()) > sum(lines.values())
+
+
+def test_dev_costs_at_most_140_dollars_a_month_idle_and_60_in_office_hours() -> None:
+    dev = PROFILES["dev"]
+    in_hours = replace(dev, neptune_hours=EXAMPLE)
+    for profile, most in ((dev, 140), (in_hours, 60)):
+        assert most / 2 < sum(line.usd for line in idle(profile)) <= most
 
 
 def test_cost_follows_the_workload_that_it_is_given() -> None:

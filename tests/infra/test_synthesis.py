@@ -105,8 +105,8 @@ def test_a_changed_layer_gives_functions_with_a_snapshot_a_new_version(tmp_path:
         (built.folder / "python" / "core.py").write_text(text, "utf-8")
         context = json.loads((ROOT / "cdk.json").read_text("utf-8"))["context"]
         app = cdk.App(context=context, outdir=str(tmp_path / f"out-{text}"))
-        stack, dev = cdk.Stack(app, "some"), PROFILES["dev"]
-        deployment = Deployment(dev, {"core": built}, DataStack(app, "data", dev))
+        stack, prod = cdk.Stack(app, "some"), PROFILES["prod"]
+        deployment = Deployment(prod, {"core": built}, DataStack(app, "data", prod))
         assert Function(stack, "query", deployment, memory=512, seconds=1, snap_start=True).target
         template = json.loads((Path(app.synth().directory) / "some.template.json").read_text("utf-8"))
         return {name for name, r in template["Resources"].items() if r["Type"] == "AWS::Lambda::Version"}

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -116,6 +117,9 @@ def test_prod_keeps_its_data_when_stacks_go_and_dev_does_not(templates: OF) -> N
     table = templates("prod").one("DynamoDB::Table", "Registry").properties
     assert cluster["DeletionProtection"] is True
     assert table["DeletionProtectionEnabled"] is True
+    for profile, protected in (("prod", "ENABLED"), ("dev", None)):
+        collection = templates(profile).one("OpenSearchServerless::Collection", "Collection").properties
+        assert collection.get("DeletionProtection") == protected
     assert cluster["BackupRetentionPeriod"] >= 14
 
 
@@ -146,9 +150,9 @@ def test_messages_wait_six_times_as_long_as_the_function_may_take_and_then_lie_w
         dead = queues[redrive["deadLetterTargetArn"]]
         assert dead.properties["MessageRetentionPeriod"] > queue.properties["MessageRetentionPeriod"]
         if PROFILES[profile].aws:
-            (rule,) = [r for r in found.of("Events::Rule") if r.name == "Changed"]
-            (target,) = rule.properties["Targets"]
-            assert target["DeadLetterConfig"]["Arn"] == redrive["deadLetterTargetArn"]
+            for name in ("Changed", "Expired"):
+                (target,) = found.one("Events::Rule", name).properties["Targets"]
+                assert target["DeadLetterConfig"]["Arn"] == redrive["deadLetterTargetArn"]
 
 
 @pytest.mark.requirement("U-03")
@@ -178,14 +182,40 @@ def test_what_changes_in_the_bucket_of_documents_reaches_the_function_that_begin
     assert notified.properties["BucketName"] == "<data/Documents>"
     assert notified.properties["NotificationConfiguration"] == {"EventBridgeConfiguration": {}}
     rule = found.one("Events::Rule", "Changed").properties
-    assert rule["EventPattern"]["detail-type"] == ["Object Created", "Object Deleted"]
-    assert rule["EventPattern"]["detail"]["bucket"]["name"] == ["<data/Documents>"]
     assert rule["State"] == "ENABLED"
     (target,) = rule["Targets"]
     (mapping,) = found.of("Lambda::EventSourceMapping")
     assert target["Arn"] == mapping.properties["EventSourceArn"] == "<ingestion/Changes>"
     assert mapping.properties["FunctionName"] == "<ingestion/Start>"
     assert found.functions["start"]["Environment"]["Variables"]["LEXIGRAPH_WORKFLOW"] == "<ingestion/Workflow>"
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+@pytest.mark.parametrize(
+    ("kind", "detail", "told"),
+    [
+        ("Object Created", {"reason": "PutObject"}, True),
+        ("Object Created", {"reason": "CompleteMultipartUpload"}, True),
+        ("Object Deleted", {"reason": "DeleteObject", "deletion-type": "Delete Marker Created"}, True),
+        ("Object Deleted", {"reason": "DeleteObject", "deletion-type": "Permanently Deleted"}, True),
+        # an old version: nothing that readers see changes
+        ("Object Deleted", {"reason": "Lifecycle Expiration", "deletion-type": "Permanently Deleted"}, False),
+        # a document, by a rule that somebody made for how long they are kept
+        ("Object Deleted", {"reason": "Lifecycle Expiration", "deletion-type": "Delete Marker Created"}, True),
+        ("Object Tags Added", {}, False),
+    ],
+)
+def test_old_versions_that_go_begin_no_run_and_each_change_of_a_document_begins_one(
+    templates: OF, profile: str, kind: str, detail: dict[str, str], told: bool
+) -> None:
+    from moto.events.models import EventPattern
+
+    rules = [r.properties for r in templates(profile).of("Events::Rule") if r.name in ("Changed", "Expired")]
+    for bucket, expected in (("<data/Documents>", told), ("<data/Artefacts>", False)):
+        event: Any = {"source": "aws.s3", "detail-type": kind, "detail": {"bucket": {"name": bucket}, **detail}}
+        matching = [rule for rule in rules if EventPattern.load(json.dumps(rule["EventPattern"])).matches_event(event)]
+        assert len(matching) == expected
+        assert [rule["Targets"][0]["Arn"] for rule in matching] == ["<ingestion/Changes>"] * expected
 
 
 @pytest.mark.parametrize("profile", PROFILE_NAMES)

@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
+from infra.settings import ZONES
+from lexigraph.settings import DEFAULT_RERANK_MODEL
 from tests.infra.conftest import ON_AWS
 from tests.infra.templates import Templates
 
@@ -30,7 +32,32 @@ def test_no_way_leads_out_of_the_network(templates: OF, profile: str) -> None:
     assert not [kind for kind in WAYS_OUT if found.has(kind)]
     assert not [r.name for r in found.of("EC2::Subnet") if r.properties.get("MapPublicIpOnLaunch")]
     services = {r.properties["ServiceName"].removeprefix("com.amazonaws.REGION.") for r in found.of("EC2::VPCEndpoint")}
-    assert services == {"s3", "dynamodb", "bedrock-runtime", "bedrock-agent-runtime", "aoss-data"}
+    assert services == {"s3", "dynamodb", "bedrock-runtime", "aoss-data"}
+
+
+def test_a_rerank_model_that_was_chosen_has_its_endpoint_and_the_right_to_be_asked(templates: OF, profile: str) -> None:
+    without, found = templates(profile), templates("chosen")
+    (endpoint,) = (r for r in found.of("EC2::VPCEndpoint") if r.properties["ServiceName"].endswith("bedrock-agent-runtime"))
+    assert endpoint.properties["PrivateDnsEnabled"] is True
+    for job, properties in found.functions.items():
+        assert properties["Environment"]["Variables"]["LEXIGRAPH_RERANK_MODEL"] == DEFAULT_RERANK_MODEL
+        assert without.functions[job]["Environment"]["Variables"]["LEXIGRAPH_RERANK_MODEL"] == "none"
+    assert {job for job in found.functions if "bedrock:Rerank" in found.may(job)} == {"query", "stream"}
+    of_model = f"arn:aws:bedrock:REGION::foundation-model/{DEFAULT_RERANK_MODEL}"
+    assert of_model in found.may("query")["bedrock:InvokeModel"]
+    assert of_model not in without.may("query")["bedrock:InvokeModel"]
+
+
+def test_functions_ask_dynamodb_at_the_hosts_that_its_gateway_endpoint_leads_to(templates: OF, profile: str) -> None:
+    for job, properties in templates(profile).functions.items():
+        assert properties["Environment"]["Variables"]["AWS_ACCOUNT_ID_ENDPOINT_MODE"] == "disabled", job
+
+
+def test_neptune_has_subnets_in_two_zones_also_where_endpoints_are_in_one(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    subnets = {f"<{r.stack}/{r.name}>": r.properties["AvailabilityZone"] for r in found.of("EC2::Subnet")}
+    (group,) = found.of("Neptune::DBSubnetGroup")
+    assert len({json.dumps(subnets[subnet]) for subnet in group.properties["SubnetIds"]}) == ZONES
 
 
 def test_neptune_is_reached_by_our_functions_on_its_port_and_by_nobody_else(templates: OF, profile: str) -> None:

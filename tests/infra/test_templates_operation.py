@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from infra.cost import FIREWALL_RULES, INTERFACE_ENDPOINTS, SNAPSHOT_GB, alarm_figures
-from infra.settings import PROFILES, ZONES
-from tests.infra.conftest import ON_AWS, PROFILE_NAMES
+from infra.cost import FIREWALL_RULES, SNAPSHOT_GB, alarm_figures, endpoints
+from infra.settings import PROFILES, profile_of
+from tests.infra.conftest import CHOSEN, ON_AWS, PROFILE_NAMES
 from tests.infra.templates import Templates
 
 pytestmark = pytest.mark.slow
@@ -80,12 +80,47 @@ def test_a_budget_watches_what_carries_the_profiles_tag(templates: OF, profile: 
         assert all({"Key": "lexigraph", "Value": profile} in r.properties["Tags"] for r in found.of(kind))
 
 
-def test_the_graph_is_stopped_at_night_in_dev_alone_by_a_role_that_can_do_nothing_else(templates: OF) -> None:
-    assert not templates("prod").has("Scheduler::Schedule")
-    found = templates("dev")
-    (schedule,) = found.of("Scheduler::Schedule")
-    assert schedule.properties["Target"]["Arn"].endswith("aws-sdk:neptune:stopDBCluster")
-    assert found.may("StopRole") == {"rds:StopDBCluster": {"arn:aws:rds:REGION:ACCOUNT:cluster:<graph/Cluster>"}}
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_the_graph_runs_through_unless_somebody_asks_for_hours(templates: OF, profile: str) -> None:
+    assert not templates(profile).has("Scheduler::Schedule")
+
+
+def test_hours_start_and_stop_the_graph_in_their_time_zone_by_a_role_that_can_do_nothing_else(templates: OF) -> None:
+    found = templates("chosen")
+    schedules = {r.name: r.properties for r in found.of("Scheduler::Schedule")}
+    told = {
+        name: (p["Target"]["Arn"].rpartition(":")[2], p["ScheduleExpression"], p["ScheduleExpressionTimezone"])
+        for name, p in schedules.items()
+    }
+    assert told == {
+        "Start": ("startDBCluster", "cron(0 8 ? * MON,TUE,WED,THU,FRI *)", "Europe/Berlin"),
+        "Stop": ("stopDBCluster", "cron(0 19 * * ? *)", "Europe/Berlin"),
+    }
+    assert {p["Target"]["Input"] for p in schedules.values()} == {'{"DbClusterIdentifier":"<graph/Cluster>"}'}
+    cluster = {"arn:aws:rds:REGION:ACCOUNT:cluster:<graph/Cluster>"}
+    assert found.may("HoursRole") == {"rds:StartDBCluster": cluster, "rds:StopDBCluster": cluster}
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_the_audit_log_of_the_graph_has_its_group_before_neptune_would_make_one(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    cluster, group = found.one("Neptune::DBCluster", "Cluster"), found.one("Logs::LogGroup", "Audit")
+    assert cluster.properties["EnableCloudwatchLogsExports"] == ["audit"]
+    assert group.properties["LogGroupName"] == f"/aws/neptune/{cluster.properties['DBClusterIdentifier']}/audit"
+    assert group.id in cluster.depends
+
+
+@pytest.mark.parametrize("profile", [*ON_AWS, "chosen"])
+def test_a_collection_has_no_tag_that_could_change_and_all_else_that_costs_has_those_given(
+    templates: OF, profile: str
+) -> None:
+    found = templates(profile)
+    assert "Tags" not in found.one("OpenSearchServerless::Collection", "Collection").properties
+    if profile == "chosen":
+        for kind in ("OpenSearchServerless::CollectionGroup", "Lambda::Function", "S3::Bucket", "Neptune::DBInstance"):
+            for r in found.of(kind):
+                assert {"Key": "team", "Value": "search"} in r.properties["Tags"]
+                assert {"Key": "cost-centre", "Value": "4711"} in r.properties["Tags"]
 
 
 @pytest.mark.parametrize("profile", PROFILE_NAMES)
@@ -177,23 +212,23 @@ def test_chunking_extraction_and_retrieval_are_functions_with_handlers_that_exis
         assert (ROOT / file).is_file(), job
 
 
-@pytest.mark.parametrize("profile", ON_AWS)
+@pytest.mark.parametrize("profile", [*ON_AWS, "chosen"])
 def test_snapshots_are_taken_of_functions_that_somebody_waits_for(templates: OF, profile: str) -> None:
     snaps = {job for job, p in templates(profile).functions.items() if p.get("SnapStart")}
-    assert snaps == {"authorize", "query", "manage"}
+    assert snaps == ({"authorize", "query", "manage"} if profile in ("prod", "chosen") else set())
 
 
-@pytest.mark.parametrize("profile", ON_AWS)
-def test_what_the_cost_page_counts_is_what_the_templates_have(templates: OF, profile: str) -> None:
-    found = templates(profile)
-    endpoints = [r for r in found.of("EC2::VPCEndpoint") if r.properties["VpcEndpointType"] == "Interface"]
-    assert len(endpoints) == INTERFACE_ENDPOINTS
-    assert {len(r.properties["SubnetIds"]) for r in endpoints} == {ZONES}
+@pytest.mark.parametrize("name", [*ON_AWS, "chosen"])
+def test_what_the_cost_page_counts_is_what_the_templates_have(templates: OF, name: str) -> None:
+    found, profile = templates(name), profile_of(CHOSEN if name == "chosen" else {"profile": name})
+    made = [r for r in found.of("EC2::VPCEndpoint") if r.properties["VpcEndpointType"] == "Interface"]
+    assert len(made) == endpoints(profile)
+    assert {len(r.properties["SubnetIds"]) for r in made} == {profile.endpoint_zones}
     watched = [r.properties.get("Metrics", [{"MetricStat": "its own"}]) for r in found.of("CloudWatch::Alarm")]
-    assert sum("MetricStat" in one for of_alarm in watched for one in of_alarm) == alarm_figures(PROFILES[profile])
+    assert sum("MetricStat" in one for of_alarm in watched for one in of_alarm) == alarm_figures(profile)
     snapshots = sum(p["MemorySize"] for p in found.functions.values() if p.get("SnapStart"))
-    assert snapshots / 1_024 == SNAPSHOT_GB
+    assert snapshots / 1_024 == (SNAPSHOT_GB if profile.snap_start else 0)
     instances = found.of("Neptune::DBInstance")
-    assert len(instances) == 1 + PROFILES[profile].neptune_readers
-    if PROFILES[profile].web_firewall:
+    assert len(instances) == 1 + profile.neptune_readers
+    if profile.web_firewall:
         assert len(found.of("WAFv2::WebACL")[0].properties["Rules"]) == FIREWALL_RULES

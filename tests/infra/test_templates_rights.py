@@ -57,10 +57,10 @@ def _set(cell: str) -> frozenset[str]:
 def _general(text: str, profile: str) -> str:
     """Return a resource as the documentation writes it, for every profile and model."""
     text = re.sub(r"foundation-model/[\w.:-]+", "foundation-model/MODEL", text)
-    return text.replace(f"lexigraph-{profile}", "lexigraph-PROFILE")
+    return text.replace(f"lexigraph-{'dev' if profile == 'chosen' else profile}", "lexigraph-PROFILE")
 
 
-@pytest.mark.parametrize("profile", PROFILE_NAMES)
+@pytest.mark.parametrize("profile", [*PROFILE_NAMES, "chosen"])
 def test_every_wildcard_is_one_that_the_security_page_names_with_a_reason(templates: OF, profile: str) -> None:
     rows = named_wildcards()
     assert all(len(row.reason) > 10 for row in rows)
@@ -75,7 +75,12 @@ def test_every_wildcard_is_one_that_the_security_page_names_with_a_reason(templa
 
 
 def test_the_security_page_names_no_wildcard_that_nobody_has(templates: OF) -> None:
-    used = {(s.role, a, _general(r, "prod")) for s in templates("prod").statements for a, r in s.wildcards}
+    used = {
+        (s.role, action, _general(resource, name))
+        for name in ("prod", "chosen")
+        for s in templates(name).statements
+        for action, resource in s.wildcards
+    }
     named = {(role, action, row.resource) for row in named_wildcards() for role in row.roles for action in row.actions}
     assert not named - used
 
@@ -192,14 +197,41 @@ def test_models_are_asked_only_by_who_needs_them_and_no_others_than_those_of_the
     found = templates(profile)
     asks = {job for job in found.functions if "bedrock:InvokeModel" in found.may(job)}
     assert asks == {"extract", "build", *READERS}
-    assert {job for job in found.functions if "bedrock:Rerank" in found.may(job)} == set(READERS)
+    assert not [job for job in found.functions if "bedrock:Rerank" in found.may(job)]
     for job in asks:
         environment = found.functions[job]["Environment"]["Variables"]
         wanted = {environment[name].partition(":")[2] for name in ("LEXIGRAPH_LLM", "LEXIGRAPH_EMBEDDING_MODEL")}
         allowed = {resource.rpartition("/")[2] for resource in found.may(job)["bedrock:InvokeModel"]}
-        # a profile of several regions asks its model in any of them, and readers may rerank
+        # a profile of several regions asks its model in any of them
         regional = {model.partition(".")[2] for model in wanted if model.startswith("global.")}
-        assert allowed == wanted | regional | ({"cohere.rerank-v3-5:0"} if job in READERS else set())
+        assert allowed == wanted | regional
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_who_uses_the_registry_may_do_with_its_key_what_dynamodb_asks_for_and_by_way_of_it_alone(
+    templates: OF, profile: str
+) -> None:
+    found = templates(profile)
+    by_service: dict[str, dict[str, set[str]]] = {}
+    for s in found.statements:
+        if "<data/Key>" in s.resources and s.conditions != "{}":
+            (service,) = json.loads(s.conditions)["StringEquals"].values()
+            by_service.setdefault(s.role, {}).setdefault(service, set()).update(s.actions)
+    for job in (*found.functions, "BulkPolicy"):
+        assert by_service[job]["dynamodb.REGION.amazonaws.com"] == {
+            "kms:Decrypt",
+            "kms:DescribeKey",
+            "kms:Encrypt",
+            "kms:GenerateDataKey",
+            "kms:GenerateDataKeyWithoutPlaintext",
+            "kms:ReEncryptFrom",
+            "kms:ReEncryptTo",
+        }, job
+    files = {role for role, services in by_service.items() if "s3.REGION.amazonaws.com" in services}
+    assert files == {"manage", "follow", "start", *STEPS, "WorkflowRole", "BulkRole", "BulkPolicy"}
+    # what CDK gives who reads a queue, and nobody else
+    plain = {s.role for s in found.statements if "<data/Key>" in s.resources and s.conditions == "{}"}
+    assert plain == {"start"}
 
 
 @pytest.mark.parametrize("profile", ON_AWS)

@@ -23,6 +23,9 @@ REGION = "eu-west-1"
 ACCOUNT = "123456789012"
 ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}  # of clients that tests start
 _JSON = "application/x-amz-json-1.0"
+_MOST_EXPRESSION = 4_096  # bytes
+# of requests, in which bytes are a third longer as Base64 than DynamoDB counts them
+_MOST_WRITES, _MOST_BATCH_BYTES, _MOST_TRANSACTION_BYTES = 25, 16 * 2**20 * 4 // 3, 4 * 2**20 * 4 // 3
 
 
 @dataclass
@@ -170,7 +173,10 @@ class AwsServer(LoopbackServer):
                 fault = next((f for f in self._faults if f.operation == operation and f.times > 0), None)
             if fault:
                 fault.times -= 1
-        if fault is None:
+        if fault is None and (reason := _beyond(operation, body)):
+            told = json.dumps({"__type": "com.amazon.coral.validate#ValidationException", "message": reason})
+            send(request, 400, told.encode(), _JSON)
+        elif fault is None:
             self._reply(request, *self._carry_out(request, body))
         elif fault.kind == "cut":
             self._carry_out(request, body)
@@ -244,6 +250,22 @@ class AwsServer(LoopbackServer):
         left = {"UnprocessedKeys" if get else "UnprocessedItems": {table: rest}}
         headers.pop("x-amz-crc32", None)
         return status, headers, json.dumps(json.loads(reply) | left).encode()
+
+
+def _beyond(operation: str, body: bytes) -> str:
+    """Return which limit of DynamoDB a request is over of those that moto lets pass; empty for none."""
+    if operation == "BatchWriteItem":
+        writes = sum(len(of_table) for of_table in json.loads(body)["RequestItems"].values())
+        if writes > _MOST_WRITES:
+            return f"Value at 'requestItems' failed to satisfy constraint: at most {_MOST_WRITES} members, got {writes}"
+        return f"Request size exceeded {_MOST_BATCH_BYTES}" if len(body) > _MOST_BATCH_BYTES else ""
+    if operation == "TransactWriteItems" and len(body) > _MOST_TRANSACTION_BYTES:
+        return f"Transaction size exceeded {_MOST_TRANSACTION_BYTES}"
+    asked = json.loads(body) if operation in ("PutItem", "UpdateItem", "DeleteItem", "Query", "TransactWriteItems") else {}
+    for each in (asked, *(one for part in asked.get("TransactItems", ()) for one in part.values())):
+        if any(len(value.encode()) > _MOST_EXPRESSION for name, value in each.items() if name.endswith("Expression")):
+            return f"Expression size has exceeded the maximum allowed size of {_MOST_EXPRESSION}"
+    return ""
 
 
 def _operation(request: BaseHTTPRequestHandler) -> str:

@@ -1,6 +1,7 @@
 """What an ingest needs of AWS, on loopback: moto's S3, DynamoDB and Step Functions, and Lambda that calls real handlers.
 
-The state machine runs in moto's interpreter, which invokes functions over HTTP as the service would.
+The state machine runs in moto's interpreter, which invokes functions over HTTP as the service would. moto has no limits of
+size and history: an execution that ended is held to them.
 """
 
 import json
@@ -13,7 +14,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from tests.standins.aws_server import ACCOUNT, REGION, AwsServer
+from tests.standins.lambda_runtime import payload
 from tests.standins.loopback import hang_up, send
+from tests.standins.states import Limits
 
 Handler = Callable[[dict[str, Any]], Any]
 _INVOKE = "/2015-03-31/functions/"
@@ -62,7 +65,20 @@ class Cloud(AwsServer):
         while (found := states.describe_execution(executionArn=execution))["status"] == "RUNNING":
             assert time.monotonic() < deadline, "the execution does not end"
             time.sleep(0.05)
+        self._check_history(execution)
         return found
+
+    def _check_history(self, execution: str) -> None:
+        """Refuse what Step Functions would have ended: too many events, or data that is too large."""
+        limits = Limits()
+        pages = self.client("stepfunctions").get_paginator("get_execution_history").paginate(executionArn=execution)
+        events = [event for page in pages for event in page["events"]]
+        assert len(events) <= limits.events
+        for event in events:
+            for name, details in event.items():
+                if name.endswith("EventDetails"):
+                    for data in (details.get("input", ""), details.get("output", "")):
+                        assert len(data.encode()) <= limits.bytes, (event["type"], details.get("name"))
 
     def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
         if request.path.startswith(_INVOKE):
@@ -77,13 +93,16 @@ class Cloud(AwsServer):
         self.invoked.append((name, event))
         try:
             self.before(name, event)
-            send(request, 200, json.dumps(self.functions[name](event)).encode(), "application/json")
+            send(request, 200, json.dumps(payload(self.functions[name](payload(event)))).encode(), "application/json")
         except Exception as error:  # noqa: BLE001  # what a function raises is its reply
             told = {"errorType": type(error).__name__, "errorMessage": str(error)}
             send(request, 200, json.dumps(told).encode(), "application/json", X_Amz_Function_Error="Unhandled")
 
     def _start(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
         """Answer a request to Step Functions, or let it fail as the script says."""
+        if len(json.loads(body).get("input", "").encode()) > Limits().bytes:
+            told = {"__type": "ValidationException", "message": "Value at 'input' failed to satisfy constraint: length"}
+            return send(request, 400, json.dumps(told).encode(), "application/x-amz-json-1.0")
         fault = self.scripted(f"States {request.headers['X-Amz-Target'].rpartition('.')[2]}")
         if fault and fault.kind not in ("cut", "drop"):
             told = {"__type": fault.kind if fault.kind.startswith("Access") else "ThrottlingException", "message": ""}

@@ -15,6 +15,7 @@ from threading import Event, Thread
 from typing import Any, Self
 
 from tests.standins.bound import bound
+from tests.standins.lambda_runtime import payload
 from tests.standins.script import Script
 from tests.standins.states import TaskFailed
 
@@ -121,7 +122,7 @@ def _called(asked: Any, make_steps: Any) -> Any:
 
     work.use(make_steps())
     try:
-        return {"reply": invoke(asked["name"], asked["event"])}
+        return {"reply": payload(invoke(asked["name"], payload(asked["event"])))}
     except Exception as error:  # noqa: BLE001  # what a function raises is its reply
         return {"error": {"errorType": type(error).__name__, "errorMessage": str(error)}}
 

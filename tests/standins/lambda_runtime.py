@@ -14,7 +14,20 @@ from typing import Any, Self
 from tests.standins.loopback import LoopbackServer, send
 
 ROOT = Path(__file__).parents[2]
+MOST_BYTES = 6 * 2**20 + 100  # of an event, and of a reply
 _INVOCATION = "/2018-06-01/runtime/invocation/"
+
+
+class TooLarge(Exception):
+    """What Lambda calls ``RequestTooLargeException`` and ``Function.ResponseSizeTooLarge``."""
+
+
+def payload(data: Any) -> Any:
+    """Return an event or a reply that Lambda hands on. Raise ``TooLarge``."""
+    size = len(json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    if size > MOST_BYTES:
+        raise TooLarge(f"{size} bytes, more than {MOST_BYTES}")
+    return data
 
 
 @dataclass(frozen=True)

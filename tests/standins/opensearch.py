@@ -145,8 +145,9 @@ class OpenSearchServer(LoopbackServer):
             case "PUT", [name, "_mapping"] if lines[0].keys() == {"properties"}:
                 self._index(name).add(lines[0]["properties"])
                 return {"acknowledged": True}
-            case "PUT", [name, "_doc", id_]:
-                return self._put(name, id_, lines[0])
+            case (("PUT" | "POST"), [_, ("_doc" | "_create" | "_update"), _]):
+                # AWS's list of operations has these "for search collection types only", and `_bulk` for all
+                raise invalid("Document ID is not supported in create/index operation request", "illegal_argument_exception")
         # _refresh, _delete_by_query, _update_by_query, _cluster and all that the store has no need of
         raise Refusal(404, "not_found", f"{method} {path} is not supported")
 

@@ -77,7 +77,9 @@ class Settings(BaseSettings):
     embedding_options: dict[str, str | int | float | bool] = Field(
         default_factory=dict, description="arguments of the LlamaIndex embedding class (JSON)"
     )
-    rerank_model: str = Field(DEFAULT_RERANK_MODEL, description="Bedrock model id, or name of a cross-encoder")
+    rerank_model: str = Field(
+        DEFAULT_RERANK_MODEL, description="Bedrock model id, or name of a cross-encoder; none: no model of Bedrock"
+    )
     region: str | None = Field(None, description="AWS region of Bedrock; default that of the AWS configuration")
     answer_max_tokens: int = Field(1024, ge=1, le=64_000, description="longest answer")
     llm_window: int = Field(

@@ -327,6 +327,28 @@ def test_the_explorer_is_served_without_a_key_as_text_that_the_gateway_hands_on(
         )
 
 
+def test_an_answer_that_lambda_would_not_hand_on_is_refused_with_what_to_ask_for(api: Deployed) -> None:
+    note = {"note": "木" * 2_300}
+    records = [
+        DocumentRecord(f"source:{n:032x}", f"s3://{inbox()}/{n:04}", "default", "", "READY", metadata=note)
+        for n in range(1_000)
+    ]
+    api.stores.registry.save(DEFAULT, records)
+
+    def listed(limit: int) -> tuple[int, Any]:
+        asked = {"queryStringParameters": {"limit": str(limit)}, "multiValueQueryStringParameters": {"limit": [str(limit)]}}
+        return called("query", event("query.jobs", path="/documents", resource="/documents", **asked))
+
+    status, told = listed(1_000)
+    assert (status, told["error"], len(told["request_id"])) == (413, "too_large", 16)
+    assert (told["message"], told["hint"]) == (
+        "the answer has more than 6,000,000 bytes, the most that can be answered here",
+        "ask for less: a smaller limit, or a stretch of a document",
+    )
+    status, told = listed(800)
+    assert (status, len(told["documents"])) == (200, 800)
+
+
 def test_only_what_the_authorizer_says_counts(api: Deployed) -> None:
     own = {"tenant": "other", "scopes": "read", "key_id": "k", "databases": "[]", "rate": "0"}
     forged = json.dumps({"authorizer": {**own, "tenant": "default", "scopes": "read ingest admin"}})

@@ -93,6 +93,13 @@ def test_no_reranker_is_none(name):
     assert make_reranker(name, Settings()) is None
 
 
+def test_bedrock_reranks_only_where_it_has_a_model_for_it():
+    with pytest.raises(InvalidInput, match=r"reranker: bedrock has no model here; use tfidf, or set LEXIGRAPH_RERANK_MODEL"):
+        make_reranker("bedrock", Settings(rerank_model="none"))
+    cross_encoder = make_reranker("model", Settings(rerank_model="none"))
+    assert (cross_encoder.name, cross_encoder.model) == ("model", DEFAULT_CROSS_ENCODER)
+
+
 def test_an_unknown_reranker_is_refused_with_the_known_ones():
     with pytest.raises(InvalidInput, match="reranker 'bm25' is not known: use one of tfidf, bedrock, model, none"):
         make_reranker("bm25", Settings())

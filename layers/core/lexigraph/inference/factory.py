@@ -77,16 +77,23 @@ def make_batches(settings: Settings) -> tuple[BedrockLLM, BedrockBatches]:
 
 
 def make_reranker(name: str | None, settings: Settings) -> Reranker | None:
-    """Return the reranker called ``name`` (G-30), None for ``none`` and None. Raise ``InvalidInput`` for another name."""
+    """Return the reranker called ``name`` (G-30), None for ``none`` and None.
+
+    Raise ``InvalidInput`` for another name, and for ``bedrock`` where no model of Bedrock is to be asked.
+    """
     if name is None or name == "none":
         return None
     if name == "tfidf":
         return TfidfReranker()
     model = settings.rerank_model
+    if name == "bedrock" and model == "none":
+        raise InvalidInput(
+            "reranker: bedrock has no model here; use tfidf, or set LEXIGRAPH_RERANK_MODEL (cdk deploy -c rerank_model=...)"
+        )
     if name == "bedrock":
         return BedrockReranker(model, _bedrock(model, "LEXIGRAPH_RERANK_MODEL", settings))
     if name == "model":
-        return CrossEncoderReranker(DEFAULT_CROSS_ENCODER if model == DEFAULT_RERANK_MODEL else model)
+        return CrossEncoderReranker(DEFAULT_CROSS_ENCODER if model in (DEFAULT_RERANK_MODEL, "none") else model)
     raise _unknown("reranker", name, RERANKERS)
 
 

@@ -373,26 +373,6 @@ def test_a_collection_that_takes_no_ids_of_ours_is_refused_with_the_remedy(
     assert not any(held.live for held in classic.indexes.values())
 
 
-def test_an_index_that_an_earlier_release_filled_under_ids_of_the_service_is_refused_with_the_remedy(
-    collection: OpenSearchServer, opened: Opener
-) -> None:
-    store = opened(collection)
-    store.upsert(A, {"chunk": [record("a")]})
-    collection.indexes[CHUNKS].mappings["_meta"]["document_ids"] = "server"
-    with pytest.raises(Misconfigured, match="make a NextGen vector search collection and ingest into it"):
-        opened(collection).upsert(A, {"chunk": [record("a")]})
-    assert texts(opened(collection)) == {"a": "some text"}, "what is there is still found"
-
-
-def test_an_index_that_an_earlier_release_filled_under_ids_of_ours_is_written_on(
-    collection: OpenSearchServer, opened: Opener
-) -> None:
-    opened(collection).upsert(A, {"chunk": [record("a")]})
-    collection.indexes[CHUNKS].mappings["_meta"]["document_ids"] = "client"
-    opened(collection).upsert(A, {"chunk": [record("a", "new text")]})
-    assert len(collection.indexes[CHUNKS].live) == 1
-
-
 # -- the stand-in
 
 
@@ -435,6 +415,12 @@ def test_a_collection_that_takes_no_further_tenant_says_so(collection: OpenSearc
     store.upsert(A, {"chunk": [record("c")]})
 
 
+def bulk(client: opensearchpy.OpenSearch, document: Any) -> Any:
+    """Write a document under an id of ours; return what is said of it."""
+    lines = json.dumps({"index": {"_index": "some", "_id": "1"}}) + "\n" + json.dumps(document) + "\n"
+    return client.transport.perform_request("POST", "/_bulk", body=lines)["items"][0]["index"]
+
+
 def test_the_stand_in_refuses_as_the_service_does(collection: OpenSearchServer, classic: OpenSearchServer) -> None:
     client, old = raw(collection), raw(classic)
     body = {
@@ -453,12 +439,13 @@ def test_the_stand_in_refuses_as_the_service_does(collection: OpenSearchServer, 
     del body["mappings"]["properties"]["v"]["method"]  # type: ignore[index]  # a dictionary of dictionaries
     for each in (client, old):
         each.transport.perform_request("PUT", "/some", body=body)
-    with pytest.raises(opensearchpy.RequestError) as caught:
-        old.transport.perform_request("PUT", "/some/_doc/1", body={"k": "x"})
-    assert "Document ID is not supported" in str(caught.value.info)
+    for method, path in (("PUT", "_doc"), ("PUT", "_create"), ("POST", "_create"), ("POST", "_update")):
+        with pytest.raises(opensearchpy.RequestError, match="illegal_argument_exception"):
+            client.transport.perform_request(method, f"/some/{path}/1", body={"k": "x"})
+    assert "Document ID is not supported" in bulk(old, {"k": "x"})["error"]["reason"]
+    assert bulk(client, {"k": "x"})["status"] == 200
     for document in ({"v": [1.0]}, {"other": 1}, {"k": "x" * 40_000}):
-        with pytest.raises(opensearchpy.RequestError):
-            client.transport.perform_request("PUT", "/some/_doc/1", body=document)
+        assert bulk(client, document)["status"] == 400
     lines = [{"index": "some"}, {"query": {"fuzzy": {"k": "x"}}}, {"index": "none"}, {"query": {"match_none": {}}}]
     answer = client.transport.perform_request("POST", "/_msearch", body="".join(json.dumps(x) + "\n" for x in lines))
     assert [r["error"]["type"] for r in answer["responses"]] == ["parsing_exception", "index_not_found_exception"]

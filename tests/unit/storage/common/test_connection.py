@@ -153,6 +153,8 @@ def test_graph_and_vectors_may_have_a_name_of_ones_own(host: str, name: str) -> 
         "https://[::1]",
         "https://dynamodb.eu-west-1.amazonaws.com",
         "https://bucket.vpce-1a2b.s3.cn-north-1.vpce.amazonaws.com.cn/",
+        "https://dynamodb.eusc-de-east-1.amazonaws.eu",
+        "https://dynamodb.eusc-de-east-1.api.amazonwebservices.eu",
         "https://dynamodb.eu-west-1.api.aws",
     ],
 )
@@ -218,6 +220,8 @@ def test_a_string_without_a_folder_is_refused(name: str, rest: str) -> None:
         ("us-east-1.cluster-1.eu-west-3.neptune.amazonaws.com", "eu-west-3"),
         ("abc.us-gov-west-1.aoss.amazonaws.com", "us-gov-west-1"),
         ("abc.aoss.mx-central-1.on.aws", "mx-central-1"),
+        ("c.cluster-1.eusc-de-east-1.neptune.amazonaws.eu", "eusc-de-east-1"),
+        ("abc.aoss.eusc-de-east-1.on.amazonwebservices.eu", "eusc-de-east-1"),
         ("eu-west-1.example.org", None),
         ("127.0.0.1", None),
         ("::1", None),

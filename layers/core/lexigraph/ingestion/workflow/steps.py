@@ -38,13 +38,15 @@ from lexigraph.ingestion.workflow.artefacts import (
 from lexigraph.ingestion.workflow.file_run import FileRun, Stale
 from lexigraph.ingestion.workflow.workbench import Workbench
 from lexigraph.model.document import ChunkText, LoadedDocument
-from lexigraph.model.errors import Conflict, LexigraphError, NotFound, in_general
+from lexigraph.model.errors import Conflict, InvalidInput, LexigraphError, NotFound, in_general
 from lexigraph.model.ids import source_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import VECTOR_INDEXES, DocumentRecord
 
 BATCH_CHUNKS = 16
 _PART_DOCUMENTS = 500
+# of a file: a part takes a dozen events of the history of a workflow, of which Step Functions keeps 25,000; its retries more
+MOST_PARTS = 1_500
 
 
 class Steps(Workbench):
@@ -53,7 +55,10 @@ class Steps(Workbench):
     # ------------------------------------------------------------ the way in
 
     def parse(self, run: FileRun, path: Path) -> dict[str, Any]:
-        """Read the file at ``path`` into its documents, in parts. What cannot be read is a failure of the report."""
+        """Read the file at ``path`` into its documents, in parts. What cannot be read is a failure of the report.
+
+        Raise ``InvalidInput`` for more parts than a run may have.
+        """
         kept = self.artefacts(run)
         if self.is_over(run):
             return {"parts": 0}
@@ -72,6 +77,9 @@ class Steps(Workbench):
         documents = read(item, self.settings, self.registry, run.tenant, run.namespace, gone, reject)
         parts = 0
         for part in in_groups(documents, _PART_DOCUMENTS, lambda document: len(document.text)):
+            if parts == MOST_PARTS:
+                most = MOST_PARTS * _PART_DOCUMENTS
+                raise InvalidInput(f"holds more than {most:,} documents, or that much in larger ones: split the file")
             kept.put(f"part.{parts:05d}", plain_documents(part))
             parts += 1
         kept.put("parsed", {"parts": parts, "gone": gone, "report": report.to_dict()})

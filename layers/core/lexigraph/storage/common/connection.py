@@ -14,8 +14,11 @@ from lexigraph.model.errors import Misconfigured
 _REGION = re.compile(r"[a-z]{2,8}(-[a-z]+)+-\d{1,2}")  # eu-west-1, us-gov-west-1, eu-isoe-west-1
 _LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*")
-_AWS_HOST = re.compile(r"[a-z0-9.-]+\.(amazonaws\.com|amazonaws\.com\.cn|api\.aws)")
-_SERVICE_HOST = re.compile(r"[a-z0-9.-]+\.(amazonaws\.com|amazonaws\.com\.cn|on\.aws)")
+# of AWS's partitions: the usual regions, China, and the European Sovereign Cloud
+_AWS = r"amazonaws\.(com|com\.cn|eu)"
+_DUAL_STACK = r"(aws|amazonwebservices\.(com\.cn|eu))"
+_AWS_HOST = re.compile(rf"[a-z0-9.-]+\.({_AWS}|api\.{_DUAL_STACK})")
+_SERVICE_HOST = re.compile(rf"[a-z0-9.-]+\.({_AWS}|on\.{_DUAL_STACK})")
 
 
 def read_connection(connection: str, form: str) -> tuple[str, Mapping[str, str]]:

@@ -58,8 +58,6 @@ class Documents:
             raise Misconfigured(
                 f"{name}: was made by another release or for another embedding ({has}); use another collection"
             )
-        if meta.get("document_ids") == "server":
-            raise self._classic(name)
 
     def _classic(self, name: str) -> Misconfigured:
         return Misconfigured(
