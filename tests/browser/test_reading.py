@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.explorer import Explorer, Server
+from tests.e2e.commandline import apart
 
 Window = Callable[..., Explorer]
 INK = """() => {
@@ -244,6 +245,50 @@ def test_a_follow_up_is_completed_from_the_question_before(window: Window) -> No
     one.page.get_by_role("link", name="New question").first.click()
     expect(one.page.get_by_role("heading", level=1)).to_be_visible()
     expect(turn).to_have_count(0)
+
+
+def test_what_is_pressed_in_a_narrow_window_is_large_enough(window: Window) -> None:
+    one = window(width=360).open(f"#/ask?q={quote(OWNER)}&by=traversal&vs=bm25&where=file_type+!%3D+pdf")
+    one.answered()
+    for why in one.page.get_by_text("Why it was found").all():
+        why.click()
+    one.page.get_by_role("link", name="Ask a follow-up").click()
+    one.ask("And where does it work?")
+    one.page.locator(".turn summary").click()
+    one.page.locator(".turn .prose").wait_for()
+
+    small = one.page.evaluate(
+        "() => [...document.querySelectorAll('main :is(a, button, summary, input, select, textarea)')]"
+        ".filter(e => e.checkVisibility()).map(e => [e.outerHTML.slice(0, 120), e.getBoundingClientRect()])"
+        ".filter(([_, box]) => box.height < 24 || box.width < 24).map(([html]) => html)"
+    )
+    assert small == []
+    one.check()
+
+
+def test_sources_with_one_title_are_told_apart_and_long_code_is_unfolded(window: Window, tmp_path: Path) -> None:
+    code = "\n".join(f"harbour_gate_{n} = open_gate({n})" for n in range(30))
+    told = {"north": "Odile Brandt opens the harbour gate at dawn.", "south": "At dusk Wen Abara closes the harbour gate."}
+    for folder, text in told.items():
+        (tmp_path / "corpus" / folder).mkdir(parents=True)
+        page = f"# Gate Notes\n\n{text}\n\n```python\n# {folder}\n{code}\n```\n"
+        (tmp_path / "corpus" / folder / "notes.md").write_text(page, encoding="utf-8")
+    assert apart("--data", tmp_path / "data", "ingest", tmp_path / "corpus", cwd=tmp_path).code == 0
+    served = Server(tmp_path, 0, "--open")
+    try:
+        one = window(server=served, width=360).open()
+        one.ask("Who opens and who closes the harbour gate?")
+        names = set(one.page.locator(".file-name").all_text_contents())
+        assert names == {"north/notes.md", "south/notes.md"}
+
+        one.ask("Which code opens harbour_gate_7?")
+        quoted = one.page.locator(".source", has=one.page.locator("pre")).first
+        expect(quoted.locator("pre")).not_to_contain_text("harbour_gate_29")
+        quoted.get_by_role("button", name="Show all").click()
+        expect(quoted.locator("pre")).to_contain_text("harbour_gate_29")
+        one.check()
+    finally:
+        served.close()
 
 
 def test_an_answer_is_copied_as_markdown_with_its_sources(window: Window) -> None:
