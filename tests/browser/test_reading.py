@@ -74,7 +74,7 @@ def test_why_a_source_was_found_is_told_of_each_by_search_link_and_sum(window: W
         reasons.add(why.locator("ul").inner_text())
     assert len(reasons) > 1
     leader = one.page.locator(".source", has_text="The leader of the Heron Team").first
-    expect(leader.locator(".path")).to_have_text("QuestionTidewateris owned byHeron Team")
+    expect(leader.locator(".path")).to_have_text("QuestionTidewateris owned byHeron Teamthis passage")
     expect(leader.locator(".why")).to_contain_text("The documents say: Tidewater is owned by Heron Team.")
     one.check()
 

@@ -194,6 +194,7 @@ export const texts = {
       external: "It was given with the question",
     } as Record<string, string>,
     pathFrom: "Question",
+    pathTo: "this passage",
     score: "Score",
     scoreMeans: "The sum of the parts: how well it fits the search. Compare it within one answer only.",
     partsOf: "What the score is made of",

@@ -94,6 +94,8 @@ export function Path({ path = [], path_ids = [], path_relations = [] }: Found) {
           {path_ids[i]?.startsWith("entity:") ? <a href={to("entity", path_ids[i])}>{name}</a> : name}
         </span>
       ))}
+      <Arrow relation={undefined} />
+      <span class="faint">{texts.why.pathTo}</span>
     </p>
   );
 }
