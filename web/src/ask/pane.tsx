@@ -25,7 +25,8 @@ const WEAK = "weak_match";
 const NOTE = "Extractive answer (no language model configured): the statements below are quoted from the sources.";
 // the page says these in its own way
 const NOT_FOUND = "Not found in these documents. The nearest statements, which do not seem to answer the question:";
-const OPENINGS = new Set([NOTE, NOT_FOUND]);
+const FALLBACK = "Extractive answer (the language model could not be used): the statements below are quoted from the sources.";
+const OPENINGS = new Set([NOTE, FALLBACK, NOT_FOUND]);
 const LINES = 12; // of quoted code, before it is asked for more
 
 export function AnswerPane({ asking, search, comparing, others, children }: Props) {
