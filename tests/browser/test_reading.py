@@ -2,14 +2,18 @@
 
 import gzip
 import json
+import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.explorer import Explorer, Server
+from tests.e2e.commandline import apart
 
 Window = Callable[..., Explorer]
 INK = """() => {
@@ -48,6 +52,41 @@ def test_an_answer_comes_with_sources_reasons_and_scores(window: Window) -> None
     expect(source.get_by_role("img", name="Score")).to_be_visible()
     source.get_by_text("Why it was found").click()
     expect(source.get_by_role("row").first).to_be_visible()
+
+
+def test_why_a_source_was_found_is_told_of_each_by_search_link_and_sum(window: Window, server: Server) -> None:
+    told = server.client.post("/query", json={"question": OWNER, "retriever": "traversal"}).json()
+    one = window().open(f"#/ask?q={quote(OWNER)}&by=traversal")
+    one.answered()
+
+    expect(one.page.locator(".confidence")).to_have_text(f"Confidence {math.floor(100 * told['confidence'])}%")
+    reasons = set()
+    for card, source in zip(one.page.locator(".source").all(), told["sources"], strict=True):
+        card.get_by_text("Why it was found").click()
+        why = card.locator(".why")
+        expect(why).to_contain_text(f"The search by meaning found its passage at place {source['ranks']['vector']}.")
+        expect(why).to_contain_text(f"lead here through {', '.join(source['path'])}.")
+        *parts, total = [float(t.replace("−", "-")) for t in why.locator("td").all_text_contents()]
+        assert total == pytest.approx(sum(parts), abs=1e-9) == pytest.approx(source["final_score"], abs=0.005)
+        meanings = why.locator("tbody th span").all_text_contents()
+        assert len(meanings) == len(parts)
+        assert all(m.endswith(".") for m in meanings), "each part is explained"
+        reasons.add(why.locator("ul").inner_text())
+    assert len(reasons) > 1
+    leader = one.page.locator(".source", has_text="The leader of the Heron Team").first
+    expect(leader.locator(".path")).to_have_text("QuestionTidewateris owned byHeron Teamthis passage")
+    expect(leader.locator(".why")).to_contain_text("The documents say: Tidewater is owned by Heron Team.")
+    one.check()
+
+
+def test_what_is_named_in_the_sources_stands_in_what_is_shown_of_them(window: Window) -> None:
+    one = window().open()
+    one.ask(OWNER)
+
+    shown = "\n".join(one.page.locator(".source blockquote, .source pre").all_text_contents()).casefold()
+    named = one.page.locator(".named .chip").evaluate_all("all => all.map(chip => chip.firstChild.textContent.trim())")
+    assert "Heron Team" in named
+    assert [name for name in named if name.casefold() not in shown] == []
 
 
 def test_a_citation_leads_to_exactly_the_words_that_the_api_tells(window: Window, server: Server) -> None:
@@ -113,7 +152,8 @@ def test_a_filter_narrows_the_answer_and_stays_in_the_address(window: Window) ->
     places = one.page.locator(".place").all_text_contents()
     assert places
     assert all("teams.jsonl" in place for place in places)
-    one.button("Remove filter file_type == jsonl").click()
+    expect(one.page.locator(".chip", has_text="file_type is jsonl")).to_be_visible()
+    one.button("Remove filter file_type is jsonl").click()
     one.answered()
     expect(one.page.locator(".source").first).to_contain_text("Tidewater")
 
@@ -123,7 +163,53 @@ def test_a_question_that_the_documents_do_not_answer_is_said_to_be_one(window: W
     one.ask("What is the capital of Peru?")
 
     expect(one.page.locator(".answer")).to_contain_text("Not found in these documents")
-    expect(one.page.locator(".answer")).to_contain_text("nearest statements")
+    expect(one.page.locator(".answer")).to_contain_text("nearest passages")
+    expect(one.page.locator(".answer")).to_contain_text("No passage found mentions")
+    for bar in one.page.locator(".score").all():
+        expect(bar).to_have_accessible_name(re.compile("not enough"))
+    one.check()
+
+
+def test_an_answer_that_is_in_doubt_is_told_apart_from_one_that_is_not(window: Window, server: Server) -> None:
+    question = "What is Brindlewick?"
+    told = server.client.post("/query", json={"question": question}).json()
+    assert 0.5 <= told["confidence"] < 0.75, "the question is one in doubt"
+    one = window().open()
+    one.ask(question)
+
+    expect(one.page.locator(".answer")).to_contain_text("Related passages, perhaps no answer")
+    one.ask(OWNER)
+    expect(one.page.locator(".answer")).not_to_contain_text("perhaps no answer")
+
+
+def test_a_few_searches_are_offered_by_what_they_are_for_and_conditions_in_words(window: Window) -> None:
+    one = window().open()
+    one.page.get_by_text("Options", exact=True).click()
+    search = one.page.locator(".option-grid select").first
+
+    first = search.locator("> option").all_text_contents()
+    assert len(first) == 4
+    assert first[0].startswith("Standard")
+    assert search.locator("optgroup[label=Expert] > option").count() == 9
+    conditions = one.page.get_by_label("Condition").locator("option").all_text_contents()
+    assert conditions[:2] == ["is", "is not"]
+    assert all(re.fullmatch("[a-z ]+", words) for words in conditions)
+
+
+def test_the_start_tells_what_is_stored_and_asks_what_can_be_answered(window: Window, server: Server) -> None:
+    counts = server.get("/overview")["counts"]
+    one = window().open()
+    start = one.page.locator(".start")
+    expect(start).to_contain_text(f"{counts['documents']} documents, {counts['chunks']} passages and {counts['entities']}")
+    examples = start.get_by_role("link").all_text_contents()
+    assert len(examples) == 3
+
+    for example in examples:
+        told = server.client.post("/query", json={"question": example}).json()
+        assert told["confidence"] >= 0.75, example
+    one.page.get_by_role("link", name=examples[0]).click()
+    one.answered()
+    assert one.page.get_by_label("Question", exact=True).input_value() == examples[0]
 
 
 def test_an_answer_of_nothing_says_so(window: Window) -> None:
@@ -137,11 +223,72 @@ def test_an_answer_of_nothing_says_so(window: Window) -> None:
 def test_a_follow_up_is_completed_from_the_question_before(window: Window) -> None:
     one = window().open()
     one.ask("What is Tidewater?")
+    before = one.page.locator(".answer .prose").inner_text()
     one.page.get_by_role("link", name="Ask a follow-up").click()
-    one.ask("And its owner?")
+    expect(one.page.get_by_label("Question", exact=True)).to_be_focused()
+    expect(one.page.locator(".answer .prose")).to_have_text(before, use_inner_text=True)
+    one.page.keyboard.type("And its owner?")
+    one.page.keyboard.press("Enter")
 
     expect(one.page.locator(".answer")).to_contain_text("Searched for: ")
     expect(one.page.locator(".answer")).to_contain_text("Tidewater")
+    expect(one.page.get_by_label("Question", exact=True)).to_be_focused()
+    turn = one.page.locator(".turn")
+    expect(turn).to_have_count(1)
+    expect(turn.locator(".prose")).to_be_hidden()
+    turn.get_by_text("What is Tidewater?").click()
+    expect(turn.locator(".prose")).to_have_text(before, use_inner_text=True)
+    one.check()
+
+    one.page.get_by_role("link", name="Ask a follow-up").click()
+    expect(turn).to_have_count(1)
+    one.page.get_by_role("link", name="New question").first.click()
+    expect(one.page.get_by_role("heading", level=1)).to_be_visible()
+    expect(turn).to_have_count(0)
+
+
+def test_what_is_pressed_in_a_narrow_window_is_large_enough(window: Window) -> None:
+    one = window(width=360).open(f"#/ask?q={quote(OWNER)}&by=traversal&vs=bm25&where=file_type+!%3D+pdf")
+    one.answered()
+    for why in one.page.get_by_text("Why it was found").all():
+        why.click()
+    one.page.get_by_role("link", name="Ask a follow-up").click()
+    one.ask("And where does it work?")
+    one.page.locator(".turn summary").click()
+    one.page.locator(".turn .prose").wait_for()
+
+    small = one.page.evaluate(
+        "() => [...document.querySelectorAll('main :is(a, button, summary, input, select, textarea)')]"
+        ".filter(e => e.checkVisibility()).map(e => [e.outerHTML.slice(0, 120), e.getBoundingClientRect()])"
+        ".filter(([_, box]) => box.height < 24 || box.width < 24).map(([html]) => html)"
+    )
+    assert small == []
+    one.check()
+
+
+def test_sources_with_one_title_are_told_apart_and_long_code_is_unfolded(window: Window, tmp_path: Path) -> None:
+    code = "\n".join(f"harbour_gate_{n} = open_gate({n})" for n in range(30))
+    told = {"north": "Odile Brandt opens the harbour gate at dawn.", "south": "At dusk Wen Abara closes the harbour gate."}
+    for folder, text in told.items():
+        (tmp_path / "corpus" / folder).mkdir(parents=True)
+        page = f"# Gate Notes\n\n{text}\n\n```python\n# {folder}\n{code}\n```\n"
+        (tmp_path / "corpus" / folder / "notes.md").write_text(page, encoding="utf-8")
+    assert apart("--data", tmp_path / "data", "ingest", tmp_path / "corpus", cwd=tmp_path).code == 0
+    served = Server(tmp_path, 0, "--open")
+    try:
+        one = window(server=served, width=360).open()
+        one.ask("Who opens and who closes the harbour gate?")
+        names = set(one.page.locator(".file-name").all_text_contents())
+        assert names == {"north/notes.md", "south/notes.md"}
+
+        one.ask("Which code opens harbour_gate_7?")
+        quoted = one.page.locator(".source", has=one.page.locator("pre")).first
+        expect(quoted.locator("pre")).not_to_contain_text("harbour_gate_29")
+        quoted.get_by_role("button", name="Show all").click()
+        expect(quoted.locator("pre")).to_contain_text("harbour_gate_29")
+        one.check()
+    finally:
+        served.close()
 
 
 def test_an_answer_is_copied_as_markdown_with_its_sources(window: Window) -> None:

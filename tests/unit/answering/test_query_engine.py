@@ -286,7 +286,7 @@ def test_what_the_documents_do_not_answer_is_told_above_the_nearest_statements()
     assert 1 <= len(quotes) == len(response.citations) <= 3
     assert not response.answerable
     assert response.confidence < 0.5
-    assert {w.type: w.detail for w in response.warnings}["weak_match"].endswith("nothing found says leads, choir")
+    assert {w.type: w.detail for w in response.warnings}["weak_match"].endswith("no passage found mentions leads, choir")
 
 
 def test_how_sure_an_answer_must_be_is_a_parameter():
@@ -398,7 +398,10 @@ def test_of_a_comparison_it_says_which_side_was_not_found():
     response = engine().query("What is the difference between Neptune and Oceanus?")
     assert {c.title for c in response.citations} == {"Neptune"}
     assert [(w.type, w.detail) for w in response.warnings] == [
-        ("compared_not_found", "nothing found tells of Oceanus, which the question compares: the answer tells of the rest")
+        (
+            "compared_not_found",
+            "nothing found is about Oceanus, which the question compares: the answer is about the rest",
+        )
     ]
 
 

@@ -24,6 +24,15 @@ const kept = new Map<string, Answer>();
 key.subscribe(() => kept.clear());
 changes.subscribe(() => kept.clear());
 
+/** From this confidence on an answer stands without a doubt; below 0.5 the API says that there is none. */
+const SURE = 0.75;
+export type Standing = "sure" | "unsure" | "none";
+
+export function standing(done: Done): Standing {
+  if (!done.answerable) return "none";
+  return done.confidence < SURE ? "unsure" : "sure";
+}
+
 export interface Asking {
   answer: Answer;
   stop: () => void;
@@ -86,5 +95,7 @@ export function citationsOf(a: Asked): ReadonlyMap<string, string> {
 
 function keep(body: string, answer: Answer): void {
   kept.set(body, answer);
-  if (kept.size > KEPT) kept.delete(kept.keys().next().value!);
+  // a question after this one leans on what was searched for
+  if (answer.done?.rewritten) kept.set(JSON.stringify({ ...JSON.parse(body), question: answer.done.rewritten }), answer);
+  while (kept.size > KEPT) kept.delete(kept.keys().next().value!);
 }

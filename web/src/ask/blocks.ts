@@ -1,31 +1,44 @@
 /** The text of an answer, cut into what is shown: paragraphs with citations, and quoted code. Pure. */
 
-/** A stretch of text, or a citation with the word before it, so that no line begins with a label. */
+/** A piece of text, or a citation with the word before it, so that no line begins with a label. */
 export type Piece = { text: string } | { label: string; lead: string };
-export type Block = { kind: "text"; pieces: Piece[] } | { kind: "code"; text: string };
+/** Code may have the line before it as its caption: where that only says where it comes from. */
+export type Block = { kind: "text"; pieces: Piece[] } | { kind: "code"; text: string; caption: Piece[] };
 
 const LABEL = /\[(S\d+)\]/g;
 const FENCE = /^\s*(`{3,})/;
 
-/** Return the blocks of an answer. Only `labels` that have a source are citations; the API writes those of documents `(S1)`. */
-export function blocks(answer: string, labels: ReadonlySet<string>): Block[] {
+/** Return the blocks of an answer. Only labels with a title in `titles` are citations; the API writes those of documents `(S1)`. */
+export function blocks(answer: string, titles: ReadonlyMap<string, string>): Block[] {
   const found: Block[] = [];
+  const add = (text: string) => found.push({ kind: "code", text, caption: caption(found, titles) });
   let code: { fence: string; lines: string[] } | null = null;
   for (const line of answer.split("\n")) {
     const fence = FENCE.exec(line)?.[1];
     if (code) {
       if (fence && fence.length >= code.fence.length) {
-        found.push({ kind: "code", text: code.lines.join("\n") });
+        add(code.lines.join("\n"));
         code = null;
       } else code.lines.push(line);
     } else if (fence) code = { fence, lines: [] };
-    else if (line.trim()) found.push({ kind: "text", pieces: cited(line, labels) });
+    else if (line.trim()) found.push({ kind: "text", pieces: cited(line, titles) });
   }
-  if (code) found.push({ kind: "code", text: code.lines.join("\n") });
+  if (code) add(code.lines.join("\n"));
   return found;
 }
 
-function cited(line: string, labels: ReadonlySet<string>): Piece[] {
+/** Take the last block away where it is a title and its label alone, and return it. */
+function caption(found: Block[], titles: ReadonlyMap<string, string>): Piece[] {
+  const last = found.at(-1);
+  if (last?.kind !== "text") return [];
+  const label = last.pieces.find((p) => "label" in p);
+  const words = last.pieces.map((p) => ("text" in p ? p.text : p.lead)).join("");
+  if (!label || words.trim() !== `${titles.get(label.label)}:`) return [];
+  found.pop();
+  return last.pieces;
+}
+
+function cited(line: string, labels: ReadonlyMap<string, string>): Piece[] {
   const pieces: Piece[] = [];
   let at = 0;
   for (const match of line.matchAll(LABEL)) {

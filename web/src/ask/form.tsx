@@ -1,8 +1,8 @@
 /** The question and how it is searched for. */
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../parts/icons";
 import { texts } from "../texts";
-import { OPERATORS, shown, type Asked, type Condition, type SearchName } from "./query";
+import { OPERATORS, addressOf, shown, type Asked, type Condition, type SearchName } from "./query";
 
 interface Props {
   asked: Asked;
@@ -11,13 +11,20 @@ interface Props {
   onStop: () => void;
 }
 
-const SEARCHES = Object.keys(texts.retrievers) as SearchName[];
+const USUAL = texts.usualSearches as readonly SearchName[];
+const EXPERT = (Object.keys(texts.retrievers) as SearchName[]).filter((name) => !USUAL.includes(name));
 const FIELDS = ["title", "namespace", "uri", "file_type", "file_name", "language"];
 
 export function QuestionForm({ asked, running, onAsk, onStop }: Props) {
   const [now, setNow] = useState(asked);
   const changed = now.search !== "hybrid" || now.compare !== "" || now.conditions.length > 0;
   const [open, setOpen] = useState(changed);
+  const box = useRef<HTMLTextAreaElement>(null);
+  // what is asked may change without this form: by the way back, a link, or a follow-up
+  useEffect(() => {
+    setNow(asked);
+    if (!asked.question) box.current?.focus();
+  }, [addressOf(asked)]);
   const ready = now.question.trim() !== "";
   const submit = (event: Event) => {
     event.preventDefault();
@@ -31,12 +38,10 @@ export function QuestionForm({ asked, running, onAsk, onStop }: Props) {
   };
   return (
     <form class="question" onSubmit={submit} role="search">
-      {now.before.length > 0 && (
+      {!asked.question && asked.before.length > 0 && (
         <p class="follow">
-          <span class="faint">{texts.ask.follow}</span> {now.before.at(-1)}
-          <button type="button" class="link" onClick={() => setNow({ ...now, before: [] })}>
-            {texts.ask.newTopic}
-          </button>
+          <span class="faint">{texts.ask.follow}</span> <span>{asked.before.at(-1)}</span>
+          <a href={addressOf({ ...asked, before: [] })}>{texts.ask.newTopic}</a>
         </p>
       )}
       <div class="question-line">
@@ -45,11 +50,11 @@ export function QuestionForm({ asked, running, onAsk, onStop }: Props) {
         </label>
         <textarea
           id="question"
+          ref={box}
           rows={1}
           value={now.question}
           placeholder={texts.ask.placeholder}
           maxLength={4000}
-          autofocus={!asked.question}
           onInput={(e) => setNow({ ...now, question: e.currentTarget.value })}
           onKeyDown={(e) => {
             if (e.key === "Enter" && !e.shiftKey && !e.isComposing) submit(e);
@@ -84,15 +89,18 @@ function Search({ label, value, none, onChange }: { label: string; value: Search
       {label}
       <select value={value} onChange={(e) => onChange(e.currentTarget.value as SearchName | "")}>
         {none && <option value="">{none}</option>}
-        {SEARCHES.map((name) => (
-          <option key={name} value={name}>
-            {`${texts.retrievers[name].name}: ${texts.retrievers[name].about}`}
-          </option>
-        ))}
+        {USUAL.map(searchOption)}
+        <optgroup label={texts.ask.expert}>{EXPERT.map(searchOption)}</optgroup>
       </select>
     </label>
   );
 }
+
+const searchOption = (name: SearchName) => (
+  <option key={name} value={name}>
+    {`${texts.retrievers[name].name}: ${texts.retrievers[name].about}`}
+  </option>
+);
 
 const BLANK: Condition = { key: "", operator: "==", value: "" };
 
@@ -136,7 +144,9 @@ function Conditions({ of, onChange }: { of: readonly Condition[]; onChange: (nex
         </datalist>
         <select aria-label={texts.ask.filter.operator} value={next.operator} onChange={(e) => setNext({ ...next, operator: e.currentTarget.value })}>
           {OPERATORS.map((o) => (
-            <option key={o}>{o}</option>
+            <option key={o} value={o}>
+              {texts.ask.operators[o]}
+            </option>
           ))}
         </select>
         <input aria-label={texts.ask.filter.value} placeholder={texts.ask.filter.value} value={next.value} onInput={(e) => setNext({ ...next, value: e.currentTarget.value })} onKeyDown={enter} />

@@ -2,10 +2,10 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { Failure, Loading, Notice, fileOf, sentence } from "../parts/basics";
-import { Legend, Path, ScoreBar, Why, added } from "../parts/why";
+import { Legend, Path, ScoreBar, Why } from "../parts/why";
 import { to } from "../router";
 import { texts } from "../texts";
-import type { Answer, Asking, Source } from "./answer";
+import { standing, type Answer, type Asking, type Done, type Source } from "./answer";
 import { blocks, type Piece } from "./blocks";
 import type { SearchName } from "./query";
 
@@ -24,7 +24,10 @@ const QUIET = new Set(["unused_sources"]);
 const WEAK = "weak_match";
 const NOTE = "Extractive answer (no language model configured): the statements below are quoted from the sources.";
 // the page says these in its own way
-const OPENINGS = new Set([NOTE, "Not found in these documents.", "The nearest statements, which do not seem to answer the question:"]);
+const NOT_FOUND = "Not found in these documents. The nearest statements, which do not seem to answer the question:";
+const FALLBACK = "Extractive answer (the language model could not be used): the statements below are quoted from the sources.";
+const OPENINGS = new Set([NOTE, FALLBACK, NOT_FOUND]);
+const LINES = 12; // of quoted code, before it is asked for more
 
 export function AnswerPane({ asking, search, comparing, others, children }: Props) {
   const { answer } = asking;
@@ -40,7 +43,10 @@ export function AnswerPane({ asking, search, comparing, others, children }: Prop
     <div class="pane">
       <section class="answer card" aria-labelledby={`answer-${search}`} aria-busy={answer.running}>
         <header class="row spread">
-          <h2 id={`answer-${search}`}>{comparing ? texts.retrievers[search].name : texts.ask.answer}</h2>
+          <div class="row">
+            <h2 id={`answer-${search}`}>{comparing ? texts.retrievers[search].name : texts.ask.answer}</h2>
+            {answer.done && answer.sources.length > 0 && <Confidence done={answer.done} />}
+          </div>
           {answer.done && <span class="faint small">{told(answer, search, comparing)}</span>}
         </header>
         <AnswerText answer={answer} onLabel={show} />
@@ -58,7 +64,7 @@ export function AnswerPane({ asking, search, comparing, others, children }: Prop
         <section class="sources" aria-label={comparing ? `${texts.ask.sources}: ${texts.retrievers[search].name}` : texts.ask.sources}>
           <header class="row spread">
             <h2>{texts.ask.sources}</h2>
-            <Legend />
+            {answer.done?.answerable && <Legend />}
           </header>
           <Sources answer={answer} lit={lit} others={others} anchor={anchor} />
         </section>
@@ -78,10 +84,41 @@ function told(answer: Answer, search: SearchName, comparing: boolean): string {
     .join(" · ");
 }
 
-function AnswerText({ answer, onLabel }: { answer: Answer; onLabel: (label: string) => void }) {
-  const labels = useMemo(() => new Set(answer.sources.map((s) => s.label)), [answer.sources]);
+function Confidence({ done }: { done: Done }) {
+  return (
+    <span class={`confidence ${standing(done)}`} title={texts.ask.confidenceMeans}>
+      {texts.ask.confidence(done.confidence)}
+    </span>
+  );
+}
+
+/** Whether there is an answer, where that is in doubt. */
+function Doubt({ done, found }: { done: Done; found: boolean }) {
+  if (!found) {
+    return (
+      <Notice kind="warn" title={texts.ask.notFound}>
+        {texts.ask.nothing}
+      </Notice>
+    );
+  }
+  const how = standing(done);
+  if (how === "sure") return null;
+  if (how === "unsure") return <Notice title={texts.ask.unsure}>{done.extractive ? texts.ask.unsureWhy : texts.ask.unsureWritten}</Notice>;
+  // behind the semicolon stands what is missing; the page says the rest itself
+  const missing = done.warnings.find((w) => w.type === WEAK)?.detail.split("; ")[1];
+  return (
+    <Notice kind="warn" title={texts.ask.notFound}>
+      <p>{texts.ask.notFoundWhy}</p>
+      {missing && <p>{sentence(missing)}.</p>}
+    </Notice>
+  );
+}
+
+export function AnswerText({ answer, onLabel }: { answer: Answer; onLabel: (label: string) => void }) {
+  const titles = useMemo(() => new Map(answer.sources.map((s) => [s.label, s.title])), [answer.sources]);
   const text = useMemo(() => withoutOpening(answer.text), [answer.text]);
-  const found = useMemo(() => blocks(text, labels), [text, labels]);
+  const found = useMemo(() => blocks(text, titles), [text, titles]);
+  const pieces = (of: readonly Piece[]) => of.map((p, j) => piece(p, j, answer.sources, onLabel));
   const nothing = answer.done && answer.sources.length === 0;
   return (
     <>
@@ -90,25 +127,40 @@ function AnswerText({ answer, onLabel }: { answer: Answer; onLabel: (label: stri
           {texts.ask.rewritten}: {answer.done.rewritten}
         </p>
       )}
-      {nothing ? (
-        <Notice kind="warn" title={texts.ask.notFound}>
-          {texts.ask.nothing}
-        </Notice>
-      ) : (
-        answer.done &&
-        !answer.done.answerable && (
-          <Notice kind="warn" title={texts.ask.notFound}>
-            <p>{texts.ask.notFoundWhy}</p>
-            {answer.done.warnings.filter((w) => w.type === WEAK).map((w) => <p>{sentence(w.detail)}</p>)}
-          </Notice>
-        )
-      )}
+      {answer.done && <Doubt done={answer.done} found={!nothing} />}
       {!(nothing && answer.done?.extractive) && (
         <div class="prose" aria-live="polite">
-          {found.map((block, i) => (block.kind === "code" ? <pre key={i}>{block.text}</pre> : <p key={i}>{block.pieces.map((p, j) => piece(p, j, answer.sources, onLabel))}</p>))}
+          {found.map((block, i) =>
+            block.kind === "text" ? (
+              <p key={i}>{pieces(block.pieces)}</p>
+            ) : (
+              <figure key={i}>
+                {block.caption.length > 0 && <figcaption>{pieces(block.caption)}</figcaption>}
+                <Code text={block.text} />
+              </figure>
+            ),
+          )}
         </div>
       )}
-      {answer.done?.extractive && !nothing && <p class="faint small">{texts.ask.extractive}</p>}
+    </>
+  );
+}
+
+const failed = (done: Done) => done.warnings.some((w) => w.type === "model_unavailable");
+
+/** Quoted code; of much of it only the beginning at first. */
+function Code({ text }: { text: string }) {
+  const [whole, setWhole] = useState(false);
+  const lines = text.split("\n");
+  const folded = lines.length > LINES + 3;
+  return (
+    <>
+      <pre>{folded && !whole ? lines.slice(0, LINES).join("\n") : text}</pre>
+      {folded && (
+        <button type="button" class="link small" aria-expanded={whole} onClick={() => setWhole(!whole)}>
+          {whole ? texts.ask.fewerLines : texts.ask.allLines(lines.length)}
+        </button>
+      )}
     </>
   );
 }
@@ -138,6 +190,7 @@ function After({ answer, comparing }: { answer: Answer; comparing: boolean }) {
   const warnings = done.warnings.filter((w) => !QUIET.has(w.type) && (w.type !== WEAK || done.answerable));
   return (
     <>
+      {done.extractive && answer.sources.length > 0 && <p class="faint small">{failed(done) ? texts.ask.extractiveDown : texts.ask.extractive}</p>}
       {done.unsupported.length > 0 && (
         <Notice kind="warn" title={texts.ask.unsupported}>
           <ul>
@@ -189,7 +242,8 @@ interface SourcesProps {
 
 function Sources({ answer, lit, others, anchor }: SourcesProps) {
   const cited = new Set(answer.done?.references.map((r) => r.label));
-  const most = Math.max(...answer.sources.map((s) => added(s.parts ?? {})), 0);
+  const most = Math.max(...answer.sources.map((s) => s.final_score), 0);
+  const places = placesOf(answer.sources);
   if (!answer.sources.length) return <p class="faint">{texts.ask.noSources}</p>;
   return (
     <ol class="plain cards">
@@ -201,10 +255,34 @@ function Sources({ answer, lit, others, anchor }: SourcesProps) {
           lit={lit === s.label}
           cited={cited.has(s.label)}
           most={most}
+          weak={answer.done?.answerable === false}
+          place={places.get(s.uri) ?? fileOf(s.uri)}
           only={others !== undefined && s.statement_id !== "" && !others.has(s.statement_id)}
         />
       ))}
     </ol>
+  );
+}
+
+/** Return how to name the file of each uri: with its folder where another source has the same title or file name. */
+function placesOf(sources: readonly Source[]): Map<string, string> {
+  const alike = (a: Source, b: Source) => a.uri !== b.uri && (a.title === b.title || fileOf(a.uri) === fileOf(b.uri));
+  return new Map(
+    sources.filter((s) => s.uri).map((s) => {
+      const folder = sources.some((other) => alike(s, other)) ? fileOf(s.uri.slice(0, s.uri.lastIndexOf("/"))) : "";
+      return [s.uri, folder ? `${folder}/${fileOf(s.uri)}` : fileOf(s.uri)];
+    }),
+  );
+}
+
+/** A file's name; in a narrow place its middle is left out, its beginning and its end tell it from others. */
+function FileName({ name }: { name: string }) {
+  const end = name.length > 16 ? 8 : 0;
+  return (
+    <span class="file-name" title={name}>
+      <span>{name.slice(0, name.length - end)}</span>
+      {end > 0 && <span>{name.slice(-end)}</span>}
+    </span>
   );
 }
 
@@ -215,9 +293,11 @@ interface CardProps {
   cited: boolean;
   only: boolean;
   most: number;
+  weak: boolean;
+  place: string;
 }
 
-function SourceCard({ source: s, id, lit, cited, only, most }: CardProps) {
+function SourceCard({ source: s, id, lit, cited, only, most, weak, place }: CardProps) {
   const title = s.title || fileOf(s.uri) || texts.common.noTitle;
   return (
     <li id={id} tabIndex={-1} class={`source${lit ? " lit" : ""}${cited ? " is-cited" : ""}`}>
@@ -236,9 +316,18 @@ function SourceCard({ source: s, id, lit, cited, only, most }: CardProps) {
           </span>
         )}
       </header>
-      {s.kind === "prose" ? <blockquote>{s.text}</blockquote> : <pre>{s.text}</pre>}
-      <p class="faint small place">{s.uri ? `${fileOf(s.uri)}, ${texts.characters(s.start, s.end)}` : texts.ask.external}</p>
-      <ScoreBar parts={s.parts ?? {}} most={most} />
+      {s.kind === "prose" ? <blockquote>{s.text}</blockquote> : <Code text={s.text} />}
+      <p class="faint small place">
+        {s.uri ? (
+          <>
+            <FileName name={place} />
+            <span>{`, ${texts.characters(s.start, s.end)}`}</span>
+          </>
+        ) : (
+          texts.ask.external
+        )}
+      </p>
+      <ScoreBar parts={s.parts ?? {}} score={s.final_score} most={most} weak={weak} />
       <Path {...s} />
       <Why {...s} />
     </li>

@@ -42,14 +42,20 @@ function condition(text: string): Condition[] {
   return key && operator ? [{ key, operator, value: value ?? "" }] : [];
 }
 
-export const shown = (c: Condition) => `${c.key} ${c.operator} ${c.value}`;
+const written = (c: Condition) => `${c.key} ${c.operator} ${c.value}`;
+
+/** Return a condition as one would say it. */
+export const shown = (c: Condition) => `${c.key} ${texts.ask.operators[c.operator]} ${c.value}`;
+
+/** Return the questions before, each as it was asked, oldest first. */
+export const turns = (a: Asked): Asked[] => a.before.map((question, i) => ({ ...a, question, before: a.before.slice(0, i) }));
 
 export function addressOf(a: Asked, view = "ask"): string {
   return to(view, "", {
     q: a.question,
     by: a.search === "hybrid" ? "" : a.search,
     vs: a.compare,
-    where: a.conditions.map(shown),
+    where: a.conditions.map(written),
     after: a.before,
   });
 }

@@ -1,15 +1,14 @@
-/** Why something was found: its reason, the path that led there, and what its score is made of. */
+/** Why something was found: which search found it, the path that led there, and what its score is made of. */
+import type { ComponentChildren } from "preact";
+import type { Schema } from "../api/client";
 import { to } from "../router";
 import { texts } from "../texts";
 
-export interface Found {
-  reason: string;
-  path?: readonly string[];
-  path_ids?: readonly string[];
-  parts?: Readonly<Record<string, number>>;
-}
+type Source = Schema["SourceReply"];
+export type Found = Pick<Source, "reason" | "rel_type" | "path" | "path_ids" | "path_relations" | "ranks" | "parts">;
 
 type Group = keyof typeof texts.why.groups;
+type Parts = Readonly<Record<string, number>>;
 const GROUPS: Record<string, Group> = {
   vector: "meaning",
   likeness: "meaning",
@@ -27,24 +26,43 @@ const GROUPS: Record<string, Group> = {
   topical: "graph",
 };
 const ORDER: readonly Group[] = ["meaning", "words", "graph", "other"];
+// what a search found itself: its ranks say more
+const SEARCHED = new Set(["vector", "bm25", "chunk", "statement", "semantic", "keyword"]);
 
 /** Return how much each group of parts adds; what takes away is in none. */
-export function sums(parts: Readonly<Record<string, number>>): Record<Group, number> {
+function sums(parts: Parts): Record<Group, number> {
   const total: Record<Group, number> = { meaning: 0, words: 0, graph: 0, other: 0 };
   for (const [name, value] of Object.entries(parts)) if (value > 0) total[GROUPS[name] ?? "other"] += value;
   return total;
 }
 
-export const added = (parts: Readonly<Record<string, number>>) => Object.values(sums(parts)).reduce((a, b) => a + b, 0);
+interface ScoreProps {
+  parts: Parts;
+  score: number;
+  /** The best score of the list. */
+  most: number;
+  /** Nothing in the list answers: lengths would say too much. */
+  weak: boolean;
+}
 
-/** A bar as long as the score, against the best of its list. */
-export function ScoreBar({ parts, most }: { parts: Readonly<Record<string, number>>; most: number }) {
+/** A bar as long as the score, in the colours of what adds to it: against the best of its list, where that is good enough. */
+export function ScoreBar({ parts, score, most, weak }: ScoreProps) {
   const total = sums(parts);
-  const told = ORDER.filter((g) => total[g] > 0).map((g) => `${texts.why.groups[g]} ${total[g].toFixed(2)}`);
-  if (!told.length) return null;
+  const groups = ORDER.filter((g) => total[g] > 0);
+  if (!groups.length) return null;
+  const whole = groups.reduce((sum, g) => sum + total[g], 0);
+  const full = weak ? 1 : most || 1;
+  const told = `${score.toFixed(2)}${weak ? ` (${texts.why.notEnough})` : ""}: ${groups.map((g) => `${texts.why.groups[g]} ${total[g].toFixed(2)}`).join(", ")}`;
   return (
-    <div class="score" role="img" aria-label={`${texts.why.score}: ${told.join(", ")}`}>
-      {ORDER.map((g) => total[g] > 0 && <span key={g} class={`part ${g}`} style={{ width: `${(100 * total[g]) / (most || 1)}%` }} />)}
+    <div class="score-line">
+      <div class={weak ? "score weak" : "score"} role="img" aria-label={`${texts.why.score} ${told}`}>
+        {groups.map((g) => (
+          <span key={g} class={`part ${g}`} style={{ width: `${(100 * score * total[g]) / whole / full}%` }} />
+        ))}
+      </div>
+      <span class="faint small" aria-hidden="true">
+        {weak ? texts.why.notEnough : score.toFixed(2)}
+      </span>
     </div>
   );
 }
@@ -62,42 +80,101 @@ export function Legend() {
   );
 }
 
-export function Path({ path = [], path_ids = [] }: Found) {
+type Relation = NonNullable<Source["path_relations"]>[number];
+
+/** The names that lead from the question to a source, with what is said of each two of them. */
+export function Path({ path = [], path_ids = [], path_relations = [] }: Found) {
   if (!path.length) return null;
   return (
     <p class="path">
       <span class="faint">{texts.why.pathFrom}</span>
       {path.map((name, i) => (
         <span key={i}>
-          <span class="arrow" aria-label="→" role="img" />
+          <Arrow relation={i > 0 ? path_relations[i - 1] : undefined} />
           {path_ids[i]?.startsWith("entity:") ? <a href={to("entity", path_ids[i])}>{name}</a> : name}
         </span>
       ))}
+      <Arrow relation={undefined} />
+      <span class="faint">{texts.why.pathTo}</span>
     </p>
   );
 }
 
+function Arrow({ relation }: { relation: Relation | undefined }) {
+  if (!relation?.label) return <span class="arrow" aria-label="→" role="img" />;
+  return (
+    <span class="relation">
+      {relation.reverse ? <span class="arrow back" aria-label="←" role="img" /> : <span class="dash" />}
+      {relation.label}
+      {relation.reverse ? <span class="dash" /> : <span class="arrow" aria-label="→" role="img" />}
+    </span>
+  );
+}
+
 export function Why(found: Found) {
-  const parts = Object.entries(found.parts ?? {}).filter(([, value]) => Math.abs(value) >= 0.0005);
   return (
     <details class="why">
       <summary>{texts.why.title}</summary>
-      <p>{texts.why.reasons[found.reason] ?? found.reason}.</p>
-      {parts.length > 0 && (
-        <table class="parts">
-          <tbody>
-            {parts
-              .sort(([, a], [, b]) => b - a)
-              .map(([name, value]) => (
-                <tr key={name}>
-                  <th scope="row">{texts.why.parts[name] ?? name}</th>
-                  <td class="figure">{`${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`}</td>
-                </tr>
-              ))}
-          </tbody>
-        </table>
-      )}
+      <ul>
+        {ways(found).map((way, i) => (
+          <li key={i}>{way}</li>
+        ))}
+      </ul>
+      <PartsTable parts={found.parts ?? {}} />
     </details>
   );
 }
 
+/** Return how the search came to a source, a sentence each. */
+function ways({ reason, rel_type, path = [], path_relations = [], ranks = {} }: Found): ComponentChildren[] {
+  const searches = Object.entries(ranks).map(([search, rank]) => texts.why.ranked(texts.why.searches[search] ?? search, rank));
+  const known = searches.length > 0 && SEARCHED.has(reason);
+  const stated = path_relations.flatMap((r, i) => (r.label ? [r.reverse ? `${path[i + 1]} ${r.label} ${path[i]}` : `${path[i]} ${r.label} ${path[i + 1]}`] : []));
+  return [
+    ...searches,
+    ...(known ? [] : [`${texts.why.reasons[reason] ?? reason}.`]),
+    ...(path.length ? [texts.why.linked(path)] : []),
+    ...stated.map(texts.why.stated),
+    ...(rel_type ? [texts.why.related(rel_type)] : []),
+  ];
+}
+
+const shown = (value: number) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
+
+/** What a score is made of: each part with what it means, and their sum. */
+function PartsTable({ parts }: { parts: Parts }) {
+  const rows = Object.entries(parts)
+    .map(([name, value]) => [name, Math.round(value * 1000) / 1000] as const)
+    .filter(([, value]) => value !== 0)
+    .sort(([, a], [, b]) => b - a);
+  if (!rows.length) return null;
+  const total = rows.reduce((sum, [, value]) => sum + value, 0);
+  return (
+    <table class="parts">
+      <caption class="hidden">{texts.why.partsOf}</caption>
+      <tbody>
+        {rows.map(([name, value]) => {
+          const [label, meaning] = texts.why.parts[name] ?? [name.replaceAll("_", " "), ""];
+          return (
+            <tr key={name}>
+              <th scope="row">
+                {label}
+                {meaning && <span class="faint">{meaning}</span>}
+              </th>
+              <td class="figure">{shown(value)}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+      <tfoot>
+        <tr>
+          <th scope="row">
+            {texts.why.score}
+            <span class="faint">{texts.why.scoreMeans}</span>
+          </th>
+          <td class="figure">{total.toFixed(3)}</td>
+        </tr>
+      </tfoot>
+    </table>
+  );
+}

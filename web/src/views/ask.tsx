@@ -1,13 +1,14 @@
 /** Ask: a question, its answer as it is written, and beside it where each part stands and why that was found. */
 import { useEffect, useState } from "preact/hooks";
-import { get } from "../api/client";
 import type { ViewProps } from "../app";
 import { useAnswer, type Asking } from "../ask/answer";
-import { AnswerPane } from "../ask/pane";
+import { stored } from "../ask/examples";
+import { AnswerPane, AnswerText } from "../ask/pane";
 import { QuestionForm } from "../ask/form";
-import { addressOf, asked, type Asked } from "../ask/query";
+import { addressOf, asked, turns, type Asked } from "../ask/query";
 import { forgetAll, past, remember } from "../ask/history";
 import { asMarkdown } from "../ask/markdown";
+import { Failure, Loading } from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { Copy } from "../parts/copy";
 import { useResource } from "../resource";
@@ -16,8 +17,11 @@ import { texts } from "../texts";
 
 export default function Ask({ address }: ViewProps) {
   const a = asked(address);
-  const left = useAnswer(a, a.search);
-  const right = useAnswer(a, a.compare);
+  const before = turns(a);
+  // before a follow-up is asked, what it follows stays in sight
+  const shown = a.question ? a : before.pop();
+  const left = useAnswer(shown ?? a, a.search);
+  const right = useAnswer(shown ?? a, a.compare);
   useEffect(() => {
     if (a.question) remember(a.question, addressOf(a));
   }, [address]);
@@ -28,18 +32,58 @@ export default function Ask({ address }: ViewProps) {
   };
   return (
     <div class="page ask">
-      <header class={a.question ? "ask-head compact" : "ask-head"}>
-        <h1 class={a.question ? "hidden" : undefined}>{texts.ask.title}</h1>
-        {!a.question && <p class="lead">{texts.ask.lead}</p>}
-        <QuestionForm key={addressOf(a)} asked={a} running={left.answer.running || right.answer.running} onAsk={submit} onStop={() => (left.stop(), right.stop())} />
+      <header class={shown ? "ask-head compact" : "ask-head"}>
+        <h1 class={shown ? "hidden" : undefined}>{texts.ask.title}</h1>
+        {!shown && <p class="lead">{texts.ask.lead}</p>}
+        {before.length > 0 && <Conversation a={a} before={before} />}
+        <QuestionForm asked={a} running={left.answer.running || right.answer.running} onAsk={submit} onStop={() => (left.stop(), right.stop())} />
       </header>
-      {a.question ? <Answers a={a} left={left} right={right} /> : <Start />}
+      {shown ? <Answers a={shown} left={left} right={right} following={shown !== a} /> : <Start />}
       <History />
     </div>
   );
 }
 
-function Answers({ a, left, right }: { a: Asked; left: Asking; right: Asking }) {
+/** The questions before this one, each with its answer behind it. */
+function Conversation({ a, before }: { a: Asked; before: readonly Asked[] }) {
+  return (
+    <section class="conversation" aria-labelledby="conversation">
+      <div class="row spread">
+        <h2 id="conversation" class="small-heading">
+          {texts.ask.conversation}
+        </h2>
+        <a href={addressOf({ ...a, question: "", before: [] })}>{texts.ask.newTopic}</a>
+      </div>
+      {before.map((turn) => (
+        <Turn key={addressOf(turn)} turn={turn} />
+      ))}
+    </section>
+  );
+}
+
+function Turn({ turn }: { turn: Asked }) {
+  const [open, setOpen] = useState(false);
+  const { answer, again } = useAnswer(turn, open ? turn.search : "");
+  return (
+    <details class="turn" onToggle={(e) => setOpen(e.currentTarget.open)}>
+      <summary>{turn.question}</summary>
+      {answer.running && <Loading />}
+      {answer.error && <Failure error={answer.error} retry={again} />}
+      <AnswerText answer={answer} onLabel={() => go(addressOf(turn))} />
+      <a href={addressOf(turn)}>{texts.ask.openTurn}</a>
+    </details>
+  );
+}
+
+interface AnswersProps {
+  a: Asked;
+  left: Asking;
+  right: Asking;
+  /** A follow-up is about to be asked. */
+  following: boolean;
+}
+
+function Answers({ a, left, right, following }: AnswersProps) {
   const comparing = a.compare !== "";
   const ids = [left, right].map((one) => new Set(one.answer.sources.map((s) => s.statement_id).filter(Boolean)));
   const [ours, theirs] = ids as [Set<string>, Set<string>];
@@ -62,9 +106,11 @@ function Answers({ a, left, right }: { a: Asked; left: Asking; right: Asking }) 
             </a>
             <Copy text={() => asMarkdown(a.question, left.answer)}>{texts.ask.copyMarkdown}</Copy>
             <Copy text={() => location.href}>{texts.ask.copyLink}</Copy>
-            <a class="button quiet" href={addressOf(follow)}>
-              {texts.ask.followUp}
-            </a>
+            {!following && (
+              <a class="button quiet" href={addressOf(follow)}>
+                {texts.ask.followUp}
+              </a>
+            )}
           </div>
         </AnswerPane>
         {comparing && <AnswerPane asking={right} search={a.compare as Asked["search"]} comparing others={over ? ours : undefined} />}
@@ -77,8 +123,9 @@ const nameOf = (search: Asked["search"]) => texts.retrievers[search].name;
 
 /** Before the first question: what there is to ask about. */
 function Start() {
-  const documents = useResource((signal) => get("/documents", { query: { limit: 6 }, signal }), []);
-  if (documents.data?.documents.length === 0) {
+  const { data } = useResource(stored, []);
+  if (!data) return null;
+  if (data.documents === 0) {
     return (
       <section class="card centred">
         <h2>{texts.ask.emptyTitle}</h2>
@@ -89,7 +136,23 @@ function Start() {
       </section>
     );
   }
-  return null;
+  return (
+    <section class="start">
+      <p class="faint">{texts.ask.stored(data.documents, data.passages, data.entities)}</p>
+      {data.examples.length > 0 && (
+        <>
+          <h2 class="small-heading">{texts.ask.examples}</h2>
+          <ul class="plain">
+            {data.examples.map((question) => (
+              <li key={question}>
+                <a href={to("ask", "", { q: question })}>{question}</a>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
 }
 
 function History() {

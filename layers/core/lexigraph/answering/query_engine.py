@@ -141,11 +141,11 @@ class _Asked:
     def _doubts(self) -> tuple[Notice, ...]:
         """Return the warning that the documents seem not to answer, or only of one of the things compared."""
         if self.answerable and (untold := self.judgement.untold):
-            told = f"nothing found tells of {', '.join(untold)}, which the question compares: the answer tells of the rest"
+            told = f"nothing found is about {', '.join(untold)}, which the question compares: the answer is about the rest"
             return (Notice("compared_not_found", told),)
         if self.answerable or not self.found:
             return ()
-        missing = f"; nothing found says {', '.join(self.judgement.missing)}" if self.judgement.missing else ""
+        missing = f"; no passage found mentions {', '.join(self.judgement.missing)}" if self.judgement.missing else ""
         told = f"the documents do not seem to answer this (confidence {self.judgement.confidence:.2f}){missing}"
         return (Notice("weak_match", told),)
 

@@ -1,7 +1,10 @@
 """From a request to ``/query`` to its reply: asked, remembered, and in the reference's shape (E-42 to E-46)."""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict
+from itertools import pairwise
 from typing import Any
 
 from lexigraph.answering.response import QueryResponse, StreamingQueryResponse
@@ -9,6 +12,8 @@ from lexigraph.api.schemas.query import QueryRequest
 from lexigraph.api.schemas.search import EvidenceReply
 from lexigraph.api.service import Service
 from lexigraph.model.errors import StoreUnavailable
+from lexigraph.model.graph import StatementRow
+from lexigraph.model.normalise import entity_key
 from lexigraph.model.results import Citation, ScoredStatement
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.drawing import draw
@@ -65,10 +70,16 @@ class Answers:
         answer = pieces.complete()
         items = answer.results if isinstance(answer.results, HybridResults) else None
         found = {s.id: s for s in answer.results.statements} if answer.results else {}
-        sources = [
-            _source(at, c, items.item(c.chunk_id) if items and c.reason != CONTEXT else None, found.get(c.statement_id))
-            for at, c in enumerate(answer.sources, 1)
-        ]
+        rows = self._rows(answer)
+        facts = [fact for row in reversed(rows) for fact in row.facts]
+        stated = {(entity_key(f.subject), entity_key(f.object)): f.predicate for f in facts}
+        ranks = answer.results.ranks if answer.results else {}
+        sources = []
+        for at, c in enumerate(answer.sources, 1):
+            beside = c.reason == CONTEXT  # no search found it
+            item = items.item(c.chunk_id) if items and not beside else None
+            places = {} if beside else {**ranks.get(c.statement_id, {}), **ranks.get(c.chunk_id, {})}
+            sources.append(_source(at, c, item, found.get(c.statement_id), stated, places))
         cited = {c.label for c in answer.citations}
         reply = {
             "question": answer.question,
@@ -80,7 +91,7 @@ class Answers:
                 for s in sources
                 if s["label"] in cited
             ],
-            "entities": self._entities(answer),
+            "entities": self._entities(rows, {c.statement_id for c in answer.sources}),
             "unsupported": [asdict(u) for u in answer.unsupported],
             "warnings": [asdict(w) for w in answer.warnings],
             "answerable": answer.answerable,
@@ -98,25 +109,42 @@ class Answers:
             self._service.answers.put(self._key, reply)
         return dict(reply)
 
-    def _entities(self, answer: QueryResponse) -> list[dict[str, Any]]:
-        """Return the entities that the chunks of the sources name, those of most chunks first."""
+    def _rows(self, answer: QueryResponse) -> list[StatementRow]:
+        """Return what the chunks of the sources say."""
         chunks = tuple(dict.fromkeys(c.chunk_id for c in answer.sources if c.chunk_id))
-        if not chunks:
-            return []
-        graph = self._service.stores.graph
+        request = EvidenceRequest(chunks=chunks, neighbours=False)
         try:
-            rows = graph.evidence(self._tenant, EvidenceRequest(chunks=chunks, neighbours=False, facts=False))
-            in_chunks = {(entity, row.chunk_id) for row in rows for entity in row.entities}
-            counts = Counter(entity for entity, _ in in_chunks)
-            best = sorted(counts, key=lambda e: (-counts[e], e))[:_MOST_ENTITIES]
-            found = graph.entities(self._tenant, best).found
+            return self._service.stores.graph.evidence(self._tenant, request) if chunks else []
+        except StoreUnavailable:
+            return []
+
+    def _entities(self, rows: Sequence[StatementRow], shown: AbstractSet[str]) -> list[dict[str, Any]]:
+        """Return the entities that the statements ``shown`` name, those of most chunks first."""
+        in_chunks = {(entity, row.chunk_id) for row in rows if row.id in shown for entity in row.entities}
+        counts = Counter(entity for entity, _ in in_chunks)
+        best = sorted(counts, key=lambda e: (-counts[e], e))[:_MOST_ENTITIES]
+        try:
+            found = self._service.stores.graph.entities(self._tenant, best).found if best else {}
         except StoreUnavailable:
             return []
         named = [{"id": e, "name": found[e].value, "freq": counts[e]} for e in best if e in found]
         return sorted(named, key=lambda e: (-e["freq"], e["name"]))
 
 
-def _source(rank: int, citation: Citation, item: HybridItem | None, found: ScoredStatement | None) -> dict[str, Any]:
+def _relation(stated: Mapping[tuple[str, str], str], first: str, second: str) -> dict[str, Any]:
+    """Return how two stops of a path are related, in the direction that is stated."""
+    forward, back = stated.get((first, second), ""), stated.get((second, first), "")
+    return {"label": forward or back, "reverse": bool(back and not forward)}
+
+
+def _source(
+    rank: int,
+    citation: Citation,
+    item: HybridItem | None,
+    found: ScoredStatement | None,
+    stated: Mapping[tuple[str, str], str],
+    ranks: Mapping[str, int],
+) -> dict[str, Any]:
     return {
         "id": citation.chunk_id or citation.statement_id,
         "label": citation.label,
@@ -140,5 +168,7 @@ def _source(rank: int, citation: Citation, item: HybridItem | None, found: Score
         "end": citation.end,
         "path": list(found.path) if found else [],
         "path_ids": list(found.path_ids) if found else [],
+        "path_relations": [_relation(stated, *pair) for pair in pairwise(map(entity_key, found.path))] if found else [],
+        "ranks": dict(ranks),
         "parts": dict(found.parts) if found else {},
     }

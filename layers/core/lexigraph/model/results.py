@@ -86,7 +86,8 @@ class SearchResults:
     ``cosines`` tell how like the question chunks and statements of the results are, by id, as far as the search compared
     them, -1 to 1; ``nearest`` is the highest of all that it compared, returned or not, None when it went by words only;
     ``embedding`` is the label of the model that tells so. ``looked_at`` are the best statements, each by itself, whatever
-    limits cut off: by them is judged whether there is an answer. They are no part of the JSON.
+    limits cut off: by them is judged whether there is an answer. ``ranks`` are the places, from 1, of chunks and statements
+    of the results in the searches that found them (``vector``, ``bm25``), by id. They are no part of the JSON.
     """
 
     question: str
@@ -100,6 +101,7 @@ class SearchResults:
     nearest: float | None = None
     embedding: str = ""
     looked_at: tuple[SearchResult, ...] = ()
+    ranks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def statements(self) -> tuple[ScoredStatement, ...]:

@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,7 @@ def test_an_answer_has_sources_references_entities_and_warnings(served: Any) -> 
     assert [s["rank"] for s in told["sources"]] == list(range(1, len(told["sources"]) + 1))
     first = told["sources"][0]
     assert {"id", "rank", "reason", "score", "base_norm", "bonus", "composite_score", "rel_type", "rel_conf"} <= first.keys()
+    assert sum(first["parts"].values()) == pytest.approx(first["final_score"], abs=1e-3)
     assert first["id"].startswith("chunk:")
     assert first["composite_score"] == pytest.approx(first["base_norm"] + first["bonus"], abs=2e-4)
     assert told["references"] == [{name: first[name] for name in ("label", "id", "score", "composite_score")}]
@@ -95,6 +97,36 @@ def test_an_answer_has_sources_references_entities_and_warnings(served: Any) -> 
     scores = [s["final_score"] for s in told["sources"]]
     assert scores == sorted(scores, reverse=True)
     assert 1 >= scores[0] > 0
+
+
+@pytest.mark.requirement("E-45")
+def test_entities_are_those_that_the_sources_themselves_name(api: Api) -> None:
+    told = api.client().post("/query", json={"question": "What does Tidewater run on?"}).json()
+    shown = " ".join(s["resolved"] or s["text"] for s in told["sources"])
+    assert told["entities"]
+    assert [e["name"] for e in told["entities"] if e["name"] not in shown] == []
+    owner = api.client().post("/query", json={"question": "Who owns Tidewater?"}).json()
+    assert "since 2019" not in str(owner["sources"]), "a statement of the same chunk is not shown"
+    assert "Neptune" not in {e["name"] for e in owner["entities"]}
+
+
+def test_sources_say_which_search_found_them_at_which_place_and_how_names_of_their_path_are_related(api: Api) -> None:
+    asked = {"question": "Who leads the team that owns Tidewater?"}
+    told = api.client().post("/query", json=asked).json()["sources"]
+    assert {"vector", "bm25"} == {search for s in told for search in s["ranks"]}
+    by_search = [{s["ranks"].get(search): s["id"] for s in told} for search in ("vector", "bm25")]
+    assert all(places[1] in {s["id"] for s in told} for places in by_search), "the best passage of each is a source"
+    words = api.client().post("/query", json={**asked, "retriever": "bm25"}).json()["sources"]
+    assert all(s["ranks"].keys() == {"bm25"} for s in words)
+
+    linked = api.client().post("/query", json={**asked, "retriever": "traversal"}).json()["sources"]
+    assert all(len(s["path_relations"]) == max(0, len(s["path"]) - 1) for s in linked)
+    pairs = {
+        (a, relation["label"], b, relation["reverse"])
+        for s in linked
+        for (a, b), relation in zip(pairwise(s["path"]), s["path_relations"], strict=True)
+    }
+    assert any(a == "Tidewater" and label.startswith("is owned by") and b == "Heron Team" for a, label, b, _ in pairs)
 
 
 @pytest.mark.requirement("E-37", "E-41")

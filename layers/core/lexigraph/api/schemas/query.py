@@ -72,6 +72,13 @@ class QueryRequest(Drawn):
     parameters: Parameters = Field(default_factory=dict)
 
 
+class PathRelation(Reply):
+    """How two names of a path that follow each other are related, as a fact of the sources says it."""
+
+    label: str = Field(description="the predicate; empty where no fact of the sources has both", examples=["leads"])
+    reverse: bool = Field(description="the second is its subject", examples=[False])
+
+
 class SourceReply(Reply):
     """What an answer may cite (E-43): a statement, or an external text. Ranks count from 1; 0 is a warning."""
 
@@ -112,6 +119,15 @@ class SourceReply(Reply):
         description="the ids of these",
         examples=[["chunk:3c067f04242ced37302a063b8b72672e", "entity:3c067f04242ced37302a063b8b72672e"]],
     )
+    path_relations: list[PathRelation] = Field(
+        default_factory=list, description="between each two of `path`, one less than these"
+    )
+    ranks: dict[str, int] = Field(
+        default_factory=dict,
+        description="place, from 1, of its chunk (`vector`, `bm25`) in each search that found it; where the search was for "
+        "statements, of the statement",
+        examples=[{"vector": 1, "bm25": 4}],
+    )
     parts: dict[str, float] = Field(
         default_factory=dict, description="what `final_score` is made of", examples=[{"vector": 0.1558, "link": 0.1258}]
     )
@@ -138,10 +154,10 @@ class UnsupportedReply(Reply):
 
 
 class EntityCount(Reply):
-    """An entity and how many of the sources' chunks name it (E-45)."""
+    """An entity that the sources name, and in how many chunks they do (E-45)."""
 
     name: str = Field(description="its name", examples=["Mira Holm"])
-    freq: int = Field(description="chunks that name it", examples=[5])
+    freq: int = Field(description="chunks of the sources that name it", examples=[5])
     id: str = Field("", description="of the entity", examples=["entity:3c067f04242ced37302a063b8b72672e"])
 
 

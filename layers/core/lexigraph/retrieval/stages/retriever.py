@@ -26,6 +26,7 @@ Ranked = Sequence[tuple[ScoredStatement, StatementRow]]  # best first
 OWN_KEYS = ("namespace", "uri", "title")  # that every source has
 _READ = 1_000  # chunks of a source that is read whole
 R = TypeVar("R", bound=SearchResults)
+T = TypeVar("T")
 
 
 class StatementRetriever(ABC, Generic[R]):
@@ -55,6 +56,7 @@ class StatementRetriever(ABC, Generic[R]):
             timings=trace.timings,
             calls=trace.calls,
             cosines=_of_found(found, trace.cosines),
+            ranks=_of_found(found, trace.ranks),
             nearest=trace.nearest,
             embedding=self.vector_store.label,
         )
@@ -97,10 +99,10 @@ class StatementRetriever(ABC, Generic[R]):
         return found
 
 
-def _of_found(found: SearchResults, cosines: Mapping[str, float]) -> dict[str, float]:
-    """Return the cosines of the statements found and of their chunks, as far as they are known."""
+def _of_found(found: SearchResults, known: Mapping[str, T]) -> dict[str, T]:
+    """Return what is known of the statements found and of their chunks."""
     ids = dict.fromkeys(i for s in found.statements for i in (s.chunk_id, s.id))
-    return {i: cosines[i] for i in ids if i in cosines}
+    return {i: known[i] for i in ids if i in known}
 
 
 class RankedRetriever(StatementRetriever[SearchResults]):

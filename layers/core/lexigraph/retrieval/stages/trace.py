@@ -39,15 +39,18 @@ _COMPARED = ("chunk", "statement")
 class Trace:
     """What happened on the way to an answer: store calls by store, milliseconds by step, and what went less well.
 
-    ``cosines`` are those of chunks and statements, by id, with what the question itself was searched by.
+    ``cosines`` are those of chunks and statements, by id, with what the question itself was searched by, ``ranks`` their
+    places from 1 in the searches that found them, ``vector`` and ``bm25``.
     """
 
     calls: dict[str, int] = field(default_factory=lambda: {"vector": 0, "graph": 0})
     timings: dict[str, float] = field(default_factory=dict)
     warnings: list[Notice] = field(default_factory=list)
     cosines: dict[str, float] = field(default_factory=dict)
+    ranks: dict[str, dict[str, int]] = field(default_factory=dict)
     _nearest: dict[str, float] = field(default_factory=dict)
     _question: FloatArray | None = None
+    _words: str = ""
     _began: float = field(default_factory=time.perf_counter)
 
     @contextmanager
@@ -62,14 +65,27 @@ class Trace:
             self.timings[name] = round(self.timings.get(name, 0.0) + _since(began), 3)
 
     def compare(self, requests: Sequence[SearchRequest], answers: Sequence[Sequence[Hit]]) -> None:
-        """Note how like the question chunks and statements are. The first vector that is searched by is the question's."""
+        """Note how like the question chunks and statements are, and which search found them at which place.
+
+        The first vector that is searched by is the question's, and so are the first words.
+        """
         for request, hits in zip(requests, answers, strict=True):
             if self._question is None:
                 self._question = request.vector
+            self._words = self._words or request.text
+            self._place(request, hits)
             if request.vector is not None and request.vector is self._question and request.index in _COMPARED:
                 self.cosines.update((hit.id, hit.score) for hit in hits)
                 best = hits[0].score if hits else -1.0
                 self._nearest[request.index] = max(best, self._nearest.get(request.index, -1.0))
+
+    def _place(self, request: SearchRequest, hits: Sequence[Hit]) -> None:
+        """Note the places that a search of everything for the question itself gives; the first such search counts."""
+        by_vector = request.vector is not None
+        of_question = request.vector is self._question if by_vector else request.text == self._words
+        if request.ids is None and request.index in _COMPARED and of_question:
+            for rank, hit in enumerate(hits, 1):
+                self.ranks.setdefault(hit.id, {}).setdefault("vector" if by_vector else "bm25", rank)
 
     @property
     def nearest(self) -> float | None:
