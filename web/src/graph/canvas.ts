@@ -2,7 +2,7 @@
 import cytoscape, { type Core, type StylesheetJson } from "cytoscape";
 import { texts } from "../texts";
 import { fitted, inkOf } from "./label";
-import { WIDTHS, byLayer, placed, ROW, type Edge, type Graph, type Node, type Place } from "./model";
+import { byLayer, headsOf, placed, ROW, widthOf, type Edge, type Graph, type Node, type Place } from "./model";
 
 export interface Canvas {
   show: (graph: Graph, selected: string, matches: ReadonlySet<string>) => ReadonlyMap<string, Place>;
@@ -83,46 +83,46 @@ function fit(cy: Core): void {
 }
 
 function fill(cy: Core, graph: Graph, places: ReadonlyMap<string, Place>): void {
+  const heads = headsOf(graph);
   cy.batch(() => {
     cy.elements().remove();
-    for (const node of graph.nodes.values()) cy.add({ group: "nodes", data: data(node), position: { ...places.get(node.id)! }, classes: classes(node) });
+    for (const node of graph.nodes.values()) cy.add({ group: "nodes", data: data(node, widthOf(graph, node.layer)), position: { ...places.get(node.id)! }, classes: classes(node) });
     graph.edges.forEach((e, i) => {
       const [from, till] = [places.get(e.from), places.get(e.to)];
       if (!from || !till) return;
       const way = from.x < till.x ? "rightward" : from.x > till.x ? "leftward" : "";
-      cy.add({ group: "edges", data: { id: `edge:${i}`, source: e.from, target: e.to, ...said(e, from, till) }, classes: `${e.kind} ${way}` });
+      cy.add({ group: "edges", data: { id: `edge:${i}`, source: e.from, target: e.to, said: said(e) }, classes: `${e.kind} ${way}` });
     });
     const top = Math.min(...[...places.values()].map((at) => at.y));
     byLayer(graph).forEach((nodes, layer) => {
-      if (!nodes.length || !graph.heads[layer]) return;
-      const label = layer === 0 ? graph.heads[0] : `${graph.heads[layer]} ${nodes.length}`;
+      if (!nodes.length || !heads[layer]) return;
+      const label = layer === 0 ? heads[0] : `${heads[layer]} ${nodes.length}`;
       const xs = nodes.map((n) => places.get(n.id)!.x);
       const x = (Math.min(...xs) + Math.max(...xs)) / 2;
-      cy.add({ group: "nodes", data: { id: HEAD + layer, label, width: WIDTHS[layer] }, position: { x, y: top - 0.9 * ROW }, classes: "head", selectable: false });
+      cy.add({ group: "nodes", data: { id: HEAD + layer, label, width: widthOf(graph, layer) }, position: { x, y: top - 0.9 * ROW }, classes: "head", selectable: false });
     });
   });
 }
 
 const PADDING = 20;
-const data = (n: Node) => ({ id: n.id, width: WIDTHS[n.layer], label: label(n) });
+const SAID = 19; // characters for which there is room between two columns
+const data = (n: Node, width: number) => ({ id: n.id, width, label: label(n, width) });
 
 // two lines of it; the list beside says it all
-function label(n: Node): string {
-  const bold = n.kind === "question" || n.kind === "source";
+function label(n: Node, width: number): string {
+  const bold = n.layer === 0 || n.kind === "source";
   const text = n.citation ? `${n.citation}  ${n.label}` : n.kind === "question" ? texts.graph.layers[0]! : n.label;
-  return fitted(text, WIDTHS[n.layer]! - PADDING, inkOf(`${bold ? 600 : 400} ${FONT}px ${face()}`));
+  return fitted(text, width - PADDING, inkOf(`${bold ? 600 : 400} ${FONT}px ${face()}`));
 }
 
 const face = () => getComputedStyle(document.body).fontFamily;
 
-// what an edge says stands by its right end, where edges from one node have parted
-function said(e: Edge, from: Place, till: Place): { near: string; far: string } {
-  if (e.kind === "anchor") return { near: "", far: "" }; // all of them say the same
-  const label = e.label.length > 28 ? `${e.label.slice(0, 27).trimEnd()}…` : e.label;
-  return from.x <= till.x ? { near: "", far: label } : { near: label, far: "" };
+function said(e: Edge): string {
+  if (e.kind === "anchor") return ""; // all of them say the same
+  return e.label.length > SAID ? `${e.label.slice(0, SAID - 1).trimEnd()}…` : e.label;
 }
 
-const classes = (n: Node) => `real ${n.kind}${n.evidence ? "" : " opened"}${n.citation ? " cited" : ""}`;
+const classes = (n: Node) => `real ${n.kind}${n.layer === 0 ? " root" : ""}${n.evidence ? "" : " opened"}${n.citation ? " cited" : ""}`;
 
 function mark(cy: Core, selected: string, matches: ReadonlySet<string>): void {
   cy.batch(() => {
@@ -178,8 +178,8 @@ function styles(): StylesheetJson {
       },
     },
     { selector: ".head", style: { "background-opacity": 0, "border-width": 0, color: faint, "font-weight": 600, events: "no" } },
-    { selector: ".question", style: { "background-color": accent, "border-color": accent, color: onAccent, "font-weight": 600 } },
     { selector: ".entity", style: { shape: "round-rectangle", "corner-radius": "25px", "background-color": soft, "border-color": accent } },
+    { selector: ".root", style: { "background-color": accent, "border-color": accent, color: onAccent, "font-weight": 600 } },
     { selector: ".source", style: { "background-color": raised, "font-weight": 600 } },
     { selector: ".chunk, .topic", style: { "border-style": "solid" } },
     { selector: ".fact", style: { "border-style": "dotted" } },
@@ -191,10 +191,7 @@ function styles(): StylesheetJson {
     {
       selector: "edge.relation, edge.said",
       style: {
-        "source-label": "data(near)",
-        "target-label": "data(far)",
-        "source-text-offset": 70,
-        "target-text-offset": 70,
+        label: "data(said)",
         "font-family": face(),
         "font-size": 14,
         color: faint,
@@ -204,7 +201,7 @@ function styles(): StylesheetJson {
         "min-zoomed-font-size": 6,
       },
     },
-    { selector: "edge.relation", style: { "target-arrow-shape": "triangle", "target-arrow-color": strong, "arrow-scale": 0.9 } },
+    { selector: "edge.relation", style: { opacity: 0.9, "target-arrow-shape": "triangle", "target-arrow-color": strong, "arrow-scale": 0.9 } },
     { selector: "edge.leads_to", style: { "line-style": "dashed" } },
     { selector: ".dim", style: { "text-opacity": 0.5, "border-opacity": 0.35 } },
     { selector: ".match", style: { "border-width": 3, "border-color": accent } },

@@ -34,14 +34,17 @@ export interface Graph {
   total: number;
   /** That is all of it: more was not looked at. */
   complete: boolean;
-  /** What the layers are called. */
-  heads: readonly string[];
+  /** Around an entity: a layer is how far a node is from it. */
+  rings: boolean;
 }
 
 const LAYERS: Record<string, number> = { question: 0, chunk: 1, topic: 1, entity: 2, statement: 3, fact: 3, source: 4 };
 const LAST = 4;
 
-export const EMPTY: Graph = { nodes: new Map(), edges: [], total: 0, complete: true, heads: texts.graph.layers };
+export const EMPTY: Graph = { nodes: new Map(), edges: [], total: 0, complete: true, rings: false };
+
+/** Return what the layers are called; nothing where one node says it all. */
+export const headsOf = (graph: Graph): readonly string[] => (graph.rings ? texts.graph.rings : texts.graph.layers);
 
 const place = (start: unknown, end: unknown) => (typeof start === "number" && typeof end === "number" ? `${start}-${end}` : "");
 
@@ -68,7 +71,7 @@ export function ofEvidence(found: Schema["EvidenceReply"], citations: ReadonlyMa
 /** Return an entity and nothing around it. */
 export function ofEntity(entity: Schema["EntityReply"]): Graph {
   const root: Node = { id: entity.id, kind: "entity", label: entity.name, layer: 0, score: null, citation: "", document: "", at: "", note: entity.class, evidence: true };
-  return { nodes: new Map([[root.id, root]]), edges: [], total: entity.neighbours + 1, complete: entity.complete, heads: texts.graph.rings };
+  return { nodes: new Map([[root.id, root]]), edges: [], total: entity.neighbours + 1, complete: entity.complete, rings: true };
 }
 
 /** Return the graph with entities that are named together with one of it, a layer further. */
@@ -81,10 +84,9 @@ export function beside(graph: Graph, id: string, page: Schema["NeighbourList"]):
     nodes.set(n.id, { id: n.id, kind: "entity", label: n.name, layer: Math.min(LAST, from.layer + 1), score: null, citation: "", document: "", at: "", note, evidence: from.layer === 0 });
   }
   const edges = page.neighbours.map((n): Edge => {
-    const [first, ...rest] = n.relations;
+    const first = n.relations[0];
     const ends = first?.direction === "in" ? { from: n.id, to: id } : { from: id, to: n.id };
-    const label = first ? `${first.predicate}${rest.length ? ` +${rest.length}` : ""}` : texts.graph.edges["together"]!;
-    return { ...ends, kind: first ? "relation" : "together", label };
+    return { ...ends, kind: first ? "relation" : "together", label: first?.predicate ?? texts.graph.edges["together"]! };
   });
   return { ...graph, nodes, edges: joined(graph.edges, edges, nodes) };
 }
@@ -116,8 +118,8 @@ interface Fact {
 }
 
 function joined(before: readonly Edge[], more: readonly Edge[], nodes: ReadonlyMap<string, Node>): Edge[] {
-  const edges = new Map([...more].reverse().map((e) => [pair(e), e]));
-  for (const e of before) edges.set(pair(e), e);
+  const edges = new Map(before.map((e) => [pair(e), e]));
+  for (const e of more) if (!edges.has(pair(e))) edges.set(pair(e), e);
   return [...edges.values()].filter((e) => nodes.has(e.from) && nodes.has(e.to));
 }
 
@@ -128,10 +130,16 @@ export interface Place {
   y: number;
 }
 
-/** How wide the nodes of each layer are, and how high a row is. */
-export const WIDTHS = [110, 190, 160, 240, 170] as const;
+const WIDTHS = [110, 190, 160, 240, 170] as const;
+const RING = 180;
+
+/** How wide the nodes of a layer are. */
+export const widthOf = (graph: Graph, layer: number) => (graph.rings ? RING : WIDTHS[layer]!);
+
+/** How high a row is. */
 export const ROW = 60;
-const GAPS = { least: 40, most: 160, labelled: 150, within: 20 };
+const GAPS = { least: 40, most: 160, labelled: 165, within: 20 };
+const WORTH = 1.25; // larger, for lines to pass behind nodes
 const FEWEST = 8; // nodes in a column that has another beside it
 
 /**
@@ -142,11 +150,10 @@ export function placed(graph: Graph, shape: number): Map<string, Place> {
   const near = neighbours(graph);
   const places = new Map<string, Place>();
   const layers = byLayer(graph);
-  const rings = graph.heads === texts.graph.rings;
-  const sides = rings && layers[1]!.length > FEWEST;
-  const rows = sides ? Math.max(FEWEST, Math.ceil(layers[1]!.length / 2)) : rowsFor(layers, shape);
+  const sides = graph.rings && layers[1]!.length > FEWEST;
+  const rows = sides ? Math.max(FEWEST, Math.ceil(layers[1]!.length / 2)) : rowsFor(graph, layers, shape);
   const tall = Math.min(rows, Math.max(...layers.map((nodes) => nodes.length))) * ROW;
-  const gap = Math.min(GAPS.most, Math.max(rings ? GAPS.labelled : GAPS.least, (tall * shape - width(layers, rows, 0)) / Math.max(1, layers.filter((l) => l.length).length - 1)));
+  const gap = Math.min(GAPS.most, Math.max(graph.rings ? GAPS.labelled : GAPS.least, (tall * shape - width(graph, layers, rows, 0)) / Math.max(1, layers.filter((l) => l.length).length - 1)));
   let left = 0;
   layers.forEach((nodes, layer) => {
     if (!nodes.length) return;
@@ -159,9 +166,9 @@ export function placed(graph: Graph, shape: number): Map<string, Place> {
     const columns = Math.ceil(nodes.length / rows);
     const each = Math.ceil(nodes.length / columns);
     const top = (tall - each * ROW) / 2;
-    const wide = WIDTHS[layer]!;
+    const wide = widthOf(graph, layer);
     const aside = sides && layer === 1;
-    const beside = aside ? -(wide + 2 * gap + WIDTHS[0]) : wide + GAPS.within;
+    const beside = aside ? -(wide + 2 * gap + wide) : wide + GAPS.within;
     order.forEach((n, i) => places.set(n.id, { x: left + Math.floor(i / each) * beside + wide / 2, y: top + (i % each) * ROW }));
     left += (aside ? wide : columns * beside - GAPS.within) + gap;
   });
@@ -170,17 +177,17 @@ export function placed(graph: Graph, shape: number): Map<string, Place> {
 
 const compare = (a: number, b: number) => (a === b ? 0 : a < b ? -1 : 1);
 
-function width(layers: readonly Node[][], rows: number, gap: number): number {
-  const wides = layers.flatMap((nodes, layer) => (nodes.length ? Math.ceil(nodes.length / rows) * (WIDTHS[layer]! + GAPS.within) : []));
+function width(graph: Graph, layers: readonly Node[][], rows: number, gap: number): number {
+  const wides = layers.flatMap((nodes, layer) => (nodes.length ? Math.ceil(nodes.length / rows) * (widthOf(graph, layer) + GAPS.within) : []));
   return wides.reduce((a, b) => a + b, 0) + gap * (wides.length - 1);
 }
 
 /** Return how many nodes a column has at most, so that a window of this shape (width by height) shows all as large as can be. */
-function rowsFor(layers: readonly Node[][], shape: number): number {
+function rowsFor(graph: Graph, layers: readonly Node[][], shape: number): number {
   const most = Math.max(FEWEST, ...layers.map((nodes) => nodes.length));
-  const zoom = (rows: number) => Math.min(shape / width(layers, rows, GAPS.least), 1 / ((rows + 1) * ROW));
+  const zoom = (rows: number) => Math.min(shape / width(graph, layers, rows, GAPS.least), 1 / ((rows + 1) * ROW));
   let best = most;
-  for (let rows = most - 1; rows >= FEWEST; rows--) if (zoom(rows) > 1.05 * zoom(best)) best = rows;
+  for (let rows = most - 1; rows >= FEWEST; rows--) if (zoom(rows) > WORTH * zoom(best)) best = rows;
   return best;
 }
 

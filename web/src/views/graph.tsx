@@ -6,7 +6,7 @@ import { citationsOf } from "../ask/answer";
 import { past } from "../ask/history";
 import { addressOf, asked, filter, type Asked } from "../ask/query";
 import type { Canvas } from "../graph/canvas";
-import { EMPTY, beside, byLayer, edgesAt, merged, ofEntity, ofEvidence, step, type Graph, type Node, type Place } from "../graph/model";
+import { EMPTY, beside, byLayer, edgesAt, headsOf, merged, ofEntity, ofEvidence, step, type Graph, type Node, type Place } from "../graph/model";
 import { Empty, Failure, Loading, number } from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { asApiError, useResource } from "../resource";
@@ -18,7 +18,7 @@ const FIRST = 30;
 const STEPS = [FIRST, 120, 500];
 const AROUND = 24;
 const FURTHER = 12; // entities around one that is not in the middle
-const KINDS = ["source", "chunk", "topic", "statement", "entity"] as const;
+const KINDS = "source,chunk,topic,statement,entity";
 
 export default function GraphView({ address }: ViewProps) {
   const a = asked(address);
@@ -84,7 +84,7 @@ async function entities(graph: Graph, id: string, cursor: string, limit: number,
 }
 
 async function nodes(graph: Graph, id: string, cursor: string): Promise<Opening> {
-  const reply = await get("/graph/egonet", { query: { id, limit: AROUND + 1, offset: Number(cursor || 0), kinds: [...KINDS] } });
+  const reply = await get("/graph/egonet", { query: { id, limit: AROUND + 1, offset: Number(cursor || 0), kinds: KINDS } });
   const next = reply.next_offset == null ? null : String(reply.next_offset);
   return { graph: merged(graph, reply), more: { next, total: reply.totals.nodes - 1, complete: reply.totals.complete } };
 }
@@ -357,7 +357,11 @@ function Selected({ node, graph, opened, told, onSelect, onExpand }: SelectedPro
           <p class="node-text">{node.label}</p>
         </details>
       )}
-      {(node.note || node.score !== null) && <p class="faint small">{node.note || `${texts.graph.score} ${node.score!.toFixed(3)}`}</p>}
+      {node.score !== null && (
+        <p class="faint small">
+          {texts.graph.score} {node.score.toFixed(3)}
+        </p>
+      )}
       <div class="row">
         {href && (
           <a class="button quiet" href={href}>
@@ -404,9 +408,9 @@ function List({ graph, selected, matches, onSelect }: { graph: Graph; selected: 
         const shown = matches ? nodes.filter((n) => matches.has(n.id)) : nodes;
         if (!shown.length || layer === 0) return null;
         return (
-          <section key={layer} aria-label={graph.heads[layer]}>
+          <section key={layer} aria-label={headsOf(graph)[layer]}>
             <h2 class="small-heading">
-              {graph.heads[layer]} {number(shown.length)}
+              {headsOf(graph)[layer]} {number(shown.length)}
             </h2>
             <ul class="plain">
               {shown.map((n) => (

@@ -1,7 +1,7 @@
 """What is around a node of the graph: for a picture of it."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Query
 from pydantic import Field
@@ -15,7 +15,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore
 
 router = tagged_router("/graph", "graph")
-NodeKind = Literal["source", "chunk", "topic", "statement", "fact", "entity"]
+_KINDS = "(source|chunk|topic|statement|fact|entity)"
 
 
 class NodeReply(Reply):
@@ -64,7 +64,7 @@ async def egonet(
         Query(
             alias="id",
             max_length=100,
-            pattern="^(source|chunk|topic|statement|fact|entity):.",
+            pattern=f"^{_KINDS}:.",
             description="of a node",
             examples=["entity:3c067f04242ced37302a063b8b72672e"],
         ),
@@ -76,9 +76,13 @@ async def egonet(
         int, Query(ge=0, le=100_000, description="pass over so many nodes a step away", examples=[0]), WHOLE
     ] = 0,
     kinds: Annotated[
-        list[NodeKind] | None,
-        Query(max_length=6, description="only nodes of these kinds; else of all", examples=[["entity"]]),
-    ] = None,
+        str,
+        Query(
+            pattern=f"^({_KINDS}(,{_KINDS}){{0,5}})?$",
+            description="only nodes of these kinds, parted by commas; else of all",
+            examples=["statement,entity"],
+        ),
+    ] = "",
 ) -> Egonet:
     """Return the nodes within ``depth`` steps of a node with what is known of them, and the edges between them.
 
@@ -87,7 +91,9 @@ async def egonet(
 
     def work() -> Egonet:
         graph = service.stores.graph
-        net = graph.egonet(who.tenant, node, depth=depth, limit=limit, offset=offset, kinds=kinds or ())
+        net = graph.egonet(
+            who.tenant, node, depth=depth, limit=limit, offset=offset, kinds=kinds.split(",") if kinds else ()
+        )
         known = _properties(graph, who.tenant, [each["id"] for each in net["nodes"]])
         nodes = [{**each, "properties": known.get(each["id"], {})} for each in net["nodes"]]
         return Egonet.model_validate({**net, "nodes": nodes})
