@@ -94,7 +94,7 @@ export function beside(graph: Graph, id: string, page: Schema["NeighbourList"]):
 /** Return the graph with what is around a node; what is there already stays as it is. */
 export function merged(graph: Graph, around: Schema["Egonet"]): Graph {
   const nodes = new Map(graph.nodes);
-  const facts = new Map(around.nodes.map((n) => [n.id, (n.properties?.["facts"] ?? []) as Fact[]]));
+  const facts = new Map(around.nodes.map((n) => [n.id, (n.properties?.["relations"] ?? []) as Fact[]]));
   for (const n of around.nodes) {
     if (nodes.has(n.id)) continue;
     const of = n.properties ?? {};

@@ -166,7 +166,8 @@ function Explored({ base, a, around, onMore }: { base: Base; a: Asked; around: s
       opening.then(
         ({ graph: next, more }) => {
           const shown = edgesAt(next, id).length;
-          setTold(texts.graph.expanded(next.nodes.size - graph.nodes.size, shown, Math.max(shown, more.total), more.complete));
+          const added = next.nodes.size - graph.nodes.size;
+          setTold(added || more.next !== null ? texts.graph.expanded(added, shown, Math.max(shown, more.total), more.complete) : texts.graph.expandedAll);
           setGraph(next);
           setOpened(new Map(opened).set(id, more));
         },

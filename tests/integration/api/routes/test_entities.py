@@ -182,3 +182,14 @@ def test_what_is_around_a_node_comes_in_parts_with_what_is_known_of_each(client:
     assert (told["start"], told["end"], told["document_id"]) == (place["start"], place["end"], place["document"]["id"])
     beyond = client.get("/graph/egonet", params={**asked, "offset": 100_000}).json()
     assert [node["id"] for node in beyond["nodes"]] == [entity]
+
+
+def test_what_is_around_a_node_is_narrowed_to_kinds(client: httpx.Client) -> None:
+    asked = {"id": _id(client, "Tove Lund"), "kinds": "statement,source", "limit": 500}
+    around = client.get("/graph/egonet", params=asked).json()
+    assert {node["type"] for node in around["nodes"]} == {"entity", "statement"}
+    assert around["totals"] == {"nodes": 121, "edges": 120, "complete": True}
+    relations = [r for node in around["nodes"] for r in node["properties"].get("relations", [])]
+    assert asked["id"] in {end for r in relations for end in (r["subject"], r["object"])}
+    for kinds in ("statements", "statement,", ",", "statement source"):
+        assert client.get("/graph/egonet", params={**asked, "kinds": kinds}).status_code == 422

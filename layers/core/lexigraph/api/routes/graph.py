@@ -111,12 +111,12 @@ def _properties(graph: GraphStore, tenant: Tenant, ids: Sequence[str]) -> dict[s
     if of["statement"]:
         for row in graph.evidence(tenant, EvidenceRequest(statements=tuple(of["statement"]), neighbours=False)):
             place = {"start": row.chunk_start + row.start, "end": row.chunk_start + row.end}
-            facts = [{"subject": f.subject_id, "predicate": f.predicate, "object": f.object_id} for f in row.facts]
+            relations = [{"subject": f.subject_id, "predicate": f.predicate, "object": f.object_id} for f in row.facts]
             found[row.id] = {
                 "document_id": row.source.id,
                 "chunk_id": row.chunk_id,
                 "kind": row.kind,
-                "facts": facts,
+                "relations": relations,
                 **place,
             }
             for f in row.facts:
