@@ -5,6 +5,7 @@ from pathlib import Path
 from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import MOST_MENTIONS
+from lexigraph.storage.sqlite.graph.explore import _LEADING
 from lexigraph.storage.sqlite.graph.store import SqliteGraphStore
 from tests.worlds import said, show, version
 
@@ -35,8 +36,7 @@ def test_what_most_sources_name_is_found_by_an_index(tmp_path: Path) -> None:
     show(store, "acme", version("acme", "Note", {"Part": [said("Tove Lund waits.", "Tove Lund")]}))
     assert [e.value for e in store.leading(ACME, 3)] == ["Tove Lund"]
     with store._database.read() as connection:
-        query = "EXPLAIN QUERY PLAN SELECT k FROM entity WHERE tenant = 1 AND df > 0 ORDER BY df DESC, id LIMIT 20"
-        plan = " ".join(str(row[-1]) for row in connection.execute(query))
+        plan = " ".join(str(row[-1]) for row in connection.execute(f"EXPLAIN QUERY PLAN {_LEADING}", (1, 20)))
     assert "entity_df" in plan
     assert "TEMP B-TREE" not in plan
     store.close()

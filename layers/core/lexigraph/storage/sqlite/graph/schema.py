@@ -86,8 +86,8 @@ CREATE INDEX IF NOT EXISTS rel_pair_second ON rel_pair (second);
 """
 SCHEMA += RELATIONS
 
-# The entities that most sources name, in order (explore.py)
-LEADING = "CREATE INDEX IF NOT EXISTS entity_df ON entity (tenant, df DESC, id);"
+# The entities that most sources name, in order (explore.py); of some only, so that no other query starts from it
+LEADING = "CREATE INDEX IF NOT EXISTS entity_df ON entity (tenant, df DESC, id) WHERE df > 0;"
 SCHEMA += LEADING
 
 # A chunk placed as `p` in a source `s` that readers of tenant ? see. The plus keeps SQLite from starting at the tenant's
