@@ -267,7 +267,7 @@ def test_the_evidence_graph_is_walked_by_keyboard(window: Window) -> None:
 
 
 def test_a_passage_of_the_graph_opens_where_it_stands(window: Window, server: Server) -> None:
-    asked = {"question": OWNER, "evidence": True, "evidence_limit": 30}
+    asked = {"question": OWNER, "evidence": True, "evidence_limit": 24}
     nodes = server.client.post("/retrieve/hybrid", json=asked).json()["evidence"]["nodes"]
     passage = max((n for n in nodes if n["kind"] == "chunk"), key=lambda n: n["start"])
     assert passage["start"] > 0

@@ -118,7 +118,7 @@ function label(n: Node, width: number): string {
 const face = () => getComputedStyle(document.body).fontFamily;
 
 function said(e: Edge): string {
-  if (e.kind === "anchor") return ""; // all of them say the same
+  if (e.kind === "anchor" || e.kind === "from") return ""; // all of these say the same
   return e.label.length > SAID ? `${e.label.slice(0, SAID - 1).trimEnd()}…` : e.label;
 }
 

@@ -138,7 +138,7 @@ export const widthOf = (graph: Graph, layer: number) => (graph.rings ? RING : WI
 
 /** How high a row is. */
 export const ROW = 60;
-const GAPS = { least: 40, most: 160, labelled: 165, within: 20 };
+const GAPS = { least: 56, most: 160, labelled: 165, within: 20 };
 const WORTH = 1.25; // larger, for lines to pass behind nodes
 const FEWEST = 8; // nodes in a column that has another beside it
 

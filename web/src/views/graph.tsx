@@ -14,7 +14,7 @@ import { address as current, go, to } from "../router";
 import { theme } from "../session";
 import { texts } from "../texts";
 
-const FIRST = 30;
+const FIRST = 24;
 const STEPS = [FIRST, 120, 500];
 const AROUND = 24;
 const FURTHER = 12; // entities around one that is not in the middle
