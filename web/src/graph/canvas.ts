@@ -185,7 +185,7 @@ function styles(): StylesheetJson {
     { selector: ".fact", style: { "border-style": "dotted" } },
     { selector: ".opened", style: { "border-style": "dashed" } },
     { selector: ".cited", style: { "border-width": 2, "border-color": accent } },
-    { selector: "edge", style: { width: 1.2, "line-color": strong, "curve-style": "straight", "target-arrow-shape": "none", opacity: 0.55 } },
+    { selector: "edge", style: { width: 1.2, "line-color": strong, "curve-style": "straight", "target-arrow-shape": "none", opacity: 0.75 } },
     { selector: "edge.rightward", style: { "source-endpoint": "90deg", "target-endpoint": "270deg" } },
     { selector: "edge.leftward", style: { "source-endpoint": "270deg", "target-endpoint": "90deg" } },
     {
