@@ -21,6 +21,26 @@ INK = """() => {
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
     return data.some((value, i) => i % 4 === 0 && value < 100 && data[i + 3] > 0);
 }"""
+# How many pixels of the graph are drawn within 8 of an edge of it, and how many in the colour of its first node
+DRAWN = """() => {
+    const probe = document.createElement("i");
+    probe.style.color = "var(--accent)";
+    document.body.append(probe);
+    const accent = getComputedStyle(probe).color.match(/[\\d.]+/g).map(Number);
+    probe.remove();
+    const drawn = { edge: 0, accent: 0 };
+    for (const canvas of document.querySelectorAll(".graph-canvas canvas")) {
+        const { width, height } = canvas;
+        const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+        for (let i = 0; i < data.length; i += 4) {
+            if (data[i + 3] < 40) continue;
+            const [x, y] = [(i / 4) % width, Math.floor(i / 4 / width)];
+            if (Math.min(x, y, width - 1 - x, height - 1 - y) < 8) drawn.edge++;
+            if ([0, 1, 2].every(c => Math.abs(data[i + c] - accent[c]) < 3)) drawn.accent++;
+        }
+    }
+    return drawn;
+}"""
 OWNER = "Who leads the team that owns Tidewater?"
 
 
@@ -351,19 +371,19 @@ def test_the_evidence_of_a_question_is_seen_opened_found_and_exported(window: Wi
     counts = one.page.locator(".counts")
     expect(counts).to_contain_text("nodes shown")
     first = counts.inner_text()
-    one.button("More evidence").click()
+    one.page.get_by_role("region", name="Entities").get_by_role("button", name="Heron Team").first.click()
+    selected = one.page.get_by_role("region", name="Selected")
+    selected.get_by_role("button", name="Show what is around it").click()
+    expect(selected).to_contain_text("added")
     expect(counts).not_to_have_text(first)
     before = counts.inner_text()
+    one.button("More evidence").click()
+    expect(counts).not_to_have_text(before)
 
     one.page.get_by_label("Find in the graph").fill("heron team")
     one.page.get_by_label("Find in the graph").press("Enter")
-    selected = one.page.get_by_role("region", name="Selected")
     expect(selected).to_contain_text("Heron Team")
     one.page.get_by_label("Find in the graph").fill("")
-    one.page.get_by_role("region", name="Entities").get_by_role("button", name="Heron Team").first.click()
-    selected.get_by_role("button", name="Show what is around it").click()
-    expect(selected).to_contain_text("added")
-    assert counts.inner_text() != before
 
     with one.page.expect_download() as png:
         one.button("Export PNG").click()
@@ -382,16 +402,77 @@ def test_the_evidence_graph_is_walked_by_keyboard(window: Window) -> None:
     frame.focus()
     selected = one.page.get_by_role("region", name="Selected")
     frame.press("ArrowDown")
-    expect(selected.get_by_role("heading")).to_have_text(OWNER)
+    told = selected.locator(".node-text").first
+    expect(told).to_have_text(OWNER)
     frame.press("ArrowRight")
-    expect(selected.get_by_role("heading")).not_to_have_text(OWNER)
+    expect(told).not_to_have_text(OWNER)
     before = one.page.locator(".counts").inner_text()
     frame.press("ArrowRight")
     frame.press("Enter")
     expect(selected).to_contain_text("added")
     assert one.page.locator(".counts").inner_text() != before
-    for key in ("+", "-", "0"):
-        frame.press(key)
+
+
+def test_a_passage_of_the_graph_opens_where_it_stands(window: Window, server: Server) -> None:
+    asked = {"question": OWNER, "evidence": True, "evidence_limit": 24}
+    nodes = server.client.post("/retrieve/hybrid", json=asked).json()["evidence"]["nodes"]
+    passage = max((n for n in nodes if n["kind"] == "chunk"), key=lambda n: n["start"])
+    assert passage["start"] > 0
+    one = window(width=1500).open(f"#/graph?q={OWNER.replace(' ', '+')}&at={passage['id']}")
+    one.page.get_by_role("region", name="Selected").get_by_role("link", name="Open").click()
+
+    reply = server.get(
+        f"/documents/{passage['document_id']}/text", start=passage["start"], limit=passage["end"] - passage["start"]
+    )
+    words = " ".join(reply["text"].split())
+    assert " ".join(marked(one).split()) in words
+    expect(one.page.locator("mark").first).to_be_in_viewport()
+
+
+def test_the_graph_fits_on_both_axes_and_zooming_keeps_what_is_selected(window: Window) -> None:
+    one = window(width=1100, height=700).open(f"#/graph?q={OWNER.replace(' ', '+')}")
+    frame = one.page.get_by_role("application")
+    one.page.locator(".graph-canvas canvas").first.wait_for()
+    one.page.wait_for_function(f"() => ({DRAWN})().accent > 0")
+    assert one.page.evaluate(DRAWN)["edge"] == 0
+    frame.press("ArrowDown")  # the question, at the left
+    before = one.page.evaluate(DRAWN)["accent"]
+    for _ in range(6):
+        frame.press("+")
+    one.page.wait_for_function(f"() => ({DRAWN})().edge > 0")
+    assert one.page.evaluate(DRAWN)["accent"] > before
+    frame.press("0")
+    one.page.wait_for_function(f"() => ({DRAWN})().edge === 0")
+
+
+def test_an_entity_is_drawn_among_those_named_together_with_it(window: Window, server: Server) -> None:
+    entity = server.get("/entities", q="heron team")["entities"][0]["id"]
+    beside = server.get(f"/entities/{entity}/neighbours")
+    one = window(width=1500).open(f"#/entity/{entity}")
+    one.page.get_by_role("link", name="Graph around it").click()
+
+    expect(one.page.get_by_role("heading", level=1)).to_have_text("Around Heron Team")
+    total = beside["total"] + 1
+    expect(one.page.locator(".counts")).to_have_text(f"{total} of {total} nodes shown")
+    ring = one.page.get_by_role("region", name="Named together with it")
+    assert ring.get_by_role("button").count() == beside["total"]
+    ring.get_by_role("button", name="Tidewater").click()
+    selected = one.page.get_by_role("region", name="Selected")
+    selected.get_by_text("Connected with").click()
+    expect(selected.get_by_role("button", name="is owned by → Heron Team")).to_be_visible()
+    selected.get_by_role("button", name="Show what is around it").click()
+    expect(selected).to_contain_text("added")
+    expect(one.page.get_by_role("region", name="A step further")).to_be_visible()
+
+
+def test_entities_begin_with_those_that_most_documents_name(window: Window, server: Server) -> None:
+    told = server.get("/entities")["entities"]
+    one = window().open("#/entities")
+    expect(one.page.get_by_role("heading", name="Named in most documents")).to_be_visible()
+    assert one.page.locator(".entity-list strong").all_text_contents() == [e["name"] for e in told]
+    assert [e["documents"] for e in told] == sorted((e["documents"] for e in told), reverse=True)
+    one.page.get_by_label("Name").fill("heron")
+    expect(one.page.get_by_role("heading", name="Named in most documents")).to_have_count(0)
 
 
 def test_an_entity_is_found_as_one_types_and_told_by_source(window: Window) -> None:
@@ -433,7 +514,7 @@ def test_every_view_fits_and_is_accessible(window: Window, server: Server, width
     one = window(width=width, height=900, dark=dark)
     document = document_of(server, "tidewater.md")["id"]
     entity = server.get("/entities", q="heron team")["entities"][0]["id"]
-    for address in (*VIEWS, f"#/document/{document}?at=620-657", f"#/entity/{entity}"):
+    for address in (*VIEWS, f"#/document/{document}?at=620-657", f"#/entity/{entity}", f"#/graph?around={entity}"):
         one.open(address)
         one.page.locator("h1").first.wait_for(state="attached")
         expect(one.page.locator(".loading")).to_have_count(0)

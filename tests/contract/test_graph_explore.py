@@ -2,7 +2,7 @@
 
 from lexigraph.model.ids import entity_id, topic_id
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import Companion, EntityProfile, GraphStore, Relation, SourceVersion, TopicSpan
+from lexigraph.storage.protocols import Companion, Companions, EntityProfile, GraphStore, Relation, SourceVersion, TopicSpan
 from tests.worlds import said, show, take_out, version
 
 ACME = Tenant("acme")
@@ -75,13 +75,13 @@ def test_companions_are_those_named_in_the_same_statements_most_first_with_what_
     show(graph_store, "acme", _flow(), _note())
     ledger = Companion(_id("Ledger"), 3, (Relation("signs", True, 2),))
     mira = Companion(_id("Mira Holm"), 1)
-    assert graph_store.companions(ACME, _id("Tove Lund")) == ([ledger, mira], 2)
-    assert graph_store.companions(ACME, _id("Tove Lund"), offset=1, limit=5) == ([mira], 2)
-    assert graph_store.companions(ACME, _id("Tove Lund"), limit=1) == ([ledger], 2)
-    back = graph_store.companions(ACME, _id("Ledger"))[0][0]
+    assert graph_store.companions(ACME, _id("Tove Lund")) == Companions([ledger, mira], 2)
+    assert graph_store.companions(ACME, _id("Tove Lund"), offset=1, limit=5) == Companions([mira], 2)
+    assert graph_store.companions(ACME, _id("Tove Lund"), limit=1) == Companions([ledger], 2)
+    back = graph_store.companions(ACME, _id("Ledger")).found[0]
     assert back == Companion(_id("Tove Lund"), 3, (Relation("signs", False, 2),))
-    assert graph_store.companions(Tenant("other"), _id("Tove Lund")) == ([], 0)
-    assert graph_store.companions(ACME, _id("Tove Lund"), offset=9) == ([], 2)
+    assert graph_store.companions(Tenant("other"), _id("Tove Lund")) == Companions([], 0)
+    assert graph_store.companions(ACME, _id("Tove Lund"), offset=9) == Companions([], 2)
 
 
 def test_what_a_new_version_no_longer_says_is_not_told(graph_store: GraphStore) -> None:
@@ -91,4 +91,25 @@ def test_what_a_new_version_no_longer_says_is_not_told(graph_store: GraphStore) 
     assert [t.value for t in graph_store.topics(ACME, flow.source.id)] == ["Approval"]
     assert graph_store.profile(ACME, _id("Tove Lund")).statements == 0
     assert graph_store.naming(ACME, _id("Ledger")) == []
-    assert graph_store.companions(ACME, _id("Mira Holm")) == ([], 0)
+    assert graph_store.companions(ACME, _id("Mira Holm")) == Companions([], 0)
+
+
+def test_what_most_documents_name_leads_by_an_index(graph_store: GraphStore) -> None:
+    show(graph_store, "acme", _flow(), _note())
+    names = [(e.value, e.df) for e in graph_store.leading(ACME, 5)]
+    first = sorted([("Tove Lund", 2), ("Ledger", 2)], key=lambda pair: _id(pair[0]))
+    assert names == [*first, ("Mira Holm", 1)]
+    assert [e.id for e in graph_store.leading(ACME, 1)] == [_id(first[0][0])]
+    assert graph_store.leading(Tenant("other"), 5) == []
+
+
+def test_an_egonet_is_narrowed_to_kinds_of_nodes(graph_store: GraphStore) -> None:
+    show(graph_store, "acme", _flow(), _note())
+    around = graph_store.egonet(ACME, _id("Tove Lund"), kinds=("statement",))
+    assert [node["type"] for node in around["nodes"]] == ["entity", *["statement"] * 3]
+    assert around["totals"] == {"nodes": 4, "edges": 3, "complete": True}
+    assert {edge["type"] for edge in around["edges"]} == {"MENTIONS"}
+    first = graph_store.egonet(ACME, _id("Tove Lund"), kinds=("statement",), limit=2)
+    assert (len(first["nodes"]), first["next_offset"]) == (2, 1)
+    nothing = graph_store.egonet(ACME, _id("Tove Lund"), kinds=("topic",))
+    assert [node["id"] for node in nothing["nodes"]] == [_id("Tove Lund")]

@@ -118,6 +118,7 @@ def _calls(store: GraphStore, who: Tenant, ids: Mapping[str, list[str]]) -> dict
         "naming": lambda: [store.naming(who, entity) for entity in entities],
         "profile": lambda: [store.profile(who, entity) for entity in entities],
         "companions": lambda: [store.companions(who, entity) for entity in entities],
+        "leading": lambda: store.leading(who, 30),
         "within filters": lambda: store.evidence(who, EvidenceRequest(chunks=tuple(chunks), filters=wide)),
         "entities within filters": lambda: store.entities(who, entities, connected=3, filters=wide),
     }

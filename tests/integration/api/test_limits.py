@@ -33,7 +33,7 @@ def refusal(reply: httpx.Response) -> str:
         ("GET", "/jobs/0f6c/events?affter=1", "unknown parameter 'affter'; did you mean 'after'? Known: after"),
         ("GET", "/ingest/stream?path=a&bogus=2", "unknown parameter 'bogus'. Known: checkpoint, "),
         ("GET", "/ingest/stream?path=a&inc_rel_onyl=true", "'inc_rel_onyl'; did you mean 'inc_rel_only'?"),
-        ("GET", "/graph/egonet?id=entity:a&node=entity:a", "unknown parameter 'node'. Known: depth, id, limit"),
+        ("GET", "/graph/egonet?id=entity:a&node=entity:a", "unknown parameter 'node'. Known: depth, id, kinds, limit"),
         ("GET", "/diagnostics?verbose", "unknown parameter 'verbose'. Known: none"),
         ("GET", "/jobs?" + "x" * 5_000, "unknown parameter '" + "x" * 80 + "'. Known: limit"),
         ("GET", "/jobs?%ED%A0%80=1&limit=1", "unknown parameter '"),

@@ -1,7 +1,8 @@
 /** The picture of the graph: Cytoscape.js, fetched with the first graph. */
 import cytoscape, { type Core, type StylesheetJson } from "cytoscape";
 import { texts } from "../texts";
-import { WIDTHS, byLayer, placed, ROW, type Graph, type Node, type Place } from "./model";
+import { fitted, inkOf } from "./label";
+import { byLayer, headsOf, placed, ROW, widthOf, type Edge, type Graph, type Node, type Place } from "./model";
 
 export interface Canvas {
   show: (graph: Graph, selected: string, matches: ReadonlySet<string>) => ReadonlyMap<string, Place>;
@@ -15,31 +16,46 @@ export interface Canvas {
 const SHEET = "__________cytoscape_stylesheet";
 const HEAD = "head:";
 const MARGIN = 14;
-const LEGIBLE = 0.5;
+const LARGEST = 1.6; // of what is fitted
+const FONT = 16;
 
 export function draw(box: HTMLElement, on: { select: (id: string) => void; expand: (id: string) => void }): Canvas {
   keepInlineStylesOut();
   const cy = cytoscape({ container: box, minZoom: 0.08, maxZoom: 2.5, boxSelectionEnabled: false, autoungrabify: true, style: styles() });
   cy.on("tap", "node.real", (e) => on.select(e.target.id() as string));
   cy.on("dbltap", "node.real", (e) => on.expand(e.target.id() as string));
-  const sizes = new ResizeObserver(() => cy.resize());
-  sizes.observe(box);
   let drawn: Graph | null = null;
   let places = new Map<string, Place>();
+  let whole = false; // all is in sight, and nothing was moved since
+  cy.on("pan zoom", () => void (whole = false));
+  const fitAll = () => {
+    fit(cy);
+    whole = true;
+  };
+  const sizes = new ResizeObserver(() => {
+    cy.resize();
+    if (whole) fitAll();
+  });
+  sizes.observe(box);
   return {
     show(graph, selected, matches) {
       if (graph !== drawn) {
-        const first = drawn === null;
-        places = placed(graph);
+        const fitting = drawn === null || whole;
+        places = placed(graph, cy.width() / Math.max(1, cy.height()));
         fill(cy, graph, places);
         drawn = graph;
-        if (first) fit(cy);
+        if (fitting) fitAll();
       }
       mark(cy, selected, matches);
       return places;
     },
-    zoom: (by) => cy.zoom({ level: cy.zoom() * by, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } }),
-    fit: () => fit(cy),
+    zoom(by) {
+      const at = cy.nodes(".selected").first();
+      const kept = at.nonempty() && inSight(cy, at.renderedPosition()) ? at.renderedPosition() : { x: cy.width() / 2, y: cy.height() / 2 };
+      cy.zoom({ level: cy.zoom() * by, renderedPosition: kept });
+      if (at.nonempty() && !inSight(cy, at.renderedPosition())) cy.center(at);
+    },
+    fit: fitAll,
     restyle: () => cy.style(styles()),
     png: () => cy.png({ output: "blob-promise", full: true, scale: 2, maxWidth: 6000, maxHeight: 6000, bg: colour("--surface") }),
     close() {
@@ -57,49 +73,60 @@ function keepInlineStylesOut(): void {
   document.head.append(taken);
 }
 
-/** Show the whole width, and of a tall graph the top: the rest is a scroll away, and can be read. */
+/** Show all of it, as large as it fits. */
 function fit(cy: Core): void {
   const box = cy.elements().boundingBox();
   if (!box.w || !cy.width()) return;
-  const wide = Math.max(LEGIBLE, (cy.width() - 2 * MARGIN) / box.w);
-  const zoom = Math.min(1.1, wide, Math.max((cy.height() - 2 * MARGIN) / box.h, 0.9 * wide));
+  const zoom = Math.min(LARGEST, (cy.width() - 2 * MARGIN) / box.w, (cy.height() - 2 * MARGIN) / box.h);
   cy.zoom(zoom);
-  cy.pan({ x: Math.max(MARGIN, (cy.width() - box.w * zoom) / 2) - box.x1 * zoom, y: MARGIN - box.y1 * zoom });
+  cy.pan({ x: (cy.width() - box.w * zoom) / 2 - box.x1 * zoom, y: (cy.height() - box.h * zoom) / 2 - box.y1 * zoom });
 }
 
 function fill(cy: Core, graph: Graph, places: ReadonlyMap<string, Place>): void {
+  const heads = headsOf(graph);
   cy.batch(() => {
     cy.elements().remove();
-    for (const node of graph.nodes.values()) cy.add({ group: "nodes", data: data(node), position: { ...places.get(node.id)! }, classes: classes(node) });
+    for (const node of graph.nodes.values()) cy.add({ group: "nodes", data: data(node, widthOf(graph, node.layer)), position: { ...places.get(node.id)! }, classes: classes(node) });
     graph.edges.forEach((e, i) => {
       const [from, till] = [places.get(e.from), places.get(e.to)];
       if (!from || !till) return;
       const way = from.x < till.x ? "rightward" : from.x > till.x ? "leftward" : "";
-      cy.add({ group: "edges", data: { id: `edge:${i}`, source: e.from, target: e.to }, classes: `${e.kind} ${way}` });
+      cy.add({ group: "edges", data: { id: `edge:${i}`, source: e.from, target: e.to, said: said(e) }, classes: `${e.kind} ${way}` });
     });
+    const top = Math.min(...[...places.values()].map((at) => at.y));
     byLayer(graph).forEach((nodes, layer) => {
-      if (!nodes.length) return;
-      const label = layer === 0 ? texts.graph.layers[0] : `${texts.graph.layers[layer]} ${nodes.length}`;
-      cy.add({ group: "nodes", data: { id: HEAD + layer, label, width: WIDTHS[layer] }, position: { x: places.get(nodes[0]!.id)!.x, y: -ROW }, classes: "head", selectable: false });
+      if (!nodes.length || !heads[layer]) return;
+      const label = layer === 0 ? heads[0] : `${heads[layer]} ${nodes.length}`;
+      const xs = nodes.map((n) => places.get(n.id)!.x);
+      const x = (Math.min(...xs) + Math.max(...xs)) / 2;
+      cy.add({ group: "nodes", data: { id: HEAD + layer, label, width: widthOf(graph, layer) }, position: { x, y: top - 0.9 * ROW }, classes: "head", selectable: false });
     });
   });
 }
 
-const data = (n: Node) => ({ id: n.id, width: WIDTHS[n.layer], room: WIDTHS[n.layer]! - 20, label: label(n) });
+const PADDING = 20;
+const SAID = 19; // characters for which there is room between two columns
+const data = (n: Node, width: number) => ({ id: n.id, width, label: label(n, width) });
 
 // two lines of it; the list beside says it all
-function label(n: Node): string {
-  if (n.kind === "question") return texts.graph.layers[0];
-  const most = Math.floor((WIDTHS[n.layer]! - 20) / 4.9);
-  const text = n.citation ? `${n.citation}  ${n.label}` : n.label;
-  return text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text;
+function label(n: Node, width: number): string {
+  const bold = n.layer === 0 || n.kind === "source";
+  const text = n.citation ? `${n.citation}  ${n.label}` : n.kind === "question" ? texts.graph.layers[0]! : n.label;
+  return fitted(text, width - PADDING, inkOf(`${bold ? 600 : 400} ${FONT}px ${face()}`));
 }
 
-const classes = (n: Node) => `real ${n.kind}${n.evidence ? "" : " opened"}${n.citation ? " cited" : ""}`;
+const face = () => getComputedStyle(document.body).fontFamily;
+
+function said(e: Edge): string {
+  if (e.kind === "anchor" || e.kind === "from") return ""; // all of these say the same
+  return e.label.length > SAID ? `${e.label.slice(0, SAID - 1).trimEnd()}…` : e.label;
+}
+
+const classes = (n: Node) => `real ${n.kind}${n.layer === 0 ? " root" : ""}${n.evidence ? "" : " opened"}${n.citation ? " cited" : ""}`;
 
 function mark(cy: Core, selected: string, matches: ReadonlySet<string>): void {
   cy.batch(() => {
-    cy.elements().removeClass("selected near far dim match");
+    cy.elements().removeClass("selected near far dim match said");
     if (matches.size) cy.nodes(".real").forEach((n) => void n.addClass(matches.has(n.id()) ? "match" : "dim"));
     const at = cy.getElementById(selected);
     if (at.empty()) return;
@@ -108,6 +135,7 @@ function mark(cy: Core, selected: string, matches: ReadonlySet<string>): void {
     at.addClass("selected").removeClass("dim");
     cy.edges().not(way).addClass("far");
     way.edges().addClass("near");
+    at.connectedEdges().addClass("said");
     if (!matches.size) cy.nodes(".real").not(at).not(way).addClass("dim");
   });
   const at = cy.getElementById(selected);
@@ -127,7 +155,7 @@ function colour(name: string): string {
 }
 
 function styles(): StylesheetJson {
-  const [text, faint, line, strong, surface, raised, accent, soft, onAccent] = ["--text", "--faint", "--line", "--line-strong", "--surface", "--raised", "--accent", "--accent-soft", "--on-accent"].map(colour) as [string, string, string, string, string, string, string, string, string];
+  const [text, faint, strong, surface, raised, accent, soft, onAccent] = ["--text", "--faint", "--line-strong", "--surface", "--raised", "--accent", "--accent-soft", "--on-accent"].map(colour) as [string, string, string, string, string, string, string, string];
   return [
     {
       selector: "node",
@@ -140,31 +168,45 @@ function styles(): StylesheetJson {
         "border-color": strong,
         label: "data(label)",
         color: text,
-        "font-family": getComputedStyle(document.body).fontFamily,
-        "font-size": 15,
+        "font-family": face(),
+        "font-size": FONT,
         "line-height": 1.15,
         "text-wrap": "wrap",
-        "text-max-width": "data(room)",
+        "text-max-width": "1000px",
         "text-valign": "center",
         "text-halign": "center",
       },
     },
-    { selector: ".head", style: { "background-opacity": 0, "border-width": 0, color: faint, "font-size": 15, "font-weight": 600, "text-max-width": "400px", events: "no" } },
-    { selector: ".question", style: { "background-color": accent, "border-color": accent, color: onAccent, "font-weight": 600 } },
+    { selector: ".head", style: { "background-opacity": 0, "border-width": 0, color: faint, "font-weight": 600, events: "no" } },
     { selector: ".entity", style: { shape: "round-rectangle", "corner-radius": "25px", "background-color": soft, "border-color": accent } },
+    { selector: ".root", style: { "background-color": accent, "border-color": accent, color: onAccent, "font-weight": 600 } },
     { selector: ".source", style: { "background-color": raised, "font-weight": 600 } },
     { selector: ".chunk, .topic", style: { "border-style": "solid" } },
     { selector: ".fact", style: { "border-style": "dotted" } },
     { selector: ".opened", style: { "border-style": "dashed" } },
     { selector: ".cited", style: { "border-width": 2, "border-color": accent } },
-    { selector: "edge", style: { width: 1.2, "line-color": line, "curve-style": "straight", "target-arrow-shape": "none", opacity: 0.9 } },
+    { selector: "edge", style: { width: 1.2, "line-color": strong, "curve-style": "straight", "target-arrow-shape": "none", opacity: 0.75 } },
     { selector: "edge.rightward", style: { "source-endpoint": "90deg", "target-endpoint": "270deg" } },
     { selector: "edge.leftward", style: { "source-endpoint": "270deg", "target-endpoint": "90deg" } },
+    {
+      selector: "edge.relation, edge.said",
+      style: {
+        label: "data(said)",
+        "font-family": face(),
+        "font-size": 14,
+        color: faint,
+        "text-background-color": surface,
+        "text-background-opacity": 0.9,
+        "text-background-padding": "2px",
+        "min-zoomed-font-size": 6,
+      },
+    },
+    { selector: "edge.relation", style: { opacity: 0.9, "target-arrow-shape": "triangle", "target-arrow-color": strong, "arrow-scale": 0.9 } },
     { selector: "edge.leads_to", style: { "line-style": "dashed" } },
     { selector: ".dim", style: { "text-opacity": 0.5, "border-opacity": 0.35 } },
     { selector: ".match", style: { "border-width": 3, "border-color": accent } },
     { selector: "node.selected", style: { "border-width": 3, "border-color": accent } },
-    { selector: "edge.far", style: { opacity: 0.25 } },
-    { selector: "edge.near", style: { "line-color": accent, width: 2.2, opacity: 1 } },
+    { selector: "edge.far", style: { opacity: 0.2 } },
+    { selector: "edge.near", style: { "line-color": accent, "target-arrow-color": accent, width: 2, opacity: 1 } },
   ] as StylesheetJson;
 }

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { get, type ApiError, type Schema } from "../api/client";
 import type { ViewProps } from "../app";
-import { Failure, Loading, number } from "../parts/basics";
+import { Failure, Loading } from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { StatementCard } from "../parts/statement";
 import { asApiError, useResource, useReturn } from "../resource";
@@ -33,15 +33,15 @@ function Search({ q, id }: { q: string; id: string }) {
     return () => clearTimeout(timer);
   }, [typed, q, id]);
   const asked = q.trim();
-  const found = useResource((signal) => (asked ? get("/entities", { query: { q: asked, limit: 40 }, signal }) : Promise.resolve(null)), [asked]);
+  const found = useResource((signal) => get("/entities", { query: asked ? { q: asked, limit: 40 } : { limit: 20 }, signal }), [asked]);
   return (
-    <section class="entity-search" aria-label={texts.entities.title}>
+    <section class={`entity-search${asked ? "" : " unasked"}`} aria-label={texts.entities.title}>
       <label>
         {texts.entities.search}
         <input type="search" value={typed} placeholder={texts.entities.placeholder} autofocus={!id} onInput={(e) => setTyped(e.currentTarget.value)} />
       </label>
       {found.error && <Failure error={found.error} retry={found.reload} />}
-      {!asked && !id && <p class="faint">{texts.entities.start}</p>}
+      {!asked && found.data && <h2 class="small-heading">{found.data.entities.length ? texts.entities.start : texts.entities.empty}</h2>}
       <p class="hidden" role="status">
         {asked && found.data && texts.count(found.data.entities.length, "entity", "entities")}
       </p>
@@ -55,7 +55,7 @@ function Search({ q, id }: { q: string; id: string }) {
           <li key={e.id}>
             <a href={to("entity", e.id, { q })} aria-current={e.id === id ? "true" : undefined}>
               <strong>{e.name}</strong>
-              <span class="faint small">{[e.class, texts.entities.documents(e.documents), texts.entities.facts(e.facts)].filter(Boolean).join(" · ")}</span>
+              <span class="faint small">{[e.class, texts.entities.documents(e.documents), e.facts > 0 && texts.entities.facts(e.facts)].filter(Boolean).join(" · ")}</span>
             </a>
           </li>
         ))}
@@ -82,14 +82,14 @@ function Entity({ id }: { id: string }) {
         <p class="faint small">{e.class || texts.views.entity}</p>
         <h1>{e.name}</h1>
         <p class="faint">
-          {[texts.entities.documents(e.documents), texts.count(e.statements, "statement"), texts.entities.facts(e.facts)].join(" · ")}
+          {[texts.entities.documents(e.documents), said(e), e.facts > 0 && texts.entities.facts(e.facts)].filter(Boolean).join(" · ")}
         </p>
         <div class="row">
           <a class="button quiet" href={to("ask", "", { q: e.name })}>
             <Icon name="ask" />
             {texts.entities.ask}
           </a>
-          <a class="button quiet" href={to("graph", "", { around: e.id, at: e.id })}>
+          <a class="button quiet" href={to("graph", "", { around: e.id })}>
             <Icon name="graph" />
             {texts.entities.around}
           </a>
@@ -119,6 +119,11 @@ function Entity({ id }: { id: string }) {
       </div>
     </article>
   );
+}
+
+function said(e: Schema["EntityReply"]): string {
+  const statements = texts.count(e.statements, "statement");
+  return e.complete ? statements : texts.entities.atLeast(statements);
 }
 
 function Names({ title, of }: { title: string; of: readonly { name: string; count: number }[] }) {
@@ -215,10 +220,19 @@ function joined(sources: readonly SourceOf[]): SourceOf[] {
 }
 
 type Neighbour = Schema["NeighbourReply"];
+type Relation = Neighbour["relations"][number];
+
+const NEIGHBOURS = 12;
+const RELATIONS = 2; // told at once
 
 function Neighbours({ id }: { id: string }) {
+  const [counted, setCounted] = useState({ total: 0, complete: true });
   const found = usePaged<Neighbour>(
-    (cursor) => get("/entities/{entity_id}/neighbours", { path: { entity_id: id }, query: { cursor, limit: 30 } }).then((r) => ({ items: r.neighbours, next: r.next ?? null })),
+    (cursor) =>
+      get("/entities/{entity_id}/neighbours", { path: { entity_id: id }, query: { cursor, limit: NEIGHBOURS } }).then((r) => {
+        setCounted(r);
+        return { items: r.neighbours, next: r.next ?? null };
+      }),
     [id],
   );
   if (!found.loading && !found.error && !found.items.length) return null;
@@ -229,16 +243,32 @@ function Neighbours({ id }: { id: string }) {
         {found.items.map((n) => (
           <li key={n.id}>
             <a href={to("entity", n.id)}>{n.name}</a> <span class="faint small">{texts.entities.together(n.together)}</span>
-            {n.relations.length > 0 && (
-              <p class="faint small">{n.relations.map((r) => (r.direction === "out" ? `${r.predicate} →` : `← ${r.predicate}`)).join(", ")}</p>
-            )}
+            {n.relations.length > 0 && <Relations of={n.relations} />}
           </li>
         ))}
       </ul>
+      {counted.total > 0 && <p class="faint small">{texts.entities.shownOf(found.items.length, counted.total, counted.complete)}</p>}
       <More of={found} />
     </section>
   );
 }
+
+function Relations({ of }: { of: readonly Relation[] }) {
+  const [first, rest] = [of.slice(0, RELATIONS), of.slice(RELATIONS)];
+  return (
+    <div class="faint small">
+      {first.map(told).join(", ")}
+      {rest.length > 0 && (
+        <details>
+          <summary>{texts.entities.moreRelations(rest.length)}</summary>
+          {rest.map(told).join(", ")}
+        </details>
+      )}
+    </div>
+  );
+}
+
+const told = (r: Relation) => (r.direction === "out" ? `${r.predicate} →` : `← ${r.predicate}`);
 
 function More({ of }: { of: Paged<unknown> }) {
   if (of.error) return <Failure error={of.error} retry={of.more} />;
@@ -247,7 +277,6 @@ function More({ of }: { of: Paged<unknown> }) {
   return (
     <button type="button" class="quiet" onClick={of.more}>
       {texts.common.more}
-      {of.items.length > 0 && <span class="faint">({number(of.items.length)})</span>}
     </button>
   );
 }

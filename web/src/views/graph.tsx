@@ -1,4 +1,4 @@
-/** Evidence graph: what a question used, in layers, opened further by hand; beside it a list that says the same. */
+/** Graph: what a question used, or what an entity is named with; in layers, opened further by hand, with a list that says the same. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, post, type Schema } from "../api/client";
 import type { ViewProps } from "../app";
@@ -6,7 +6,7 @@ import { citationsOf } from "../ask/answer";
 import { past } from "../ask/history";
 import { addressOf, asked, filter, type Asked } from "../ask/query";
 import type { Canvas } from "../graph/canvas";
-import { EMPTY, byLayer, merged, neighbours, ofEvidence, step, type Graph, type Node, type Place } from "../graph/model";
+import { EMPTY, beside, byLayer, edgesAt, headsOf, merged, ofEntity, ofEvidence, step, type Graph, type Node, type Place } from "../graph/model";
 import { Empty, Failure, Loading, number } from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { asApiError, useResource } from "../resource";
@@ -14,9 +14,11 @@ import { address as current, go, to } from "../router";
 import { theme } from "../session";
 import { texts } from "../texts";
 
-const FIRST = 40;
+const FIRST = 24;
 const STEPS = [FIRST, 120, 500];
-const AROUND = 30;
+const AROUND = 24;
+const FURTHER = 12; // entities around one that is not in the middle
+const KINDS = "source,chunk,topic,statement,entity";
 
 export default function GraphView({ address }: ViewProps) {
   const a = asked(address);
@@ -64,40 +66,83 @@ async function evidence(a: Asked, limit: number, signal: AbortSignal): Promise<G
   return reply.evidence ? ofEvidence(reply.evidence, citationsOf(a)) : EMPTY;
 }
 
+/** What is opened around a node: how much of how much, and where to go on; null at the end. */
+interface More {
+  next: string | null;
+  total: number;
+  complete: boolean;
+}
+
+interface Opening {
+  graph: Graph;
+  more: More;
+}
+
+async function entities(graph: Graph, id: string, cursor: string, limit: number, signal?: AbortSignal): Promise<Opening> {
+  const page = await get("/entities/{entity_id}/neighbours", { path: { entity_id: id }, query: { cursor, limit }, ...(signal ? { signal } : {}) });
+  return { graph: beside(graph, id, page), more: { next: page.next ?? null, total: page.total, complete: page.complete } };
+}
+
+async function nodes(graph: Graph, id: string, cursor: string): Promise<Opening> {
+  const reply = await get("/graph/egonet", { query: { id, limit: AROUND + 1, offset: Number(cursor || 0), kinds: KINDS } });
+  const next = reply.next_offset == null ? null : String(reply.next_offset);
+  return { graph: merged(graph, reply), more: { next, total: reply.totals.nodes - 1, complete: reply.totals.complete } };
+}
+
+interface Base {
+  graph: Graph;
+  opened: ReadonlyMap<string, More>;
+}
+
+async function ofQuestion(a: Asked, limit: number, signal: AbortSignal): Promise<Base> {
+  return { graph: await evidence(a, limit, signal), opened: new Map() };
+}
+
+async function aroundEntity(id: string, signal: AbortSignal): Promise<Base> {
+  const root = ofEntity(await get("/entities/{entity_id}", { path: { entity_id: id }, signal }));
+  const { graph, more } = await entities(root, id, "", AROUND, signal);
+  return { graph, opened: new Map([[id, more]]) };
+}
+
 function Evidence({ a, around }: { a: Asked; around: string }) {
   const [limit, setLimit] = useState(FIRST);
   const found = useResource(
-    (signal) => (around ? get("/graph/egonet", { query: { id: around, limit: 120 }, signal }).then((e) => merged({ ...EMPTY, total: e.totals.nodes }, e)) : evidence(a, limit, signal)),
+    (signal) => (around ? aroundEntity(around, signal) : ofQuestion(a, limit, signal)),
     [a.question, a.search, JSON.stringify(a.conditions), around, limit],
   );
+  const graph = found.data?.graph;
+  const name = graph?.nodes.get(around)?.label;
+  const more = graph && graph.nodes.size < graph.total && limit < STEPS.at(-1)! ? () => setLimit(STEPS.find((s) => s > limit)!) : undefined;
   return (
     <div class="page graph-page">
-      <header class="row spread">
-        <div>
-          <h1>{texts.graph.title}</h1>
-          {a.question && (
-            <p class="faint">
-              <a href={addressOf(a)}>{a.question}</a> · {texts.retrievers[a.search].name}
-            </p>
-          )}
-        </div>
+      <header>
+        <h1>{around ? (name ? texts.graph.titleAround(name) : texts.views.graph) : texts.graph.title}</h1>
+        {a.question && (
+          <p class="faint">
+            <a href={addressOf(a)}>{a.question}</a> · {texts.retrievers[a.search].name}
+          </p>
+        )}
+        {around && (
+          <p class="faint">
+            {texts.graph.aboutAround} <a href={to("entity", around)}>{texts.graph.aboutEntity}</a>
+          </p>
+        )}
       </header>
       {found.error && <Failure error={found.error} retry={found.reload} />}
       {found.loading && !found.data && <Loading />}
-      {found.data && found.data.nodes.size <= 1 && !around && <Empty title={texts.graph.nothing} />}
-      {found.data && (found.data.nodes.size > 1 || around) && (
-        <Explored key={`${limit} ${found.data.nodes.size}`} base={found.data} a={a} onMore={found.data.nodes.size < found.data.total && limit < STEPS.at(-1)! ? () => setLimit(STEPS.find((s) => s > limit)!) : undefined} />
+      {graph && graph.nodes.size <= 1 && <Empty title={around ? texts.graph.alone : texts.graph.nothing} />}
+      {found.data && graph && graph.nodes.size > 1 && (
+        <Explored key={`${limit} ${graph.nodes.size}`} base={found.data} a={a} around={around} onMore={around ? undefined : more} />
       )}
     </div>
   );
 }
 
-/** How much of what is around a node is shown. */
-type Opened = ReadonlyMap<string, { next: number | null; total: number }>;
+type Opened = ReadonlyMap<string, More>;
 
-function Explored({ base, a, onMore }: { base: Graph; a: Asked; onMore: (() => void) | undefined }) {
-  const [graph, setGraph] = useState(base);
-  const [opened, setOpened] = useState<Opened>(new Map());
+function Explored({ base, a, around, onMore }: { base: Base; a: Asked; around: string; onMore: (() => void) | undefined }) {
+  const [graph, setGraph] = useState(base.graph);
+  const [opened, setOpened] = useState<Opened>(base.opened);
   const [told, setTold] = useState("");
   const [find, setFind] = useState("");
   const selected = current.value.query.get("at") ?? "";
@@ -112,22 +157,24 @@ function Explored({ base, a, onMore }: { base: Graph; a: Asked; onMore: (() => v
   const expand = useCallback(
     (id: string) => {
       if (id === "question") return;
-      const offset = opened.get(id)?.next ?? 0;
-      if (opened.has(id) && opened.get(id)!.next === null) {
+      const cursor = opened.has(id) ? opened.get(id)!.next : "";
+      if (cursor === null) {
         setTold(texts.graph.expandedAll);
         return;
       }
-      get("/graph/egonet", { query: { id, depth: 1, limit: AROUND, ...(offset ? { offset } : {}) } }).then(
-        (reply) => {
-          const next = merged(graph, reply);
-          setTold(texts.graph.expanded(next.nodes.size - graph.nodes.size));
+      const opening = around ? entities(graph, id, cursor, id === around ? AROUND : FURTHER) : nodes(graph, id, cursor);
+      opening.then(
+        ({ graph: next, more }) => {
+          const shown = edgesAt(next, id).length;
+          const added = next.nodes.size - graph.nodes.size;
+          setTold(added || more.next !== null ? texts.graph.expanded(added, shown, Math.max(shown, more.total), more.complete) : texts.graph.expandedAll);
           setGraph(next);
-          setOpened(new Map(opened).set(id, { next: reply.next_offset ?? null, total: reply.totals?.nodes ?? 0 }));
+          setOpened(new Map(opened).set(id, more));
         },
         (error: unknown) => setTold(asApiError(error).message),
       );
     },
-    [graph, opened],
+    [graph, opened, around],
   );
 
   const matches = useMemo(() => matching(graph, find), [graph, find]);
@@ -137,11 +184,16 @@ function Explored({ base, a, onMore }: { base: Graph; a: Asked; onMore: (() => v
     <>
       <div class="row graph-tools">
         <p role="status" class="counts">
-          {texts.graph.shown(graph.nodes.size, total)}
+          {texts.graph.shown(graph.nodes.size, total, graph.complete)}
         </p>
         {onMore && (
           <button type="button" class="quiet" onClick={onMore}>
             {texts.graph.more}
+          </button>
+        )}
+        {around && opened.get(around)?.next && (
+          <button type="button" class="quiet" onClick={() => expand(around)}>
+            {texts.graph.moreNeighbours}
           </button>
         )}
         <label class="find">
@@ -176,7 +228,7 @@ function Explored({ base, a, onMore }: { base: Graph; a: Asked; onMore: (() => v
       <div class={picture ? "graph-area" : "graph-area listed"}>
         {picture && <Picture graph={graph} selected={selected} matches={matches} onSelect={select} onExpand={expand} />}
         <div class="graph-side">
-          {node && <Selected node={node} graph={graph} opened={opened} told={told} onSelect={select} onExpand={expand} />}
+          {node && <Selected key={node.id} node={node} graph={graph} opened={opened} told={told} onSelect={select} onExpand={expand} />}
           <List graph={graph} selected={selected} matches={find ? matches : null} onSelect={select} />
         </div>
       </div>
@@ -244,30 +296,32 @@ function Picture({ graph, selected, matches, onSelect, onExpand }: PictureProps)
   return (
     <section class="picture" aria-label={texts.graph.picture}>
       <div class="canvas-stage">
-      <div class="canvas-frame" tabIndex={0} role="application" aria-label={texts.graph.canvas} aria-describedby="graph-keys" onKeyDown={press}>
-        <div class="graph-canvas" ref={box} />
-      </div>
-      <div class="canvas-tools">
-        <button type="button" class="tool" title={texts.graph.zoomIn} aria-label={texts.graph.zoomIn} onClick={() => canvas?.zoom(1.25)}>
-          <Icon name="plus" />
-        </button>
-        <button type="button" class="tool" title={texts.graph.zoomOut} aria-label={texts.graph.zoomOut} onClick={() => canvas?.zoom(0.8)}>
-          <Icon name="minus" />
-        </button>
-        <button type="button" class="tool" title={texts.graph.fit} aria-label={texts.graph.fit} onClick={() => canvas?.fit()}>
-          <Icon name="fit" />
-        </button>
-        <button type="button" class="tool" title={texts.graph.png} aria-label={`${texts.graph.export} ${texts.graph.png}`} onClick={() => void canvas?.png().then((blob) => save(blob, "evidence.png"))}>
-          <Icon name="download" />
-        </button>
-      </div>
+        <div class="canvas-frame" tabIndex={0} role="application" aria-label={texts.graph.canvas} aria-describedby="graph-keys" onKeyDown={press}>
+          <div class="graph-canvas" ref={box} />
+        </div>
       </div>
       <p class="hidden" role="status">
         {node && `${texts.graph.kinds[node.kind] ?? node.kind}: ${node.label}`}
       </p>
-      <p id="graph-keys" class="faint small">
-        {texts.graph.keyboard}
-      </p>
+      <div class="row spread canvas-foot">
+        <p id="graph-keys" class="faint small">
+          {texts.graph.keyboard}
+        </p>
+        <div class="canvas-tools">
+          <button type="button" class="tool" title={texts.graph.zoomIn} aria-label={texts.graph.zoomIn} onClick={() => canvas?.zoom(1.25)}>
+            <Icon name="plus" />
+          </button>
+          <button type="button" class="tool" title={texts.graph.zoomOut} aria-label={texts.graph.zoomOut} onClick={() => canvas?.zoom(0.8)}>
+            <Icon name="minus" />
+          </button>
+          <button type="button" class="tool" title={texts.graph.fit} aria-label={texts.graph.fit} onClick={() => canvas?.fit()}>
+            <Icon name="fit" />
+          </button>
+          <button type="button" class="tool" title={texts.graph.png} aria-label={`${texts.graph.export} ${texts.graph.png}`} onClick={() => void canvas?.png().then((blob) => save(blob, "evidence.png"))}>
+            <Icon name="download" />
+          </button>
+        </div>
+      </div>
     </section>
   );
 }
@@ -281,20 +335,34 @@ interface SelectedProps {
   onExpand: (id: string) => void;
 }
 
+const LONG = 240;
+
 function Selected({ node, graph, opened, told, onSelect, onExpand }: SelectedProps) {
-  const place = useStatementPlace(node);
-  const near = useMemo(() => [...new Set(neighbours(graph).get(node.id) ?? [])].flatMap((id) => graph.nodes.get(id) ?? []), [graph, node]);
+  const near = useMemo(() => edgesAt(graph, node.id), [graph, node]);
+  const card = useRef<HTMLElement>(null);
+  // chosen far down in the list, it would be told out of sight
+  useEffect(() => card.current?.scrollIntoView({ block: "nearest" }), []);
   const open = opened.get(node.id);
-  const href =
-    node.kind === "entity" ? to("entity", node.id) : node.kind === "source" ? to("document", node.id) : (place ?? (node.document && to("document", node.document)));
+  const href = node.kind === "entity" ? to("entity", node.id) : node.document && to("document", node.document, { at: node.at });
+  const long = node.label.length > LONG;
   return (
-    <section class="card selected-node" aria-label={texts.graph.selected}>
-      <p class="faint small">
+    <section ref={card} class="card selected-node" aria-label={texts.graph.selected}>
+      <h2 class="small-heading">
         {texts.graph.kinds[node.kind] ?? node.kind}
         {node.citation && <span class="badge">{node.citation}</span>}
-        {node.score !== null && ` · ${texts.graph.score} ${node.score.toFixed(3)}`}
-      </p>
-      <h2>{node.label}</h2>
+      </h2>
+      <p class="node-text">{long ? `${node.label.slice(0, LONG).trimEnd()}…` : node.label}</p>
+      {long && (
+        <details>
+          <summary class="small">{texts.graph.whole}</summary>
+          <p class="node-text">{node.label}</p>
+        </details>
+      )}
+      {node.score !== null && (
+        <p class="faint small">
+          {texts.graph.score} {node.score.toFixed(3)}
+        </p>
+      )}
       <div class="row">
         {href && (
           <a class="button quiet" href={href}>
@@ -316,10 +384,12 @@ function Selected({ node, graph, opened, told, onSelect, onExpand }: SelectedPro
             {texts.graph.connected} {number(near.length)}
           </summary>
           <ul class="plain near-list">
-            {near.map((n) => (
-              <li key={n.id}>
-                <button type="button" class="node-row" onClick={() => onSelect(n.id)}>
-                  <span class="faint small">{texts.graph.kinds[n.kind] ?? n.kind}</span> {n.label}
+            {near.map(({ edge, other }) => (
+              <li key={other.id}>
+                <button type="button" class="node-row" onClick={() => onSelect(other.id)}>
+                  <span class="node-label">
+                    <span class="faint">{edge.from === node.id ? `${edge.label} →` : `← ${edge.label}`}</span> {other.label}
+                  </span>
                 </button>
               </li>
             ))}
@@ -328,13 +398,6 @@ function Selected({ node, graph, opened, told, onSelect, onExpand }: SelectedPro
       )}
     </section>
   );
-}
-
-/** Return where a statement stands, once it is known. */
-function useStatementPlace(node: Node): string | null {
-  const statement = node.kind === "statement" ? node.id : "";
-  const found = useResource((signal) => (statement ? get("/statements/{statement_id}", { path: { statement_id: statement }, signal }) : Promise.resolve(null)), [statement]);
-  return found.data ? to("document", found.data.document.id, { at: `${found.data.start}-${found.data.end}` }) : null;
 }
 
 /** The same as the picture, to be read. */
@@ -346,9 +409,9 @@ function List({ graph, selected, matches, onSelect }: { graph: Graph; selected: 
         const shown = matches ? nodes.filter((n) => matches.has(n.id)) : nodes;
         if (!shown.length || layer === 0) return null;
         return (
-          <section key={layer} aria-label={texts.graph.layers[layer]}>
+          <section key={layer} aria-label={headsOf(graph)[layer]}>
             <h2 class="small-heading">
-              {texts.graph.layers[layer]} {number(shown.length)}
+              {headsOf(graph)[layer]} {number(shown.length)}
             </h2>
             <ul class="plain">
               {shown.map((n) => (
@@ -356,7 +419,7 @@ function List({ graph, selected, matches, onSelect }: { graph: Graph; selected: 
                   <button type="button" class="node-row" aria-current={n.id === selected ? "true" : undefined} onClick={() => onSelect(n.id)}>
                     {n.citation && <span class="badge">{n.citation}</span>}
                     <span class="node-label">{n.label}</span>
-                    {n.score !== null && <span class="figure faint small">{n.score.toFixed(2)}</span>}
+                    {(n.note || n.score !== null) && <span class="figure faint small">{n.note || n.score!.toFixed(2)}</span>}
                   </button>
                 </li>
               ))}

@@ -16,7 +16,7 @@ from lexigraph.model.graph import StatementRow
 from lexigraph.model.normalise import entity_key
 from lexigraph.model.results import Citation, ScoredStatement
 from lexigraph.model.tenant import Tenant
-from lexigraph.retrieval.drawing import draw
+from lexigraph.retrieval.drawing import draw, locate
 from lexigraph.retrieval.hybrid.results import HybridItem, HybridResults
 from lexigraph.retrieval.stages.results import CONTEXT
 from lexigraph.storage.protocols import EvidenceRequest
@@ -104,6 +104,7 @@ class Answers:
         if self._body.evidence and answer.results:
             labels = {c.statement_id: c.label for c in answer.sources if c.statement_id}
             drawing = draw(answer.results, most=self._body.evidence_limit, citations=labels)
+            locate(drawing, self._service.stores.graph, self._tenant)
             reply["evidence"] = EvidenceReply.of(drawing).model_dump(by_alias=True)
         if not _PASSING & {w.type for w in answer.warnings}:
             self._service.answers.put(self._key, reply)

@@ -5,9 +5,12 @@ that a search found itself hangs on its chunk, one that the graph reached on wha
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.results import ScoredStatement, SearchResult, SearchResults
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import GraphStore
 
 QUESTION = "question"
 LAYERS = {QUESTION: 0, "chunk": 1, "topic": 1, "entity": 2, "statement": 3, "source": 4}
@@ -19,7 +22,8 @@ _REACHED = frozenset({"link", "entity", "topic", "relates", "cooccur", "llm_rel"
 class EvidenceNode:
     """A node: ``label`` is its name or text, ``score`` that of the best statement over it, None of the question.
 
-    ``citation`` is how an answer cites a statement, ``document_id`` where a chunk or statement stands, where that is known.
+    ``citation`` is how an answer cites a statement, ``document_id`` where a chunk or statement stands, where that is known,
+    from ``start`` to ``end`` (characters of the parsed document).
     """
 
     id: str
@@ -29,6 +33,8 @@ class EvidenceNode:
     score: float | None = None
     citation: str = ""
     document_id: str = ""
+    start: int | None = None
+    end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,18 @@ def draw(found: SearchResults, *, most: int = 120, citations: Mapping[str, str] 
     return shown
 
 
+def locate(drawing: Drawing, graph: GraphStore, tenant: Tenant) -> None:
+    """Say of the chunks in a drawing where they stand: one call, none when there are no chunks."""
+    chunks = [node.id for node in drawing.nodes.values() if node.kind == "chunk"]
+    try:
+        places = graph.adjacent(tenant, chunks).places if chunks else {}
+    except StoreUnavailable:  # the evidence is worth showing without
+        return
+    for id_, place in places.items():
+        at = place.placement
+        drawing.nodes[id_] = replace(drawing.nodes[id_], document_id=place.source_id, start=at.start, end=at.end)
+
+
 def _nodes(statement: ScoredStatement, result: SearchResult, citations: Mapping[str, str]) -> Iterator[EvidenceNode]:
     def node(id_: str, label: str, document: str = "") -> EvidenceNode:
         kind = id_.partition(":")[0]
@@ -98,7 +116,8 @@ def _nodes(statement: ScoredStatement, result: SearchResult, citations: Mapping[
         yield node(statement.chunk_id, source.title or source.uri, source.id)
     for name, id_ in zip(statement.path, statement.path_ids, strict=True):
         yield node(id_, name)
-    yield node(statement.id, statement.text, source.id)
+    said = node(statement.id, statement.text, source.id)
+    yield replace(said, start=statement.start, end=statement.end)
     yield node(source.id, source.title or source.uri)
 
 

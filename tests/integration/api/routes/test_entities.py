@@ -73,8 +73,26 @@ def test_any_text_is_harmless(client: httpx.Client, q: str) -> None:
     assert client.get("/entities", params={"q": q}).status_code == 200
 
 
-def test_a_name_is_asked_for(client: httpx.Client) -> None:
-    for params in ({}, {"q": ""}, {"q": "a" * 201}, {"q": "a", "cursor": "x"}, {"q": "a", "limit": 101}):
+def test_without_a_name_come_those_that_most_documents_name(client: httpx.Client) -> None:
+    pages = [client.get("/entities", params={"limit": 2, "cursor": cursor}).json() for cursor in ("", "2")]
+    named = [(e["name"], e["documents"]) for page in pages for e in page["entities"]]
+    assert named[:2] == [("Tove Lund", 12), ("Agnès Lorwright", 12)] or named[:2] == [
+        ("Agnès Lorwright", 12),
+        ("Tove Lund", 12),
+    ]
+    assert len(set(named)) == 4
+    assert client.get("/entities", params={"q": ""}).json() == client.get("/entities").json()
+
+
+def test_what_only_titles_a_document_is_not_listed(client: httpx.Client) -> None:
+    _send(client, "yarrowmere.md", "# Yarrowmere Handbook\n\nVera Quarn waits there today.\n")
+    assert _found(client, "Yarrowmere") == []
+    _send(client, "yarrow-note.txt", "Vera Quarn reads Yarrowmere Handbook today.")
+    assert _found(client, "Yarrowmere")
+
+
+def test_a_name_has_bounds(client: httpx.Client) -> None:
+    for params in ({"q": "a" * 201}, {"q": "a", "cursor": "x"}, {"q": "a", "limit": 101}):
         assert client.get("/entities", params=params).status_code == 422
 
 
@@ -164,3 +182,14 @@ def test_what_is_around_a_node_comes_in_parts_with_what_is_known_of_each(client:
     assert (told["start"], told["end"], told["document_id"]) == (place["start"], place["end"], place["document"]["id"])
     beyond = client.get("/graph/egonet", params={**asked, "offset": 100_000}).json()
     assert [node["id"] for node in beyond["nodes"]] == [entity]
+
+
+def test_what_is_around_a_node_is_narrowed_to_kinds(client: httpx.Client) -> None:
+    asked = {"id": _id(client, "Tove Lund"), "kinds": "statement,source", "limit": 500}
+    around = client.get("/graph/egonet", params=asked).json()
+    assert {node["type"] for node in around["nodes"]} == {"entity", "statement"}
+    assert around["totals"] == {"nodes": 121, "edges": 120, "complete": True}
+    relations = [r for node in around["nodes"] for r in node["properties"].get("relations", [])]
+    assert asked["id"] in {end for r in relations for end in (r["subject"], r["object"])}
+    for kinds in ("statements", "statement,", ",", "statement source"):
+        assert client.get("/graph/egonet", params={**asked, "kinds": kinds}).status_code == 422

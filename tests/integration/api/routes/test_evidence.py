@@ -49,6 +49,12 @@ def test_any_retriever_tells_what_led_to_its_statements(client: httpx.Client, re
         assert len(statement["path"]) == len(statement["path_ids"])
         assert set(statement["path_ids"]) <= nodes.keys()
         assert nodes[statement["id"]]["label"] == statement["text"]
+    for node in nodes.values():
+        if node["kind"] in ("chunk", "statement"):
+            assert 0 <= node["start"] < node["end"]
+            assert client.get(f"/documents/{node['document_id']}/outline").json()["characters"] >= node["end"]
+        else:
+            assert (node["start"], node["end"]) == (None, None)
     for id_, node in nodes.items():
         if node["kind"] in ("entity", "topic", "chunk"):
             assert client.get("/graph/egonet", params={"id": id_}).status_code == 200

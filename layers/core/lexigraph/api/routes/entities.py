@@ -47,19 +47,20 @@ Place = Annotated[str, Query(pattern="^[0-9]{0,9}$", description="`next` of the 
 async def find_entities(
     who: Reader,
     service: TheService,
-    q: Annotated[str, Query(min_length=1, max_length=200, description="a name, or how it begins", examples=["tove"]), TEXT],
+    q: Annotated[str, Query(max_length=200, description="a name, or how it begins", examples=["tove"]), TEXT] = "",
     cursor: Place = "",
     limit: Annotated[int, Query(ge=1, le=100, description="at most so many", examples=[20]), WHOLE] = 20,
 ) -> EntityList:
     """Return entities whose names have these words, the last of which may be begun only; case and accents do not matter.
 
     The name itself comes first, then names that begin so, then those that have all the words, then those that have some;
-    each time those first that most documents name.
+    each time those first that most documents name. Without ``q`` come those that most documents name. What only titles
+    documents is not among them.
     """
 
     def work() -> EntityList:
         begin = int(cursor or 0)
-        found = _by_name(service, who.tenant, q)
+        found = _by_name(service, who.tenant, q) if q.strip() else _named_most(service, who.tenant, begin + limit + 1)
         page = [EntitySummary.of(entity) for entity in found[begin : begin + limit]]
         return EntityList(entities=page, next=str(begin + limit) if begin + limit < len(found) else None)
 
@@ -154,13 +155,14 @@ async def entity_neighbours(
 
     def work() -> NeighbourList:
         graph, begin = service.stores.graph, int(cursor or 0)
-        companions, total = graph.companions(who.tenant, entity_id, offset=begin, limit=limit)
+        companions, total, complete = graph.companions(who.tenant, entity_id, offset=begin, limit=limit)
         known = graph.entities(who.tenant, [entity_id, *(c.id for c in companions)]).found
         if entity_id not in known:
             raise _unknown()
         return NeighbourList(
             neighbours=[NeighbourReply.made(known[c.id], c) for c in companions if c.id in known],
             total=total,
+            complete=complete,
             next=str(begin + limit) if begin + limit < total else None,
         )
 
@@ -181,8 +183,13 @@ def _by_name(service: Service, tenant: Tenant, q: str) -> list[Entity]:
         every = all(f" {word}" in f" {name}" for word in words)
         return entity.id != exact, not name.startswith(wanted), not every, -entity.df, -entity.degree, name, entity.id
 
-    found = stores.graph.entities(tenant, list(dict.fromkeys([exact, *(hit.id for hit in hits)]))).found
-    return sorted(found.values(), key=rank)
+    known = stores.graph.entities(tenant, list(dict.fromkeys([exact, *(hit.id for hit in hits)])))
+    # a title that no text names leads nowhere, if it is not another name of what texts name
+    return sorted((e for i, e in known.found.items() if e.df or i in known.aliases), key=rank)
+
+
+def _named_most(service: Service, tenant: Tenant, limit: int) -> list[Entity]:
+    return service.stores.graph.leading(tenant, min(limit, _FOUND))
 
 
 def _folded(name: str) -> str:

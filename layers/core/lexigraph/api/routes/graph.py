@@ -15,6 +15,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore
 
 router = tagged_router("/graph", "graph")
+_KINDS = "(source|chunk|topic|statement|fact|entity)"
 
 
 class NodeReply(Reply):
@@ -63,7 +64,7 @@ async def egonet(
         Query(
             alias="id",
             max_length=100,
-            pattern="^(source|chunk|topic|statement|fact|entity):.",
+            pattern=f"^{_KINDS}:.",
             description="of a node",
             examples=["entity:3c067f04242ced37302a063b8b72672e"],
         ),
@@ -74,6 +75,14 @@ async def egonet(
     offset: Annotated[
         int, Query(ge=0, le=100_000, description="pass over so many nodes a step away", examples=[0]), WHOLE
     ] = 0,
+    kinds: Annotated[
+        str,
+        Query(
+            pattern=f"^({_KINDS}(,{_KINDS}){{0,5}})?$",
+            description="only nodes of these kinds, parted by commas; else of all",
+            examples=["statement,entity"],
+        ),
+    ] = "",
 ) -> Egonet:
     """Return the nodes within ``depth`` steps of a node with what is known of them, and the edges between them.
 
@@ -82,7 +91,9 @@ async def egonet(
 
     def work() -> Egonet:
         graph = service.stores.graph
-        net = graph.egonet(who.tenant, node, depth=depth, limit=limit, offset=offset)
+        net = graph.egonet(
+            who.tenant, node, depth=depth, limit=limit, offset=offset, kinds=kinds.split(",") if kinds else ()
+        )
         known = _properties(graph, who.tenant, [each["id"] for each in net["nodes"]])
         nodes = [{**each, "properties": known.get(each["id"], {})} for each in net["nodes"]]
         return Egonet.model_validate({**net, "nodes": nodes})
@@ -100,7 +111,14 @@ def _properties(graph: GraphStore, tenant: Tenant, ids: Sequence[str]) -> dict[s
     if of["statement"]:
         for row in graph.evidence(tenant, EvidenceRequest(statements=tuple(of["statement"]), neighbours=False)):
             place = {"start": row.chunk_start + row.start, "end": row.chunk_start + row.end}
-            found[row.id] = {"document_id": row.source.id, "chunk_id": row.chunk_id, "kind": row.kind, **place}
+            relations = [{"subject": f.subject_id, "predicate": f.predicate, "object": f.object_id} for f in row.facts]
+            found[row.id] = {
+                "document_id": row.source.id,
+                "chunk_id": row.chunk_id,
+                "kind": row.kind,
+                "relations": relations,
+                **place,
+            }
             for f in row.facts:
                 found[f.id] = {"subject": f.subject, "predicate": f.predicate, "object": f.object}
     if of["chunk"]:

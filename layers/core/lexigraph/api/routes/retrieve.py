@@ -9,7 +9,7 @@ from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.search import EvidenceReply, RetrieveReply, RetrieveRequest
 from lexigraph.api.service import TheService
 from lexigraph.retrieval.catalogue import RetrieverName
-from lexigraph.retrieval.drawing import draw
+from lexigraph.retrieval.drawing import draw, locate
 
 router = APIRouter(prefix="/retrieve", tags=["retrieve"])
 
@@ -36,6 +36,7 @@ async def retrieve(
         if not body.evidence:
             return found.to_dict()
         drawing = draw(found, most=body.evidence_limit)
+        locate(drawing, service.stores.graph, who.tenant)
         return {**found.to_dict(), "evidence": EvidenceReply.of(drawing).model_dump(by_alias=True)}
 
     return await service.run(work, asks=who.tenant.whole)

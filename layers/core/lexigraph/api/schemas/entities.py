@@ -43,6 +43,7 @@ class EntityReply(EntitySummary):
 
     statements: int = Field(description="that name it", examples=[12])
     neighbours: int = Field(description="other entities that one of these names, too", examples=[9])
+    complete: bool = Field(description="these are all: 20,000 mentions are read at most", examples=[True])
     names: list[Times] = Field(description="how it is written, most often first")
     classes: list[Times] = Field(description="as what it is seen, most often first")
     aliases: list[NamedReply] = Field(description="other entities that mean the same")
@@ -54,6 +55,7 @@ class EntityReply(EntitySummary):
             **_told(entity),
             statements=profile.statements,
             neighbours=profile.neighbours,
+            complete=profile.complete,
             names=_times(profile.forms),
             classes=_times(profile.classes),
             aliases=aliases,
@@ -103,6 +105,7 @@ class NeighbourList(Reply):
 
     neighbours: list[NeighbourReply] = Field(description="the page")
     total: int = Field(description="neighbours in all", examples=[91])
+    complete: bool = Field(description="these are all: 20,000 mentions are read at most", examples=[True])
     next: str | None = Field(description="`cursor` of the next page, null at the end", examples=[None])
 
 

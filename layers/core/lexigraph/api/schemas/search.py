@@ -209,6 +209,8 @@ class EvidenceNodeReply(Reply):
     document_id: str = Field(
         description="where a chunk or statement stands, if known", examples=["source:3c067f04242ced37302a063b8b72672e"]
     )
+    start: int | None = Field(description="its offset in the parsed document; null where it has none", examples=[127])
+    end: int | None = Field(description="offset behind its last character; null where it has none", examples=[168])
 
 
 class EvidenceEdgeReply(Reply):

@@ -1,6 +1,6 @@
 """What is around a node of the graph in Neptune, breadth first: a traversal or a query a step."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from lexigraph.model.tenant import Tenant, View
@@ -63,7 +63,16 @@ STEP = "\nUNION ALL ".join(_part(edge, end) for edge in _EDGES for end in edge[1
 class NeptuneEgonet(WalkingPart):
     """What is around a node."""
 
-    def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120, offset: int = 0) -> dict[str, Any]:
+    def egonet(
+        self,
+        tenant: Tenant,
+        node_id: str,
+        *,
+        depth: int = 1,
+        limit: int = 120,
+        offset: int = 0,
+        kinds: Collection[str] = (),
+    ) -> dict[str, Any]:
         shown: dict[str, str] = {}
 
         def by_opencypher(nodes: Sequence[str]) -> set[Edge]:
@@ -78,7 +87,7 @@ class NeptuneEgonet(WalkingPart):
                 return by_opencypher(nodes)
             return self._walked(lambda gremlin: edges_at(gremlin, tenant, nodes, shown), lambda: by_opencypher(nodes))
 
-        around = net(node_id, depth, limit, offset, step, shown.__getitem__)
+        around = net(node_id, depth, limit, offset, kinds, step, shown.__getitem__)
         if isinstance(tenant, View):
             entities = [node["id"] for node in around["nodes"] if node["type"] == "entity"]
             names = {e.id: e.value for e in computed(self._client, tenant, entities)}

@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from lexigraph.storage.protocols.cache import ContentCache
 from lexigraph.storage.protocols.documents import DocumentStore
 from lexigraph.storage.protocols.graph import (
+    MOST_MENTIONS,
+    MOST_NAMED,
     Adjacency,
     ChunkAt,
     ChunkEdge,
     ChunkPlace,
     Companion,
+    Companions,
     Derived,
     Doomed,
     EntityLookup,
@@ -63,6 +66,8 @@ from lexigraph.storage.protocols.vectors import (
 )
 
 __all__ = [
+    "MOST_MENTIONS",
+    "MOST_NAMED",
     "SCOPES",
     "VECTOR_INDEXES",
     "Adjacency",
@@ -72,6 +77,7 @@ __all__ = [
     "ChunkPlace",
     "Claim",
     "Companion",
+    "Companions",
     "ContentCache",
     "Derived",
     "DocumentRecord",

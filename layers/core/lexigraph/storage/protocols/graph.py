@@ -1,6 +1,6 @@
 """The lexical graph as the product asks for it: what is written, read and collected in one round trip each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -9,6 +9,9 @@ from lexigraph.model.graph import ChunkGraph, ChunkStatements, Entity, Link, Pla
 from lexigraph.model.relations import PairObservation, RelationCounts, Step
 from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.protocols.vectors import Hit, SearchRequest
+
+MOST_MENTIONS = 20_000  # of one entity that are read to tell how it is named, and with what
+MOST_NAMED = 100_000  # mentions that are read to tell what a view names most
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,17 +224,27 @@ class Companion(NamedTuple):
     relations: tuple[Relation, ...] = ()
 
 
+class Companions(NamedTuple):
+    """A page of companions, and how many there are in all: of those in the mentions that were read (``complete``: all)."""
+
+    found: list[Companion]
+    total: int
+    complete: bool = True
+
+
 @dataclass(frozen=True, slots=True)
 class EntityProfile:
     """How live statements name an entity: in which forms and as what, each with how often, most first.
 
-    ``statements`` name it, and ``neighbours`` are the entities that one of these names, too.
+    ``statements`` name it, and ``neighbours`` are the entities that one of these names, too: of the mentions that were read,
+    which are all (``complete``) of most entities.
     """
 
     forms: tuple[tuple[str, int], ...] = ()
     classes: tuple[tuple[str, int], ...] = ()
     statements: int = 0
     neighbours: int = 0
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,20 +463,36 @@ class GraphStore(Protocol):
         """
 
     def profile(self, tenant: Tenant, entity_id: str) -> EntityProfile:
-        """Return how live statements name an entity; nothing of one that none names."""
+        """Return how live statements name an entity; nothing of one that none names. Reads ``MOST_MENTIONS`` at most."""
 
-    def companions(self, tenant: Tenant, entity_id: str, *, offset: int = 0, limit: int = 50) -> tuple[list[Companion], int]:
-        """Return entities that live statements name together with one, and how many there are in all.
+    def companions(self, tenant: Tenant, entity_id: str, *, offset: int = 0, limit: int = 50) -> Companions:
+        """Return entities that live statements name together with one: those of most statements first, ties by id.
 
-        Those of most statements come first, ties by id.
+        Of an entity that is mentioned more than ``MOST_MENTIONS`` times so many mentions are read.
         """
 
-    def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120, offset: int = 0) -> dict[str, Any]:
+    def leading(self, tenant: Tenant, limit: int) -> list[Entity]:
+        """Return the entities that most live sources name, ties by id, without reading all of them.
+
+        For a view, which has no such counts, it is told from ``MOST_NAMED`` mentions at most.
+        """
+
+    def egonet(
+        self,
+        tenant: Tenant,
+        node_id: str,
+        *,
+        depth: int = 1,
+        limit: int = 120,
+        offset: int = 0,
+        kinds: Collection[str] = (),
+    ) -> dict[str, Any]:
         """Return ``{"nodes": [{id, label, type}], "edges": [{source, target, type}]}`` around a node.
 
         Of the nodes a step away, by id, the first ``offset`` are passed over; ``next_offset`` is where to go on, None at
         the end. ``totals`` are how many ``nodes`` and ``edges`` were found, the node itself counted, and whether these are
-        all (``complete``): of an edge's type 2,000 are looked at.
+        all (``complete``): of an edge's type 2,000 are looked at. Of other nodes than of these ``kinds``, where given,
+        nothing is told.
         """
 
     def stats(self, tenant: Tenant) -> dict[str, int]:

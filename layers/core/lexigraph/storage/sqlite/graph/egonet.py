@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -61,14 +61,23 @@ _LABELS: dict[Kind, str] = {
 class SqliteEgonet(SqlitePart):
     """What is around a node."""
 
-    def egonet(self, tenant: Tenant, node_id: str, *, depth: int = 1, limit: int = 120, offset: int = 0) -> dict[str, Any]:
+    def egonet(
+        self,
+        tenant: Tenant,
+        node_id: str,
+        *,
+        depth: int = 1,
+        limit: int = 120,
+        offset: int = 0,
+        kinds: Collection[str] = (),
+    ) -> dict[str, Any]:
         with self._read(tenant) as connection:
 
             def shown(node: str) -> str:
                 query = next(query for kind, query in _LABELS.items() if node.startswith(f"{kind}:"))
                 return str(connection.execute(query, (raw(node),)).fetchone()[0])
 
-            return net(node_id, depth, limit, offset, partial(_edges_at, connection, tenant), shown)
+            return net(node_id, depth, limit, offset, kinds, partial(_edges_at, connection, tenant), shown)
 
 
 def net(
@@ -76,6 +85,7 @@ def net(
     depth: int,
     limit: int,
     offset: int,
+    kinds: Collection[str],
     edges_at: Callable[[Sequence[str]], set[Edge]],
     shown: Callable[[str], str],
 ) -> dict[str, Any]:
@@ -83,14 +93,17 @@ def net(
 
     ``edges_at`` returns the edges at some nodes, after which ``shown`` says what their ends are shown as.
     """
-    if node_id.partition(":")[0] not in _LABELS:
+    if _kind(node_id) not in _LABELS:
         raise InvalidInput(f"node id {node_id[:60]!r}: it begins with one of {', '.join(_LABELS)} and ':'")
     nodes = {node_id: None}
     every: set[Edge] = set()
     frontier = [node_id]
-    complete, following = True, None
+    complete, following, lives = True, None, False
     for step in range(depth):
         found = edges_at(frontier) if frontier else set()
+        lives = lives or bool(found)
+        if kinds:
+            found = {edge for edge in found if all(end == node_id or _kind(end) in kinds for end in edge[1:])}
         complete = complete and max(Counter(type_ for type_, *_ in found).values(), default=0) < MOST
         every |= found
         passed = 0 if step else offset
@@ -100,16 +113,20 @@ def net(
             following = passed + len(frontier)
         nodes |= dict.fromkeys(frontier)
     edges = sorted((edge for edge in every if nodes.keys() >= set(edge[1:])), key=lambda e: (e[1:], e[0]))
-    if not edges and not (offset and every):  # beyond the last there is nothing more
+    if not lives:
         raise NotFound(f"no live node {node_id[:60]!r}")
     ends = {node_id, *(end for edge in every for end in edge[1:])}
     return {
-        "nodes": [{"id": node, "label": shown(node), "type": node.partition(":")[0]} for node in nodes],
+        "nodes": [{"id": node, "label": shown(node), "type": _kind(node)} for node in nodes],
         "edges": [{"source": a, "target": b, "type": type_} for type_, a, b in edges],
         "totals": {"nodes": len(ends), "edges": len(every), "complete": complete},
         "offset": offset,
         "next_offset": following,
     }
+
+
+def _kind(node: str) -> str:
+    return node.partition(":")[0]
 
 
 def _edges_at(connection: sqlite3.Connection, tenant: Tenant, nodes: Sequence[str]) -> set[Edge]:

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Mapping
 
 from lexigraph.storage.sqlite.graph.rows import store_statements
-from lexigraph.storage.sqlite.graph.schema import RELATIONS
+from lexigraph.storage.sqlite.graph.schema import LEADING, RELATIONS
 
 _BATCH = 500  # chunks at once: what is held in memory
 _ROOM_BESIDE_CHUNKS = "CREATE TABLE IF NOT EXISTS chunk_statements (chunk INTEGER PRIMARY KEY, statements TEXT NOT NULL);"
@@ -31,4 +31,5 @@ MIGRATIONS: Mapping[int, str | Callable[[sqlite3.Connection], None]] = {
     3: "",
     4: _add_kinds,
     5: _write_anew,
+    6: LEADING,
 }
