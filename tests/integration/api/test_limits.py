@@ -27,7 +27,7 @@ def refusal(reply: httpx.Response) -> str:
 @pytest.mark.parametrize(
     ("method", "path", "message"),
     [
-        ("GET", "/documents?limt=1", "unknown parameter 'limt'; did you mean 'limit'? Known: after, limit, namespace"),
+        ("GET", "/documents?limt=1", "unknown parameter 'limt'; did you mean 'limit'? Known: after, find, limit, namespace"),
         ("GET", "/jobs?limit=1&limt=1", "unknown parameter 'limt'; did you mean 'limit'? Known: limit"),
         ("GET", "/jobs/0f6c?wiat=1", "unknown parameter 'wiat'. Known: none"),
         ("GET", "/jobs/0f6c/events?affter=1", "unknown parameter 'affter'; did you mean 'after'? Known: after"),
