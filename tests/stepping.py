@@ -29,11 +29,13 @@ def twice(step: Callable[[], Any]) -> Any:
     return step()
 
 
-def steps_over(folder: Path, stores: Stores | None = None, **settings: Any) -> Steps:
+def steps_over(
+    folder: Path, stores: Stores | None = None, artefacts: type[FileDocumentStore] = FileDocumentStore, **settings: Any
+) -> Steps:
     return Steps(
         Settings(data=folder, **settings),
         stores=stores or open_laptop(folder),
-        artefacts=FileDocumentStore(f"file:///{folder}/artefacts"),
+        artefacts=artefacts(f"file:///{folder}/artefacts"),
         embedder=WordEmbedder(),
         extractor=SentenceExtractor(),
     )

@@ -2,10 +2,14 @@
 
 import json
 from collections.abc import Callable
+from io import BytesIO
 
 import pytest
+from botocore.awsrequest import AWSRequest, AWSResponse
+from urllib3 import HTTPResponse
 
 from infra.settings import ZONES
+from lexigraph.aws import session
 from lexigraph.settings import DEFAULT_RERANK_MODEL
 from tests.infra.conftest import ON_AWS
 from tests.infra.templates import Templates
@@ -48,9 +52,30 @@ def test_a_rerank_model_that_was_chosen_has_its_endpoint_and_the_right_to_be_ask
     assert of_model not in without.may("query")["bedrock:InvokeModel"]
 
 
-def test_functions_ask_dynamodb_at_the_hosts_that_its_gateway_endpoint_leads_to(templates: OF, profile: str) -> None:
-    for job, properties in templates(profile).functions.items():
-        assert properties["Environment"]["Variables"]["AWS_ACCOUNT_ID_ENDPOINT_MODE"] == "disabled", job
+def test_functions_ask_dynamodb_at_the_hosts_that_its_gateway_endpoint_leads_to(
+    templates: OF, profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "AWS_ACCOUNT_ID_ENDPOINT_MODE"
+    (mode,) = {p["Environment"]["Variables"][name] for p in templates(profile).functions.values()}
+    for key, value in (("ACCESS_KEY_ID", "AKIAEXAMPLE"), ("SECRET_ACCESS_KEY", "none"), ("ACCOUNT_ID", "123456789012")):
+        monkeypatch.setenv(f"AWS_{key}", value)
+
+    def host() -> str:
+        asked: list[str] = []
+
+        def answer(request: AWSRequest, **_: object) -> AWSResponse:
+            asked.append(request.url)
+            return AWSResponse(request.url, 200, {}, HTTPResponse(BytesIO(b"{}"), preload_content=False))
+
+        client = session("eu-west-1", "tests").client("dynamodb")
+        client.meta.events.register("before-send.dynamodb", answer)
+        client.list_tables()
+        return asked[0]
+
+    monkeypatch.delenv(name, raising=False)
+    assert host() == "https://123456789012.ddb.eu-west-1.amazonaws.com/"
+    monkeypatch.setenv(name, mode)
+    assert host() == "https://dynamodb.eu-west-1.amazonaws.com/"
 
 
 def test_neptune_has_subnets_in_two_zones_also_where_endpoints_are_in_one(templates: OF, profile: str) -> None:

@@ -75,18 +75,35 @@ def test_a_file_of_more_parts_than_a_history_has_room_for_is_refused_before_anyt
     assert "split the file" in job.reason
 
 
-@pytest.mark.parametrize(("parts", "status"), [(steps.MOST_PARTS, "SUCCEEDED"), (2_100, "FAILED")])
-def test_the_most_parts_that_a_file_may_have_fit_into_a_history_with_room_for_retries(parts: int, status: str) -> None:
-    def invoke(name: str, _: Any) -> Any:
-        return {"batches": 0, "parts": list(range(parts))} if name == "chunk" else None
+def walked(machine: dict[str, Any], batches: int, parts: int) -> Execution:
+    """Carry out a state machine whose functions do nothing; they say that there are so many batches and parts."""
 
-    machine = definition({job: job for job in FUNCTIONS})
+    def invoke(name: str, _: Any) -> Any:
+        at = {"bucket": "artefacts", "key": "work/batches.json"}
+        return {"batches": batches, "parts": list(range(parts)), "items": at} if name == "chunk" else None
+
     given = json.loads((EVENTS / "parse.json").read_text("utf-8"))
-    execution = Execution(machine, given, invoke=invoke, read=lambda *_: [], wait=lambda _: None)
-    assert execution.run() == status
-    assert execution.error == ("" if status == "SUCCEEDED" else "States.Runtime")
-    if status == "SUCCEEDED":
-        assert execution.limits.noted < 0.75 * execution.limits.events
+    listed = [{"batch": n} for n in range(batches)]
+    execution = Execution(machine, given, invoke=invoke, read=lambda *_: listed, wait=lambda _: None)
+    execution.run()
+    return execution
+
+
+def test_what_the_map_over_100_000_chunks_would_gather_ends_an_execution_unless_it_is_nothing() -> None:
+    machine, batches = definition({job: job for job in FUNCTIONS}), 100_000 // steps.BATCH_CHUNKS
+    found = walked(machine, batches, 200)
+    assert (found.status, found.limits.largest) == ("SUCCEEDED", 3 * batches + 1)
+    del machine["States"]["Extract"]["ItemProcessor"]["States"]["ExtractBatch"]["OutputPath"]
+    found = walked(machine, batches, 200)
+    assert (found.status, found.error) == ("FAILED", "States.DataLimitExceeded")
+    assert found.limits.largest > 5 * found.limits.bytes
+
+
+@pytest.mark.parametrize(("parts", "error"), [(steps.MOST_PARTS, ""), (2_100, "States.Runtime")])
+def test_the_most_parts_that_a_file_may_have_fit_into_a_history_with_room_for_retries(parts: int, error: str) -> None:
+    found = walked(definition({job: job for job in FUNCTIONS}), 0, parts)
+    assert found.error == error
+    assert error or found.limits.noted < 0.75 * found.limits.events
 
 
 # ------------------------------------------------------------ the stand-ins

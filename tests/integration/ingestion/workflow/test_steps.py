@@ -1,16 +1,20 @@
 """An ingest step by step equals the ingest in process: repeated, killed anywhere, overtaken, in any order."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from lexigraph.ingestion.workflow.file_run import Superseded, begin
-from lexigraph.ingestion.workflow.steps import Steps
+from lexigraph.ingestion.workflow.steps import BATCH_CHUNKS, Steps
 from lexigraph.model.errors import Conflict, StoreUnavailable
+from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.common.no_cache import NoCache
+from lexigraph.storage.files.documents import FileDocumentStore
 from tests.files import section
 from tests.laptop import content, laptop, open_laptop
 from tests.models import SentenceExtractor, WordEmbedder
@@ -63,6 +67,25 @@ def test_files_brought_in_step_by_step_equal_those_ingested_in_process(tmp_path:
         for name in ("documents_new", "documents_updated", "documents_removed", "chunks_new", "extracted"):
             assert sum(r[name] for r in results) == getattr(report, name), name
     assert steps.artefact_store.sources(DEFAULT) == []
+
+
+class Counted(FileDocumentStore):
+    """Counts how often each file is read."""
+
+    reads: ClassVar[Counter[str]] = Counter()
+
+    def get(self, tenant: Tenant, source_id: str, name: str) -> bytes:
+        self.reads[name] += 1
+        return super().get(tenant, source_id, name)
+
+
+def test_what_a_batch_found_is_read_once_however_large_the_file(tmp_path: Path, files: Path) -> None:
+    steps, path = steps_over(tmp_path / "data", artefacts=Counted), files / "harbour.md"
+    result = drive(steps, begun(steps, path, "1"), path)
+    read = {name: n for name, n in Counted.reads.items() if name.startswith("result.")}
+    assert len(read) == -(-result["chunks_new"] // BATCH_CHUNKS) > 1
+    # `extract` looks whether its own is there already
+    assert set(read.values()) == {2}
 
 
 def test_an_unchanged_file_and_unchanged_chunks_cost_no_model_call(tmp_path: Path, files: Path) -> None:

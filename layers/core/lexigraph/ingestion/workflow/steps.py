@@ -153,7 +153,8 @@ class Steps(Workbench):
             if over or kept.get(name):
                 return
             report, tell = IngestReport(run.job_id), self.tell(run)
-            models = CachedModels(self._extractor(), self._embedder(), self._results(run, part))
+            results, reports = self._results(run, part)
+            models = CachedModels(self._extractor(), self._embedder(), results)
             work = Run(
                 self.stores,
                 models,
@@ -166,7 +167,7 @@ class Steps(Workbench):
                 fresh=run.fresh,
                 again=run.refresh and run.relations,
             )
-            plans = self._plans(run, part, work, work.changed([work.loaded(d) for d in documents]))
+            plans = self._plans(run, part, work, results, work.changed([work.loaded(d) for d in documents]))
             report.documents_new = sum(p.source.version == 1 for p in plans)
             report.documents_updated = len(plans) - report.documents_new
             if plans:
@@ -175,7 +176,8 @@ class Steps(Workbench):
                 report.facts_created = len({f.id for p in plans for g in p.graphs for f in g.facts})
                 work.write(plans)
                 report.cooccur_edges = work.together.pairs()
-            kept.put(name, {"written": [asdict(w) for w in versions.written(plans)], "report": report.to_dict()})
+            reports.append(report.to_dict())
+            kept.put(name, {"written": [asdict(w) for w in versions.written(plans)], "reports": reports})
 
     def finish(self, run: FileRun, part: int) -> None:
         """Show what `build` wrote of a part, and take away what it replaces. A document removed meanwhile stays away.
@@ -309,14 +311,22 @@ class Steps(Workbench):
             chunks += [c.chunk for c in identify(run.tenant, i, cut, yields) if not c.id]
         return chunks
 
-    def _results(self, run: FileRun, part: int) -> RunCache:
-        """Return what the batches of a part found, over the cache."""
-        kept, cache = self.artefacts(run), RunCache(self.stores.cache, anew=run.refresh)
-        for batch in kept.read("chunked")["parts"][part]:
-            cache.load(kept.read(f"result.{batch:05d}")["entries"])
-        return cache
+    def _results(self, run: FileRun, part: int) -> tuple[RunCache, list[dict[str, Any]]]:
+        """Return what the batches of a part found, over the cache, and their reports.
 
-    def _plans(self, run: FileRun, part: int, work: Run, changed: Sequence[Loaded]) -> list[versions.Plan]:
+        Each result is read here and never again: those of a large file have gigabytes of vectors.
+        """
+        kept, cache = self.artefacts(run), RunCache(self.stores.cache, anew=run.refresh)
+        reports = []
+        for batch in kept.read("chunked")["parts"][part]:
+            found = kept.read(f"result.{batch:05d}")
+            cache.load(found["entries"])
+            reports.append(found["report"])
+        return cache, reports
+
+    def _plans(
+        self, run: FileRun, part: int, work: Run, results: RunCache, changed: Sequence[Loaded]
+    ) -> list[versions.Plan]:
         kept, name, extractor = self.artefacts(run), f"plan.{part:05d}", work.models.extractor.name
         work.resume_removals(changed)
         ids = [source.id for _, source, _ in changed]
@@ -326,7 +336,7 @@ class Steps(Workbench):
         known = kept.get(name) or {i: versions.known_yields(before.get(i), *made_by, fresh=run.fresh) for i in ids}
         plans = [work.plan(one, known.get(one[1].id)) for one in changed]
         wanted = [extraction_use(work.models.extractor, c.chunk)[1] for p in plans for c in p.new]
-        found = self._results(run, part).get_many(run.tenant, f"extraction:{extractor}", wanted)
+        found = results.get_many(run.tenant, f"extraction:{extractor}", wanted)
         if not found.keys() >= set(wanted) and not kept.read("chunked")["everything"]:
             raise Stale("the document changed since it was cut into chunks")
         kept.put(name, known)
@@ -339,8 +349,12 @@ class Steps(Workbench):
     def _report(self, run: FileRun, parsed: dict[str, Any]) -> dict[str, Any]:
         """Return the sum of what the steps did."""
         kept, total = self.artefacts(run), dict(parsed["report"])
-        for name in (*kept.names("result."), *kept.names("built.")):
-            for field, value in kept.read(name)["report"].items():
+        chunked = kept.read("chunked")
+        first = chunked["next"] - len(chunked["batches"])  # batches before belong to no part: the file was cut anew
+        reports = [kept.read(name)["report"] for name in kept.names("result.") if int(name.removeprefix("result.")) < first]
+        reports += [report for name in kept.names("built.") for report in kept.read(name)["reports"]]
+        for report in reports:
+            for field, value in report.items():
                 if isinstance(value, int) and not isinstance(value, bool):
                     total[field] += value
                 elif field in ("chunk_failures", "pair_failures"):
