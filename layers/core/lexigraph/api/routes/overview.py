@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import get_args
 
 from lexigraph import __version__
 from lexigraph.api.access.auth import Reader
@@ -18,7 +19,7 @@ from lexigraph.api.tagged import tagged_router
 from lexigraph.inference.protocols import Standing
 from lexigraph.model.errors import InvalidInput, ModelUnavailable, StoreUnavailable
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import DocumentRecord
+from lexigraph.storage.protocols import DocumentRecord, JobStatus
 
 router = tagged_router("", "service")
 _QUICK = 0.25  # seconds in which is counted anew whenever documents have changed
@@ -80,7 +81,7 @@ def _overview(service: Service, tenant: Tenant) -> Overview:
         languages=list(counted.languages),
         file_types=list(counted.file_types),
         growth=list(counted.growth),
-        jobs={status: jobs[status] for status in ("RUNNING", "SUCCEEDED", "FAILED")},
+        jobs={status: jobs[status] for status in get_args(JobStatus)},
         stores=states,
         models=models,
         warnings=list(_warnings(documents, jobs, states, models)),
