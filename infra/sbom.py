@@ -7,6 +7,7 @@ Licences are those of ``requirements/licences.json``, which people keep: a packa
 import json
 import re
 import sys
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,9 @@ from lexigraph import __version__
 ROOT = Path(__file__).parent.parent
 LOCKS = ROOT / "requirements"
 BUILT = ROOT / ".build" / "sbom"
+# the packages of the explorer, which the wheel brings built: those of its lock that its bundle is made of
+PAGE_LOCK = ROOT / "web" / "package-lock.json"
+PAGE_IN = ("laptop", "layer-core")
 # what ships -> the locks of all that comes with it
 SHIPPED = {
     "laptop": ("laptop", "aws"),
@@ -35,16 +39,25 @@ _DIGEST = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
 @dataclass(frozen=True)
 class Package:
-    """A package of a lock: what pip may install of it, by SHA-256."""
+    """A package of a lock: what may be installed of it, by digests, and where that is told of."""
 
     name: str
     version: str
     digests: tuple[str, ...]
+    algorithm: str = "SHA-256"
+    registry: str = "pypi"
 
     @property
     def url(self) -> str:
         """The package URL."""
-        return f"pkg:pypi/{quote(self.name)}@{quote(self.version)}"
+        return f"pkg:{self.registry}/{quote(self.name)}@{quote(self.version)}"
+
+    @property
+    def source(self) -> str:
+        """Where its files are."""
+        if self.registry == "npm":
+            return f"https://www.npmjs.com/package/{self.name}/v/{self.version}"
+        return f"https://pypi.org/project/{self.name}/{self.version}/#files"
 
 
 def packages(lock: Path) -> Iterator[Package]:
@@ -52,6 +65,20 @@ def packages(lock: Path) -> Iterator[Package]:
     for entry in re.split(r"\n(?=\S)", lock.read_text("utf-8")):
         if found := _PINNED.match(entry):
             yield Package(found[1], found[2], tuple(_DIGEST.findall(entry)))
+
+
+def page_packages(lock: Path = PAGE_LOCK) -> list[Package]:
+    """Return the npm packages of the explorer, by name: not those that only build it, nor those for Node.js alone."""
+    locked: dict[str, dict[str, Any]] = json.loads(lock.read_text("utf-8"))["packages"]
+    return [
+        Package(path.removeprefix("node_modules/"), one["version"], (_hex(one["integrity"]),), "SHA-512", "npm")
+        for path, one in sorted(locked.items())
+        if path and not one.get("dev") and not one.get("optional")
+    ]
+
+
+def _hex(integrity: str) -> str:
+    return b64decode(integrity.removeprefix("sha512-")).hex()
 
 
 def shipped(locks: tuple[str, ...]) -> list[Package]:
@@ -76,7 +103,7 @@ def bill(name: str, licensed: Mapping[str, str]) -> dict[str, Any]:
         "purl": f"pkg:pypi/lexigraph@{__version__}",
         "licenses": [{"expression": "Apache-2.0"}],
     }
-    found = shipped(SHIPPED[name])
+    found = [*shipped(SHIPPED[name]), *(page_packages() if name in PAGE_IN else ())]
     return {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
@@ -89,7 +116,7 @@ def bill(name: str, licensed: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _component(package: Package, licence: str) -> dict[str, Any]:
-    digests = [{"alg": "SHA-256", "content": digest} for digest in package.digests]
+    digests = [{"alg": package.algorithm, "content": digest} for digest in package.digests]
     return {
         "type": "library",
         "bom-ref": package.url,
@@ -101,7 +128,7 @@ def _component(package: Package, licence: str) -> dict[str, Any]:
         "externalReferences": [
             {
                 "type": "distribution",
-                "url": f"https://pypi.org/project/{package.name}/{package.version}/#files",
+                "url": package.source,
                 "hashes": digests,
             }
         ],

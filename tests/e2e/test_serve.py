@@ -261,6 +261,24 @@ def test_a_server_killed_while_it_takes_documents_in_goes_on_after_its_next_star
 
 
 @pytest.mark.slow
+def test_an_ingest_that_is_cancelled_keeps_what_was_finished_and_leaves_nothing_half_built(tmp_path: Path) -> None:
+    corpus(tmp_path, 300)
+    with serving(tmp_path) as server:
+        job = server.client.post("/ingest", params={"wait": 0}, json={"path": "corpus"}).json()["job_id"]
+        stages = lambda: [e["stage"] for e in server.client.get(f"/jobs/{job}/events").json()["events"]]  # noqa: E731
+        eventually(stages, lambda seen: "documents" in seen)
+        assert server.client.post(f"/jobs/{job}/cancel").status_code == 202
+        ended = server.until(job, "SUCCEEDED", "FAILED", "CANCELLED")
+        assert ended["status"] == "CANCELLED", ended
+        documents = server.client.get("/documents", params={"limit": 1_000}).json()["documents"]
+        assert 0 < len(documents) < 300
+        assert len(documents) == ended["result"]["documents_new"]
+        assert {d["state"] for d in documents} == {"READY"}
+        assert server.client.get("/overview").json()["jobs"]["CANCELLED"] == 1
+    assert here("doctor", "--data", tmp_path / "data").code == 0
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_an_ingest_goes_on_after_all_processes_of_the_service_were_told_to_end(tmp_path: Path) -> None:
     corpus(tmp_path, 150)

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from infra.audit import Audit
-from infra.sbom import ALLOWED, SHIPPED, bill, licences, packages, shipped
+from infra.sbom import ALLOWED, PAGE_IN, SHIPPED, bill, licences, packages, page_packages, shipped
 
-EVERY = {package.name for locks in SHIPPED.values() for package in shipped(locks)}
+PAGE = Path("layers/core/lexigraph/api/page/licences.md")
+PYTHON = {package.name for locks in SHIPPED.values() for package in shipped(locks)}
+EVERY = PYTHON | {package.name for package in page_packages()}
 
 
 def identifiers(expression: str) -> set[str]:
@@ -23,7 +25,7 @@ def test_every_package_that_ships_has_a_licence_and_no_other_is_listed() -> None
     assert licences().keys() == EVERY
 
 
-@pytest.mark.parametrize("package", sorted(EVERY))
+@pytest.mark.parametrize("package", sorted(PYTHON))
 def test_a_licence_may_be_passed_on_and_is_the_one_that_the_package_states(package: str) -> None:
     listed = licences()[package]
     assert identifiers(listed) <= ALLOWED
@@ -53,6 +55,27 @@ def test_a_bill_lists_every_package_of_its_locks_with_version_digests_and_licenc
             assert component["licenses"] == [{"expression": licences()[package]}]
             assert component["externalReferences"][0]["hashes"]
     assert json.dumps(made) == json.dumps(bill(name, licences())), "the same locks give the same bytes"
+
+
+def test_the_packages_of_the_page_are_listed_where_it_ships() -> None:
+    locked = json.loads(Path("web/package-lock.json").read_text())["packages"]
+    for name in SHIPPED:
+        listed = {c["name"]: c for c in bill(name, licences())["components"] if c["purl"].startswith("pkg:npm/")}
+        assert listed.keys() == ({p.name for p in page_packages()} if name in PAGE_IN else set())
+        for package, component in listed.items():
+            entry = locked[f"node_modules/{package}"]
+            assert licences()[package] == entry["license"]
+            assert licences()[package] in ALLOWED
+            assert component["version"] == entry["version"]
+            assert len(component["externalReferences"][0]["hashes"][0]["content"]) == 128
+    named = set(json.loads(Path("web/package.json").read_text())["dependencies"])
+    assert named <= {p.name for p in page_packages()}
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="the explorer is not built: make web")
+def test_the_packages_of_the_page_are_those_that_its_bundle_was_made_of() -> None:
+    bundled = re.findall(r"^## (\S+) - (\S+) \((\S+)\)$", PAGE.read_text("utf-8"), re.MULTILINE)
+    assert sorted(bundled) == [(p.name, p.version, licences()[p.name]) for p in page_packages()]
 
 
 def test_a_package_without_a_licence_is_refused() -> None:

@@ -3,6 +3,7 @@ import type { ComponentType } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { get, reachable } from "./api/client";
 import { Icon, type IconName } from "./parts/icons";
+import { useNarrow } from "./resource";
 import { address, to, type Address } from "./router";
 import { keyWanted } from "./session";
 import { texts } from "./texts";
@@ -34,10 +35,11 @@ const VIEWS: Record<string, { Component: View; icon?: IconName; under?: string }
 
 export function App() {
   const at = address.value;
-  const known = VIEWS[at.view] ? at.view : "ask";
-  const current = VIEWS[known]!.under ?? known;
-  const { Component } = VIEWS[known]!;
+  const known = Object.hasOwn(VIEWS, at.view) ? at.view : "missing";
+  const { Component, under } = VIEWS[known] ?? { Component: Missing };
+  const current = under ?? known;
   const main = useRef<HTMLElement>(null);
+  const narrow = useNarrow();
   // before the view fetches anything: it may scroll to its own place then
   useLayoutEffect(() => {
     document.title = `${texts.views[known as keyof typeof texts.views]} · Lexigraph`;
@@ -59,7 +61,7 @@ export function App() {
               view.icon && (
                 <a key={name} href={to(name)} aria-current={current === name ? "page" : undefined}>
                   <Icon name={view.icon} />
-                  <span>{texts.views[name as keyof typeof texts.views]}</span>
+                  <span>{(narrow && texts.shell.short[name]) || texts.views[name as keyof typeof texts.views]}</span>
                 </a>
               ),
           )}
@@ -68,7 +70,7 @@ export function App() {
           <ThemeSwitch />
           <a class="tool" href={to("settings")} aria-current={current === "settings" ? "page" : undefined} title={texts.views.settings}>
             <Icon name="settings" />
-            <span class="hidden">{texts.views.settings}</span>
+            <span class={narrow ? undefined : "hidden"}>{texts.views.settings}</span>
           </a>
         </div>
       </header>
@@ -77,6 +79,24 @@ export function App() {
         <Component key={known} address={at} />
       </main>
       {keyWanted.value && <KeyDialog why={keyWanted.value} />}
+    </div>
+  );
+}
+
+/** What an address shows that leads nowhere. */
+function Missing() {
+  return (
+    <div class="page narrow">
+      <h1>{texts.views.missing}</h1>
+      <p class="faint">{texts.shell.missing}</p>
+      <p class="row way-on">
+        <a class="button primary" href={to("ask")}>
+          {texts.ask.title}
+        </a>
+        <a class="button" href={to("documents")}>
+          {texts.views.documents}
+        </a>
+      </p>
     </div>
   );
 }

@@ -37,6 +37,19 @@ export function useReturn(error: ApiError | undefined, again: () => void): void 
   }, [back]);
 }
 
+const NARROW = matchMedia("(max-width: 52rem)");
+
+/** Whether the window is narrow, as the style sheets have it. */
+export function useNarrow(): boolean {
+  const [narrow, setNarrow] = useState(NARROW.matches);
+  useEffect(() => {
+    const change = () => setNarrow(NARROW.matches);
+    NARROW.addEventListener("change", change);
+    return () => NARROW.removeEventListener("change", change);
+  }, []);
+  return narrow;
+}
+
 export function asApiError(error: unknown): ApiError {
   return error instanceof ApiError ? error : new ApiError(-1, "page", error instanceof Error ? error.message : String(error));
 }

@@ -38,9 +38,18 @@ export function to(view: string, id = "", values: Values = {}): string {
 
 export const address = signal(parse(location.hash));
 
-addEventListener("hashchange", () => {
-  address.value = parse(location.hash);
-});
+/** The address of the view before this one: the way back. Empty at the beginning. */
+export const cameFrom = signal("");
+let shown = location.hash;
+
+function show(hash: string): void {
+  const next = parse(hash);
+  if (next.view !== address.value.view) cameFrom.value = shown;
+  shown = hash;
+  address.value = next;
+}
+
+addEventListener("hashchange", () => show(location.hash));
 
 /** Go to an address; with `replace` the one before is not kept for the way back. */
 export function go(where: string, { replace = false } = {}): void {
@@ -50,5 +59,5 @@ export function go(where: string, { replace = false } = {}): void {
     return;
   }
   history.replaceState(null, "", where);
-  address.value = parse(where);
+  show(where);
 }

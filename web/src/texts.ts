@@ -5,6 +5,16 @@ const figure = (n: number) => format.format(n);
 const count = (n: number, one: string, many = `${one}s`) => `${figure(n)} ${n === 1 ? one : many}`;
 const characters = (from: number, till: number) => `characters ${figure(from)}–${figure(till)}`;
 
+// the first that fits
+const REMEDIES: readonly (readonly [RegExp, (name: string) => string])[] = [
+  [/damaged|not an? \w+ file/i, () => "Open it in its program, save it again, and send that."],
+  [/key|secret|credential/i, () => "Take the secret out of the file and send it again."],
+  [/password|encrypt/i, () => "Save it without a password and send it again."],
+  [/unsupported type/i, () => "Save it in one of the formats above."],
+  [/is empty|no text/i, (name) => (/\.pdf$/i.test(name) ? "If its pages are pictures, let a program recognise their text first." : "Check that it is the file you meant.")],
+  [/too large|larger than|limit|more than/i, () => "Split it into smaller files."],
+];
+
 export const texts = {
   count,
   characters,
@@ -15,12 +25,16 @@ export const texts = {
     graph: "Graph",
     entities: "Entities",
     entity: "Entity",
-    ingest: "Ingest",
+    ingest: "Add documents",
     overview: "Overview",
     settings: "Settings",
+    missing: "This page does not exist",
   },
   shell: {
     skip: "Skip to content",
+    missing: "The address may be cut short, or from another version.",
+    /** Names of views where there is little room. */
+    short: { ingest: "Add", documents: "Docs" } as Record<string, string>,
     nav: "Views",
     gone: "The server does not answer. Trying again…",
     back: "The server is back.",
@@ -235,12 +249,21 @@ export const texts = {
     namespace: "Namespace",
     allNamespaces: "All",
     find: "Find in the list",
+    columns: { name: "Name", type: "Type", namespace: "Namespace", size: "Characters", date: "Changed", state: "State" } as Record<string, string>,
+    sort: "Sort by",
+    ascending: "ascending",
+    descending: "descending",
+    loadingAll: (n: number) => `${count(n, "document")} read…`,
+    tooMany: (n: number) => `Sorted and found among the first ${figure(n)} only; narrow them by namespace.`,
+    only: { state: "State", type: "Type", language: "Language", day: "Changed on" } as Record<string, string>,
+    showAll: (what: string) => `Show all again: remove ${what}`,
+    noMatch: "No document fits.",
+    back: { ask: "Back to the answer", graph: "Back to the graph", entity: "Back to the entity", documents: "Back to the list" } as Record<string, string>,
     state: { READY: "Ready", BUILDING: "Being built", REMOVING: "Being removed", FAILED: "Failed" } as Record<string, string>,
     chunks: "Passages",
     version: "Version",
     versionNote: "Only the current version can be read; a new one replaces it at once.",
     outline: "Outline",
-    topics: "Topics",
     statements: "Statements",
     statementsHere: "Statements in view",
     noStatements: "No statements in this passage.",
@@ -350,7 +373,7 @@ export const texts = {
     types: "Text, Markdown, HTML, PDF, Word, PowerPoint, Excel, EPUB, CSV, JSON, source code and more; up to 100 MB each.",
     namespace: "Namespace",
     namespaceHint: "What the files are filed under; one of the same name is replaced.",
-    toSend: "To be sent",
+    toSend: "Files",
     estimate: "Estimate",
     estimating: "Estimating…",
     estimateOf: (chunks: number, minutes: string, usd: string) => `${count(chunks, "passage")}, about ${minutes}, ${usd}`,
@@ -369,13 +392,17 @@ export const texts = {
     failed: "Failed",
     unchanged: "No changes",
     retryAll: "Retry failed",
-    cancelRest: "Stop sending",
-    cancelled: "Not sent",
+    cancelAll: "Cancel all",
+    cancel: "Cancel",
+    cancelOne: (name: string) => `Cancel ${name}`,
+    cancelling: "Cancelling…",
+    cancelled: "Cancelled",
     tooLarge: "Larger than the server takes",
     jobs: "Past jobs",
     noJobs: "No jobs yet.",
-    jobKind: { ingest: "Ingest", upload: "Upload", remove: "Removal", relations: "Relations", reembed: "Re-embedding" } as Record<string, string>,
-    status: { RUNNING: "Running", SUCCEEDED: "Done", FAILED: "Failed" } as Record<string, string>,
+    jobKind: { ingest: "Add documents", remove: "Delete documents", relate: "Relate passages", reembed: "Embed anew" } as Record<string, string>,
+    status: { RUNNING: "Running", SUCCEEDED: "Done", FAILED: "Failed", CANCELLED: "Cancelled", PARTLY: "Done in part", NOTHING: "Nothing added" } as Record<string, string>,
+    notAdded: (n: number, first: string) => (n === 1 && first ? `${first} not added` : `${figure(n)} not added`),
     stage: {
       scan_input: "Reading",
       parse: "Reading",
@@ -391,24 +418,20 @@ export const texts = {
       done: "Finished",
       error: "Failed",
       warning: "Warning",
+      cancel: "Told to stop",
+      resumed: "Gone on with",
+      documents: "Documents finished",
+      embedding: "Embedding",
+      embedding_batch: "Embedding",
+      schema_index: "Writing vectors",
     } as Record<string, string>,
     rate: (perSecond: number) => `${perSecond.toFixed(1)} passages a second`,
     left: (s: number) => (s < 90 ? `${Math.round(s)} s left` : `${Math.round(s / 60)} min left`),
     failures: "What went wrong",
-    remedy: (reason: string): string =>
-      /damaged|not an? \w+ file/i.test(reason)
-        ? "Open it in its program, save it anew, and send that."
-        : /key|secret|credential/i.test(reason)
-        ? "Take the secret out of the file and send it again."
-        : /password|encrypt/i.test(reason)
-          ? "Save it without a password and send it again."
-          : /type|ending|extension|save it as/i.test(reason)
-            ? "Save it in one of the formats above."
-            : /empty|no text|nothing/i.test(reason)
-              ? "It has no text; a scan needs text recognition first."
-              : /large|limit|size/i.test(reason)
-                ? "Split it into smaller files."
-                : "Try again; what was finished is not done twice.",
+    /** A reason in fewer words, where the API's are for those who write requests. */
+    reason: (reason: string) => (/unsupported type/i.test(reason) ? "Unsupported file type." : /^(file: )?is empty/i.test(reason) ? "The file is empty." : ""),
+    /** What to do about a failure, unless its reason says so. */
+    remedy: (reason: string, name: string): string => REMEDIES.find(([fits]) => fits.test(reason))?.[1](name) ?? "",
     result: (docs: number, chunks: number, statements: number) =>
       `${count(docs, "document")}, ${count(chunks, "passage")}, ${count(statements, "statement")}`,
   },

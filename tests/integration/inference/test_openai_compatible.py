@@ -10,7 +10,7 @@ import pytest
 from lexigraph.inference.factory import make_llm
 from lexigraph.inference.openai_compatible import OpenAICompatible, Server
 from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt, ReplyCut, Standing
-from lexigraph.model.errors import InvalidInput, ModelUnavailable
+from lexigraph.model.errors import InvalidInput, ModelUnavailable, in_general
 from lexigraph.retry import Retry
 from lexigraph.settings import load_settings
 from tests.standins.llm_server import Reply, ScriptedLLMServer, in_turn, refused, said, truncated
@@ -407,3 +407,25 @@ def test_a_server_that_says_nothing_is_given_up_soon() -> None:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
         assert OpenAICompatible("any", Server(url)).standing(0.2) == Standing(), "it may be at work"
         assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("reply", "told", "public"),
+    [
+        (refused(500), "HTTP 500", "the model's server: HTTP 500, error"),
+        (refused(429), "HTTP 429", "the model's server: too many requests, HTTP 429, error"),
+        (Reply(raw=b""), "an empty reply", "the model's server: an empty reply"),
+        (
+            Reply(raw=b'{"choices": [{"mess'),
+            "no JSON, or was cut",
+            "the model's server: a reply that is no JSON, or was cut",
+        ),
+        (Reply(""), "gave an empty reply", "the model gave an empty reply"),
+    ],
+)
+def test_each_kind_of_failure_is_told_apart_and_to_callers_without_the_model_s_name(model, reply, told, public):
+    with ScriptedLLMServer(reply) as server, pytest.raises(ModelUnavailable) as failed:
+        model(server, attempts=1).complete(ASK)
+    assert told in str(failed.value)
+    assert "502" not in str(failed.value)
+    assert in_general(failed.value) == public

@@ -67,24 +67,33 @@ export interface Heading {
   start: number;
 }
 
+/** Code or a table: its line breaks and spaces have a meaning. */
+export interface Verbatim extends Stretch {
+  kind: "code" | "table";
+}
+
 export interface Segment {
   text: string;
   marked: boolean;
   heading: boolean;
+  verbatim: Verbatim["kind"] | "";
 }
 
-/** Return the text of a block in segments: what is marked, and the headings, where the text says the same. */
-export function segments(block: Block, marked: Stretch | null, headings: readonly Heading[]): Segment[] {
+/** Return the text of a block in segments: what is marked, code and tables, and headings, where the text says the same. */
+export function segments(block: Block, marked: Stretch | null, headings: readonly Heading[], verbatim: readonly Verbatim[] = []): Segment[] {
   const within = (offset: number) => unit(block.text, Math.min(block.end, Math.max(block.start, offset)) - block.start);
   const mark = marked ? { from: within(marked.start), till: within(marked.end) } : { from: 0, till: 0 };
   const titles = headings
     .map((h) => ({ from: within(h.start), till: within(h.start) + h.text.length, text: h.text }))
     .filter((t) => block.text.startsWith(t.text, t.from));
-  const points = [0, mark.from, mark.till, ...titles.flatMap((t) => [t.from, t.till]), block.text.length];
+  const apart = verbatim
+    .filter((v) => v.start < block.end && v.end > block.start)
+    .map((v) => ({ from: within(v.start), till: within(v.end), kind: v.kind }));
+  const points = [0, mark.from, mark.till, ...[...titles, ...apart].flatMap((t) => [t.from, t.till]), block.text.length];
   const cuts = [...new Set(points)].sort((a, b) => a - b);
   return cuts.slice(1).map((till, i) => {
     const from = cuts[i]!;
     const inside = (r: { from: number; till: number }) => r.from <= from && till <= r.till;
-    return { text: block.text.slice(from, till), marked: mark.till > mark.from && inside(mark), heading: titles.some(inside) };
+    return { text: block.text.slice(from, till), marked: mark.till > mark.from && inside(mark), heading: titles.some(inside), verbatim: apart.find(inside)?.kind ?? "" };
   });
 }

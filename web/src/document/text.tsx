@@ -8,7 +8,7 @@ import { get, type ApiError } from "../api/client";
 import { Failure, Loading } from "../parts/basics";
 import { asApiError } from "../resource";
 import { texts } from "../texts";
-import { blocksOf, segments, type Block, type Heading, type Stretch } from "./blocks";
+import { blocksOf, segments, type Block, type Heading, type Stretch, type Verbatim } from "./blocks";
 
 export type { Heading };
 
@@ -24,6 +24,7 @@ interface Props {
   marked: Stretch | null;
   headings: readonly Heading[];
   pages: readonly PageStart[];
+  verbatim: readonly Verbatim[];
   onSight: (range: Stretch) => void;
 }
 
@@ -31,7 +32,7 @@ const PAGE = 40_000;
 const LINE_HEIGHT = 26;
 const LINE = 60; // characters of a line, about
 
-export function DocumentText({ id, characters, version, marked, headings, pages, onSight }: Props) {
+export function DocumentText({ id, characters, version, marked, headings, pages, verbatim, onSight }: Props) {
   const [loaded, setLoaded] = useState<ReadonlyMap<number, string>>(new Map());
   const [error, setError] = useState<ApiError | null>(null);
   const asked = useRef(new Set<number>());
@@ -88,7 +89,7 @@ export function DocumentText({ id, characters, version, marked, headings, pages,
       {runs.map((run) =>
         "blocks" in run ? (
           run.blocks.map((block) => (
-            <Shown key={block.start} block={block} marked={overlaps(block, marked)} page={numbers.get(block.start)} headings={headings} />
+            <Shown key={block.start} block={block} marked={overlaps(block, marked)} page={numbers.get(block.start)} headings={headings} verbatim={verbatim} />
           ))
         ) : (
           <div key={`page-${run.page}`} class="unread" data-page={run.page} style={{ height: `${(PAGE / LINE) * LINE_HEIGHT}px` }}>
@@ -180,16 +181,25 @@ interface ShownProps {
   marked: Stretch | null;
   page: number | undefined;
   headings: readonly Heading[];
+  verbatim: readonly Verbatim[];
 }
+
+/** Each line of a table as a row; the text stays what it is. */
+const rows = (text: string) =>
+  text.split(/(?<=\n)/).map((line, i) => (
+    <span key={i} class="table-row">
+      {line}
+    </span>
+  ));
 
 /** One block. It is drawn anew only when its marks change: of a long text there are a thousand. */
 class Shown extends Component<ShownProps> {
   override shouldComponentUpdate(next: ShownProps): boolean {
-    const { block, marked, page, headings } = this.props;
-    return next.block.text !== block.text || next.marked !== marked || next.page !== page || next.headings !== headings;
+    const { block, marked, page, headings, verbatim } = this.props;
+    return next.block.text !== block.text || next.marked !== marked || next.page !== page || next.headings !== headings || next.verbatim !== verbatim;
   }
 
-  override render({ block, marked, page, headings }: ShownProps) {
+  override render({ block, marked, page, headings, verbatim }: ShownProps) {
     const within = headings.filter((h) => h.start >= block.start && h.start < block.end);
     return (
       <div class="block" data-start={block.start} data-end={block.end}>
@@ -198,8 +208,8 @@ class Shown extends Component<ShownProps> {
             {texts.document.page(page)}
           </p>
         )}
-        {segments(block, marked, within).map((s, i) => {
-          const text = s.heading ? <strong key={i}>{s.text}</strong> : s.text;
+        {segments(block, marked, within, verbatim).map((s, i) => {
+          const text = s.heading ? <strong key={i}>{s.text}</strong> : s.verbatim === "code" ? <code key={i}>{s.text}</code> : s.verbatim === "table" ? rows(s.text) : s.text;
           return s.marked ? (
             <mark key={i} tabIndex={-1}>
               {text}

@@ -6,7 +6,7 @@ import { texts } from "../texts";
 
 export type Job = Schema["JobReply"];
 export type JobEvent = Schema["EventReply"];
-export type State = "chosen" | "waiting" | "sending" | "running" | "done" | "failed" | "cancelled";
+export type State = "chosen" | "waiting" | "sending" | "running" | "stopping" | "done" | "failed" | "cancelled";
 
 export interface Upload {
   key: number;
@@ -18,6 +18,8 @@ export interface Upload {
   job: string;
   event: JobEvent | null;
   reason: string;
+  /** Of one that failed: whether the same file may come in by another try. */
+  passes: boolean;
   /** The document it became; empty for a file of several. */
   document: string;
 }
@@ -51,7 +53,7 @@ export function choose(files: readonly { file: File; path: string }[]): void {
       const twice = counts.get(f.file.name)!.length > 1 || taken.has(f.file.name);
       const name = twice && f.path ? f.path.replaceAll("/", " - ") : f.file.name;
       const large = f.file.size > MOST_BYTES;
-      return { key: ++keys, name, file: f.file, state: large ? "failed" : "chosen", estimate: null, job: "", event: null, reason: large ? texts.ingest.tooLarge : "", document: "" };
+      return { key: ++keys, name, file: f.file, state: large ? "failed" : "chosen", estimate: null, job: "", event: null, reason: large ? texts.ingest.tooLarge : "", passes: false, document: "" };
     });
   uploads.value = [...uploads.value, ...chosen];
   void estimate(chosen.filter((u) => u.state === "chosen"));
@@ -73,21 +75,28 @@ export function drop(key: number): void {
 
 /** Take what is over, or was never sent, off the list. */
 export function clear(): void {
-  uploads.value = uploads.value.filter((u) => ["waiting", "sending", "running"].includes(u.state));
+  uploads.value = uploads.value.filter((u) => under(u));
 }
 
-/** Leave unsent what has not begun. */
-export function stop(): void {
-  for (const u of uploads.value) if (u.state === "waiting") change(u.key, { state: "cancelled" });
+/** Whether a file is on its way. */
+export const under = (u: Upload) => ["waiting", "sending", "running", "stopping"].includes(u.state);
+
+/** Leave a file unsent, or stop the job that takes it in. One that is being sent is stopped when it has a job. */
+export function cancel(u: Upload): void {
+  change(u.key, { state: u.state === "waiting" ? "cancelled" : "stopping" });
+  if (u.job) void cancelJob(u.job);
 }
+
+/** Tell a job to stop. One that has just ended needs none. */
+export const cancelJob = (job: string) => post("/jobs/{job_id}/cancel", { path: { job_id: job } }).catch(() => undefined);
 
 let working = 0;
 let filed = "default";
 
-/** Send what was chosen, and what failed when `again`. */
-export function start(namespace: string, again: (u: Upload) => boolean = () => false): void {
+/** Send what was chosen, or `again` what failed and may come in by another try. */
+export function start(namespace: string, again = false): void {
   filed = namespace || "default";
-  for (const u of uploads.value) if (u.state === "chosen" || again(u)) change(u.key, { state: "waiting", reason: "", event: null });
+  for (const u of uploads.value) if (again ? u.state === "failed" && u.passes : u.state === "chosen") change(u.key, { state: "waiting", reason: "", event: null });
   while (working < AT_ONCE && uploads.value.some((u) => u.state === "waiting")) {
     working++;
     void work().finally(() => working--);
@@ -101,7 +110,8 @@ async function work(): Promise<void> {
     try {
       await follow(next.key, await sent(next));
     } catch (error) {
-      change(next.key, { state: "failed", reason: asApiError(error).message });
+      const { status, message } = asApiError(error);
+      change(next.key, { state: "failed", reason: message, passes: status < 400 || status === 429 || status >= 500 });
     }
     ended.value++;
     changes.value++;
@@ -125,7 +135,9 @@ async function sent(u: Upload): Promise<string> {
 }
 
 async function follow(key: number, job: string): Promise<void> {
-  change(key, { state: "running", job });
+  const stopping = stateOf(key) === "stopping";
+  change(key, { state: stopping ? "stopping" : "running", job });
+  if (stopping) void cancelJob(job);
   for (let after = 0; ; await sleep(POLL)) {
     try {
       const { events } = await get("/jobs/{job_id}/events", { path: { job_id: job }, query: { after } });
@@ -136,9 +148,11 @@ async function follow(key: number, job: string): Promise<void> {
       }
       const now = await get("/jobs/{job_id}", { path: { job_id: job } });
       if (now.status === "RUNNING") continue;
-      // a file that could not be read ends a job that did its work all the same
-      const failed = now.status === "FAILED" || (documentsOf(now) === 0 && troubles(now).length > 0);
-      change(key, { state: failed ? "failed" : "done", reason: now.reason || firstFailure(now), event: null });
+      const how = outcome(now);
+      const failed = how === "FAILED" || how === "NOTHING";
+      const state = failed ? "failed" : how === "CANCELLED" ? "cancelled" : "done";
+      const reason = how === "CANCELLED" ? "" : now.reason || troubles(now)[0]?.reason || "";
+      change(key, { state, reason, passes: how === "FAILED" && now.result["error"] !== "invalid_input", event: null });
       return;
     } catch (error) {
       // a server that is away goes on with the job when it is back
@@ -153,12 +167,18 @@ export interface Trouble {
   reason: string;
 }
 
-/** Return what went wrong in a job, place by place. */
+/** Return what went wrong in a job, place by place, each once. */
 export function troubles(job: Job): Trouble[] {
   const lists = ["failures", "chunk_failures", "pair_failures"].flatMap((name) => (job.result[name] as Record<string, unknown>[] | undefined) ?? []);
-  return lists.map((f) => ({ what: String(f["uri"] ?? f["path"] ?? f["chunk"] ?? ""), reason: String(f["reason"] ?? "") }));
+  const all = lists.map((f) => ({ what: String(f["uri"] ?? ""), reason: String(f["reason"] ?? "") }));
+  return [...new Map(all.map((t) => [`${t.what}\n${t.reason}`, t])).values()];
+}
+
+/** How a job ended: of one that did its work, whether all of what it was given came in, a part of it, or nothing. */
+export function outcome(job: Job): string {
+  if (job.status !== "SUCCEEDED" || troubles(job).length === 0) return job.status;
+  return documentsOf(job) === 0 ? "NOTHING" : "PARTLY";
 }
 
 const documentsOf = (job: Job) =>
   ["documents_new", "documents_updated", "documents_unchanged"].reduce((sum, name) => sum + Number(job.result[name] ?? 0), 0);
-const firstFailure = (job: Job) => troubles(job)[0]?.reason ?? "";

@@ -1,17 +1,18 @@
-/** Document: its text with the cited stretch marked, what it is about, and what was taken from it. */
+/** Document: its text with the cited passage marked, what it is about, and what was taken from it. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, remove, type Schema } from "../api/client";
 import type { ViewProps } from "../app";
 import { DocumentText, type Heading, type PageStart } from "../document/text";
-import type { Stretch } from "../document/blocks";
+import type { Stretch, Verbatim } from "../document/blocks";
 import { PdfPanel } from "../document/pdf-panel";
 import { Copy } from "../parts/copy";
 import { Facts, Failure, Loading, Notice, fileOf, number, when } from "../parts/basics";
 import { StatementCard } from "../parts/statement";
 import { VirtualList } from "../parts/virtual";
 import { asApiError, useResource } from "../resource";
-import { go, to } from "../router";
+import { cameFrom, go, parse, to } from "../router";
 import { texts } from "../texts";
+import { told } from "./documents";
 
 type Doc = Schema["DocumentReply"];
 type Panel = "outline" | "statements" | "details" | "original";
@@ -21,28 +22,21 @@ export default function Document({ address }: ViewProps) {
   const at = address.query.get("at");
   const marked = useMemo(() => stretch(at), [at]);
   const found = useResource((signal) => get("/documents/{document_id}", { path: { document_id: id }, signal }), [id]);
-  const [gone, setGone] = useState("");
-  if (gone) {
-    return (
-      <div class="page narrow">
-        <h1>{texts.views.document}</h1>
-        <Notice title={gone} />
-        <a class="button" href={to("documents")}>
-          {texts.document.listTitle}
-        </a>
-      </div>
-    );
-  }
   if (found.error) {
     return (
       <div class="page narrow">
         <h1>{texts.views.document}</h1>
-        <Failure error={found.error} retry={found.reload} />
+        <Failure error={found.error} retry={found.error.status === 404 ? undefined : found.reload} />
+        <p class="row way-on">
+          <a class="button" href={to("documents")}>
+            {texts.document.listTitle}
+          </a>
+        </p>
       </div>
     );
   }
   if (!found.data) return <Loading />;
-  return <Read key={id} doc={found.data} marked={marked} onGone={setGone} />;
+  return <Read key={id} doc={found.data} marked={marked} />;
 }
 
 /** Return the stretch that an address names, `620-657`. */
@@ -51,12 +45,29 @@ function stretch(at: string | null): Stretch | null {
   return from && till && Number(till) > Number(from) ? { start: Number(from), end: Number(till) } : null;
 }
 
-function Read({ doc, marked, onGone }: { doc: Doc; marked: Stretch | null; onGone: (told: string) => void }) {
+/** Leave a document that was deleted: the list tells of it. */
+function gone(what: string): void {
+  told.value = what;
+  go(to("documents"), { replace: true });
+}
+
+function Read({ doc, marked }: { doc: Doc; marked: Stretch | null }) {
+  const title = doc.title || fileOf(doc.uri);
+  const back = useRef(wayBack()).current;
+  const heading = useRef<HTMLHeadingElement>(null);
+  const [stuck, setStuck] = useState(false);
+  useEffect(() => {
+    document.title = `${title} · Lexigraph`;
+    const sight = new IntersectionObserver(([at]) => setStuck(!at!.isIntersecting), { rootMargin: "-40px 0px 0px" });
+    sight.observe(heading.current!);
+    return () => sight.disconnect();
+  }, [title]);
   const [open, setOpen] = useState<ReadonlySet<Panel>>(beside);
   const [sight, setSight] = useState<Stretch>({ start: 0, end: 4_000 });
   const outline = useResource((signal) => get("/documents/{document_id}/outline", { path: { document_id: doc.id }, signal }), [doc.id, doc.version]);
   const pages: readonly PageStart[] = outline.data?.pages ?? NO_PAGES;
   const headings: readonly Heading[] = outline.data?.headings ?? NO_HEADINGS;
+  const verbatim: readonly Verbatim[] = outline.data?.verbatim ?? NO_VERBATIM;
   const outdated = marked !== null && marked.end > doc.characters;
   const toggle = (panel: Panel) => {
     const next = new Set(open);
@@ -73,14 +84,19 @@ function Read({ doc, marked, onGone }: { doc: Doc; marked: Stretch | null; onGon
   ];
   return (
     <div class="page document">
+      <p class={`document-bar small${stuck ? " stuck" : ""}`}>
+        <a href={back.href}>
+          <span aria-hidden="true">←</span> {texts.document.back[back.view]}
+        </a>
+        <span class="document-name" aria-hidden="true">
+          {title}
+        </span>
+      </p>
       <header class="document-head">
         <div>
-          <p class="small faint">
-            <a href={to("documents")}>{texts.document.listTitle}</a> / {doc.namespace}
-          </p>
-          <h1>{doc.title || fileOf(doc.uri)}</h1>
+          <h1 ref={heading}>{title}</h1>
           <p class="faint small">
-            {fileOf(doc.uri)} · {number(doc.characters)} {texts.document.charactersUnit} · {texts.document.version} {doc.version} · {when(doc.updated_at)}
+            {fileOf(doc.uri)} · {doc.namespace} · {number(doc.characters)} {texts.document.charactersUnit} · {texts.document.version} {doc.version} · {when(doc.updated_at)}
           </p>
         </div>
         <div class="row">
@@ -90,7 +106,7 @@ function Read({ doc, marked, onGone }: { doc: Doc; marked: Stretch | null; onGon
             </button>
           ))}
           {marked && <Copy text={() => location.href}>{texts.document.link}</Copy>}
-          <Delete doc={doc} onGone={onGone} />
+          <Delete doc={doc} />
         </div>
       </header>
       {doc.state === "FAILED" && (
@@ -104,7 +120,7 @@ function Read({ doc, marked, onGone }: { doc: Doc; marked: Stretch | null; onGon
         {open.has("outline") && <Outline doc={doc} headings={headings} pages={pages} sight={sight} onChoose={choose} />}
         <section class="paper" aria-label={texts.document.text}>
           {doc.characters > 0 && (
-            <DocumentText id={doc.id} version={doc.version} characters={doc.characters} marked={outdated ? null : marked} headings={headings} pages={pages} onSight={setSight} />
+            <DocumentText id={doc.id} version={doc.version} characters={doc.characters} marked={outdated ? null : marked} headings={headings} pages={pages} verbatim={verbatim} onSight={setSight} />
           )}
         </section>
         {open.has("statements") && <Statements doc={doc} sight={sight} marked={marked} onChoose={choose} />}
@@ -120,6 +136,14 @@ const beside = (): ReadonlySet<Panel> =>
 
 const NO_PAGES: readonly PageStart[] = [];
 const NO_HEADINGS: readonly Heading[] = [];
+const NO_VERBATIM: readonly Verbatim[] = [];
+
+/** Return where one came from, if a document can be opened from there, else the list. */
+function wayBack(): { view: string; href: string } {
+  const { view } = parse(cameFrom.value);
+  const known = cameFrom.value !== "" && Object.hasOwn(texts.document.back, view);
+  return known ? { view, href: cameFrom.value } : { view: "documents", href: to("documents") };
+}
 
 const pageAt = (pages: readonly PageStart[], offset: number) => pages.findLast((p) => p.start <= offset)?.number ?? 1;
 
@@ -148,6 +172,8 @@ interface OutlineProps {
   onChoose: (s: Stretch) => void;
 }
 
+const ONE_LINE = 26; // characters, about
+
 interface Entry {
   title: string;
   level: number;
@@ -168,16 +194,16 @@ function Outline({ doc, headings, pages, sight, onChoose }: OutlineProps) {
   if (!entries.length) return <aside class="side outline" aria-label={texts.document.outline}>{topics.loading && <Loading />}</aside>;
   return (
     <aside class="side outline" aria-label={texts.document.outline}>
-      <h2 class="small-heading">{headings.length > 1 ? texts.document.outline : texts.document.topics}</h2>
+      <h2 class="small-heading">{texts.document.outline}</h2>
       <VirtualList
         items={entries}
-        rowHeight={34}
+        rowHeight={entries.some((e) => e.title.length > ONE_LINE) ? 44 : 34}
         label={texts.document.outline}
         keyOf={(e, i) => `${e.start}-${i}`}
         show={current}
         row={(e, i) => (
           <button type="button" class={`outline-row level-${Math.min(e.level - top, 4)}`} aria-current={i === current ? "location" : undefined} title={e.title} onClick={() => onChoose(e)}>
-            {e.title}
+            <span>{e.title}</span>
           </button>
         )}
       />
@@ -231,14 +257,14 @@ function Statements({ doc, sight, marked, onChoose }: { doc: Doc; sight: Stretch
   );
 }
 
-function Delete({ doc, onGone }: { doc: Doc; onGone: (told: string) => void }) {
+function Delete({ doc }: { doc: Doc }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [state, setState] = useState<{ busy: boolean; error?: ReturnType<typeof asApiError> }>({ busy: false });
   const title = doc.title || fileOf(doc.uri);
   const run = () => {
     setState({ busy: true });
     remove("/documents/{document_id}", { path: { document_id: doc.id } }).then(
-      (reply) => onGone(reply.removed ? texts.document.deleted(title) : texts.document.deleteLater),
+      (reply) => gone(reply.removed ? texts.document.deleted(title) : texts.document.deleteLater),
       (error: unknown) => setState({ busy: false, error: asApiError(error) }),
     );
   };

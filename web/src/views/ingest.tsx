@@ -1,10 +1,10 @@
-/** Ingest: drop files, see what they will cost, watch them come in; and the jobs of the past. */
+/** Add documents: drop files, see what they will cost, watch them come in; and the jobs of the past. */
 import { useEffect, useState } from "preact/hooks";
 import { get } from "../api/client";
 import type { ViewProps } from "../app";
 import { chosen, dropped } from "../ingest/dropped";
-import { choose, clear, drop, ended, start, stop, troubles, uploads, type Job, type JobEvent, type Upload } from "../ingest/uploads";
-import { Failure, Loading, number, when } from "../parts/basics";
+import { cancel, cancelJob, choose, clear, drop, ended, outcome, start, troubles, under, uploads, type Job, type JobEvent, type Upload } from "../ingest/uploads";
+import { Failure, Loading, Notice, fileOf, number, sentence, when } from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { useResource } from "../resource";
 import { go, to } from "../router";
@@ -64,8 +64,8 @@ function Uploads() {
   const [namespace, setNamespace] = useState("default");
   const list = uploads.value;
   const ready = list.filter((u) => u.state === "chosen");
-  const failed = list.filter((u) => u.state === "failed" && u.file.size > 0);
-  const waiting = list.some((u) => u.state === "waiting");
+  const failed = list.filter((u) => u.state === "failed" && u.passes);
+  const going = list.filter((u) => under(u) && u.state !== "stopping");
   const known = ready.flatMap((u) => (u.estimate && u.estimate !== "asking" ? [u.estimate] : []));
   return (
     <section class="card uploads" aria-labelledby="to-send">
@@ -105,13 +105,13 @@ function Uploads() {
         </form>
       )}
       <div class="row">
-        {waiting && (
-          <button type="button" class="quiet" onClick={stop}>
-            {texts.ingest.cancelRest}
+        {going.length > 1 && (
+          <button type="button" class="quiet" onClick={() => going.forEach(cancel)}>
+            {texts.ingest.cancelAll}
           </button>
         )}
         {failed.length > 0 && (
-          <button type="button" class="quiet" onClick={() => start(namespace.trim(), (u) => u.state === "failed" && u.reason !== texts.ingest.tooLarge)}>
+          <button type="button" class="quiet" onClick={() => start(namespace.trim(), true)}>
             {texts.ingest.retryAll}
           </button>
         )}
@@ -135,7 +135,7 @@ function size(bytes: number): string {
 }
 
 function Row({ of: u }: { of: Upload }) {
-  const running = u.state === "running" || u.state === "sending";
+  const running = ["running", "sending", "stopping"].includes(u.state);
   return (
     <li class={`upload ${u.state}`}>
       <span class="upload-name">
@@ -148,6 +148,7 @@ function Row({ of: u }: { of: Upload }) {
         {u.state === "running" && (u.event ? stage(u.event) : texts.ingest.queued)}
         {u.state === "done" && <a href={to("documents", "", { find: u.name })}>{texts.ingest.done}</a>}
         {u.state === "failed" && <strong class="bad-text">{texts.ingest.failed}</strong>}
+        {u.state === "stopping" && texts.ingest.cancelling}
         {u.state === "cancelled" && <span class="faint">{texts.ingest.cancelled}</span>}
       </span>
       {u.state === "chosen" && (
@@ -155,15 +156,32 @@ function Row({ of: u }: { of: Upload }) {
           <Icon name="close" size={16} />
         </button>
       )}
+      {under(u) && u.state !== "stopping" && (
+        <button type="button" class="tool" title={texts.ingest.cancelOne(u.name)} aria-label={texts.ingest.cancelOne(u.name)} onClick={() => cancel(u)}>
+          <Icon name="close" size={16} />
+        </button>
+      )}
       {running && <Progress of={u.event} />}
       {u.reason && (
         <p class="small upload-reason">
-          {u.reason} <span class="faint">{texts.ingest.remedy(u.reason)}</span>
+          <Reason of={u.reason} name={u.name} />
         </p>
       )}
     </li>
   );
 }
+
+/** Why a file did not come in, and what to do. */
+function Reason({ of, name }: { of: string; name: string }) {
+  return (
+    <>
+      {told(of)} <span class="faint">{texts.ingest.remedy(of, name)}</span>
+    </>
+  );
+}
+
+// "file: is of ..." names a field of the request, which nobody here has written
+const told = (reason: string) => texts.ingest.reason(reason) || sentence(reason.replace(/^(file: )?(is )?/, "")).replace(/([^.!?])$/, "$1.");
 
 const figure = (of: JobEvent, name: string) => (typeof of.data[name] === "number" ? (of.data[name] as number) : null);
 
@@ -207,6 +225,8 @@ function Jobs({ open }: { open: string }) {
 
 function JobRow({ job, open }: { job: Job; open: boolean }) {
   const failures = troubles(job);
+  const how = outcome(job);
+  const missed = ((job.result["failures"] as unknown[] | undefined) ?? []).length;
   const count = (name: string) => (typeof job.result[name] === "number" ? (job.result[name] as number) : 0);
   const documents = count("documents_new") + count("documents_updated");
   const toggle = (e: Event & { currentTarget: HTMLDetailsElement }) => {
@@ -216,22 +236,30 @@ function JobRow({ job, open }: { job: Job; open: boolean }) {
     <li class="job">
       <details open={open} onToggle={toggle}>
         <summary>
-          <span class={`badge ${job.status === "FAILED" ? "bad" : job.status === "SUCCEEDED" ? "plainly" : ""}`}>{texts.ingest.status[job.status]}</span>
+          <span class={`badge ${BADGES[how] ?? ""}`}>{texts.ingest.status[how]}</span>
           <span class="job-kind">{texts.ingest.jobKind[job.kind] ?? job.kind}</span>
           <span class="faint small">{when(job.created_at)}</span>
           <span class="faint small">{job.namespace}</span>
           <span class="small job-sum">
-            {job.status === "SUCCEEDED" && job.kind !== "remove" && (documents || !count("documents_unchanged") ? texts.ingest.result(documents, count("chunks_new"), count("statements_created")) : texts.ingest.unchanged)}
-            {job.status === "FAILED" && <span class="bad-text">{job.reason}</span>}
+            {missed > 0 && <span class="bad-text">{texts.ingest.notAdded(missed, fileOf(failures[0]?.what ?? ""))}</span>}
+            {missed > 0 && how === "PARTLY" && " · "}
+            {how !== "NOTHING" && job.status === "SUCCEEDED" && job.kind !== "remove" && (documents || !count("documents_unchanged") ? texts.ingest.result(documents, count("chunks_new"), count("statements_created")) : texts.ingest.unchanged)}
+            {job.status === "FAILED" && <span class="bad-text">{sentence(job.reason)}</span>}
           </span>
         </summary>
+        {job.status === "RUNNING" && job.kind === "ingest" && <Cancel job={job} />}
+        {warningsOf(job).map((w) => (
+          <Notice key={w.type} kind="warn">
+            {sentence(w.detail)}
+          </Notice>
+        ))}
         {failures.length > 0 && (
           <>
             <h3 class="small-heading">{texts.ingest.failures}</h3>
             <ul class="trouble">
               {failures.map((f, i) => (
                 <li key={i}>
-                  <strong>{f.what.split("/").pop()}</strong> {f.reason} <span class="faint">{texts.ingest.remedy(f.reason)}</span>
+                  <strong>{fileOf(f.what)}</strong> <Reason of={f.reason} name={f.what} />
                 </li>
               ))}
             </ul>
@@ -243,12 +271,29 @@ function JobRow({ job, open }: { job: Job; open: boolean }) {
   );
 }
 
+const BADGES: Record<string, string> = { FAILED: "bad", NOTHING: "bad", PARTLY: "warn", SUCCEEDED: "plainly", CANCELLED: "plainly" };
+
+const warningsOf = (job: Job) => (job.result["warnings"] as { type: string; detail: string }[] | undefined) ?? [];
+
+function Cancel({ job }: { job: Job }) {
+  const [told, setTold] = useState(false);
+  const run = () => {
+    setTold(true);
+    void cancelJob(job.id).then(() => ended.value++);
+  };
+  return (
+    <button type="button" class="quiet job-cancel" disabled={told} onClick={run}>
+      {told ? texts.ingest.cancelling : texts.ingest.cancel}
+    </button>
+  );
+}
+
 function Events({ job }: { job: Job }) {
   const found = useResource((signal) => get("/jobs/{job_id}/events", { path: { job_id: job.id }, signal }), [job.id, job.status, job.updated_at]);
   if (!found.data) return found.error ? <Failure error={found.error} retry={found.reload} /> : <Loading />;
   return (
     <ol class="plain events">
-      {found.data.events.map((e) => (
+      {found.data.events.filter((e) => !("path" in e.data)).map((e) => (
         <li key={e.seq}>
           <span class="faint small figure">{new Date(e.at).toLocaleTimeString("en-GB")}</span> <span>{stage(e)}</span>{" "}
           <span class="faint small">

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { get, post, remove, type Schema } from "../api/client";
 import type { ViewProps } from "../app";
 import { Copy } from "../parts/copy";
-import { Facts, Failure, Loading, Notice, number, sentence, when } from "../parts/basics";
+import { Failure, Loading, Notice, number, sentence, when } from "../parts/basics";
 import { asApiError, useResource } from "../resource";
 import { to } from "../router";
 import { key, takeKey } from "../session";
@@ -38,7 +38,7 @@ function Shown({ of }: { of: Reply }) {
         {Object.entries(of.counts).map(([name, count]) => (
           <div key={name}>
             <dt>{texts.overview.counts[name] ?? name}</dt>
-            <dd>{name === "documents" ? <a href={to("documents")}>{number(count)}</a> : number(count)}</dd>
+            <dd>{name in LISTS ? <a href={LISTS[name]}>{number(count)}</a> : number(count)}</dd>
           </div>
         ))}
       </dl>
@@ -82,21 +82,21 @@ function Shown({ of }: { of: Reply }) {
         </section>
         <section class="card">
           <h2>{texts.overview.states}</h2>
-          <Bars of={Object.entries(of.documents).filter(([, n]) => n > 0).map(([name, n]) => [texts.document.state[name] ?? name, n])} />
+          <Bars of={Object.entries(of.documents).filter(([, n]) => n > 0).map(([name, n]) => [texts.document.state[name] ?? name, n, only("state", name)])} />
           <h2 class="second">{texts.overview.jobs}</h2>
-          <Facts rows={Object.entries(of.jobs).map(([name, n]) => [texts.ingest.status[name] ?? name, number(n)])} />
+          <Bars of={Object.entries(of.jobs).filter(([, n]) => n > 0).map(([name, n]) => [texts.ingest.status[name] ?? name, n, to("ingest")])} />
         </section>
         <section class="card">
           <h2>{texts.overview.types}</h2>
-          <Bars of={of.file_types.map((t) => [t.name, t.documents])} />
+          <Bars of={of.file_types.map((t) => [t.name || texts.overview.noLanguage, t.documents, only("type", t.name)])} />
         </section>
         <section class="card">
           <h2>{texts.overview.languages}</h2>
-          <Bars of={of.languages.map((l) => [language(l.name), l.documents])} />
+          <Bars of={of.languages.map((l) => [language(l.name), l.documents, only("language", l.name)])} />
         </section>
         <section class="card">
           <h2>{texts.overview.growth}</h2>
-          <Bars of={of.growth.slice(-12).map((g) => [g.day, g.documents])} />
+          <Bars of={of.growth.slice(-12).map((g) => [g.day, g.documents, only("day", g.day)])} />
         </section>
       </div>
       <p class="faint small">
@@ -105,6 +105,11 @@ function Shown({ of }: { of: Reply }) {
     </>
   );
 }
+
+/** Where what is counted is listed; the others stand in documents only. */
+const LISTS: Record<string, string> = { documents: to("documents"), entities: to("entities") };
+// an empty value counts: documents whose language is not known
+const only = (name: string, value: string) => `${to("documents")}?${new URLSearchParams({ [name]: value })}`;
 
 const none = (model: string) => model === "" || model === "none";
 const LANGUAGES = new Intl.DisplayNames(["en"], { type: "language" });
@@ -123,14 +128,16 @@ function State({ ok }: { ok: boolean | null }) {
   return <span class={`dot ${ok === null ? "unknown" : ok ? "ok" : "down"}`} role="img" aria-label={told} title={told} />;
 }
 
-function Bars({ of }: { of: readonly (readonly [string, number])[] }) {
+function Bars({ of }: { of: readonly (readonly [string, number, string])[] }) {
   const most = Math.max(...of.map(([, n]) => n), 1);
   if (!of.length) return <p class="faint">{texts.overview.none}</p>;
   return (
     <ul class="plain bars">
-      {of.slice(0, 12).map(([name, n]) => (
+      {of.slice(0, 12).map(([name, n, href]) => (
         <li key={name}>
-          <span class="bar-name">{name}</span>
+          <a class="bar-name" href={href}>
+            {name}
+          </a>
           <span class="bar-track" aria-hidden="true">
             <span style={{ width: `${(100 * n) / most}%` }} />
           </span>
@@ -231,11 +238,11 @@ function KeyRow({ of: k, onRevoked }: { of: Key; onRevoked: () => void }) {
           <p>{texts.overview.keyRevokeText(k.name || k.id)}</p>
           {error && <Failure error={error} />}
           <div class="row dialog-row">
+            <button type="button" class="quiet" autofocus onClick={() => dialog.current!.close()}>
+              {texts.common.cancel}
+            </button>
             <button type="button" class="danger" onClick={() => void revoke()}>
               {texts.overview.keyRevoke}
-            </button>
-            <button type="button" class="quiet" onClick={() => dialog.current!.close()}>
-              {texts.common.cancel}
             </button>
           </div>
         </dialog>

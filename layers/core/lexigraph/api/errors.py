@@ -57,6 +57,7 @@ CODES = {
     404: "not_found",
     405: "method_not_allowed",
     408: "timeout",
+    409: "conflict",
     413: "too_large",
     415: "unsupported_media_type",
     421: "misdirected_request",
@@ -89,7 +90,7 @@ def as_api_error(error: BaseException) -> ApiError:
     if isinstance(error, NotFound):
         return ApiError(404, str(error))
     if isinstance(error, Conflict):
-        return ApiError(409, str(error), code="conflict")
+        return ApiError(409, str(error))
     if isinstance(error, StoreDamaged):
         return ApiError(503, in_general(error), code=error.code, hint="whoever runs it finds the damage by lexigraph doctor")
     if isinstance(error, StoreUnavailable) and not error.passes:

@@ -30,7 +30,8 @@ def in_general_words() -> Iterator[None]:
         if hung_up():  # whatever it then says
             raise
         logger.warning("%s", error)
-        raise ModelUnavailable(in_general(error)) from error
+        told = in_general(error)
+        raise ModelUnavailable(told, public=told) from error
 
 
 class WatchedModel:

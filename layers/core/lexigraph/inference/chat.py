@@ -107,7 +107,7 @@ def not_empty(text: str, model: str, stop: str = "", *, out_of_tokens: bool = Fa
     if text:
         return mended(text)
     why = "; all tokens went before its first word: raise the maximum of tokens" if out_of_tokens else stop and f" ({stop})"
-    raise ModelUnavailable(f"{model} gave an empty reply{why}")
+    raise ModelUnavailable(f"{model} gave an empty reply{why}", public="the model gave an empty reply")
 
 
 def parse_json(text: str, model: str, truncated: bool | None = None) -> Any:

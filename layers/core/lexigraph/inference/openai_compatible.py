@@ -137,7 +137,7 @@ class OpenAICompatible:
             message, finish = choice["message"], choice.get("finish_reason") or ""
             text, refusal = _text(message.get("content")), message.get("refusal")
         if refusal:
-            raise ModelUnavailable(f"{self.name} refused to answer")
+            raise ModelUnavailable(f"{self.name} refused to answer", public="the model refused to answer")
         return text, finish
 
     @contextmanager
@@ -146,7 +146,8 @@ class OpenAICompatible:
         try:
             yield
         except (KeyError, IndexError, TypeError, AttributeError):
-            raise ModelUnavailable(f"{self.name}: its reply is no chat completion") from None
+            told = "reply is no chat completion"
+            raise ModelUnavailable(f"{self.name}: its {told}", public=f"the model's {told}") from None
 
     def _send(
         self, prompt: Prompt, *, schema: Mapping[str, Any] | None = None, schema_name: str = "", stream: bool = False
@@ -232,21 +233,29 @@ class OpenAICompatible:
         logger.info("%s at %s: %s", self.name, self._place, type(error).__name__)
         cause = error.reason if isinstance(error, URLError) and isinstance(error.reason, Exception) else error
         if isinstance(error, _Refused):
+            public = f"the model's server: {_STATUSES.get(error.status, '')}{error}"
             if error.status in (401, 403):
-                return ModelUnavailable(f"{where}: access refused ({error}): set {self.server.key_name} to a valid key")
-            if error.status == 404:
-                return ModelUnavailable(f"{where}: not found ({error}): {self.server.start}, and check the model's name")
-            return ModelUnavailable(f"{where}: {error}")
+                told = f"{where}: access refused ({error}): set {self.server.key_name} to a valid key"
+            elif error.status == 404:
+                told = f"{where}: not found ({error}): {self.server.start}, and check the model's name"
+            else:
+                told = f"{where}: {error}"
+            return ModelUnavailable(told, public=public)
         if isinstance(cause, TimeoutError):
-            return ModelUnavailable(f"{where}: no reply within {self.timeout:g} s: raise LEXIGRAPH_MODEL_TIMEOUT")
+            return ModelUnavailable(
+                f"{where}: no reply within {self.timeout:g} s: raise LEXIGRAPH_MODEL_TIMEOUT",
+                public=f"the model's server: no reply within {self.timeout:g} s",
+            )
         # what HTTP finds wrong it quotes
         why = type(cause).__name__ if isinstance(cause, HTTPException) else cause or type(cause).__name__
-        return ModelUnavailable(f"{where}: connection failed ({why}): {self.server.start}")
+        told = f"{where}: connection failed ({why}): {self.server.start}"
+        return ModelUnavailable(told, public="the model's server: connection failed")
 
 
 _NO_TEMPERATURE: Final = "no temperature"
 _NEW_MAX_TOKENS: Final = "max_completion_tokens"
 _NO_SCHEMA: Final = "no schema"
+_STATUSES: Final = {401: "access refused, ", 403: "access refused, ", 404: "not found, ", 429: "too many requests, "}
 _CODE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
 
@@ -283,6 +292,14 @@ class _Refused(Exception):
         if "temperature" in said:
             return _NO_TEMPERATURE
         return _NO_SCHEMA if with_schema and ("response_format" in said or "schema" in said) else None
+
+
+class _Unusable(_Refused):
+    """A reply with a good status whose body is empty, cut or no JSON: asked for again like a fault of the server."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__(500, "", "", 0.0)
+        self.args = ("a reply that is no JSON, or was cut" if body.strip() else "an empty reply",)
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -339,7 +356,7 @@ def _json(data: bytes) -> dict[str, Any]:
     with suppress(ValueError, RecursionError):
         if isinstance(found := json.loads(data), dict):
             return found
-    raise _Refused(502, "", "no_json", 0.0)
+    raise _Unusable(data)
 
 
 def _text(content: Any) -> str:

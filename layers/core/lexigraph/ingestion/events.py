@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from threading import RLock
 from typing import Any
 
+from lexigraph.model.errors import Cancelled
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import Registry
 
@@ -54,6 +55,31 @@ def recording(registry: Registry, tenant: Tenant, job_id: str, on_event: Listene
     return tell
 
 
+CANCEL = "cancel"  # the step by which a job is told to stop
+_LOOK_SECONDS = 1.0
+
+
+def stopping(registry: Registry, tenant: Tenant, job_id: str, tell: Listener) -> Listener:
+    """Return a listener that passes events on, and raises ``Cancelled`` once the job was told to stop.
+
+    It looks at most once a second, and may be told from several threads.
+    """
+    lock, looked, seen, cancelled = RLock(), -_LOOK_SECONDS, 0, False
+
+    def heard(event: Event) -> None:
+        nonlocal looked, seen, cancelled
+        with lock:
+            if not cancelled and time.monotonic() - looked >= _LOOK_SECONDS:
+                events = registry.events(tenant, job_id, after=seen)
+                looked, seen = time.monotonic(), events[-1].seq if events else seen
+                cancelled = any(one.stage == CANCEL for one in events)
+            if cancelled:
+                raise Cancelled("the job was cancelled; what it had finished stays")
+        tell(event)
+
+    return heard
+
+
 def end(registry: Registry, tenant: Tenant, job_id: str, result: Mapping[str, Any], tell: Listener) -> None:
     """End a job with its result: FAILED when no chunk of all that it took in could be used (:func:`useless`)."""
     if reason := useless(result):
@@ -76,6 +102,21 @@ def useless(result: Mapping[str, Any]) -> str:
 def most_frequent(reasons: Mapping[str, int]) -> str:
     """Return the most frequent reasons of failures in one line."""
     return "; ".join(reason for reason, _ in Counter(reasons).most_common(_REASONS))
+
+
+def with_warnings(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result with ``warnings``, each ``{"type", "detail"}``: a job that ends well is not always whole."""
+    of = (("chunk", "chunks", "without statements"), ("pair", "pairs of chunks", "not related"))
+    warnings = [
+        {
+            "type": f"{one}s_failed",
+            "detail": f"{failed:,} {what} {lack}: {most_frequent(result[f'{one}_reasons'])}; ingest again, what failed is "
+            "tried again",
+        }
+        for one, what, lack in of
+        if (failed := result.get(f"{one}s_failed"))
+    ]
+    return {**result, "warnings": warnings}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +207,8 @@ class IngestReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: the result of a job."""
-        return {**asdict(self), "relations_created": self.relations_created, "model_calls": self.model_calls}
+        counts = {"relations_created": self.relations_created, "model_calls": self.model_calls}
+        return with_warnings({**asdict(self), **counts})
 
 
 def _note(failures: list[Failure], reasons: dict[str, int], failure: Failure, reason: str) -> None:

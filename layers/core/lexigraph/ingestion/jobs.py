@@ -17,7 +17,7 @@ from lexigraph.ingestion.load import FileItem, Rejected, known_endings, known_ty
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.ingestion.relations import NewChunks
 from lexigraph.ingestion.roots import files_inside
-from lexigraph.model.errors import InvalidInput, LexigraphError, NotFound, code_of, in_general
+from lexigraph.model.errors import Cancelled, InvalidInput, LexigraphError, NotFound, code_of, in_general
 from lexigraph.model.filters import parse_filter
 from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.common.views import RIGHTS
@@ -71,6 +71,8 @@ def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed
             report.skipped += passed_over(skipped)
             ended = index.stores.registry.job(tenant, job.id)
             index.stores.registry.finish_job(tenant, job.id, ended.status, report.to_dict(), ended.reason)
+    except Cancelled:
+        logger.info("job %s was cancelled", job.id)
     except LexigraphError as error:
         logger.warning("job %s failed: %s", job.id, error)
         _fail(index, tenant, job, error)
@@ -82,7 +84,7 @@ def file_type(name: str) -> str:
     """Return the type of a file by its name. Raise ``InvalidInput`` for one that is not known."""
     found = known_type(name)
     if not found:
-        raise InvalidInput(f"file: of no known type; use one of {known_endings()}")
+        raise InvalidInput(f"file: is of an unsupported type; use one of {known_endings()}")
     return found
 
 

@@ -236,7 +236,7 @@ def known_endings() -> str:
 
 
 def _refusal(type_: str) -> str:
-    return "is not a regular file" if type_ else f"is of no known type: use one of {known_endings()}"
+    return "is not a regular file" if type_ else f"is of an unsupported type: use one of {known_endings()}"
 
 
 def _shown(path: Path) -> str:

@@ -1,7 +1,8 @@
-"""Where a parsed document has its headings and pages, in characters of its text."""
+"""Where a parsed document has its headings, pages, code and tables, in characters of its text."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from lexigraph.model.document import Block
 
@@ -24,17 +25,27 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class Verbatim:
+    """Code or a table, ``kind``: text whose line breaks and spaces have a meaning."""
+
+    kind: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Outline:
-    """Headings and pages in order; no pages where the text has no page breaks."""
+    """Headings, pages, code and tables in order; no pages where the text has no page breaks."""
 
     characters: int
     headings: tuple[Heading, ...] = ()
     pages: tuple[Page, ...] = ()
+    verbatim: tuple[Verbatim, ...] = ()
 
 
 def outline_of(text: str, blocks: Sequence[Block]) -> Outline:
     """Return the outline of a parsed text."""
-    return Outline(len(text), tuple(_headings(text, blocks)), tuple(_pages(text)))
+    return Outline(len(text), tuple(_headings(text, blocks)), tuple(_pages(text)), tuple(_verbatim(blocks)))
 
 
 def _headings(text: str, blocks: Sequence[Block]) -> Iterator[Heading]:
@@ -50,6 +61,15 @@ def _headings(text: str, blocks: Sequence[Block]) -> Iterator[Heading]:
         if block.role == "heading":  # with nothing below it
             yield Heading(text[block.start : block.end], len(block.headings) + 1, block.start)
         above, end = block.headings, max(end, block.end)
+
+
+def _verbatim(blocks: Sequence[Block]) -> Iterator[Verbatim]:
+    for role, same in groupby(blocks, key=lambda block: block.role):
+        if role == "code":
+            yield from (Verbatim(role, block.start, block.end) for block in same)
+        elif role == "table":  # each block is a row of it
+            rows = list(same)
+            yield Verbatim(role, rows[0].start, rows[-1].end)
 
 
 def _pages(text: str) -> Iterator[Page]:

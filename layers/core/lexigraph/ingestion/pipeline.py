@@ -11,7 +11,7 @@ from typing import Any, Self
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.protocols import Embedder, LanguageModel
 from lexigraph.ingestion import relations
-from lexigraph.ingestion.events import IngestReport, Listener, end, recording
+from lexigraph.ingestion.events import IngestReport, Listener, end, recording, stopping
 from lexigraph.ingestion.extract import Extractor, make_extractor
 from lexigraph.ingestion.extract.workers import MOST, Workers
 from lexigraph.ingestion.files import read_text
@@ -21,12 +21,12 @@ from lexigraph.ingestion.remove import remove_all
 from lexigraph.ingestion.run import Run
 from lexigraph.ingestion.upkeep import repair
 from lexigraph.ingestion.upkeep.rebuild import kept_documents
-from lexigraph.model.errors import InvalidInput, NotFound, code_of, in_general
+from lexigraph.model.errors import Cancelled, InvalidInput, NotFound, code_of, in_general
 from lexigraph.model.names import checked_name
 from lexigraph.model.tenant import Tenant, View
 from lexigraph.settings import Settings, cores, load_settings
 from lexigraph.storage.factory import open_stores
-from lexigraph.storage.protocols import DocumentRecord, JobRecord, Stores
+from lexigraph.storage.protocols import DocumentRecord, JobRecord, JobStatus, Stores
 
 _AHEAD = 2  # groups of documents whose chunks are extracted while one is embedded and written
 
@@ -103,6 +103,7 @@ class LexicalGraphIndex:
         incremental = incremental and not refresh and self.settings.hash_incremental
         report = IngestReport(job_id=job.id, incremental=incremental)
         tell = recording(self.stores.registry, owner, job.id, on_event)
+        heard = stopping(self.stores.registry, owner, job.id, tell)
         renewing = Renewing(self.stores.cache, job.id) if refresh else None
         try:
             with (
@@ -111,7 +112,7 @@ class LexicalGraphIndex:
             ):
                 self._close_dead_jobs(owner)
                 models = CachedModels(extractor, self.models.embedder, renewing or self.stores.cache)
-                of_run = self.stores, models, self.llm, self.settings, owner, namespace, report, tell
+                of_run = self.stores, models, self.llm, self.settings, owner, namespace, report, heard
                 view = asking if isinstance(asking, View) else None
                 again, ahead = refresh and refresh_relations, _AHEAD if self._workers() else 0
                 run = Run(*of_run, fresh=not incremental, again=again, ahead=ahead, view=view)
@@ -121,7 +122,8 @@ class LexicalGraphIndex:
         except BaseException as error:
             report.elapsed_sec = round(time.perf_counter() - began, 3)
             failed = {**report.to_dict(), "error": code_of(error)}
-            self.stores.registry.finish_job(owner, job.id, "FAILED", failed, in_general(error))
+            status: JobStatus = "CANCELLED" if isinstance(error, Cancelled) else "FAILED"
+            self.stores.registry.finish_job(owner, job.id, status, failed, in_general(error))
             raise
         report.elapsed_sec = round(time.perf_counter() - began, 3)
         end(self.stores.registry, owner, job.id, report.to_dict(), tell)

@@ -18,7 +18,7 @@ from lexigraph.ingestion.roots import not_own
 from lexigraph.ingestion.upkeep import repair
 from lexigraph.ingestion.upkeep.late import Ids, holding
 from lexigraph.model.document import LoadedDocument
-from lexigraph.model.errors import Misconfigured
+from lexigraph.model.errors import Cancelled, Misconfigured
 from lexigraph.model.graph import Source
 from lexigraph.model.ids import source_id
 from lexigraph.model.normalise import entity_key
@@ -137,12 +137,16 @@ class Run:
         items = list(self._files(paths))
         self.tell(Event("scan_input", {"files": len(items)}, 0, len(items)))
         waiting: list[Loaded] = []
-        for group in self._ahead(self._groups(self._documents(items))):
-            waiting += self._process(group)
-        deadline = remove.deadline()
-        while waiting:
-            remove.pause(deadline)
-            waiting = [one for group in self._groups(waiting) for one in self._process(group)]
+        try:
+            for group in self._ahead(self._groups(self._documents(items))):
+                waiting += self._process(group)
+            deadline = remove.deadline()
+            while waiting:
+                remove.pause(deadline)
+                waiting = [one for group in self._groups(waiting) for one in self._process(group)]
+        except Cancelled:
+            versions.settle_entities(self.stores, self.tenant)  # those of the documents that stay
+            raise
         versions.settle_entities(self.stores, self.tenant)
         self.report.cooccur_edges = self.together.pairs()
         if self._before:
@@ -236,7 +240,7 @@ class Run:
             chunks = sum(len(p.new) for p in plans)
             self.tell(Event("existing_scan", {"documents": total, "changed": len(held), "chunks": chunks}))
             if plans:
-                self._build(plans, written)
+                self._build_or_undo(plans, written)
         return [one for one in group if one[1].id not in mine]
 
     def _admitted(self, group: Sequence[Loaded]) -> Sequence[Loaded]:
@@ -255,6 +259,14 @@ class Run:
             else:
                 admitted.append(one)
         return admitted
+
+    def _build_or_undo(self, plans: list[versions.Plan], written: dict[str, Ids]) -> None:
+        """Build documents; of a run that is told to stop, nothing half built stays. What else ends it is gone on with."""
+        try:
+            self._build(plans, written)
+        except Cancelled:
+            repair.undo(self.stores, self.tenant, [p.source.id for p in plans])
+            raise
 
     def _build(self, plans: list[versions.Plan], written: dict[str, Ids]) -> None:
         self._before = self._before or self.stores.graph.stats(self.tenant)

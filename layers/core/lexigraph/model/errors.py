@@ -5,6 +5,7 @@ LexigraphError
 │   └── Misconfigured  who runs the system can fix it: settings, files, which model a store is for
 ├── NotFound           no such document, job, namespace or index
 ├── Conflict           somebody else holds it, or it changed meanwhile: try again
+├── Cancelled          the job was told to stop: what it had finished stays
 ├── StoreUnavailable   a database or disk cannot be reached, read or written
 │   └── StoreDamaged   what is stored is not what was written: waiting does not help
 └── ModelUnavailable   an embedding or language model cannot be reached, or answered nonsense
@@ -39,6 +40,12 @@ class Conflict(LexigraphError):
     code = "conflict"
 
 
+class Cancelled(LexigraphError):
+    """A job was told to stop. What it had finished stays; nothing else of it does."""
+
+    code = "cancelled"
+
+
 class StoreUnavailable(LexigraphError):
     """A store cannot be opened, read or written. ``passes`` says whether waiting may help."""
 
@@ -56,9 +63,16 @@ class StoreDamaged(StoreUnavailable):
 
 
 class ModelUnavailable(LexigraphError):
-    """A model cannot be loaded or reached, or its reply cannot be used."""
+    """A model cannot be loaded or reached, or its reply cannot be used.
+
+    ``public`` is the kind of failure in words that name neither machine nor model: what callers of the HTTP API are told.
+    """
 
     code = "model_unavailable"
+
+    def __init__(self, message: str = "", *, public: str = "") -> None:
+        super().__init__(message)
+        self.public = public
 
 
 _IN_GENERAL: dict[type[LexigraphError], str] = {
@@ -74,6 +88,8 @@ def in_general(error: BaseException) -> str:
 
     The full message of what they cannot fix belongs into the log.
     """
+    if isinstance(error, ModelUnavailable) and error.public:
+        return error.public
     for kind, words in _IN_GENERAL.items():
         if isinstance(error, kind):
             return words

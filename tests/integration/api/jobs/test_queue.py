@@ -492,3 +492,43 @@ def test_estimates_of_a_tenant_keep_no_other_tenant_waiting(service: ServiceOf) 
         assert sum(not one.done() for one in waiting) > 2
         for one in waiting:
             one.result(SECONDS)
+
+
+def test_an_ingest_that_waits_is_cancelled_at_once_and_its_file_goes(service: ServiceOf) -> None:
+    first, _ = send(service, "a.txt")
+    eventually(lambda: service.worker.seen)
+    second, path = send(service, "b.txt")
+    with serving(create_app(service=service, open_=True)) as url, httpx.Client(base_url=url) as client:
+        reply = client.post(f"/jobs/{second.id}/cancel")
+        assert (reply.status_code, reply.json()["status"]) == (200, "CANCELLED")
+        assert not path.exists()
+        assert client.post(f"/jobs/{second.id}/cancel").json()["status"] == "CANCELLED"
+        # one at work is told, and stops by itself
+        reply = client.post(f"/jobs/{first.id}/cancel")
+        assert (reply.status_code, reply.json()["status"]) == (202, "RUNNING")
+        service.worker.go.set()
+        service.jobs.wait(MINE, first.id, SECONDS)
+        over = client.post(f"/jobs/{first.id}/cancel")
+        assert (over.status_code, over.json()["error"]) == (409, "conflict")
+        assert client.post(f"/jobs/{'0' * 32}/cancel").status_code == 404
+    assert service.worker.seen == [first.request["upload"]["path"]]
+
+
+def test_a_job_that_is_no_ingest_is_not_cancelled(service: ServiceOf) -> None:
+    removal = service.stores.registry.start_job(MINE, "remove", {"source_ids": []})
+    with serving(create_app(service=service, open_=True)) as url, httpx.Client(base_url=url) as client:
+        reply = client.post(f"/jobs/{removal.id}/cancel")
+    assert (reply.status_code, reply.json()["error"]) == (409, "conflict")
+    assert service.stores.registry.job(MINE, removal.id).status == "RUNNING"
+
+
+def test_a_deployment_says_where_its_jobs_are_stopped(service: ServiceOf, tmp_path: Path) -> None:
+    arn = "arn:aws:states:eu-central-1:123456789012:stateMachine:x"
+    settings = Settings(data=tmp_path / "data", workflow=arn)
+    job = service.stores.registry.start_job(MINE, "ingest", {"paths": [], "namespace": "default"})
+    deployed = Service(settings, stores=service.stores, embedder=WordEmbedder())
+    with serving(create_app(settings, deployed, open_=True)) as url, httpx.Client(base_url=url) as client:
+        reply = client.post(f"/jobs/{job.id}/cancel")
+    assert reply.status_code == 409
+    assert job.id in reply.json()["hint"]
+    assert service.stores.registry.job(MINE, job.id).status == "RUNNING"

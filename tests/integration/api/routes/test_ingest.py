@@ -198,7 +198,7 @@ def test_an_uploaded_document_gets_a_namespace_of_its_own(api: Api, path: str, t
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("notes.xyz", b"x", "no known type"),
+        ("notes.xyz", b"x", "unsupported type"),
         ("empty.md", b"", "empty"),
         (".md", b"x", "full stop"),
         ("broken.pdf", b"no pdf", "file: "),

@@ -79,7 +79,7 @@ def test_a_missing_path_is_said_and_the_rest_is_read(tmp_path: Path, settings: S
 
 
 def test_a_file_of_unknown_type_is_said_when_it_was_named(tmp_path: Path, settings: Settings) -> None:
-    assert reason(put(tmp_path, "a.exe", b"MZ"), settings).startswith("is of no known type: use one of txt, ")
+    assert reason(put(tmp_path, "a.exe", b"MZ"), settings).startswith("is of an unsupported type: use one of txt, ")
     assert found([tmp_path], settings) == []
 
 

@@ -10,7 +10,7 @@ from fastapi import Response
 
 from lexigraph.api.errors import ApiError, try_again
 from lexigraph.api.service import Service
-from lexigraph.model.errors import ModelUnavailable, NotFound, StoreUnavailable
+from lexigraph.model.errors import Cancelled, ModelUnavailable, NotFound, StoreUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import JobRecord
 
@@ -54,7 +54,11 @@ def standing(job: JobRecord, now: float | None = None) -> JobRecord:
 
 
 def check_over(job: JobRecord) -> None:
-    """Raise ``ApiError`` for a job that failed: 503 for what passes, a lost store or model, 500 for the rest."""
+    """Raise ``ApiError`` for a job that failed: 503 for what passes, a lost store or model, 500 for the rest; 409 for one
+    that was cancelled.
+    """
+    if job.status == "CANCELLED":
+        raise ApiError(409, f"the job {job.id} was cancelled", code=Cancelled.code)
     if job.status != "FAILED":
         return
     message, code = f"the job {job.id} failed: {job.reason}", str(job.result.get("error", ""))

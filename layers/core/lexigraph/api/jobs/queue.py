@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lexigraph.api.errors import ApiError
 from lexigraph.api.jobs.left import remove_left
-from lexigraph.ingestion.jobs import KIND, run_job
+from lexigraph.ingestion.events import CANCEL
+from lexigraph.ingestion.jobs import KIND, RELATE, run_job
 from lexigraph.ingestion.load import unchanged_since
 from lexigraph.ingestion.pipeline import job_lease
-from lexigraph.model.errors import StoreUnavailable, code_of, in_general
+from lexigraph.model.errors import Cancelled, StoreUnavailable, code_of, in_general
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import JobEvent, JobRecord, Registry
@@ -238,6 +239,27 @@ class Jobs:
 
         return arrived
 
+    def cancel(self, tenant: Tenant, job_id: str) -> JobRecord:
+        """Tell an ingest to stop; return it as it stands. One that nobody works on is over at once.
+
+        Raise ``NotFound``, and ``ApiError`` 409 for a job that is over already or is no ingest.
+        """
+        job = self._registry.job(tenant, job_id)
+        if job.status == "CANCELLED":
+            return job
+        if job.status != "RUNNING":
+            raise ApiError(409, "the job is over: there is nothing left to cancel")
+        if job.kind != KIND or RELATE in job.request:
+            raise ApiError(409, "only an ingest can be cancelled: this job ends by itself")
+        owner = tenant.whole
+        self._registry.add_events(owner, job_id, [(CANCEL, {})])  # whoever works on it hears of it
+        with self._registry.lease(owner, [job_lease(job_id)]) as held:
+            if held and self._registry.job(owner, job_id).status == "RUNNING":
+                reason = "the job was cancelled before it had begun" if job.seq == 0 else "the job was cancelled"
+                self._registry.finish_job(owner, job_id, "CANCELLED", {"error": Cancelled.code}, reason)
+                self._let_go(job)
+        return self._registry.job(tenant, job_id)
+
     def resume(self) -> list[str]:
         """Go on with the jobs of a server that was interrupted; return their ids. Uploads nobody waits for are removed."""
         unfinished = self._registry.unfinished()
@@ -344,5 +366,10 @@ class Jobs:
             return
         if self._registry.job(tenant, job.id).status == "RUNNING":
             self._registry.finish_job(tenant, job.id, "FAILED", result, reason)
+        self._let_go(job)
+
+    @staticmethod
+    def _let_go(job: JobRecord) -> None:
+        """Remove the file that was sent for a job, if there is one."""
         if upload := job.request.get("upload"):
             rmtree(Path(upload["path"]).parent, ignore_errors=True)

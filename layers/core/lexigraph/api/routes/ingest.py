@@ -187,7 +187,7 @@ def _tell(service: Service, tenant: Tenant, job: JobRecord, tell: sse.Tell) -> N
         told = {"job_id": job.id, "status_url": at, "events_url": f"{at}/events?after={seen}"}
         tell(sse.event({"stage": "job_continues", **told}))
         return
-    if over.status == "FAILED":
+    if over.status in ("FAILED", "CANCELLED"):
         tell(sse.event({"stage": "error", "error": over.reason}))
         return
     check_any_taken(over)  # what it raises becomes the stage error

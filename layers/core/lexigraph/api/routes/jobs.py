@@ -1,16 +1,17 @@
 """Jobs and their events, as often as one likes: a reply that was lost is found here."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
-from lexigraph.api.access.auth import ReaderOrWriter
+from lexigraph.api.access.auth import ReaderOrWriter, Writer
+from lexigraph.api.errors import ApiError
 from lexigraph.api.jobs.outcome import standing
 from lexigraph.api.limits import WHOLE, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.service import TheService
-from lexigraph.storage.protocols import JobEvent, JobRecord
+from lexigraph.storage.protocols import JobEvent, JobRecord, JobStatus
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 JobId = Annotated[
@@ -30,7 +31,7 @@ class JobReply(Reply):
 
     id: str = Field(description="of the job", examples=["0f6c2d1a9b3e4f508172635445362718"])
     kind: str = Field(description="what it does", examples=["ingest"])
-    status: Literal["RUNNING", "SUCCEEDED", "FAILED"] = Field(description="how the job stands", examples=["SUCCEEDED"])
+    status: JobStatus = Field(description="how the job stands", examples=["SUCCEEDED"])
     created_at: str = Field(description="time of the beginning, UTC", examples=["2026-11-22T06:08:27.123+00:00"])
     updated_at: str = Field(description="time of the last change, UTC", examples=["2026-11-22T06:08:29.533+00:00"])
     namespace: str = Field(description="what it is filed under", examples=["default"])
@@ -114,3 +115,27 @@ async def job_events(
         return EventList(events=[EventReply.of(e) for e in registry.events(who.tenant, job.id, after=after)])
 
     return await service.run(work)
+
+
+@router.post(
+    "/{job_id}/cancel",
+    operation_id="cancel_job",
+    summary="Cancel an ingest",
+    responses={202: {"model": JobReply, "description": "it is stopping: ask for the job"}, **errors(404, 409)},
+)
+async def cancel_job(who: Writer, service: TheService, response: Response, job_id: JobId) -> JobReply:
+    """Stop an ingest. Documents that were finished stay; of the others nothing does.
+
+    A job that waits for its turn is over at once. One at work stops at its next step: after the file that is being read,
+    or the chunks that a model is asked about. A deployment cannot do this: stop the execution in Step Functions.
+    """
+
+    def work() -> JobRecord:
+        if service.settings.workflow:
+            hint = f"stop the execution {job_id} in Step Functions"
+            raise ApiError(409, "a deployment's jobs cannot be cancelled by this route", hint=hint)
+        return service.jobs.cancel(who.tenant, job_id)
+
+    job = await service.run(work)
+    response.status_code = 202 if job.status == "RUNNING" else 200
+    return JobReply.of(standing(job))

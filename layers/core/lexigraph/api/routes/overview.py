@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import get_args
 
 from lexigraph import __version__
 from lexigraph.api.access.auth import Reader
@@ -19,7 +20,7 @@ from lexigraph.api.tagged import tagged_router
 from lexigraph.inference.protocols import Standing
 from lexigraph.model.errors import InvalidInput, ModelUnavailable, StoreUnavailable
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import DocumentRecord
+from lexigraph.storage.protocols import DocumentRecord, JobStatus
 
 router = tagged_router("", "service")
 _PATIENCE = 0.5  # seconds that a reply waits for counts
@@ -83,7 +84,7 @@ def _overview(service: Service, tenant: Tenant) -> Overview:
         languages=list(counted.languages),
         file_types=list(counted.file_types),
         growth=list(counted.growth),
-        jobs={status: jobs[status] for status in ("RUNNING", "SUCCEEDED", "FAILED")},
+        jobs={status: jobs[status] for status in get_args(JobStatus)},
         stores=states,
         models=models,
         warnings=list(_warnings(documents, jobs, states, models)),

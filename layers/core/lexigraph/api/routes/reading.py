@@ -21,6 +21,7 @@ from lexigraph.api.schemas.explore import (
     TextReply,
     TopicList,
     TopicReply,
+    VerbatimReply,
     placed,
 )
 from lexigraph.api.service import Service, TheService
@@ -68,6 +69,7 @@ async def document_text(
         return TextReply(
             **_told(record, outline),
             headings=[HeadingReply.of(h) for h in outline.headings if start <= h.start < end],
+            verbatim=[VerbatimReply.of(v) for v in outline.verbatim if v.start < end and v.end > start],
             pages=[PageReply.of(p) for p in outline.pages if begun <= p.start < max(end, start + 1)],
             start=min(start, len(text)),
             end=end,
@@ -80,11 +82,11 @@ async def document_text(
 @router.get(
     "/documents/{document_id}/outline",
     operation_id="document_outline",
-    summary="List headings and pages of a document",
+    summary="List headings, pages, code and tables of a document",
     responses=errors(404),
 )
 async def document_outline(who: Reader, service: TheService, document_id: DocumentId) -> OutlineReply:
-    """Return all headings and pages of a document, with where they stand in its parsed text."""
+    """Return all headings, pages, code and tables of a document, with where they stand in its parsed text."""
 
     def work() -> OutlineReply:
         record, _, outline = _parsed(service, who.tenant, document_id)
@@ -92,6 +94,7 @@ async def document_outline(who: Reader, service: TheService, document_id: Docume
             **_told(record, outline),
             headings=[HeadingReply.of(heading) for heading in outline.headings],
             pages=[PageReply.of(page) for page in outline.pages],
+            verbatim=[VerbatimReply.of(verbatim) for verbatim in outline.verbatim],
         )
 
     return await service.run(work, asks=who.tenant.whole)

@@ -1,12 +1,13 @@
 """What somebody looks at who looks around: texts of documents, statements and entities."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from pydantic import Field
 
 from lexigraph.api.limits import Reply
 from lexigraph.api.schemas.search import StatementKind
-from lexigraph.ingestion.outline import Heading, Page
+from lexigraph.ingestion.outline import Heading, Page, Verbatim
 from lexigraph.model.graph import Entity, FactRow, Source, StatementRow
 from lexigraph.storage.protocols import TopicSpan
 
@@ -39,14 +40,31 @@ class PageReply(Reply):
         return cls(number=page.number, start=page.start)
 
 
+class VerbatimReply(Reply):
+    """Code or a table in a document: text whose line breaks and spaces have a meaning."""
+
+    kind: Literal["code", "table"] = Field(description="what it is", examples=["code"])
+    start: int = Field(description="offset in the parsed document", examples=[310])
+    end: int = Field(description="offset behind its last character", examples=[402])
+
+    @classmethod
+    def of(cls, verbatim: Verbatim) -> "VerbatimReply":
+        """Return the reply for code or a table."""
+        return cls.model_validate({"kind": verbatim.kind, "start": verbatim.start, "end": verbatim.end})
+
+
 class OutlineReply(Reply):
-    """Where a document has its headings and pages. Offsets count characters (Unicode code points) of its parsed text."""
+    """Where a document has its headings, pages, code and tables.
+
+    Offsets count characters (Unicode code points) of its parsed text.
+    """
 
     document_id: str = Field(description="of the document", examples=[_SOURCE])
     version: int = Field(description="of the document, whose text this is", examples=[1])
     characters: int = Field(description="of the whole text", examples=[8_412])
     headings: list[HeadingReply] = Field(description="in order")
     pages: list[PageReply] = Field(description="in order; none where the text has no pages")
+    verbatim: list[VerbatimReply] = Field(description="code and tables, in order")
 
 
 class TextReply(OutlineReply):

@@ -1,15 +1,14 @@
 """Taking documents in: what is asked and answered (E-04 to E-34)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from lexigraph.api.limits import NAME, Body, Reply
 from lexigraph.api.schemas.search import NoticeReply
-from lexigraph.ingestion.events import most_frequent
 from lexigraph.model.names import LONGEST, PATTERN
-from lexigraph.storage.protocols import JobEvent, JobRecord
+from lexigraph.storage.protocols import JobEvent, JobRecord, JobStatus
 
 Place = Annotated[
     str,
@@ -44,7 +43,7 @@ class FailureReply(Reply):
     """A file, document, chunk or pair of chunks that failed, and why."""
 
     uri: str = Field(description="the file or document", examples=["notes.xyz"])
-    reason: str = Field(description="why it was not taken in", examples=["is of no known type"])
+    reason: str = Field(description="why it was not taken in", examples=["is of an unsupported type"])
 
 
 class SkippedReply(Reply):
@@ -59,7 +58,7 @@ class IngestReply(Reply):
     """What was done (E-09), all numbers of this run. While the job is not over they are 0 and ``status`` says so."""
 
     job_id: str = Field(description="ask /jobs for it", examples=["0f6c2d1a9b3e4f508172635445362718"])
-    status: Literal["RUNNING", "SUCCEEDED", "FAILED"] = Field(description="how the job stands", examples=["SUCCEEDED"])
+    status: JobStatus = Field(description="how the job stands", examples=["SUCCEEDED"])
     status_url: str = Field(description="where to ask for the job", examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
     namespace: str = Field(description="what it is filed under", examples=["default"])
     files_processed: int = Field(description="files read", default=0, examples=[1])
@@ -116,7 +115,6 @@ class IngestReply(Reply):
                 "namespace": job.request.get("namespace", "default"),
                 "incremental": bool(result.get("incremental", job.request.get("incremental", False))),
                 "chunks_total": result.get("chunks_new", 0) + result.get("chunks_skipped", 0),
-                "warnings": _warnings(result),
                 "progress": progress,
             }
         )
@@ -125,17 +123,3 @@ class IngestReply(Reply):
 def stage_of(event: JobEvent) -> dict[str, Any]:
     """Return an event of a job as clients are told it."""
     return {"stage": event.stage, **event.data}
-
-
-def _warnings(result: Mapping[str, Any]) -> list[NoticeReply]:
-    """Tell of what the language model gave nothing usable for: a job that ends well is not always whole."""
-    of = (("chunk", "chunks", "without statements"), ("pair", "pairs of chunks", "not related"))
-    return [
-        NoticeReply(
-            type=f"{one}s_failed",
-            detail=f"{failed:,} {what} {lack}: {most_frequent(result[f'{one}_reasons'])}; ingest again, what failed is "
-            "tried again",
-        )
-        for one, what, lack in of
-        if (failed := result.get(f"{one}s_failed"))
-    ]

@@ -219,6 +219,15 @@ def _looked_at(stores: Stores, tenant: Tenant, source_id: str, repair: bool) -> 
         return found
 
 
+def undo(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> None:
+    """Take away what an attempt left of documents whose leases the caller holds: readers' versions stay as they are."""
+    states = stores.registry.fingerprints(tenant, source_ids)
+    for source_id in source_ids:
+        building = source_id in states and states[source_id][0] == "BUILDING"
+        if building and (found := _examine(stores, tenant, source_id)):
+            _repair(stores, tenant, found)
+
+
 def _is_under_way(stores: Stores, tenant: Tenant, source_id: str) -> bool:
     """Whether a run that goes step by step has begun with a document: between two steps nobody holds its lease."""
     record = stores.registry.document(tenant, source_id)

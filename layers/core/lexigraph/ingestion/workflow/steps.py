@@ -22,7 +22,7 @@ from typing import Any
 from lexigraph.ingestion import relations, remove, versions
 from lexigraph.ingestion.build import IdentifiedChunk, chunk_graph, identify, records, yield_of
 from lexigraph.ingestion.chunk import chunk as split
-from lexigraph.ingestion.events import MOST_FAILURES, Event, Failure, IngestReport, end, recording
+from lexigraph.ingestion.events import MOST_FAILURES, Event, Failure, IngestReport, end, recording, with_warnings
 from lexigraph.ingestion.files import plain_documents, read_documents
 from lexigraph.ingestion.load import FileItem, Rejected
 from lexigraph.ingestion.models import CachedModels, extraction_use
@@ -362,7 +362,8 @@ class Steps(Workbench):
                 elif field in ("chunk_reasons", "pair_reasons"):
                     total[field] = dict(Counter(total[field]) + Counter(value))
         began = datetime.fromisoformat(self.registry.job(run.tenant, run.job_id).created_at)
-        return {**total, "elapsed_sec": round((datetime.now(UTC) - began).total_seconds(), 3)}
+        elapsed = round((datetime.now(UTC) - began).total_seconds(), 3)
+        return with_warnings({**total, "elapsed_sec": elapsed})
 
     def _mark_failed(self, run: FileRun, documents: Sequence[LoadedDocument], reason: str) -> None:
         """Let the documents that a run did not bring to READY say why; those of a newer run are not touched."""

@@ -10,7 +10,7 @@ from lexigraph.model.graph import Metadata
 from lexigraph.model.tenant import Tenant, View
 
 DocumentState = Literal["BUILDING", "READY", "REMOVING", "FAILED"]
-JobStatus = Literal["RUNNING", "SUCCEEDED", "FAILED"]
+JobStatus = Literal["RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"]
 Scope = Literal["read", "ingest", "admin"]
 SCOPES: tuple[Scope, ...] = ("read", "ingest", "admin")
 
