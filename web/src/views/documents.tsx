@@ -12,8 +12,11 @@ import { key } from "../session";
 import { texts } from "../texts";
 
 type Doc = Schema["DocumentReply"];
-const PAGE = 1_000;
-/** The API lists documents by their place; so many at most are read to be found and sorted here. */
+const PAGE = 200;
+const PAGE_OF_ALL = 1_000;
+const SETTLE = 200; // ms
+const ENOUGH = 40; // rows: a screen
+/** The API lists documents by their place; so many at most are read to be sorted and narrowed here. */
 const MOST = 20_000;
 
 /** What has just been done to a document; the list tells of it. */
@@ -42,9 +45,9 @@ export default function Documents({ address }: ViewProps) {
   const { query } = address;
   const [namespace, find, sort] = ["in", "find", "sort"].map((name) => query.get(name) ?? "") as [string, string, string];
   const only = Object.keys(ONLY).filter((name) => query.has(name));
-  const all = sort !== "" || find !== "" || only.length > 0;
-  const { documents, next, more, error, loading } = useDocuments(namespace, all);
-  const shown = useMemo(() => sorted(matching(documents, find, query), sort), [documents, address]);
+  const all = sort !== "" || only.length > 0;
+  const { documents, next, more, error, loading } = useDocuments(namespace, useSettled(find), all);
+  const shown = useMemo(() => sorted(matching(documents, query), sort), [documents, address]);
   const place = useMemo(() => placing(documents), [documents]);
   const change = (name: string, value: string) => {
     const changed = new URLSearchParams(query);
@@ -59,6 +62,12 @@ export default function Documents({ address }: ViewProps) {
     if (telling) heading.current!.focus(); // a screen reader goes on from here
     told.value = "";
   }, []);
+  const counted = () => {
+    if (loading && all) return texts.document.loadingAll(documents.length);
+    if (only.length > 0) return texts.common.of(shown.length, documents.length);
+    if (find) return !loading && texts.document.found(documents.length, next !== null);
+    return documents.length > 0 && texts.document.list(documents.length, next !== null);
+  };
   const head = (
     <>
       <header class="row spread list-head">
@@ -66,7 +75,7 @@ export default function Documents({ address }: ViewProps) {
           {texts.document.listTitle}
         </h1>
         <p class="faint" role="status">
-          {loading && all ? texts.document.loadingAll(documents.length) : documents.length > 0 && (all ? texts.common.of(shown.length, documents.length) : texts.document.list(documents.length, next !== null))}
+          {counted()}
         </p>
       </header>
       {telling && (
@@ -76,7 +85,7 @@ export default function Documents({ address }: ViewProps) {
       )}
     </>
   );
-  if (!loading && !error && documents.length === 0 && !namespace) {
+  if (!loading && !error && documents.length === 0 && !namespace && !find) {
     return (
       <div class="page">
         {head}
@@ -118,7 +127,7 @@ export default function Documents({ address }: ViewProps) {
       {error && <Failure error={error} retry={more} />}
       {all && next !== null && documents.length >= MOST && <Notice kind="warn">{texts.document.tooMany(documents.length)}</Notice>}
       {loading && documents.length === 0 && <Loading />}
-      {!loading && documents.length > 0 && shown.length === 0 && <p class="faint">{texts.document.noMatch}</p>}
+      {!loading && !error && shown.length === 0 && <p class="faint">{texts.document.noMatch}</p>}
       {shown.length > 0 && (
         <div class="list">
           {!narrow && <Heads sort={sort} onSort={(by) => change("sort", by)} />}
@@ -204,13 +213,9 @@ function placing(documents: readonly Doc[]): (d: Doc) => string {
   return (d) => (counts.get(called(d))! > 1 ? d.uri.split("/").slice(-3).map(fileOf).join("/") : fileOf(d.uri));
 }
 
-function matching(documents: readonly Doc[], find: string, query: URLSearchParams): readonly Doc[] {
-  const words = find.toLowerCase().split(/\s+/).filter(Boolean);
+function matching(documents: readonly Doc[], query: URLSearchParams): readonly Doc[] {
   const only = Object.entries(ONLY).filter(([name]) => query.has(name));
-  return documents.filter((d) => {
-    const text = `${d.title} ${d.uri} ${d.namespace}`.toLowerCase();
-    return words.every((w) => text.includes(w)) && only.every(([name, of]) => of(d) === query.get(name));
-  });
+  return documents.filter((d) => only.every(([name, of]) => of(d) === query.get(name)));
 }
 
 const ORDER = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
@@ -233,29 +238,50 @@ interface Loaded {
   loading: boolean;
 }
 
+/** A value once nobody has changed it for a moment. */
+function useSettled(value: string): string {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), SETTLE);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
+}
+
 /** The pages so far; `more` asks for the next, and for `all` they are asked for one after the other. */
-function useDocuments(namespace: string, all: boolean) {
+function useDocuments(namespace: string, find: string, all: boolean) {
   const [state, setState] = useState<Loaded>({ documents: [], next: "", loading: true });
+  const latest = useRef(0);
   const load = useCallback(
-    (after: string, before: Doc[]) => {
-      setState({ documents: before, next: after, loading: true });
-      return get("/documents", { query: { limit: PAGE, ...(namespace ? { namespace } : {}), ...(after ? { after } : {}) } }).then(
-        (reply): Loaded => ({ documents: [...before, ...reply.documents], next: reply.next ?? null, loading: false }),
-        (error: unknown): Loaded => ({ documents: before, next: after, error: asApiError(error), loading: false }),
-      );
+    async (after: string, before: Doc[], limit = PAGE) => {
+      const turn = ++latest.current;
+      const show = (found: Loaded) => turn === latest.current && setState(found);
+      show({ documents: before, next: after, loading: true });
+      let documents = before;
+      let next: string | null = after;
+      try {
+        do {
+          const reply: Schema["DocumentList"] = await get("/documents", { query: { limit, namespace: namespace || null, find, after: next } });
+          documents = [...documents, ...reply.documents];
+          next = reply.next ?? null;
+          // one that looks for words may hold few documents, or none, and go on
+        } while (next !== null && turn === latest.current && documents.length - before.length < ENOUGH);
+        show({ documents, next, loading: false });
+      } catch (error) {
+        show({ documents, next, error: asApiError(error), loading: false });
+      }
     },
-    [namespace],
+    [namespace, find],
   );
   useEffect(() => {
-    let left = false;
-    void load("", []).then((found) => !left && setState(found));
+    void load("", []);
     return () => {
-      left = true;
+      latest.current++;
     };
   }, [load, key.value]);
   const more = useCallback(() => {
-    if (!state.loading && state.next !== null) void load(state.next, state.documents).then(setState);
-  }, [state, load]);
+    if (!state.loading && state.next !== null) void load(state.next, state.documents, all ? PAGE_OF_ALL : PAGE);
+  }, [state, load, all]);
   useReturn(state.error, more);
   const wanted = all && !state.loading && !state.error && state.next !== null && state.documents.length < MOST;
   useEffect(() => {
