@@ -262,7 +262,7 @@ def test_every_error_of_the_package_has_an_exit_code_of_its_own() -> None:
     kinds.remove(errors.Misconfigured)
     kinds.remove(errors.StoreDamaged)
     codes = [exit_code_of(kind("x")) for kind in kinds]
-    assert len(set(codes)) == len(kinds) == 6
+    assert len(set(codes)) == len(kinds) == 7
     assert exit_code_of(errors.LexigraphError("x")) == ExitCode.UNEXPECTED
 
 

@@ -214,7 +214,7 @@ def test_counts_are_those_of_the_half(halves: Halves) -> None:
     )
     assert mine == glance
     assert glance["counts"]["documents"] == glance["documents"]["READY"] == 12
-    assert halves.reader.get("/overview").json()["jobs"] == {"RUNNING": 0, "SUCCEEDED": 0, "FAILED": 0}
+    assert halves.reader.get("/overview").json()["jobs"] == {"RUNNING": 0, "SUCCEEDED": 0, "FAILED": 0, "CANCELLED": 0}
     told = halves.same(lambda c: c.get("/diagnostics"))
     assert told["graph"]["detail"]["sources"] == 12
 
@@ -260,7 +260,8 @@ def test_every_route_is_asked_by_somebody_who_sees_half(halves: Halves) -> None:
         "/documents/{document_id}/text", "/documents/{document_id}/outline", "/documents/{document_id}/topics",
         "/documents/{document_id}/statements", "/statements/{statement_id}", "/entities", "/entities/{entity_id}",
         "/entities/{entity_id}/statements", "/entities/{entity_id}/neighbours",
-        "/jobs/{job_id}/events", "/graph/egonet", "/cache/stats", "/cache/clear", "/keys", "/keys/{key_id}", "/overview",
+        "/jobs/{job_id}/events",
+        "/jobs/{job_id}/cancel", "/graph/egonet", "/cache/stats", "/cache/clear", "/keys", "/keys/{key_id}", "/overview",
     }  # fmt: skip
     assert set(httpx.get(f"{halves.whole.url}/openapi.json").json()["paths"]) == asked
 

@@ -115,6 +115,8 @@ def test_a_job_tells_of_what_it_took_in_and_only_whoever_may_see_that(api: Api) 
     assert [j["id"] for j in alike.get("/jobs").json()["jobs"]] == [job]
     assert unlike.get("/jobs").json() == {"jobs": []}
     assert unlike.get(f"/jobs/{job}").status_code == unlike.get(f"/jobs/{job}/events").status_code == 404
+    assert unlike.post(f"/jobs/{job}/cancel").status_code == 404
+    assert alike.post(f"/jobs/{job}/cancel").json()["message"] == "the job is over: there is nothing left to cancel"
     # an entity that is new, and a text that no model was asked for again, tell what others have
     telling = {"entities_created", "relations_created", "cooccur_edges", "extracted", "embedded", "model_calls"}
     told = staff.get(f"/jobs/{job}").json()["result"]

@@ -120,6 +120,7 @@ def test_documents_jobs_and_their_events_are_not_there(other: httpx.Client, know
     assert other.get("/jobs").json() == {"jobs": []}
     assert other.get(f"/jobs/{known.job}").status_code == 404
     assert other.get(f"/jobs/{known.job}/events").status_code == 404
+    assert other.post(f"/jobs/{known.job}/cancel").status_code == 404
     assert known.client.get(f"/documents/{known.document}").status_code == 200, "it is still there for its owner"
 
 
@@ -176,7 +177,8 @@ def test_every_route_of_the_document_is_asked_here(api: Api) -> None:
         "/health", "/diagnostics", "/query", "/ranking/preview", "/query/multidoc", "/retrieve/{retriever}",
         "/api/v1/memory/recall", "/unstructured/upload_document/", "/unstructured/multihop_query/", "/ingest",
         "/ingest/stream", "/estimate", "/documents", "/documents/{document_id}", "/jobs", "/jobs/{job_id}",
-        "/jobs/{job_id}/events", "/graph/egonet", "/cache/stats", "/cache/clear", "/keys", "/keys/{key_id}", "/overview",
+        "/jobs/{job_id}/events",
+        "/jobs/{job_id}/cancel", "/graph/egonet", "/cache/stats", "/cache/clear", "/keys", "/keys/{key_id}", "/overview",
         "/documents/{document_id}/text", "/documents/{document_id}/outline", "/documents/{document_id}/topics",
         "/documents/{document_id}/statements", "/statements/{statement_id}", "/entities", "/entities/{entity_id}",
         "/entities/{entity_id}/statements", "/entities/{entity_id}/neighbours",

@@ -3,7 +3,15 @@
 from enum import IntEnum
 from typing import Self
 
-from lexigraph.model.errors import Conflict, InvalidInput, LexigraphError, ModelUnavailable, NotFound, StoreUnavailable
+from lexigraph.model.errors import (
+    Cancelled,
+    Conflict,
+    InvalidInput,
+    LexigraphError,
+    ModelUnavailable,
+    NotFound,
+    StoreUnavailable,
+)
 
 
 class ExitCode(IntEnum):
@@ -36,6 +44,7 @@ _OF_ERRORS: tuple[tuple[type[LexigraphError], ExitCode], ...] = (
     (StoreUnavailable, ExitCode.STORE),
     (ModelUnavailable, ExitCode.MODEL),
     (Conflict, ExitCode.CONFLICT),
+    (Cancelled, ExitCode.INTERRUPTED),
 )
 
 
