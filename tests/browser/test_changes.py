@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.explorer import Explorer, Server, demo_data
+from tests.standins.llm_server import Reply, ScriptedLLMServer, refused
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -61,9 +62,13 @@ def test_a_dropped_file_is_estimated_taken_in_asked_about_and_deleted(window: Wi
     one.button("Delete").click()
     dialog = one.page.get_by_role("dialog")
     expect(dialog).to_contain_text("Gull Rock")
+    expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
     one.check()
     dialog.get_by_role("button", name="Delete").click()
-    expect(one.text("was deleted")).to_be_visible()
+    expect(one.page.get_by_role("status").filter(has_text="was deleted")).to_be_visible()
+    expect(one.page.get_by_role("heading", name="Documents")).to_be_focused()
+    expect(one.page.get_by_role("link", name="Gull Rock")).to_have_count(0)
+    one.check()
 
     assert all("gull-rock" not in d["uri"] for d in server.get("/documents", limit=100)["documents"])
     one.open("#/ask")
@@ -87,8 +92,75 @@ def test_a_file_that_cannot_be_read_says_why_and_what_to_do(window: Window) -> N
 
     failed = one.page.locator(".upload.failed")
     expect(failed).to_be_visible(timeout=60_000)
-    assert len(failed.locator(".upload-reason").inner_text()) > 20
-    expect(one.button("Retry failed")).to_be_visible()
+    expect(failed.locator(".upload-reason")).to_contain_text("Open it in its program, save it again, and send that.")
+    expect(one.button("Retry failed")).to_have_count(0)
+    job = one.page.locator(".job").first
+    expect(job).to_contain_text("Nothing added")
+    expect(job).to_contain_text("broken.pdf not added")
+    job.locator("summary").click()
+    expect(job.locator(".events")).to_be_visible()
+    assert job.inner_text().count("amaged, or not a pdf file") == 1
+    one.check()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"), [("a.txt", "", "The file is empty."), ("a.bin", "x", "Unsupported file type.")]
+)
+def test_a_file_that_is_refused_is_told_of_in_the_words_of_who_sent_it(
+    window: Window, name: str, text: str, said: str
+) -> None:
+    one = window().open("#/ingest")
+    one.expect_failed_requests()
+    drop(one, name, text)
+    one.page.get_by_role("button", name="Add 1 file").click()
+
+    reason = one.page.locator(".upload.failed .upload-reason")
+    expect(reason).to_contain_text(said)
+    expect(reason).not_to_contain_text("text recognition")
+    expect(one.button("Retry failed")).to_have_count(0)
+
+
+def test_a_file_that_a_model_failed_at_can_be_sent_again(window: Window, tmp_path: Path, shared: Path) -> None:
+    demo_data(tmp_path, shared)
+    statement = {"statement": "Gull Rock is a lighthouse.", "details": [], "entities": [], "facts": []}
+    good = {"topics": [{"title": "Gull Rock", "statements": [statement]}], "aliases": []}
+    away = [True]
+    with ScriptedLLMServer(lambda _: refused(400) if away[0] else good) as model:
+        options = f'{{"base_url": "{model.base_url}"}}'
+        env = {"LEXIGRAPH_LLM": "openai:any", "LEXIGRAPH_LLM_OPTIONS": options, "LEXIGRAPH_EXTRACTION": "llm"}
+        served = Server(tmp_path, 0, "--open", **env)
+        try:
+            one = window(server=served).open("#/ingest")
+            drop(one, "gull-rock.md", LIGHTHOUSE)
+            one.page.get_by_role("button", name="Add 1 file").click()
+            expect(one.page.locator(".upload.failed")).to_contain_text("HTTP 400", timeout=60_000)
+            away[0] = False
+            one.button("Retry failed").click()
+            expect(one.page.get_by_role("link", name="Ready to be asked about")).to_be_visible(timeout=60_000)
+        finally:
+            served.close()
+
+
+def test_a_file_on_its_way_in_is_cancelled_and_leaves_nothing(window: Window, tmp_path: Path, shared: Path) -> None:
+    demo_data(tmp_path, shared)
+    with ScriptedLLMServer(lambda _: Reply("It is late.", delay=1.0)) as model:
+        options = f'{{"base_url": "{model.base_url}"}}'
+        env = {"LEXIGRAPH_LLM": "openai:any", "LEXIGRAPH_LLM_OPTIONS": options, "LEXIGRAPH_EXTRACTION": "llm"}
+        served = Server(tmp_path, 0, "--open", **env)
+        try:
+            one = window(server=served).open("#/ingest")
+            text = "\n\n".join(f"# Part {n}\n\n" + f"Gull Rock {n} is a lighthouse of Brackford. " * 60 for n in range(40))
+            drop(one, "gull-rock.md", text)
+            one.page.get_by_role("button", name="Add 1 file").click()
+            expect(one.page.locator(".upload.running")).to_contain_text("Extracting", timeout=60_000)
+            one.check()
+            one.button("Cancel gull-rock.md").click()
+            expect(one.page.locator(".upload.cancelled")).to_contain_text("Cancelled", timeout=60_000)
+            expect(one.page.locator(".job").first).to_contain_text("Cancelled")
+            assert all("gull-rock" not in d["uri"] for d in served.get("/documents", limit=100)["documents"])
+            assert served.get("/jobs", limit=1)["jobs"][0]["status"] == "CANCELLED"
+        finally:
+            served.close()
 
 
 def test_hostile_names_and_texts_are_shown_as_text(window: Window, server: Server) -> None:

@@ -26,7 +26,7 @@ def test_a_server_that_is_gone_is_told_and_what_was_asked_is_shown_when_it_is_ba
     one.expect_failed_requests()
     one.ask("What is Tidewater?")
     fragile.kill()
-    one.page.get_by_role("link", name="Documents").click()
+    one.page.get_by_role("link", name="Documents", exact=True).click()
     expect(one.text("The server does not answer. Trying again")).to_be_visible()
     one.check()
 

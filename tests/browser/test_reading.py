@@ -354,6 +354,89 @@ def test_documents_are_found_in_the_list(window: Window) -> None:
     expect(one.page.get_by_role("heading", level=1)).to_have_text("Neptune Database")
 
 
+def names(window: Explorer) -> list[str]:
+    return window.page.locator(".virtual .document-row strong").all_text_contents()
+
+
+def test_documents_are_sorted_by_their_columns(window: Window, server: Server) -> None:
+    documents = server.get("/documents", limit=100)["documents"]
+    one = window(height=1500).open("#/documents")
+    one.page.get_by_role("button", name="Characters").click()
+    expect(one.page.get_by_role("button", name="Characters ascending")).to_be_visible()
+    by_size = sorted(documents, key=lambda d: d["characters"])
+    assert names(one)[0] == by_size[0]["title"]
+    one.page.get_by_role("button", name="Characters ascending").press("Enter")
+    expect(one.page.locator(".virtual strong").first).to_have_text(by_size[-1]["title"])
+    assert len(names(one)) == len(documents)
+    one.page.get_by_role("button", name="Name", exact=True).click()
+    expect(one.page.get_by_role("button", name="Name ascending")).to_be_visible()
+    assert names(one) == sorted(names(one), key=str.casefold)
+    one.check()
+    narrow = window(width=360).open("#/documents")
+    narrow.page.get_by_label("Sort by").select_option("-size")
+    expect(narrow.page.locator(".virtual strong").first).to_have_text(by_size[-1]["title"])
+
+
+def test_figures_of_the_overview_lead_to_what_they_count(window: Window, server: Server) -> None:
+    documents = server.get("/documents", limit=100)["documents"]
+    wanted = sum(d["metadata"].get("file_type") == "md" for d in documents)
+    one = window().open("#/overview")
+    one.page.get_by_role("link", name="md", exact=True).click()
+    expect(one.page.get_by_text(f"{wanted} of {len(documents)} shown")).to_be_visible()
+    one.button("Show all again: remove Type: md").click()
+    expect(one.page.get_by_text(f"{len(documents)} documents")).to_be_visible()
+
+
+def test_an_address_that_leads_nowhere_says_so_and_leads_on(window: Window) -> None:
+    one = window().open("#/nonsense")
+    expect(one.page.get_by_role("heading", level=1)).to_have_text("This page does not exist")
+    assert one.page.title() == "This page does not exist · Lexigraph"
+    one.page.get_by_role("main").get_by_role("link", name="Documents", exact=True).click()
+    expect(one.page.get_by_role("heading", level=1)).to_have_text("Documents")
+    expect(one.open(f"#/document/source:{'0' * 32}").page.get_by_role("alert")).to_contain_text("no such document")
+    one.expect_failed_requests()
+
+
+def test_a_document_leads_back_to_the_answer_and_keeps_its_title_in_sight(window: Window, server: Server) -> None:
+    one = window(height=600).open()
+    one.ask(OWNER)
+    answer = one.page.url
+    one.page.locator(".source a.title").first.click()
+    marked(one)
+    one.page.locator(".statement-link").last.click()  # another place of the same document
+    one.page.evaluate("document.querySelector('main').scrollTop = 1e6")
+    name = one.page.locator(".document-name")
+    expect(name).to_be_visible()
+    expect(name).to_be_in_viewport()
+    one.check()
+    one.page.get_by_role("link", name="Back to the answer").click()
+    one.answered()
+    assert one.page.url == answer
+    one.open("#/documents?find=tidewater").page.get_by_role("link", name="Tidewater").first.click()
+    expect(one.page.get_by_role("link", name="Back to the list")).to_be_visible()
+
+
+CODE = (
+    "# Otter\n\nThe otter script:\n\n```python\nif otter:\n    swim(river)\n```\n\n"
+    "| Otter | River |\n|---|---|\n| Mila | Oder |\n"
+)
+
+
+def test_code_is_shown_in_one_width_and_tables_in_rows(window: Window, server: Server) -> None:
+    sent = server.client.post("/documents", files={"file": ("otter.md", CODE)}).json()["document"]["id"]
+    try:
+        one = window().open(f"#/document/{sent}")
+        code = one.page.locator(".text code")
+        expect(code).to_have_text("if otter:\n    swim(river)")
+        assert "mono" in code.evaluate("e => getComputedStyle(e).fontFamily").lower()
+        expect(one.page.locator(".text .table-row")).to_contain_text(["Mila"])
+        told = server.get(f"/documents/{sent}/text")
+        assert one.page.locator(".text").evaluate("e => e.textContent") == told["text"]
+        one.check()
+    finally:
+        server.client.delete(f"/documents/{sent}")
+
+
 def test_the_pages_of_a_pdf_are_shown_beside_its_text(window: Window, server: Server) -> None:
     document = document_of(server, "marigold-outage.pdf")
     one = window().open(f"#/document/{document['id']}")
