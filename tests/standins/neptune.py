@@ -10,9 +10,9 @@ in a UNION or inside CALL {}, an importing WITH that does more than name variabl
 nor a parameter, procedures, FOREACH, LOAD CSV, EXISTS {} and COUNT {}, ``^``, a property of ``list[index]``, and functions
 outside the list in Neptune's user guide (no any, all, none, single, shortestPath; reduce only came with engine 1.4.6.0),
 reserved words as variables or parameters, NUL in a string. Stricter than Neptune: a node created without a label (Neptune
-names it ``vertex``) or without ``~id`` (Neptune draws one), ``SET n = map``, SET on what an OPTIONAL MATCH may leave null,
-and a property of what comes out of a computed list before a MATCH has named it. Less strict: two relationships may have one
-id when their ends differ. Refused though Neptune knows it: what FalkorDB lacks (``exists(pattern)``, ``removeKeyFromMap``,
+names it ``vertex``) or without ``~id`` (Neptune draws one), ``SET n = map``, SET on what an OPTIONAL MATCH may leave null or
+another OPTIONAL MATCH from there, and a property of what comes out of a computed list before a MATCH has named it. Less
+strict: two relationships may have one id when their ends differ. Refused though Neptune knows it: what FalkorDB lacks (``exists(pattern)``, ``removeKeyFromMap``,
 ``join``, dates).
 
 What is rewritten on the way to FalkorDB:
