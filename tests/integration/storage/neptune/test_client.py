@@ -199,6 +199,19 @@ def test_queries_that_are_asked_again_have_one_text(cluster):
     assert len(cluster.server.calls) == 30
 
 
+def test_a_read_that_is_too_much_for_its_time_is_asked_for_half_as_many_and_half_of_these(cluster):
+    cluster.client.write(MERGE, chunks(9))
+    cluster.server.forget()
+    cluster.server.faults = [Fault("TimeLimitExceededException", kind="read", times=2)]
+    ids = [row["id"] for row in chunks(9)]
+    query = "UNWIND $ids AS id MATCH (c:Chunk {`~id`: id}) RETURN id(c) AS id"
+    assert [row["id"] for row in cluster.client.read_in_parts(query, ids)] == ids
+    assert len(cluster.server.calls) == 2 + 5
+    cluster.server.faults = [Fault("TimeLimitExceededException", kind="read", times=9)]
+    with pytest.raises(StoreUnavailable, match="no answer"):
+        cluster.client.read_in_parts(query, ids)
+
+
 def test_each_query_carries_what_is_left_of_its_time_as_a_part_of_the_whole(cluster):
     now = [0.0]
 
@@ -297,7 +310,7 @@ REFUSED = {
     "MATCH (n) RETURN n LIMIT $limit": "MalformedQuery",
     "MATCH (t:Topic) OPTIONAL MATCH (t)-[:IN]->(c:Chunk) SET c.seq = 2": "MalformedQuery",
     "MATCH (t:Topic) OPTIONAL MATCH (t)-->(c:Chunk) OPTIONAL MATCH (c)-->(n) RETURN n": "MalformedQuery",
-    "MATCH (t:Topic) OPTIONAL MATCH (t)-[r]->() WITH r.w AS w OPTIONAL MATCH (c:Chunk {`~id`: w}) RETURN c": "MalformedQuery",
+    "MATCH (t) OPTIONAL MATCH (t)-[r]->() WITH r.w AS w OPTIONAL MATCH (c:Chunk {`~id`: w}) RETURN c": "MalformedQuery",
     "CALL db.labels()": "MalformedQuery",
     "FOREACH (i IN [1] | CREATE (n:Chunk {`~id`: 'c:2'}))": "MalformedQuery",
     "MATCH (n:Chunk) SET n.seq = [1]": "MalformedQuery",

@@ -57,9 +57,9 @@ class NeptuneClient:
     """Runs openCypher on one cluster; shared by threads.
 
     ``read_seconds`` and ``write_seconds`` are the deadline of one query with all its tries: what is left of it, rounded,
-    travels as the query's own time limit. Errors of every method: ``StoreUnavailable`` when the cluster cannot be reached or refuses,
-    ``Conflict`` when other writers stay in the way, ``Misconfigured`` without boto3, region or credentials. No message
-    holds a query or a value.
+    travels as the query's own time limit. Errors of every method: ``StoreUnavailable`` when the cluster cannot be reached
+    or refuses, ``Conflict`` when other writers stay in the way, ``Misconfigured`` without boto3, region or credentials. No
+    message holds a query or a value.
     """
 
     def __init__(
@@ -93,6 +93,28 @@ class NeptuneClient:
         """Return the rows of a query that changes nothing, from the writer: all that was written is seen."""
         text, given = bound(query, parameters)
         return self._rows_of("read", self.address.endpoint, text, lambda: given)
+
+    def read_in_parts(self, query: str, /, ids: Sequence[str], **parameters: Any) -> list[Row]:
+        """Return what :meth:`read_latest` does of a query whose rows are those of each of its ``$ids``, in one query if it
+        can: half as many, again and again, where memory or time does not suffice for them.
+        """
+        found: list[Row] = []
+        begin, size = 0, len(ids)
+        text, given = bound(query, parameters)
+
+        def next_part() -> dict[str, Any]:
+            return {**given, "ids": ids[begin : begin + size]}
+
+        def shrink(error: Exception) -> bool:
+            nonlocal size
+            smaller = size > 1 and code_of(error) in _TOO_MUCH
+            size = size // 2 if smaller else size
+            return smaller  # another, smaller query
+
+        while begin < len(ids):
+            found += self._rows_of("read", self.address.endpoint, text, next_part, shrink)
+            begin += size
+        return found
 
     def write(self, query: str, /, rows: Sequence[Mapping[str, Any]] | None = None, **parameters: Any) -> list[Row]:
         """Run a query that changes the graph and return its rows. It must be safe to repeat: a lost reply repeats it.

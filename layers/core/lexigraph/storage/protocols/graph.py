@@ -312,6 +312,9 @@ class GraphStore(Protocol):
         """Compute value, class, df and degree of entities touched since they were settled, at most 10,000 of them.
 
         Entities without support are deleted and reported as gone. Empty when nothing is left to do.
+
+        Of an entity with more than 1,000 live mentions, ``value`` and ``class`` are those of the most of any 1,001 of them,
+        ``df`` is the number of live sources, at most 1,000, and ``degree`` at most 1,000.
         """
 
     def settle(self, tenant: Tenant, derived: Derived) -> None:
