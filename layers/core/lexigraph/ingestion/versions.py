@@ -5,6 +5,7 @@ run, the next one continues from the graph, the registry and the cache. Whoever 
 (:mod:`lexigraph.ingestion.run`) and whoever runs it step by step (:mod:`lexigraph.ingestion.workflow.steps`) share these.
 """
 
+import math
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ from lexigraph.model.errors import Conflict, StoreUnavailable
 from lexigraph.model.extraction import Extraction
 from lexigraph.model.graph import ChunkGraph, Placement, Source
 from lexigraph.model.tenant import Tenant
+from lexigraph.retry import Retry
 from lexigraph.storage.protocols import (
     VECTOR_INDEXES,
     DocumentRecord,
@@ -35,6 +37,8 @@ from lexigraph.storage.protocols import (
 
 PART_CHUNKS = 500  # of a document that are extracted and written together: what they yield takes some 100 MB
 _VISIBLE_SECONDS = 120.0
+# So that two hundred files that end at once ask less often for one lease than DynamoDB lets an item be written to
+_TURNS = Retry(attempts=math.inf, base=0.25, cap=5.0)
 _WORD = re.compile(r"\S+")
 _PAGE = "\f"
 
@@ -354,10 +358,13 @@ def looks(what: str) -> Iterator[None]:
 
 
 def settle_entities(stores: Stores, tenant: Tenant) -> None:
-    """Compute what follows from changed edges, and keep the index of names equal to it; one process a tenant at a time."""
+    """Compute what follows from changed edges, and keep the index of names equal to it; one process a tenant at a time.
+
+    Who waits for its turn finds most of its work done by those before: they take what all have changed until then.
+    """
     named: list[str] = []  # what we put into the index
     late = False
-    while True:
+    for _ in _TURNS.begin():
         try:
             with stores.registry.lease(tenant, ["collector"]) as mine:
                 if mine:
@@ -369,7 +376,6 @@ def settle_entities(stores: Stores, tenant: Tenant) -> None:
             if late:
                 raise
             late = True
-        time.sleep(0.05)
 
 
 def _settle(stores: Stores, tenant: Tenant, named: list[str]) -> None:
