@@ -53,7 +53,7 @@ from redis.exceptions import RedisError
 from tests.standins.loopback import LoopbackServer, hang_up, send
 from tests.standins.neptune_dialect import ID, Answer, Translated, Unsupported, column, edge_ends, literal, translate
 from tests.standins.neptune_falkor import copy_of, falkor, new_graph
-from tests.standins.neptune_gremlin import load, tunnel
+from tests.standins.neptune_gremlin import load, not_native, traversal_of, tunnel
 from tests.standins.script import Script
 
 REGION = "eu-central-1"
@@ -111,8 +111,9 @@ class NeptuneStandIn:
     ``connection`` is the connection string, ``calls`` what was asked, ``counts`` how often by kind. ``conflicts`` is the
     part of writes that meets a ConcurrentModificationException, drawn from ``seed``; of two writes at once that name the
     same id the later always does; a ``script`` says what becomes of single requests. ``largest`` is in bytes a request,
-    ``seconds`` the cluster's limit of a query; with ``gremlin_port``, of a Gremlin Server, walks work too. While it is
-    ``profiled``, each read is run once more to count what it looks through.
+    ``seconds`` the cluster's limit of a query. With ``gremlin_port``, of a Gremlin Server, walks work, too; ``not_native``
+    are those of their steps that Neptune's engine does not run. While it is ``profiled``, each read is run once more to
+    count what it looks through.
     """
 
     def __init__(
@@ -132,6 +133,7 @@ class NeptuneStandIn:
         self.largest, self.seconds = largest, seconds
         self.written = 0
         self.profiled = False
+        self.not_native: list[str] = []
         self._conflicts, self._random = conflicts, random.Random(seed)
         self._lock = Lock()
         self._held: Counter[str] = Counter()
@@ -308,7 +310,9 @@ class _Port(LoopbackServer):
             cluster.calls.append(Call("refused", self.name))
             return _refuse(request, "UnsupportedOperationException", "the stand-in was given no Gremlin Server")
 
-        def before() -> None:
+        def before(message: bytes) -> None:
+            if (asked := traversal_of(message)) is not None:
+                cluster.not_native += not_native(asked)
             cluster.calls.append(Call("gremlin", self.name))
             load(port, cluster.graph, cluster.written)
 
