@@ -159,8 +159,8 @@ def model_closing(files: int, seconds: float, latency: float, seed: int, *, deat
             holder, ended = False, now
         elif holder and now < held_until:
             begun[number] += 1
-            turns = versions._TURNS
-            pause = rng.random() * min(turns.cap, turns.base * 2 ** min(begun[number] - 1, 64))
+            doubled = versions.FIRST_WAIT_SECONDS * 2 ** min(begun[number] - 1, 64)
+            pause = rng.random() * min(versions.LONGEST_WAIT_SECONDS, doubled)
             heapq.heappush(events, (now + latency + pause, number, "try"))
         else:
             units[int(now)] += 2 * bool(holder)  # whose term is over: taken in a transaction

@@ -86,7 +86,7 @@ class Tries:
 
     def again(self, least: float = 0.0, what: str = "") -> bool:
         """Sleep until the next try, and log ``what`` it is of, if given. Return False, at once, when there is none."""
-        delay = least + self._retry.draw() * min(self._retry.cap, self._retry.base * 2 ** min(self._number - 1, 64))
+        delay = least + self._retry.draw() * min(self._retry.cap, self._retry.base * 2 ** (self._number - 1))
         if self._number >= self._retry.attempts or delay >= self.left:
             return False
         self._number += 1

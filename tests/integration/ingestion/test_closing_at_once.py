@@ -24,10 +24,10 @@ def test_files_that_close_at_once_lose_no_name_and_no_lease(aws: AwsServer, file
 
 
 def test_a_key_that_is_written_to_too_often_is_refused_by_the_stand_in_and_asked_again(aws: AwsServer) -> None:
-    aws.most_writes = 30
+    aws.most_writes = 8
     done = closing.close_at_once(aws, 12, 0.4)
     assert done.throttled > 0 == done.lost == done.missing
-    assert done.busiest <= 30
+    assert done.busiest <= 8
 
 
 def test_the_model_keeps_the_limits_of_an_item_and_sees_when_they_are_passed() -> None:

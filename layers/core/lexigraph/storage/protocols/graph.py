@@ -472,6 +472,13 @@ class GraphStore(Protocol):
     def stats(self, tenant: Tenant) -> dict[str, int]:
         """Return live counts: sources, chunks, topics, statements, facts, entities, mentions, links."""
 
+    def counts(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+        """Return for each source that readers see what they see of it: sources (1), chunks, topics, statements, facts,
+        mentions, links. One read.
+
+        The sum over sources is what :meth:`stats` tells, but for facts, which count in each source that says them.
+        """
+
     def source_ids(self, tenant: Tenant, *, after: str = "", limit: int | None = None) -> list[str]:
         """Return the sources, live or not, sorted: those ``after`` an id, at most ``limit``."""
 
