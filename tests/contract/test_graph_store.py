@@ -671,3 +671,25 @@ def test_code_of_which_only_the_indent_changes_is_shown_as_it_is_now(graph_store
     v = version(A, "Code", {"Code": [said(after, kind="code")]}, number=2)
     show(graph_store, A, v)
     assert values(graph_store, A, chunks=tuple(v.placements)) == [after]
+
+
+def test_counts_of_sources_are_what_readers_see_of_them_and_sum_up(graph_store: GraphStore) -> None:
+    facts = [("Oslo", "is in", "Norway")]
+    first = version(A, "Oslo", {"A": [said("Oslo is in Norway.", "Oslo", "Norway", facts=facts)], "B": [said("It rains.")]})
+    second = version(A, "Bergen", {"A": [said("Oslo is in Norway, Bergen, too.", "Oslo", "Bergen", facts=facts)]})
+    show(graph_store, A, first, second)
+    graph_store.write(A, [version(A, "Oslo", {"C": [said("Nothing.")]}, number=2)])  # not shown yet
+    graph_store.write(A, [version(A, "Molde", {"C": [said("Molde.")]})])
+    ids = [first.source.id, second.source.id, version(A, "Molde", {}).source.id, "source:" + "0" * 32]
+    found, stats = graph_store.counts(A, ids), graph_store.stats(A)
+    kinds = ("sources", "chunks", "topics", "statements", "facts", "links")
+    assert {i: [counts[kind] for kind in kinds] for i, counts in found.items()} == {
+        first.source.id: [1, 2, 2, 2, 1, 1],
+        second.source.id: [1, 1, 1, 1, 1, 1],
+    }
+    assert graph_store.counts(B, ids) == {}
+    sums = {kind: sum(counts[kind] for counts in found.values()) for kind in (*kinds, "mentions")}
+    assert sums | {"facts": 1, "entities": stats["entities"]} == stats
+    assert (sums["facts"], stats["facts"]) == (2, 1)
+    graph_store.withdraw(A, [first.source.id])
+    assert graph_store.counts(A, ids).keys() == {second.source.id}

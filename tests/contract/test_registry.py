@@ -375,3 +375,20 @@ def test_what_was_written_is_there_for_the_next_client(open_registry: Opener) ->
     second = open_registry()
     assert stored(second, record("a.md")) == record("a.md")
     assert second.job(A, job.id) == job
+
+
+def test_sums_of_counts_follow_every_save_and_every_removal(registry: Registry) -> None:
+    def counting(name: str, **counts: int) -> DocumentRecord:
+        return replace(record(name), counts=counts)
+
+    registry.save(A, [counting("a.md", chunks=2, facts=3), counting("b.md", chunks=5)])
+    registry.save(A, [counting("a.md", chunks=1, links=4)])
+    registry.save(A, [counting("a.md", chunks=1, links=4)])
+    registry.save(Tenant("b"), [counting("a.md", chunks=100)])
+    found = registry.documents(A)
+    assert [dict(r.counts) for r in found] == [{"chunks": 1, "links": 4}, {"chunks": 5}]
+    kept = {kind: n for kind, n in registry.counts(A).items() if n}
+    assert kept == ({"chunks": 6, "links": 4} if registry.keeps_counts else {})
+    registry.forget(A, [record("a.md").source_id, record("nobody.md").source_id])
+    registry.forget(A, [record("a.md").source_id])
+    assert {k: n for k, n in registry.counts(A).items() if n} == ({"chunks": 5} if registry.keeps_counts else {})

@@ -6,7 +6,8 @@ which would undo what others wrote meanwhile.
 
 import copy
 import json
-from collections import Counter
+import time
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from tests.standins.script import Script
 REGION = "eu-west-1"
 ACCOUNT = "123456789012"
 ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}  # of clients that tests start
+_WRITES = {"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"}
 _JSON = "application/x-amz-json-1.0"
 _MOST_EXPRESSION = 4_096  # bytes
 # of requests, in which bytes are a third longer as Base64 than DynamoDB counts them
@@ -73,11 +75,15 @@ class _CopyOnce:
 class AwsServer(LoopbackServer):
     """moto's DynamoDB and S3 at ``url``. ``calls`` counts requests: DynamoDB's operations, ``S3 PUT``, ``S3 GET list``.
 
-    What a ``script`` says of a request goes before the faults announced to :meth:`failing`.
+    What a ``script`` says of a request goes before the faults announced to :meth:`failing`. A write to a partition key of
+    DynamoDB that has had ``most_writes`` in this second, as many as the service allows, is refused; ``writes`` are those of
+    each key by second, a transaction's double.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, most_writes: int = 1_000) -> None:
         super().__init__()
+        self.most_writes = most_writes
+        self.writes: dict[str, Counter[int]] = defaultdict(Counter)
         from moto.core.botocore_stubber import BotocoreStubber
         from moto.dynamodb import models
 
@@ -173,6 +179,9 @@ class AwsServer(LoopbackServer):
                 fault = next((f for f in self._faults if f.operation == operation and f.times > 0), None)
             if fault:
                 fault.times -= 1
+            elif self._is_too_much(operation, body):
+                self.calls["throttled"] += 1
+                fault = Fault(operation, "ProvisionedThroughputExceededException", 0, 400)
         if fault is None and (reason := _beyond(operation, body)):
             told = json.dumps({"__type": "com.amazon.coral.validate#ValidationException", "message": reason})
             send(request, 400, told.encode(), _JSON)
@@ -194,6 +203,18 @@ class AwsServer(LoopbackServer):
             reasons = {"CancellationReasons": [{"Code": "None"}, {"Code": "TransactionConflict"}]} if cancelled else {}
             told = json.dumps({"__type": f"com.amazonaws.dynamodb#{kind}", "message": "as the test wants", **reasons})
             send(request, fault.status, told.encode(), _JSON)
+
+    def _is_too_much(self, operation: str, body: bytes) -> bool:
+        """Count the writes of a request, unless one of its keys has had its share of this second."""
+        if operation not in _WRITES:
+            return False
+        second, units = int(time.monotonic()), 2 if operation.startswith("Transact") else 1
+        keys = Counter(_keys_written(json.loads(body)))
+        if any(self.writes[key][second] + units * count > self.most_writes for key, count in keys.items()):
+            return True
+        for key, count in keys.items():
+            self.writes[key][second] += units * count
+        return False
 
     def scripted(self, operation: str) -> Fault | None:
         """Return what the script has for a request; the busy take turns with the ways there are to be busy."""
@@ -266,6 +287,13 @@ def _beyond(operation: str, body: bytes) -> str:
         if any(len(value.encode()) > _MOST_EXPRESSION for name, value in each.items() if name.endswith("Expression")):
             return f"Expression size has exceeded the maximum allowed size of {_MOST_EXPRESSION}"
     return ""
+
+
+def _keys_written(asked: dict[str, Any]) -> Iterator[str]:
+    """Yield the partition keys of the items that a request writes, or whose conditions it looks at in a transaction."""
+    for item in [asked, *(what for action in asked.get("TransactItems", ()) for what in action.values())]:
+        if key := item.get("Item") or item.get("Key"):
+            yield key[PARTITION_KEY]["S"]
 
 
 def _operation(request: BaseHTTPRequestHandler) -> str:

@@ -10,10 +10,10 @@ in a UNION or inside CALL {}, an importing WITH that does more than name variabl
 nor a parameter, procedures, FOREACH, LOAD CSV, EXISTS {} and COUNT {}, ``^``, a property of ``list[index]``, and functions
 outside the list in Neptune's user guide (no any, all, none, single, shortestPath; reduce only came with engine 1.4.6.0),
 reserved words as variables or parameters, NUL in a string. Stricter than Neptune: a node created without a label (Neptune
-names it ``vertex``) or without ``~id`` (Neptune draws one), ``SET n = map``, SET on what an OPTIONAL MATCH may leave null,
-and a property of what comes out of a computed list before a MATCH has named it. Less strict: two relationships may have one
-id when their ends differ. Refused though Neptune knows it: what FalkorDB lacks (``exists(pattern)``, ``removeKeyFromMap``,
-``join``, dates).
+names it ``vertex``) or without ``~id`` (Neptune draws one), ``SET n = map``, SET on what an OPTIONAL MATCH may leave null or
+another OPTIONAL MATCH from there, and a property of what comes out of a computed list before a MATCH has named it. Less
+strict: two relationships may have one id when their ends differ. Refused though Neptune knows it: what FalkorDB lacks
+(``exists(pattern)``, ``removeKeyFromMap``, ``join``, dates).
 
 What is rewritten on the way to FalkorDB:
 
@@ -53,7 +53,7 @@ from redis.exceptions import RedisError
 from tests.standins.loopback import LoopbackServer, hang_up, send
 from tests.standins.neptune_dialect import ID, Answer, Translated, Unsupported, column, edge_ends, literal, translate
 from tests.standins.neptune_falkor import copy_of, falkor, new_graph
-from tests.standins.neptune_gremlin import load, tunnel
+from tests.standins.neptune_gremlin import load, not_native, traversal_of, tunnel
 from tests.standins.script import Script
 
 REGION = "eu-central-1"
@@ -84,7 +84,7 @@ class Call:
     """One round trip: ``kind`` is read, write, handshake or gremlin, ``port`` writer or reader.
 
     ``code`` is empty when it passed, ``lost`` when no whole reply was sent, else the error. ``peer`` is the port of the
-    client's connection.
+    client's connection. ``records`` are those that the steps of a read produced, where these are counted (``profiled``).
     """
 
     kind: str
@@ -94,6 +94,7 @@ class Call:
     milliseconds: int | None = None
     code: str = ""
     peer: int = 0
+    records: int = 0
 
 
 class Refused(Exception):
@@ -110,7 +111,9 @@ class NeptuneStandIn:
     ``connection`` is the connection string, ``calls`` what was asked, ``counts`` how often by kind. ``conflicts`` is the
     part of writes that meets a ConcurrentModificationException, drawn from ``seed``; of two writes at once that name the
     same id the later always does; a ``script`` says what becomes of single requests. ``largest`` is in bytes a request,
-    ``seconds`` the cluster's limit of a query; with ``gremlin_port``, of a Gremlin Server, walks work too.
+    ``seconds`` the cluster's limit of a query. With ``gremlin_port``, of a Gremlin Server, walks work, too; ``not_native``
+    are those of their steps that Neptune's engine does not run. While it is ``profiled``, each read is run once more to
+    count what it looks through.
     """
 
     def __init__(
@@ -129,6 +132,8 @@ class NeptuneStandIn:
         self.calls: list[Call] = []
         self.largest, self.seconds = largest, seconds
         self.written = 0
+        self.profiled = False
+        self.not_native: list[str] = []
         self._conflicts, self._random = conflicts, random.Random(seed)
         self._lock = Lock()
         self._held: Counter[str] = Counter()
@@ -204,7 +209,8 @@ class NeptuneStandIn:
         except Refused as error:
             refused = error
         code = refused.code if refused else "lost" if fault.hang_up or fault.lose or fault.cut else ""
-        self.calls.append(Call(kind, port, query, count, asked.milliseconds, code, request.client_address[1]))
+        records = self._records(asked, parameters) if self.profiled and kind == "read" and not code else 0
+        self.calls.append(Call(kind, port, query, count, asked.milliseconds, code, request.client_address[1], records))
         if refused:
             return _refuse(request, refused.code, str(refused))
         if fault.hang_up or fault.lose:
@@ -238,10 +244,9 @@ class NeptuneStandIn:
                     self.written += 1  # afterwards: what was loaded meanwhile for walks is old
 
     def _query(self, asked: Translated, parameters: dict[str, Any], limit: int) -> list[dict[str, Any]]:
-        given = "".join(f"`{name}`={literal(value)} " for name, value in parameters.items())
         graph = falkor().select_graph(self.graph)
         try:
-            result = graph.query((f"CYPHER {given}" if given else "") + asked.text, timeout=max(1, limit))
+            result = graph.query(_whole(asked, parameters), timeout=max(1, limit))
         except RedisError as error:
             raise _as_neptune(str(error), asked) from error
         ends = sorted({end for row in result.result_set for end in edge_ends(row)})
@@ -252,6 +257,15 @@ class NeptuneStandIn:
         answer = Answer(ids)
         columns = [column(header[1], asked.names) for header in result.header]
         return [dict(zip(columns, map(answer.value, row), strict=True)) for row in result.result_set]
+
+    def _records(self, asked: Translated, parameters: dict[str, Any]) -> int:
+        plan = falkor().select_graph(self.graph).profile(_whole(asked, parameters))
+        steps, records = [plan.structured_plan], 0
+        while steps:
+            step = steps.pop()
+            steps += step.children
+            records += step.profile_stats.records_produced if step.profile_stats else 0
+        return records
 
     @contextmanager
     def _holding(self, ids: set[str]) -> Iterator[None]:
@@ -296,7 +310,9 @@ class _Port(LoopbackServer):
             cluster.calls.append(Call("refused", self.name))
             return _refuse(request, "UnsupportedOperationException", "the stand-in was given no Gremlin Server")
 
-        def before() -> None:
+        def before(message: bytes) -> None:
+            if (asked := traversal_of(message)) is not None:
+                cluster.not_native += not_native(asked)
             cluster.calls.append(Call("gremlin", self.name))
             load(port, cluster.graph, cluster.written)
 
@@ -366,6 +382,11 @@ def _status(code: str) -> int:
 def _refuse(request: BaseHTTPRequestHandler, code: str, message: str) -> None:
     said = {"code": code, "detailedMessage": message, "requestId": str(uuid4())}
     send(request, _status(code), json.dumps(said).encode(), "application/json")
+
+
+def _whole(asked: Translated, parameters: dict[str, Any]) -> str:
+    given = "".join(f"`{name}`={literal(value)} " for name, value in parameters.items())
+    return (f"CYPHER {given}" if given else "") + asked.text
 
 
 def _send_half(request: BaseHTTPRequestHandler, body: bytes) -> None:

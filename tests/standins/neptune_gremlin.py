@@ -1,26 +1,80 @@
 """Gremlin beside openCypher: a tunnel to a real Gremlin Server, which is given FalkorDB's graph before it is asked.
 
 The whole graph is loaded anew before the first message after a write: simple, and right whatever was written. One Gremlin
-Server holds one graph, so that stand-ins that are asked by turns load theirs each time.
+Server holds one graph, so that stand-ins that are asked by turns load theirs each time. A Gremlin Server runs any step; the
+steps that would leave Neptune's engine, with all that follow them, are told by :func:`not_native`.
 """
 
 import json
 import socket
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
+from io import BytesIO
+from itertools import cycle
 from threading import Lock, Thread
 from typing import Any
 
 from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
 from gremlin_python.process.anonymous_traversal import traversal
-from gremlin_python.process.traversal import IO
+from gremlin_python.process.traversal import IO, Bytecode, P, T
+from gremlin_python.structure.io.graphbinaryV1 import DataType, GraphBinaryReader
 
 from tests.standins.neptune_dialect import ID, NATIVE
 from tests.standins.neptune_falkor import falkor
 
+_BINARY = 2
+# Neptune user guide, "Native Gremlin step support in Amazon Neptune" (gremlin-step-support)
+ALWAYS = {
+    "and",
+    "as",
+    "count",
+    "E",
+    "emit",
+    "group",
+    "groupCount",
+    "identity",
+    "is",
+    "key",
+    "label",
+    "limit",
+    "local",
+    "loops",
+}
+ALWAYS |= {"not", "or", "properties", "subgraph", "until", "V", "value", "valueMap", "values"}
+# moves: the page lists no step for them, and shows them within queries that it says are converted
+MOVES = {"both", "bothE", "bothV", "in", "inE", "inV", "out", "outE", "outV"}
+# in some cases, of which `not_native` checks those that our traversals are in
+SOMETIMES = {"has", "hasLabel", "id", "project", "union", "where"}
+COMPARED = {"eq", "neq", "within", "without"}
 _loaded: dict[int, tuple[str, int]] = {}  # port of a Gremlin Server -> graph and its state
 _lock = Lock()
+
+
+def not_native(code: Bytecode, nested: bool = False) -> Iterator[str]:
+    """Yield what of a traversal, and of those inside it, the page does not list as converted."""
+    instructions = list(code.step_instructions)
+    for at, (step, *arguments) in enumerate(instructions):
+        following = [name for name, *_ in instructions[at + 1 :]]
+        bys = next((n for n, name in enumerate(following) if name != "by"), len(following))
+        predicates = {a.operator for a in arguments if isinstance(a, P)}
+        match step:
+            case "by":
+                continue
+            case "has" if isinstance(arguments[0], T) and predicates - {"eq", "neq", "containing"}:
+                yield "has() of an id or label compares otherwise than for equality"
+            case "project" if bys != len(arguments):
+                yield "project() has another number of by() than of names"
+            case "union" if nested or following:
+                yield "union() is not the last step"
+            case "where" if bys or predicates - COMPARED:
+                yield "where() has by(), or compares for order"
+            case _ if step not in ALWAYS | MOVES | SOMETIMES:
+                yield f"{step}()"
+        inner = [a for _, *given in instructions[at : at + 1 + (bys if step != "union" else 0)] for a in given]
+        for argument in inner:
+            if isinstance(argument, Bytecode) or hasattr(argument, "bytecode"):
+                yield from not_native(getattr(argument, "bytecode", argument), nested=True)
 
 
 def load(port: int, graph: str, written: int) -> None:
@@ -45,8 +99,8 @@ def load(port: int, graph: str, written: int) -> None:
         _loaded[port] = (graph, written)
 
 
-def tunnel(request: BaseHTTPRequestHandler, port: int, before: Callable[[], None]) -> None:
-    """Carry a web socket to the Gremlin Server and back until one side ends; ``before`` each message that comes."""
+def tunnel(request: BaseHTTPRequestHandler, port: int, before: Callable[[bytes], None]) -> None:
+    """Carry a web socket to the Gremlin Server and back until one side ends; each message is told to ``before``, before."""
     with socket.create_connection(("127.0.0.1", port)) as server:
         kept = "".join(f"{name}: {value}\r\n" for name, value in request.headers.items())
         server.sendall(f"{request.requestline}\r\n{kept}\r\n".encode("latin-1"))
@@ -55,8 +109,8 @@ def tunnel(request: BaseHTTPRequestHandler, port: int, before: Callable[[], None
         frames = Frames()
         try:
             while data := request.connection.recv(65536):
-                for _ in range(frames.begun(data)):
-                    before()
+                for message in frames.whole(data):
+                    before(message)
                 server.sendall(data)
         finally:
             server.shutdown(socket.SHUT_RDWR)
@@ -65,32 +119,62 @@ def tunnel(request: BaseHTTPRequestHandler, port: int, before: Callable[[], None
 
 
 class Frames:
-    """Counts the binary messages that begin in a stream of web socket frames (RFC 6455, section 5.2)."""
+    """The binary messages of a stream of web socket frames, as a client sends them (RFC 6455, section 5.2)."""
 
     def __init__(self) -> None:
         self._rest = b""
-        self._left = 0
 
-    def begun(self, data: bytes) -> int:
-        """Return how many messages began in the next piece of the stream."""
-        count = 0
-        data = self._rest + data
-        self._rest = b""
-        while data:
-            if self._left:
-                skipped = min(self._left, len(data))
-                self._left, data = self._left - skipped, data[skipped:]
-                continue
-            short = data[1] & 0x7F if len(data) > 1 else 0
-            size = 2 + {126: 2, 127: 8}.get(short, 0)
-            if len(data) < size:
-                self._rest = data
+    def whole(self, data: bytes) -> list[bytes]:
+        """Return the messages that the next piece of the stream completes."""
+        self._rest += data
+        found: list[bytes] = []
+        while len(self._rest) > 1:
+            wide = {126: 2, 127: 8}.get(self._rest[1] & 0x7F, 0)
+            length = int.from_bytes(self._rest[2 : 2 + wide], "big") if wide else self._rest[1] & 0x7F
+            begin = 2 + wide + (4 if self._rest[1] & 0x80 else 0)
+            if len(self._rest) < 2 + wide or len(self._rest) < begin + length:
                 break
-            length = short if size == 2 else int.from_bytes(data[2:size], "big")
-            self._left = length + (4 if data[1] & 0x80 else 0)
-            count += data[0] & 0x0F == 2
-            data = data[size:]
-        return count
+            mask, masked = self._rest[2 + wide : begin], self._rest[begin : begin + length]
+            if self._rest[0] & 0x0F == _BINARY:
+                found.append(bytes(a ^ b for a, b in zip(masked, cycle(mask or b"\0"), strict=False)))
+            self._rest = self._rest[begin + length :]
+        return found
+
+
+class _Predicate:
+    """Reads what gremlinpython only writes: a comparison, by its name and what is compared with."""
+
+    @staticmethod
+    def objectify(data: BytesIO, reader: Any, nullable: bool = True) -> P:
+        """Return it; none is null."""
+        data.read(nullable)
+        name = reader.to_object(data, DataType.string, False)
+        values = [reader.read_object(data) for _ in range(int.from_bytes(data.read(4), "big"))]
+        return P(name, values)
+
+
+class _Options:
+    """Reads over the options of a traversal."""
+
+    @staticmethod
+    def objectify(data: BytesIO, reader: Any, nullable: bool = True) -> None:
+        """Return nothing."""
+        data.read(nullable)
+        reader.to_object(data, DataType.string, False)
+        reader.to_object(data, DataType.map, False)
+
+
+def traversal_of(message: bytes) -> Bytecode | None:
+    """Return the traversal in a message of a Gremlin client (GraphBinary 1.0); None where there is none, or a script."""
+    _, rest = message[: 1 + message[0]], BytesIO(message[1 + message[0] + 1 + 16 :])  # its type; a version and an id follow
+    for _ in ("operation", "processor"):
+        rest.read(int.from_bytes(rest.read(4), "big"))
+    reader = GraphBinaryReader({DataType.p: _Predicate, DataType.traversalstrategy: _Options})
+    for _ in range(int.from_bytes(rest.read(4), "big")):
+        name, value = reader.read_object(rest), reader.read_object(rest)
+        if name == "gremlin":
+            return value if isinstance(value, Bytecode) else None
+    return None
 
 
 def _pump(source: socket.socket, target: socket.socket) -> None:

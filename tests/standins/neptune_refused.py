@@ -4,7 +4,7 @@ Nothing here knows the queries of the product: a query is taken apart into token
 """
 
 import re
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 _TOKEN = re.compile(
     r"""(?P<blank>\s+|//[^\n]*|/\*.*?\*/)|(?P<string>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|(?P<quoted>`[^`]*`)
@@ -75,7 +75,7 @@ def refuse(solid: list[Token]) -> None:
         solid[at + 1] for at, token in enumerate(solid[:-1]) if token == "(" or solid[at - 1 : at + 1] == ["-", "["]
     }
     _refuse_names(solid)
-    _refuse_set_on_null(solid)
+    _refuse_nulls(solid)
     _refuse_unknown(solid)
     for at, token in enumerate(solid):
         after = solid[at + 1] if at + 1 < len(solid) else ""
@@ -107,18 +107,38 @@ def _refuse_names(solid: list[Token]) -> None:
             raise Unsupported(f"{name} is reserved")
 
 
-def _refuse_set_on_null(solid: list[Token]) -> None:
-    """Refuse SET on what an OPTIONAL MATCH may leave null: no documentation says what Neptune does."""
-    bound, nullable, clause = set[str](), set[str](), ""
+def _refuse_nulls(solid: list[Token]) -> None:
+    """Refuse SET on what an OPTIONAL MATCH may leave null, and another OPTIONAL MATCH from there.
+
+    No documentation says what Neptune does: a look for what has the id null, or stands beside null, could be one at all
+    nodes.
+    """
+    bound, nullable, fresh, clause = set[str](), set[str](), set[str](), ""
+    outside: list[tuple[set[str], set[str]] | None] = []  # what was known before each bracket that is open; None of a map
     for at, token in enumerate(solid[1:], 1):
         before, called = solid[at - 1], _is_called(solid, at - 2)
-        if token.upper() in CLAUSES and not is_member(solid, at):
+        if token == "{":
+            outside.append((set(bound), set(nullable)) if before.upper() == "CALL" else None)
+        elif token == "}" and (known := outside.pop()):
+            bound, nullable = known
+        elif token.upper() == "UNION":
+            bound, nullable = map(set, outside[-1] or (set(), set())) if outside else (set(), set())
+        elif token.upper() in CLAUSES and not is_member(solid, at):
             clause = "OPTIONAL" if before.upper() == "OPTIONAL" else token.upper()
+            fresh = set()
+            if token.upper() == "WITH":
+                kept = set(takewhile(lambda word: word.upper() not in CLAUSES, solid[at + 1 :]))
+                bound, nullable = bound & kept, nullable & kept
+        elif clause == "OPTIONAL" and token in nullable - fresh and before in ("(", ":"):
+            raise Unsupported(f"OPTIONAL MATCH from {token}, which may be null")
+        elif before.upper() == "AS" and solid[at - 3] == "." and solid[at - 4] in nullable:
+            nullable.add(token)
         elif before.upper() == "AS" or (before in ("(", "[") and not called):
             if clause != "OPTIONAL":
                 nullable.discard(token)
             elif token not in bound:
                 nullable.add(token)
+                fresh.add(token)
             bound.add(token)
         elif clause == "SET" and token in nullable:
             raise Unsupported(f"SET on {token}, which may be null")

@@ -19,6 +19,7 @@ from lexigraph.cli.progress import telling
 from lexigraph.cli.serve import serve_until_interrupted
 from lexigraph.model.errors import NotFound
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.common.counts import live_counts
 
 FOLDER = Path(".demo")
 QUESTIONS = ("pellucid-late", "database-or-analytics", "tidewater-predecessor", "tidewater-city")
@@ -50,7 +51,7 @@ def demo(
     with invocation.index(settings, create=True) as index:
         with telling(invocation.err) as listener:
             report = index.ingest([examples / "corpus"], tenant=settings.tenant, on_event=listener)
-        summarise(report, index.stores.graph.stats(Tenant(settings.tenant)), out)
+        summarise(report, live_counts(index.stores, Tenant(settings.tenant)), out)
         engine = LexicalGraphQueryEngine.for_traversal_based_search(
             index.stores.graph, index.stores.vectors, embedder=index.models.embedder, settings=settings
         )

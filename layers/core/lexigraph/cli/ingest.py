@@ -14,6 +14,7 @@ from lexigraph.cli.progress import telling
 from lexigraph.ingestion.events import IngestReport, told, useless
 from lexigraph.model.numbers import counted
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.common.counts import live_counts
 
 _TOTALS = ("sources", "chunks", "topics", "statements", "facts", "entities")
 
@@ -50,7 +51,7 @@ def ingest(
     settings = invocation.settings(extractor=extractor, llm=llm, synonyms=synonyms)
     with invocation.index(settings, create=True) as index, telling(invocation.err, progress=not no_progress) as listener:
         report = index.ingest(list(paths), tenant=settings.tenant, namespace=namespace, refresh=full, on_event=listener)
-        totals = index.stores.graph.stats(Tenant(settings.tenant))
+        totals = live_counts(index.stores, Tenant(settings.tenant))
     if json_:
         print_json({**report.to_dict(), "graph": totals})
     else:

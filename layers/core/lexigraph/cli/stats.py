@@ -11,6 +11,7 @@ from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import print_json
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
+from lexigraph.storage.common.counts import live_counts
 
 
 def stats(context: typer.Context, json_: JsonOption = False) -> None:
@@ -20,7 +21,7 @@ def stats(context: typer.Context, json_: JsonOption = False) -> None:
     tenant = Tenant(settings.tenant)
     with invocation.stores(settings) as stores:
         counts = {
-            "graph": stores.graph.stats(tenant),
+            "graph": live_counts(stores, tenant),
             "vectors": stores.vectors.stats(tenant),
             "documents": stores.registry.stats(tenant),
             "cache": stores.cache.stats(tenant),

@@ -15,7 +15,7 @@ _WAIT_SECONDS = 600.0
 def remove_held(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> None:
     """Remove documents whose leases the caller holds. May be repeated wherever it was interrupted."""
     records = [r for i in source_ids if (r := stores.registry.document(tenant, i))]
-    stores.registry.save(tenant, [replace(r, state="REMOVING", fingerprint="") for r in records])
+    stores.registry.save(tenant, [replace(r, state="REMOVING", fingerprint="", counts={}) for r in records])
     stores.registry.fence(tenant, source_ids)
     stores.graph.withdraw(tenant, source_ids)
     collect(stores, tenant, source_ids)

@@ -24,6 +24,7 @@ from lexigraph.model.ids import source_id
 from lexigraph.model.normalise import entity_key
 from lexigraph.model.tenant import Tenant, View
 from lexigraph.settings import Settings
+from lexigraph.storage.common.counts import live_counts
 from lexigraph.storage.protocols import DocumentRecord, Registry, Stores
 
 T = TypeVar("T")
@@ -120,6 +121,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self._before: dict[str, int] = {}
+        self._named: set[str] = set()  # entities that this run has met in new chunks
         self._gone: dict[str, str] = {}  # documents whose files hold them no more, and when they were last written
         self._settling = versions.Settling(self.stores, self.tenant)
         self._pace = Pace(self.tell)
@@ -150,8 +152,7 @@ class Run:
         versions.settle_entities(self.stores, self.tenant)
         self.report.cooccur_edges = self.together.pairs()
         if self._before:
-            after = self.stores.graph.stats(self.tenant)
-            self.report.entities_created = max(0, after["entities"] - self._before["entities"])
+            after = live_counts(self.stores, self.tenant)
             self.report.facts_created = max(0, after["facts"] - self._before["facts"])
         gone = list(self._gone)
         if self.view:
@@ -269,11 +270,12 @@ class Run:
             raise
 
     def _build(self, plans: list[versions.Plan], written: dict[str, Ids]) -> None:
-        self._before = self._before or self.stores.graph.stats(self.tenant)
+        self._before = self._before or live_counts(self.stores, self.tenant)
         new = sum(p.source.version == 1 for p in plans)
         for _ in versions.in_parts(plans):
             self._begin([c for p in plans for c in (*p.new, *p.later[: versions.PART_CHUNKS])])
             self.extract(plans, written)
+            self._count_names(plans)
             self._put(plans)
         self._relate(plans)
         versions.show(versions.written(plans), self.stores, self.tenant)
@@ -287,6 +289,12 @@ class Run:
                 self.report.documents_new + self.report.documents_updated + self.report.documents_unchanged,
             )
         )
+
+    def _count_names(self, plans: Iterable[versions.Plan]) -> None:
+        """Count the entities that the new chunks name and nothing before, here or in the graph, does."""
+        named = versions.named(plans) - self._named
+        self.report.entities_created += len(named) - len(self.stores.graph.entities(self.tenant, sorted(named)).found)
+        self._named |= named
 
     # ------------------------------------------------------------ what the deployed workflow does, too
 

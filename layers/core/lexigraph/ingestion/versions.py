@@ -5,9 +5,10 @@ run, the next one continues from the graph, the registry and the cache. Whoever 
 (:mod:`lexigraph.ingestion.run`) and whoever runs it step by step (:mod:`lexigraph.ingestion.workflow.steps`) share these.
 """
 
+import random
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lexigraph.inference.protocols import FloatArray
@@ -35,6 +36,8 @@ from lexigraph.storage.protocols import (
 
 PART_CHUNKS = 500  # of a document that are extracted and written together: what they yield takes some 100 MB
 _VISIBLE_SECONDS = 120.0
+# So that two hundred files that end at once ask less often for one lease than DynamoDB lets an item be written to
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.25, 5.0
 _WORD = re.compile(r"\S+")
 _PAGE = "\f"
 
@@ -286,7 +289,15 @@ def _record(p: Plan, state: DocumentState) -> DocumentRecord:
         words=sum(1 for _ in _WORD.finditer(p.document.text)),
         failed_chunks=failed,
         files=p.files if ready else (p.record.files if p.record else {}),
+        counts=p.record.counts if p.record else {},
     )
+
+
+def named(plans: Iterable[Plan]) -> set[str]:
+    """Return the entities that the new chunks of plans name."""
+    graphs = [graph for p in plans for graph in p.graphs]
+    mentioned = {m.entity_id for g in graphs for m in g.mentions}
+    return mentioned | {i for g in graphs for f in g.facts for i in (f.subject_id, f.object_id) if i}
 
 
 def written(plans: Sequence[Plan]) -> list[Written]:
@@ -308,10 +319,18 @@ def show(versions: Sequence[Written], stores: Stores, tenant: Tenant) -> None:
     collect(stores, tenant, ids)
     stores.registry.fence(tenant, ids)
     stores.vectors.untag(tenant, ids, keep={w.source.id: w.source.version for w in versions})
-    stores.registry.save(tenant, [w.ready for w in versions])
+    stores.registry.save(tenant, counted(stores, tenant, [w.ready for w in versions]))
     for w in versions:
         stores.registry.fence(tenant, ids)
         stores.documents.delete(tenant, w.source.id, keep=list(w.ready.files))
+
+
+def counted(stores: Stores, tenant: Tenant, records: Sequence[DocumentRecord]) -> list[DocumentRecord]:
+    """Return records with the counts of what readers see of the documents, where the registry keeps them."""
+    if not stores.registry.keeps_counts:
+        return list(records)
+    counts = stores.graph.counts(tenant, [r.source_id for r in records])
+    return [replace(r, counts=counts.get(r.source_id, {})) for r in records]
 
 
 def collect(stores: Stores, tenant: Tenant, source_ids: Sequence[str]) -> None:
@@ -354,10 +373,13 @@ def looks(what: str) -> Iterator[None]:
 
 
 def settle_entities(stores: Stores, tenant: Tenant) -> None:
-    """Compute what follows from changed edges, and keep the index of names equal to it; one process a tenant at a time."""
+    """Compute what follows from changed edges, and keep the index of names equal to it; one process a tenant at a time.
+
+    Who waits for its turn finds most of its work done by those before: they take what all have changed until then.
+    """
     named: list[str] = []  # what we put into the index
     late = False
-    while True:
+    for _ in _turns():
         try:
             with stores.registry.lease(tenant, ["collector"]) as mine:
                 if mine:
@@ -369,7 +391,15 @@ def settle_entities(stores: Stores, tenant: Tenant) -> None:
             if late:
                 raise
             late = True
-        time.sleep(0.05)
+
+
+def _turns() -> Iterator[None]:
+    """Wait after each turn but the first, ever longer, for a part of the time that is drawn (full jitter)."""
+    longest = FIRST_WAIT_SECONDS
+    while True:
+        yield
+        time.sleep(random.random() * longest)  # noqa: S311  # nothing secret hangs on it
+        longest = min(2 * longest, LONGEST_WAIT_SECONDS)
 
 
 def _settle(stores: Stores, tenant: Tenant, named: list[str]) -> None:

@@ -316,6 +316,16 @@ def test_who_takes_a_lease_from_a_silent_holder_notes_it(registry: DynamoDBRegis
     assert registry.late_writers(A, since=0.0) == registry.late_tenants(since=0.0) == []
 
 
+def test_who_asks_for_a_lease_that_another_holds_writes_once(registry: DynamoDBRegistry, aws: AwsServer, table: str) -> None:
+    other = DynamoDBRegistry(aws.dynamodb(table))
+    with registry.lease(A, ["x"]):
+        aws.calls.clear()
+        with other.lease(A, ["x"]) as mine:
+            assert not mine
+        assert aws.calls == {"PutItem": 1}
+    other.close()
+
+
 def test_asking_a_lease_costs_no_request_while_its_term_runs(registry: DynamoDBRegistry, aws: AwsServer) -> None:
     with registry.lease(A, ["x"]):
         before = sum(aws.calls.values())

@@ -192,7 +192,27 @@ def test_an_id_that_another_label_has_is_a_conflict_after_all_tries(cluster):
     assert len(cluster.server.calls) == 4  # two writers of one id: the second finds it when it tries again
 
 
-def test_each_query_carries_what_is_left_of_its_time(cluster):
+def test_queries_that_are_asked_again_have_one_text(cluster):
+    for chunk in chunks(30):
+        cluster.client.read("MATCH (c:Chunk {`~id`: $id}) RETURN c.seq AS seq", id=chunk["id"])
+    assert len({call.query for call in cluster.server.calls}) == 1
+    assert len(cluster.server.calls) == 30
+
+
+def test_a_read_that_is_too_much_for_its_time_is_asked_for_half_as_many_and_half_of_these(cluster):
+    cluster.client.write(MERGE, chunks(9))
+    cluster.server.forget()
+    cluster.server.faults = [Fault("TimeLimitExceededException", kind="read", times=2)]
+    ids = [row["id"] for row in chunks(9)]
+    query = "UNWIND $ids AS id MATCH (c:Chunk {`~id`: id}) RETURN id(c) AS id"
+    assert [row["id"] for row in cluster.client.read_in_parts(query, ids)] == ids
+    assert len(cluster.server.calls) == 2 + 5
+    cluster.server.faults = [Fault("TimeLimitExceededException", kind="read", times=9)]
+    with pytest.raises(StoreUnavailable, match="no answer"):
+        cluster.client.read_in_parts(query, ids)
+
+
+def test_each_query_carries_what_is_left_of_its_time_as_a_part_of_the_whole(cluster):
     now = [0.0]
 
     def sleep(seconds: float) -> None:
@@ -203,7 +223,7 @@ def test_each_query_carries_what_is_left_of_its_time(cluster):
     cluster.server.faults = [Fault("ThrottlingException", times=9)]
     with pytest.raises(StoreUnavailable, match="ThrottlingException"):
         client.read(COUNT)
-    assert [call.milliseconds for call in cluster.server.calls] == [10_000, 6_000, 2_000]
+    assert [call.milliseconds for call in cluster.server.calls] == [10_000, 5_000, 2_500]
     client.close()
 
 
@@ -289,6 +309,8 @@ REFUSED = {
     "MATCH (n) RETURN count(n) AS by": "MalformedQuery",
     "MATCH (n) RETURN n LIMIT $limit": "MalformedQuery",
     "MATCH (t:Topic) OPTIONAL MATCH (t)-[:IN]->(c:Chunk) SET c.seq = 2": "MalformedQuery",
+    "MATCH (t:Topic) OPTIONAL MATCH (t)-->(c:Chunk) OPTIONAL MATCH (c)-->(n) RETURN n": "MalformedQuery",
+    "MATCH (t) OPTIONAL MATCH (t)-[r]->() WITH r.w AS w OPTIONAL MATCH (c:Chunk {`~id`: w}) RETURN c": "MalformedQuery",
     "CALL db.labels()": "MalformedQuery",
     "FOREACH (i IN [1] | CREATE (n:Chunk {`~id`: 'c:2'}))": "MalformedQuery",
     "MATCH (n:Chunk) SET n.seq = [1]": "MalformedQuery",

@@ -18,6 +18,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.catalogue import set_by
 from lexigraph.retrieval.hybrid.args import RELATION_WEIGHTS, HybridArgs
 from lexigraph.settings import Settings
+from lexigraph.storage.common.counts import live_counts
 
 router = APIRouter(tags=["service"])
 _RELATIONS = "lexigraph.ingestion.relations"  # where relations are found, and logged
@@ -133,13 +134,13 @@ def diagnose(service: Service, tenant: Tenant) -> Diagnostics:
     settings = service.settings
     stores = service.stores
     states = {
-        "graph": state_of(lambda: stores.graph.stats(tenant)),
+        "graph": state_of(lambda: stores.graph.source_ids(tenant, limit=1)),
         "vectors": state_of(lambda: stores.vectors.stats(tenant)),
         "registry": state_of(lambda: stores.registry.stats(tenant)),
     }
     service.damaged = "damaged" in states.values()
     nothing: dict[str, int] = {}
-    counts = _or(lambda: stores.graph.stats(tenant), nothing)
+    counts = _or(lambda: live_counts(stores, tenant), nothing)
     related = _or(lambda: _related(service, tenant), RelationCounts())
     vectors = _or(lambda: stores.vectors.stats(tenant), nothing)
     return Diagnostics(

@@ -20,6 +20,7 @@ from lexigraph.api.tagged import tagged_router
 from lexigraph.inference.protocols import Standing
 from lexigraph.model.errors import InvalidInput, ModelUnavailable, StoreUnavailable
 from lexigraph.model.tenant import Tenant
+from lexigraph.storage.common.counts import live_counts
 from lexigraph.storage.protocols import DocumentRecord, JobStatus
 
 router = tagged_router("", "service")
@@ -105,7 +106,7 @@ def _counted(service: Service, tenant: Tenant) -> Counted:
 
 def _count(service: Service, tenant: Tenant, revision: int) -> Counted:
     began = time.monotonic()
-    stats = service.stores.graph.stats(tenant)
+    stats = live_counts(service.stores, tenant)
     kinds = {kind: stats.get("sources" if kind == "documents" else kind, 0) for kind in _KINDS}
     languages, types, days, characters = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for record in _records(service, tenant):

@@ -11,7 +11,7 @@ import numpy as np
 
 from lexigraph.ingestion.files import read_file, text_name
 from lexigraph.ingestion.remove import remove_held
-from lexigraph.ingestion.versions import by_index, collect, settle_entities
+from lexigraph.ingestion.versions import by_index, collect, counted, settle_entities
 from lexigraph.model.errors import LexigraphError, NotFound, StoreDamaged
 from lexigraph.model.ids import source_id as make_source_id
 from lexigraph.model.tenant import Tenant
@@ -300,6 +300,8 @@ def _examine(stores: Stores, tenant: Tenant, source_id: str) -> Finding | None:
         return Finding(source_id, uri, "registry and graph differ", AGAIN)
     if any(stray.values()) or set(have) != set(files) or stores.graph.doomed(tenant, [source_id]):
         return Finding(source_id, uri, "leftovers of another version", _COLLECT)
+    if counted(stores, tenant, [record]) != [record]:
+        return Finding(source_id, uri, "its counts are not those of the graph", _COLLECT)
     return None
 
 
@@ -343,4 +345,4 @@ def _repair(stores: Stores, tenant: Tenant, finding: Finding) -> None:
         if finding.remedy == AGAIN:
             # nothing known of it: the next ingest writes all of it once more, out of the cache where it can
             healed = replace(healed, fingerprint="", extractions={})
-        stores.registry.save(tenant, [healed])
+        stores.registry.save(tenant, counted(stores, tenant, [healed]))

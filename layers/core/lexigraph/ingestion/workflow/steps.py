@@ -343,7 +343,7 @@ class Steps(Workbench):
         return plans
 
     def _new_entities(self, run: FileRun, plans: Iterable[versions.Plan]) -> int:
-        named = {m.entity_id for p in plans for g in p.graphs for m in g.mentions}
+        named = versions.named(plans)
         return len(named) - len(self.stores.graph.entities(run.tenant, sorted(named)).found)
 
     def _report(self, run: FileRun, parsed: dict[str, Any]) -> dict[str, Any]:

@@ -33,11 +33,14 @@ _FAILED = "ConditionalCheckFailed"
 
 
 class Outdated(Exception):
-    """A condition did not hold: callers read again. ``failed`` are the places of its items in a transaction."""
+    """A condition did not hold: callers read again. ``failed`` are the places of its items in a transaction.
 
-    def __init__(self, failed: Sequence[int] = (0,)) -> None:
+    ``item`` is what was there instead, where the service tells: when one item was to be put.
+    """
+
+    def __init__(self, failed: Sequence[int] = (0,), item: Item | None = None) -> None:
         super().__init__("a condition did not hold")
-        self.failed = frozenset(failed)
+        self.failed, self.item = frozenset(failed), item or {}
 
 
 class Table:
@@ -124,7 +127,8 @@ class Table:
 
     def put(self, item: Item, condition: str, **values: Value) -> None:
         """Put one item. Raise :class:`Outdated` when the condition does not hold."""
-        self._checked("put_item", TableName=self.place.name, **put(item, condition, **values)["Put"])
+        request = put(item, condition, **values)["Put"]
+        self._checked("put_item", TableName=self.place.name, ReturnValuesOnConditionCheckFailure="ALL_OLD", **request)
 
     def transact(self, actions: Sequence[Mapping[str, Any]]) -> None:
         """Carry out all actions (:func:`put`, :func:`update`, ...) or none; up to ``TRANSACTION_ITEMS``, 4 MB together.
@@ -155,7 +159,7 @@ class Table:
             return self._client.call(operation, **request)
         except Refused as error:
             if error.code == "ConditionalCheckFailedException":
-                raise Outdated from None
+                raise Outdated(item=_plain(error.response.get("Item", {}))) from None
             raise
 
     def _until_none_is_left(self, some: Callable[[Sequence[Any]], list[Any]], batch: Sequence[Any]) -> None:

@@ -3,7 +3,7 @@
 =============================  =======================  ==========================================================
 pk                             sk                       what
 =============================  =======================  ==========================================================
-t#TENANT#meta                  meta                     revision, number of documents by state and of jobs, cleared
+t#TENANT#meta                  meta                     revision, documents by state, jobs, cleared, sums of counts
 t#TENANT#doc#SOURCE            head                     a document: what queries ask for, and a short body
 t#TENANT#doc#SOURCE            part#STAMP#N             the rest of a long body, of the version that the head names
 t#TENANT#uris                  URI 0 0 SOURCE           the tenant's documents in order
@@ -33,8 +33,9 @@ leaves the first of them done, and repeating the call does the rest. All records
 Changes of one tenant's documents share the item with the revision: they take turns, some dozens of transactions a second.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 from lexigraph.model.errors import Conflict
@@ -62,19 +63,24 @@ from lexigraph.storage.dynamodb.jobs import DynamoJobs
 from lexigraph.storage.dynamodb.leases import LEASE_SECONDS, DynamoLeases
 from lexigraph.storage.protocols import DocumentRecord, DocumentState
 
-_LOOK = ("source_id", "uri", "namespace", "state", "stamp", "parts")
+_LOOK = ("source_id", "uri", "namespace", "state", "stamp", "parts", "counts")
 _SAME, _NEW = "#stamp = :old", "attribute_not_exists(pk)"
 _URI_BYTES, _ID_BYTES = 470, 80  # a sort key has 1,024; bytes of a uri that are no ASCII take two
+_SUM = "sum_"  # of a count over all documents, in the item of the tenant
 _END, _AFTER = "\0\0", "\0\1"  # what follows a uri in a sort key, and what comes after all that do
 
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What belongs into one transaction for one document; its states before and after, where there is one."""
+    """What belongs into one transaction for one document; its states before and after, where there is one.
+
+    ``more`` is by how much the sums of what readers see of documents change.
+    """
 
     actions: Sequence[Item]
     before: str = ""
     after: str = ""
+    more: Mapping[str, int] = field(default_factory=dict)
 
 
 @seen_by_views
@@ -83,6 +89,8 @@ class DynamoDBRegistry(DynamoLeases, DynamoJobs, DynamoAccess):
 
     Safe between threads, processes and forked children.
     """
+
+    keeps_counts = True
 
     def __init__(self, connection: str, *, lease_seconds: float = LEASE_SECONDS) -> None:
         """Raise ``Misconfigured`` for a connection that cannot be used; the table is first asked when used.
@@ -138,7 +146,8 @@ class DynamoDBRegistry(DynamoLeases, DynamoJobs, DynamoAccess):
             columns = columns_of(r, now)
             encoded("".join(columns.values()))  # or the first of several transactions would be through before it fails
             body = pack(rest_of(r), f"document {r.uri!r}")
-            heads[r.source_id], its_parts = with_body({"pk": pk, "sk": sk, "stamp": stamp(), **columns}, body)
+            head = {"pk": pk, "sk": sk, "stamp": stamp(), **columns, "counts": json.dumps(dict(r.counts))}
+            heads[r.source_id], its_parts = with_body(head, body)
             parts += its_parts
         self._table.write_many(parts)
 
@@ -146,13 +155,14 @@ class DynamoDBRegistry(DynamoLeases, DynamoJobs, DynamoAccess):
             head = heads[source_id]
             if before is None:
                 listed = [put(place | _named(head)) for place in _places(tenant, head)]
-                return _Change([put(head, _NEW), *listed], after=head["state"])
+                return _Change([put(head, _NEW), *listed], after=head["state"], more=_more({}, head))
             if before["stamp"] == head["stamp"]:
                 return None  # by an earlier try, whose reply was lost
             new, old = _places(tenant, head), _places(tenant, before)
             listed = [put(place | _named(head)) for place in new if place not in old]
             listed += [delete((place["pk"], place["sk"])) for place in old if place not in new]
-            return _Change([put(head, _SAME, old=before["stamp"]), *listed], before["state"], head["state"])
+            put_head = put(head, _SAME, old=before["stamp"])
+            return _Change([put_head, *listed], before["state"], head["state"], _more(before, head))
 
         replaced = self._change(tenant, list(heads), saved)
         in_parallel(lambda old: sweep(self._table, old["pk"], old["stamp"]), [old for old in replaced if old["parts"]])
@@ -163,7 +173,7 @@ class DynamoDBRegistry(DynamoLeases, DynamoJobs, DynamoAccess):
                 return None
             head = delete((before["pk"], before["sk"]), _SAME, old=before["stamp"])
             listed = [delete((place["pk"], place["sk"])) for place in _places(tenant, before)]
-            return _Change([head, *listed], before=before["state"])
+            return _Change([head, *listed], before=before["state"], more=_more(before, {}))
 
         unique = list(dict.fromkeys(source_ids))
         self._change(tenant, unique, forgotten)
@@ -173,6 +183,10 @@ class DynamoDBRegistry(DynamoLeases, DynamoJobs, DynamoAccess):
     def stats(self, tenant: Tenant) -> dict[str, int]:
         found = self._table.get(_meta(tenant)) or {}
         return {name: int(found.get(name, 0)) for name in (*get_args(DocumentState), "jobs")}
+
+    def counts(self, tenant: Tenant) -> dict[str, int]:
+        found = self._table.get(_meta(tenant)) or {}
+        return {name.removeprefix(_SUM): int(value) for name, value in found.items() if name.startswith(_SUM)}
 
     def close(self) -> None:
         self._table.close()
@@ -190,7 +204,7 @@ class DynamoDBRegistry(DynamoLeases, DynamoJobs, DynamoAccess):
             known = {head["source_id"]: head for head in heads.values()}
             changes = {i: made for i in source_ids if (made := change(i, known.get(i)))}
             replaced |= {i: known[i] for i in changes if i in known}
-            fenced = (_Change([*c.actions, *self._fence(tenant, [i])], c.before, c.after) for i, c in changes.items())
+            fenced = (replace(c, actions=[*c.actions, *self._fence(tenant, [i])]) for i, c in changes.items())
             try:
                 for group in _groups(fenced):
                     self._transact(tenant, group)
@@ -204,6 +218,8 @@ class DynamoDBRegistry(DynamoLeases, DynamoJobs, DynamoAccess):
         for state, step in [(c.before, -1) for c in group] + [(c.after, 1) for c in group]:
             if state:
                 counts[state] = counts.get(state, 0) + step
+        for kind, step in ((kind, step) for change in group for kind, step in change.more.items()):
+            counts[_SUM + kind] = counts.get(_SUM + kind, 0) + step
         counting = update(_meta(tenant), "ADD " + ", ".join(f"#{name} :{name}" for name in counts), "", **counts)
         actions = [*(action for change in group for action in change.actions), counting]
         try:
@@ -244,6 +260,13 @@ def _places(tenant: Tenant, head: Item) -> list[Item]:
     """Return the keys of a document's items in the lists."""
     sk = _cut(head["uri"]) + _END + bounded(head["source_id"], _ID_BYTES)
     return [{"pk": _list_pk(tenant, namespace), "sk": sk} for namespace in (None, head["namespace"])]
+
+
+def _more(before: Item, after: Item) -> dict[str, int]:
+    """Return by how much the counts of a document change; a head of an earlier release has none."""
+    old, new = (json.loads(head.get("counts", "{}")) for head in (before, after))
+    more = {kind: new.get(kind, 0) - old.get(kind, 0) for kind in {**old, **new}}
+    return {kind: step for kind, step in more.items() if step}
 
 
 def _named(head: Item) -> Item:

@@ -1,6 +1,7 @@
 """The wire to Neptune: openCypher over the HTTPS data API, in batches, tried again, each query with its deadline."""
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ WRITE_SECONDS = 110.0  # below the cluster's own limit (neptune_query_timeout), 
 BATCH_ROWS = 200
 RETRY = Retry(attempts=8, base=0.05, cap=5.0)
 _GROWTH = 10
+_SPARE_SECONDS = 1.0  # by which a limit may reach beyond the deadline, so that a try soon after its begin has the whole
 _GRACE_SECONDS = 5.0  # the server ends a query at its deadline; the reply of that needs time to arrive
 # as JSON escapes it; a backslash that is escaped itself begins no escape
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
@@ -54,10 +56,10 @@ _REMEDIES = {
 class NeptuneClient:
     """Runs openCypher on one cluster; shared by threads.
 
-    ``read_seconds`` and ``write_seconds`` are the deadline of one query with all its tries: what is left of it travels as
-    the query's own time limit. Errors of every method: ``StoreUnavailable`` when the cluster cannot be reached or refuses,
-    ``Conflict`` when other writers stay in the way, ``Misconfigured`` without boto3, region or credentials. No message
-    holds a query or a value.
+    ``read_seconds`` and ``write_seconds`` are the deadline of one query with all its tries: what is left of it, rounded,
+    travels as the query's own time limit. Errors of every method: ``StoreUnavailable`` when the cluster cannot be reached
+    or refuses, ``Conflict`` when other writers stay in the way, ``Misconfigured`` without boto3, region or credentials. No
+    message holds a query or a value.
     """
 
     def __init__(
@@ -91,6 +93,28 @@ class NeptuneClient:
         """Return the rows of a query that changes nothing, from the writer: all that was written is seen."""
         text, given = bound(query, parameters)
         return self._rows_of("read", self.address.endpoint, text, lambda: given)
+
+    def read_in_parts(self, query: str, /, ids: Sequence[str], **parameters: Any) -> list[Row]:
+        """Return what :meth:`read_latest` does of a query whose rows are those of each of its ``$ids``, in one query if it
+        can: half as many, again and again, where memory or time does not suffice for them.
+        """
+        found: list[Row] = []
+        begin, size = 0, len(ids)
+        text, given = bound(query, parameters)
+
+        def next_part() -> dict[str, Any]:
+            return {**given, "ids": ids[begin : begin + size]}
+
+        def shrink(error: Exception) -> bool:
+            nonlocal size
+            smaller = size > 1 and code_of(error) in _TOO_MUCH
+            size = size // 2 if smaller else size
+            return smaller  # another, smaller query
+
+        while begin < len(ids):
+            found += self._rows_of("read", self.address.endpoint, text, next_part, shrink)
+            begin += size
+        return found
 
     def write(self, query: str, /, rows: Sequence[Mapping[str, Any]] | None = None, **parameters: Any) -> list[Row]:
         """Run a query that changes the graph and return its rows. It must be safe to repeat: a lost reply repeats it.
@@ -142,7 +166,7 @@ class NeptuneClient:
 
         def send() -> list[Row]:
             client, given = self._client(kind, endpoint), _text_of(parameters())
-            timed = f"USING QUERY:TIMEOUTMILLISECONDS {max(1, int(tries.left * 1000))} {query}"
+            timed = f"USING QUERY:TIMEOUTMILLISECONDS {_limit(self._retries[kind].seconds, tries.left)} {query}"
             rows = client.execute_open_cypher_query(openCypherQuery=timed, **given).get("results")
             if not isinstance(rows, list):
                 raise ConnectionError("the reply was cut off")  # botocore takes what is no whole JSON for an empty reply
@@ -197,6 +221,15 @@ def signing_session(region: str | None) -> Any:
     if made.region_name is None:
         raise Misconfigured("neptune: no region is known; add ?region=REGION to the connection, or set AWS_REGION")
     return made
+
+
+def _limit(seconds: float, left: float) -> int:
+    """Return the time limit of a try, in milliseconds: what is left, as the whole deadline or a half, a quarter of it...
+
+    Neptune keeps plans by the text of a query, which the limit is part of: with any number in it no two texts are equal.
+    """
+    halvings = math.ceil(math.log2(seconds / max(left + min(_SPARE_SECONDS, seconds / 10), 0.001)))
+    return max(1, int(seconds * 1000 / 2 ** max(halvings, 0)))
 
 
 def _text_of(parameters: Mapping[str, Any]) -> dict[str, str]:

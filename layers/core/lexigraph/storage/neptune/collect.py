@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from lexigraph.model.errors import Conflict
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.neptune.client import NeptuneClient, Row
-from lexigraph.storage.neptune.publish import TOUCH
+from lexigraph.storage.neptune.publish import TOUCH, UNTOUCHED
 from lexigraph.storage.neptune.schema import edge_id
 from lexigraph.storage.protocols import Doomed
 
@@ -49,31 +49,40 @@ _FACTS = f"""{_AGAIN}
 MATCH (c)<-[i:MENTIONED_IN]-(x:Statement)<-[u:SUPPORTS]-(f:Fact) WHERE u.chunk = id(c)
 WITH DISTINCT f, doomed
 """
-# The entities are touched with their edges, whatever the order in which their other edges go.
-_OBJECTS = f"""{_FACTS}
-MATCH (e:Entity)-[o:OBJECT]->(f) WHERE o.chunk IN doomed
+
+
+def _touching(found: str, delete: str) -> str:
+    """Return a query that touches the entities `e` of what was found, and deletes: in one query, so that none is missed.
+
+    Found twice, as an entity that is touched already is left alone; after the count there is one row.
+    """
+    return f"""{found}
+WITH DISTINCT e WHERE {UNTOUCHED}
 {TOUCH}
-DELETE o
+WITH count(*) AS touched
+{found}
+{delete}
 """
-_UNSUPPORTED_FACTS = f"""{_FACTS}
+
+
+# The entities are touched with their edges, whatever the order in which their other edges go.
+_OBJECTS = _touching(f"{_FACTS} MATCH (e:Entity)-[o:OBJECT]->(f) WHERE o.chunk IN doomed", "DELETE o")
+_UNSUPPORTED_FACTS = _touching(
+    f"""{_FACTS}
 MATCH (f)-[y:SUPPORTS]->(:Statement)
 WITH f, sum(CASE WHEN y.chunk IN doomed THEN 0 ELSE 1 END) AS others WHERE others = 0
-MATCH (e:Entity)-[b:SUBJECT]->(f)
-{TOUCH}
-WITH DISTINCT f
-DETACH DELETE f
-"""
+MATCH (e:Entity)-[b:SUBJECT]->(f)""",
+    "WITH DISTINCT f DETACH DELETE f",
+)
 _SHARED_SUPPORT = f"""{_FACTS}
 MATCH (f)-[y:SUPPORTS]->(:Statement)
 WITH f, doomed, sum(CASE WHEN y.chunk IN doomed THEN 0 ELSE 1 END) AS others WHERE others > 0
 MATCH (f)-[mine:SUPPORTS]->(:Statement) WHERE mine.chunk IN doomed
 DELETE mine
 """
-_MENTIONS = f"""{_AGAIN}
-MATCH (c)<-[i:MENTIONED_IN]-(x:Statement)-[m:MENTIONS]->(e:Entity) WHERE m.chunk = id(c)
-{TOUCH}
-DELETE m
-"""
+_MENTIONS = _touching(
+    f"{_AGAIN} MATCH (c)<-[i:MENTIONED_IN]-(x:Statement)-[m:MENTIONS]->(e:Entity) WHERE m.chunk = id(c)", "DELETE m"
+)
 _ALIASES = """
 UNWIND $rows AS row
 MATCH (c:Chunk {`~id`: row.chunk})-[p:EXTRACTED_FROM]->(s:Source)
@@ -93,6 +102,7 @@ WITH n, count(u) AS supported WHERE supported = 0
 # Found twice, as a topic names nobody and what SET does on null is written nowhere; after the count there is one row.
 _UNSAID = f"""{_ONLY_HERE}
 MATCH (n)-[:MENTIONS]->(e:Entity)
+WITH DISTINCT e WHERE {UNTOUCHED}
 {TOUCH}
 WITH count(*) AS touched
 {_ONLY_HERE}

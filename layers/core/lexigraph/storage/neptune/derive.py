@@ -4,6 +4,10 @@ Whoever changes an edge sets ``touched``. A computation puts its number on the e
 reads their edges; a touch takes the number off. So what is stored and settled was computed after the last touch, though
 reading, storing and settling are queries of their own. A process that was stopped in between, until another computed anew,
 leaves them touched when it goes on.
+
+Of what is named more often than retrieval follows (``HUB``) as many mentions are read as that, wherever they stand: a new
+document costs the same in a tenant of any size. Its name and class are those of most of them; its ``df`` is all sources, at
+most as many, for how many of these name it would take the others to tell; its ``degree`` counts the facts of as many.
 """
 
 import secrets
@@ -17,32 +21,45 @@ from lexigraph.storage.neptune.client import NeptuneClient, Row
 from lexigraph.storage.neptune.publish import tell
 from lexigraph.storage.neptune.schema import LIVE, SHOWN, synonyms_owner
 from lexigraph.storage.protocols import Derived
+from lexigraph.storage.sqlite.graph.read import HUB
 
 _MOST = 10_000  # entities in one call
 _ENTITIES_AT_ONCE = 500
 
+# Found by a read: a query that changes something would lock all that it looks through against whoever touches more.
+_DUE = f"MATCH (e:Entity) WHERE e.touched = $tenant RETURN id(e) AS id LIMIT {_MOST}"
 _CLAIM = """
-MATCH (e:Entity) WHERE e.touched = $tenant
-WITH e LIMIT $most
+UNWIND $rows AS row
+MATCH (e:Entity {`~id`: row.id}) WHERE e.touched = $tenant
 SET e.claim = $stamp
 RETURN id(e) AS id
 """
+# Of what is named very often no more than that is looked at, whatever the tenant holds.
 _MENTIONS = f"""
 UNWIND $ids AS id
-MATCH (e:Entity {{`~id`: id}})<-[m:MENTIONS]-(x:Statement)-[i:MENTIONED_IN]->(c:Chunk)
-WITH id, m, c WHERE id(c) = m.chunk
-MATCH (c)-[p:EXTRACTED_FROM]->(s:Source) WHERE {LIVE}
-RETURN id, m.form AS form, m.class AS class, id(s) AS source, count(*) AS times
+MATCH (e:Entity {{`~id`: id}})
+CALL {{
+    WITH e
+    MATCH (e)<-[m:MENTIONS]-(:Statement)-[:MENTIONED_IN]->(c:Chunk)-[p:EXTRACTED_FROM]->(s:Source)
+    WHERE id(c) = m.chunk AND {LIVE}
+    RETURN m.form AS form, m.class AS class, id(s) AS source LIMIT {HUB + 1}
+}}
+RETURN id, form, class, source, count(*) AS times
 """
-_OTHER_FORMS = """
-UNWIND $ids AS id MATCH (e:Entity {`~id`: id})<-[a:ABOUT]-(:Source) RETURN id, a.form AS form
-UNION ALL
-UNWIND $ids AS id MATCH (e:Entity {`~id`: id})-[r:ALIAS_OF]->(:Entity) RETURN id, r.alias_form AS form
-UNION ALL
-UNWIND $ids AS id MATCH (e:Entity {`~id`: id})<-[r:ALIAS_OF]-(:Entity) RETURN id, r.target_form AS form
+_SOURCES = f"MATCH (s:Source) WHERE {SHOWN} WITH s LIMIT {HUB} RETURN count(s) AS sources"
+# What a view sees of titles, and other names with their owners; of all sources, any name
+_TITLES = f"""
+UNWIND $ids AS id
+MATCH (e:Entity {{`~id`: id}})
+CALL {{ WITH e MATCH (e)<-[a:ABOUT]-(s:Source) WHERE {SHOWN} RETURN a.form AS form LIMIT {HUB + 1} }}
+RETURN id, form
 """
-# of these what a view sees: titles, and other names with their owners
-_TITLES = f"UNWIND $ids AS id MATCH (e:Entity {{`~id`: id}})<-[a:ABOUT]-(s:Source) WHERE {SHOWN} RETURN id, a.form AS form"
+_OTHER_FORMS = f"""{_TITLES.replace(f"WHERE {SHOWN} ", "")}
+UNION ALL
+UNWIND $ids AS id MATCH (e:Entity {{`~id`: id}})-[r:ALIAS_OF]->(:Entity) RETURN id, r.alias_form AS form
+UNION ALL
+UNWIND $ids AS id MATCH (e:Entity {{`~id`: id}})<-[r:ALIAS_OF]-(:Entity) RETURN id, r.target_form AS form
+"""
 _OTHER_NAMES = """
 UNWIND $ids AS id MATCH (e:Entity {`~id`: id})-[r:ALIAS_OF]->(:Entity) RETURN id, r.alias_form AS form, r.chunk AS chunk
 UNION ALL
@@ -72,6 +89,18 @@ WHERE type(b) = 'SUBJECT' OR b.chunk = u.chunk
 WITH id, f, u, c WHERE id(c) = u.chunk
 MATCH (c)-[p:EXTRACTED_FROM]->(s:Source) WHERE {LIVE}
 RETURN id, count(DISTINCT id(f)) AS facts
+"""
+_DEGREE_OF_CROWDED = f"""
+UNWIND $ids AS id
+MATCH (e:Entity {{`~id`: id}})
+CALL {{
+    WITH e
+    MATCH (e)-[b:SUBJECT|OBJECT]->(f:Fact)-[u:SUPPORTS]->(:Statement)-[:MENTIONED_IN]->(c:Chunk)
+    WHERE id(c) = u.chunk AND (type(b) = 'SUBJECT' OR b.chunk = u.chunk)
+    MATCH (c)-[p:EXTRACTED_FROM]->(s:Source) WHERE {LIVE}
+    RETURN id(f) AS fact LIMIT {HUB + 1}
+}}
+RETURN id, count(DISTINCT fact) AS facts
 """
 _STORE = """
 UNWIND $rows AS row
@@ -107,7 +136,8 @@ class NeptuneDerive:
     def derive(self, tenant: Tenant) -> Derived:
         tell(self._client, tenant)
         stamp = secrets.randbelow(2**53 - 1) + 1
-        due = sorted(str(row["id"]) for row in self._client.write(_CLAIM, tenant=tenant, most=_MOST, stamp=stamp))
+        touched = sorted(str(row["id"]) for row in self._client.read_latest(_DUE, tenant=tenant))
+        due = [str(row["id"]) for row in self._client.write(_CLAIM, _ids(touched), tenant=tenant, stamp=stamp)]
         present: list[Entity] = []
         for at in range(0, len(due), _ENTITIES_AT_ONCE):
             present += _computed(self._client, tenant, due[at : at + _ENTITIES_AT_ONCE])
@@ -147,17 +177,26 @@ def seen_aliases(client: NeptuneClient, tenant: Tenant, rows: Sequence[Row]) -> 
 
 
 def _computed(client: NeptuneClient, tenant: Tenant, ids: Sequence[str]) -> list[Entity]:
-    mentions = client.read_latest(_MENTIONS, ids=ids, tenant=tenant)
+    mentions = client.read_in_parts(_MENTIONS, ids, tenant=tenant)
     if isinstance(tenant, View):
-        other = client.read_latest(_TITLES, ids=ids, tenant=tenant)
-        other += seen_aliases(client, tenant, client.read_latest(_OTHER_NAMES, ids=ids))
+        other = client.read_in_parts(_TITLES, ids, tenant=tenant)
+        other += seen_aliases(client, tenant, client.read_in_parts(_OTHER_NAMES, ids))
     else:
-        other = client.read_latest(_OTHER_FORMS, ids=ids)
+        other = client.read_in_parts(_OTHER_FORMS, ids)
     forms = [(str(m["id"]), str(m["form"]), int(m["times"])) for m in mentions]
     value = majority([*forms, *((str(o["id"]), str(o["form"]), 1) for o in other)])
     class_ = majority((str(m["id"]), str(m["class"]), int(m["times"])) for m in mentions)
     df = Counter(i for i, _ in {(m["id"], m["source"]) for m in mentions})
-    degree = {row["id"]: row["facts"] for row in client.read_latest(_DEGREE, ids=ids, tenant=tenant)}
+    times = Counter[str]()
+    for m in mentions:
+        times[m["id"]] += m["times"]
+    crowded = [i for i in ids if times[i] > HUB]
+    facts = client.read_in_parts(_DEGREE, [i for i in ids if times[i] <= HUB], tenant=tenant)
+    if crowded:
+        facts += client.read_in_parts(_DEGREE_OF_CROWDED, crowded, tenant=tenant)
+        sources = client.read_latest(_SOURCES, tenant=tenant)[0]["sources"]
+        df |= Counter(dict.fromkeys(crowded, sources))
+    degree = {row["id"]: min(row["facts"], HUB) if times[row["id"]] > HUB else row["facts"] for row in facts}
     return [Entity(i, value[i], class_.get(i, ""), df[i], degree.get(i, 0)) for i in ids if i in value]
 
 

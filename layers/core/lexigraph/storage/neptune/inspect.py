@@ -25,6 +25,25 @@ _ENTITIES_SEEN = (
     "MATCH (e:Entity)<-[m:MENTIONS]-(x:Statement)-[i:MENTIONED_IN]->(c:Chunk) WHERE m.chunk = id(c) WITH e, c "
     f"MATCH {_PLACED} WHERE {LIVE} RETURN count(DISTINCT id(e)) AS n"
 )
+_OF_EACH = {
+    "chunks": ("", "c"),
+    "topics": ("MATCH (c)<-[:MENTIONED_IN]-(n:Topic)", "n"),
+    "statements": ("MATCH (c)<-[:MENTIONED_IN]-(n:Statement)", "n"),
+    "facts": ("MATCH (c)<-[:MENTIONED_IN]-(:Statement)<-[u:SUPPORTS]-(n:Fact) WHERE u.chunk = id(c)", "n"),
+    "mentions": ("MATCH (c)<-[:MENTIONED_IN]-(:Statement)-[n:MENTIONS]->(:Entity) WHERE n.chunk = id(c)", "n"),
+}
+_COUNTS_OF_EACH = "\nUNION ALL\n".join(
+    [
+        *(
+            f"UNWIND $ids AS id MATCH (c:Chunk)-[p:EXTRACTED_FROM]->(s:Source {{`~id`: id}}) WHERE {LIVE} {further} "
+            f"RETURN id, '{kind}' AS kind, count(DISTINCT id({counted})) AS n"
+            for kind, (further, counted) in _OF_EACH.items()
+        ),
+        f"UNWIND $ids AS id MATCH (s:Source {{`~id`: id}}) WHERE {SHOWN} RETURN id, 'sources' AS kind, count(s) AS n",
+        f"UNWIND $ids AS id MATCH (s:Source {{`~id`: id}})-[a:ABOUT]->(:Entity) WHERE {SHOWN} "
+        "RETURN id, 'links' AS kind, count(a) AS n",
+    ]
+)
 _SOURCES = f"""
 UNWIND $ids AS id
 MATCH (s:Source {{`~id`: id}}) WHERE {SHOWN}
@@ -57,6 +76,13 @@ class NeptuneInspect:
         # `df` counts all sources of a tenant
         queries = _COUNTS | ({"entities": _ENTITIES_SEEN} if isinstance(tenant, View) else {})
         return {name: int(self._client.read(query, tenant=tenant)[0]["n"]) for name, query in queries.items()}
+
+    def counts(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+        kinds = [kind for kind in _COUNTS if kind != "entities"]
+        found: dict[str, dict[str, int]] = {}
+        for row in self._client.read_in_parts(_COUNTS_OF_EACH, sorted(set(source_ids)), tenant=tenant):
+            found.setdefault(row["id"], dict.fromkeys(kinds, 0))[row["kind"]] = row["n"]
+        return found
 
     def sources(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, Source]:
         rows = self._client.read_latest(_SOURCES, ids=sorted(set(source_ids)), tenant=tenant)

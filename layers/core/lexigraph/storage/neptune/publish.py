@@ -20,6 +20,9 @@ from lexigraph.storage.neptune.write import SOURCES_AS_THEY_ARE
 
 # What a touch sets on an entity `e`: it is due, and a computation that is under way is no longer the last word
 TOUCH = "SET e.touched = $tenant, e.claim = 0"
+# Whether that would change anything. To read it keeps others from claiming the entity, not from touching it: what very many
+# texts name would be in the way of all that are published.
+UNTOUCHED = "coalesce(e.claim, 1) <> 0"
 
 _ABOUT = """
 UNWIND $ids AS id MATCH (s:Source {`~id`: id})-[a:ABOUT]->(e:Entity)
@@ -73,12 +76,12 @@ RETURN DISTINCT id(c) AS id, c.aliases AS aliases
 _TOUCH_NAMED = f"""
 UNWIND $rows AS row
 MATCH (c:Chunk {{`~id`: row.id}})<-[:MENTIONED_IN]-(x:Statement)-[m:MENTIONS]->(e:Entity) WHERE m.chunk = row.id
-WITH DISTINCT e
+WITH DISTINCT e WHERE {UNTOUCHED}
 {TOUCH}
 """
 _TOUCH = f"""
 UNWIND $rows AS row
-MATCH (e:Entity {{`~id`: row.id}}) WHERE e.tenant = $tenant
+MATCH (e:Entity {{`~id`: row.id}}) WHERE e.tenant = $tenant AND {UNTOUCHED}
 {TOUCH}
 """
 _TOLD = """

@@ -34,24 +34,26 @@ SOURCE_ROW = "['source', [id(s), s.uri, s.namespace, s.title, s.metadata, s.live
 SOURCE = "'source' AS kind, [id(s), s.uri, s.namespace, s.title, s.metadata, s.live] AS row"
 ENTITY = "'entity' AS kind, [id(e), e.value, e.class, e.df, e.degree] AS row"
 
-# An ALIAS_OF between `e` and `o` counts where the synonyms, or the text that owns it and that readers see, give it: `said`.
+# An ALIAS_OF between `e` and `o` counts where its `owner` gives it: the synonyms, or a text that readers see. There is an
+# owner here: a look for the chunk null could be one at all chunks.
 SAID = """
-    OPTIONAL MATCH (c:Chunk {{`~id`: owner}})
-    OPTIONAL MATCH (c)-[p:EXTRACTED_FROM]->(s:Source) WHERE SEEN
-    WITH {0}, o, owner, count(s) AS places
-    WITH {0}, o, owner = $synonyms OR places > 0 AS said
+    OPTIONAL MATCH (c:Chunk {{`~id`: owner}})-[p:EXTRACTED_FROM]->(s:Source) WHERE SEEN
+    WITH {0}, owner, count(s) AS places
+    WITH {0}, owner = $synonyms OR places > 0 AS said WHERE said
 """
-_STEP = f"""
-    OPTIONAL MATCH (e)-[a:ALIAS_OF]-(o:Entity)
-    WITH e, o, a.chunk AS owner
-    {SAID.format("e")}
-    WITH collect(DISTINCT e) + collect(DISTINCT CASE WHEN said THEN o END) AS near
-    UNWIND near AS e
-    WITH DISTINCT e
-    MATCH (e:Entity)
+# The other names `others` of an entity `e`, and a step from it to itself and these
+OTHERS = f"""
+    CALL {{
+        WITH e
+        MATCH (e)-[a:ALIAS_OF]-(o:Entity)
+        WITH o, a.chunk AS owner
+        {SAID.format("o")}
+        RETURN collect(DISTINCT o) AS others
+    }}
 """
+_STEP = f"{OTHERS} UNWIND [e] + others AS near WITH DISTINCT near AS e MATCH (e:Entity)"
 # From entities `e` to them and all that mean the same.
-SAME = f"{_STEP}{_STEP}RETURN collect(e) AS wanted"
+SAME = f"{_STEP}{_STEP} RETURN collect(e) AS wanted"
 
 # Neptune has to know that what comes out of a list is a node before it reads a property: MATCH says so.
 ENTITIES = f"UNWIND wanted AS e MATCH (e:Entity) RETURN {ENTITY}"
@@ -59,8 +61,7 @@ ALIASES = f"""
     UNWIND wanted AS e
     MATCH (e)-[a:ALIAS_OF]->(o:Entity)
     WITH e, o, a.chunk AS owner
-    {SAID.format("e")}
-    WITH e, o, said WHERE said
+    {SAID.format("e, o")}
     RETURN DISTINCT 'alias' AS kind, [id(e), id(o)] AS row
 """
 # Whether a text or a title that readers see names the entity `e`: one place of each is looked for.
@@ -179,11 +180,9 @@ _FEW_AND_HUBS = f"""
     RETURN collect(CASE WHEN times <= {HUB} THEN e END) AS few, collect(CASE WHEN times > {HUB} THEN e END) AS hubs
 """
 # Of a statement `st` that names `e` in the chunk `c`: how many others wanted it names, and whether `e` stands in its facts.
-_OTHERS = """
-    OPTIONAL MATCH (st)-[n:MENTIONS]->(x:Entity) WHERE n.chunk = id(c) AND x IN wanted AND id(x) <> id(e)
-"""
+_BESIDE = "-[n:MENTIONS]->(x:Entity) WHERE n.chunk = id(c) AND x IN wanted AND id(x) <> id(e)"
 _RANKED = f"""
-    {_OTHERS}
+    OPTIONAL MATCH (st){_BESIDE}
     WITH e, st, c, count(DISTINCT x) AS others
     OPTIONAL MATCH (st)<-[u:SUPPORTS]-(:Fact)<-[o:SUBJECT|OBJECT]-(e)
     WHERE u.chunk = id(c) AND (type(o) = 'SUBJECT' OR (o.chunk = id(c) AND o.statement = id(st)))
@@ -220,8 +219,7 @@ _CHUNKS_ABOUT = f"""
     CALL {{
         WITH wanted, e
         MATCH (e)<-[:ABOUT]-(s:Source)<-[p:EXTRACTED_FROM]-(c:Chunk) WHERE p.seq < $per_entity AND SEEN
-        OPTIONAL MATCH (c)<-[:MENTIONED_IN]-(st:Statement)
-        {_OTHERS}
+        OPTIONAL MATCH (c)<-[:MENTIONED_IN]-(st:Statement){_BESIDE}
         WITH e, s, p, c, st, count(DISTINCT x) AS others
         WITH e, s, p, c, max(others) AS others
         ORDER BY others DESC, id(s), p.seq LIMIT $per_entity

@@ -325,6 +325,9 @@ class GraphStore(Protocol):
         """Compute value, class, df and degree of entities touched since they were settled, at most 10,000 of them.
 
         Entities without support are deleted and reported as gone. Empty when nothing is left to do.
+
+        Of an entity with more than 1,000 live mentions, ``value`` and ``class`` are those of the most of any 1,001 of them,
+        ``df`` is the number of live sources, at most 1,000, and ``degree`` at most 1,000.
         """
 
     def settle(self, tenant: Tenant, derived: Derived) -> None:
@@ -497,6 +500,13 @@ class GraphStore(Protocol):
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
         """Return live counts: sources, chunks, topics, statements, facts, entities, mentions, links."""
+
+    def counts(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+        """Return for each source that readers see what they see of it: sources (1), chunks, topics, statements, facts,
+        mentions, links. One read.
+
+        The sum over sources is what :meth:`stats` tells, but for facts, which count in each source that says them.
+        """
 
     def source_ids(self, tenant: Tenant, *, after: str = "", limit: int | None = None) -> list[str]:
         """Return the sources, live or not, sorted: those ``after`` an id, at most ``limit``."""

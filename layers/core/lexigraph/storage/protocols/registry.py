@@ -23,7 +23,8 @@ class DocumentRecord:
     content, chunking, extractor, embedding. ``intended`` lists the chunk ids of the version being built or shown.
     ``extractions`` maps the content of each chunk to a hash of what it yielded to ``extractor``. ``words`` are those of the
     whole parsed text; 0 in a record that was written before they were counted. ``files`` has the hashes of the document's
-    files by name; of those of older records none is known.
+    files by name; of those of older records none is known. ``counts`` are what readers see of it in the graph
+    (:meth:`GraphStore.counts`), where the registry keeps that.
     """
 
     source_id: str
@@ -43,6 +44,7 @@ class DocumentRecord:
     failed_chunks: int = 0
     reason: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
     updated_at: str = ""
 
 
@@ -147,7 +149,11 @@ class Registry(Protocol):
 
     Of a view :meth:`document`, :meth:`documents`, :meth:`records` and :meth:`stats` tell what it sees, and the methods of
     jobs those that were begun in it, without counts of what others have; sessions and places in namespaces are its own.
+
+    ``keeps_counts`` says whether it keeps :meth:`counts`, as for a graph that would have to go through all it holds.
     """
+
+    keeps_counts: bool
 
     def document(self, tenant: Tenant, source_id: str) -> DocumentRecord | None:
         """Return the record of a document."""
@@ -276,6 +282,9 @@ class Registry(Protocol):
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
         """Return the number of documents by state (all four, also zero) and of ``jobs``."""
+
+    def counts(self, tenant: Tenant) -> dict[str, int]:
+        """Return the sums of the ``counts`` of all documents: one read. Empty where none are kept."""
 
     def close(self) -> None:
         """Release connections."""

@@ -56,6 +56,7 @@ WITHOUT_A_WALK = [
 def cluster(gremlin_port: int) -> Iterator[NeptuneStandIn]:
     with NeptuneStandIn(gremlin_port=gremlin_port) as server:
         yield server
+        assert server.not_native == []
 
 
 @pytest.fixture

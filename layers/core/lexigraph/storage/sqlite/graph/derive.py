@@ -8,20 +8,39 @@ from lexigraph.model.graph import Entity
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.contribution import majority
 from lexigraph.storage.protocols import Derived
-from lexigraph.storage.sqlite.graph.gate import SqlitePart, public, raw, tenant_key
+from lexigraph.storage.sqlite.graph.gate import PLACED, SqlitePart, public, raw, tenant_key
+from lexigraph.storage.sqlite.graph.read import HUB
 from lexigraph.storage.sqlite.graph.schema import LIVE
 
-_DUE = "INSERT OR IGNORE INTO temp.due SELECT entity FROM touched WHERE tenant = ? LIMIT 10000"
+_DUE = "INSERT OR IGNORE INTO temp.due SELECT entity, 0 FROM touched WHERE tenant = ? LIMIT 10000"
 _UNSUPPORTED = """
 DELETE FROM entity WHERE k IN (SELECT k FROM temp.due) AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.entity = entity.k)
     AND NOT EXISTS (SELECT 1 FROM about a WHERE a.entity = entity.k)
     AND NOT EXISTS (SELECT 1 FROM alias a WHERE a.alias = entity.k)
     AND NOT EXISTS (SELECT 1 FROM alias a WHERE a.target = entity.k)
 """
+_LIVE_MENTIONS = f"FROM mentions x {PLACED} WHERE x.entity = {{}} AND {LIVE} LIMIT {HUB + 1}"
+# What is named more often than retrieval follows: no more of it is looked at than that, whatever the tenant holds.
+_MARK_CROWDED = f"""
+UPDATE temp.due SET crowded = 1 WHERE
+    (SELECT count(*) FROM (SELECT 1 FROM mentions x WHERE x.entity = due.k LIMIT {HUB + 1})) > {HUB}
+    AND (SELECT count(*) FROM (SELECT 1 {_LIVE_MENTIONS.format("due.k")})) > {HUB}
+"""
+_MENTIONS_OF_CROWDED = f"""
+SELECT form, class, count(*) FROM (SELECT x.form, x.class {_LIVE_MENTIONS.format("?")}) GROUP BY 1, 2
+"""
+_DEGREE_OF_CROWDED = f"""
+SELECT count(DISTINCT fact) FROM (
+    SELECT * FROM (SELECT x.fact FROM fact f CROSS JOIN supports x ON x.fact = f.k {PLACED}
+        WHERE f.subject_entity = ? AND {LIVE} LIMIT {HUB + 1})
+    UNION ALL SELECT * FROM (SELECT x.fact FROM supports x {PLACED} WHERE x.object_entity = ? AND {LIVE} LIMIT {HUB + 1})
+)
+"""
+_SOURCES = f"SELECT count(*) FROM (SELECT 1 FROM source s WHERE s.tenant = ? AND s.live > 0 LIMIT {HUB})"
 # CROSS JOIN keeps the order as written: from the few entities that are due outwards
 _MENTIONS = f"""
-SELECT d.k, m.form, m.class, p.source, count(*) FROM temp.due d CROSS JOIN mentions m ON m.entity = d.k
-    CROSS JOIN placed p ON p.chunk = m.chunk CROSS JOIN source s ON s.k = p.source WHERE {LIVE} GROUP BY 1, 2, 3, 4
+SELECT d.k, x.form, x.class, p.source, count(*) FROM temp.due d CROSS JOIN mentions x ON x.entity = d.k {PLACED}
+    WHERE NOT d.crowded AND {LIVE} GROUP BY 1, 2, 3, 4
 """
 _OTHER_FORMS = """
 SELECT d.k, a.form FROM temp.due d CROSS JOIN about a ON a.entity = d.k
@@ -31,10 +50,9 @@ UNION ALL SELECT d.k, a.target_form FROM temp.due d CROSS JOIN alias a ON a.targ
 _DEGREE = f"""
 SELECT k, count(DISTINCT fact) FROM (
     SELECT d.k AS k, x.fact AS fact FROM temp.due d CROSS JOIN fact f ON f.subject_entity = d.k
-        CROSS JOIN supports x ON x.fact = f.k
-        CROSS JOIN placed p ON p.chunk = x.chunk CROSS JOIN source s ON s.k = p.source WHERE {LIVE}
-    UNION SELECT d.k, x.fact FROM temp.due d CROSS JOIN supports x ON x.object_entity = d.k
-        CROSS JOIN placed p ON p.chunk = x.chunk CROSS JOIN source s ON s.k = p.source WHERE {LIVE}
+        CROSS JOIN supports x ON x.fact = f.k {PLACED} WHERE NOT d.crowded AND {LIVE}
+    UNION SELECT d.k, x.fact FROM temp.due d CROSS JOIN supports x ON x.object_entity = d.k {PLACED}
+        WHERE NOT d.crowded AND {LIVE}
 ) GROUP BY k
 """
 
@@ -45,22 +63,28 @@ class SqliteDerive(SqlitePart):
     def derive(self, tenant: Tenant) -> Derived:
         with self._database.write() as connection:
             t = tenant_key(connection, tenant)
-            connection.execute("CREATE TEMP TABLE IF NOT EXISTS due (k INTEGER PRIMARY KEY)")
+            connection.execute("CREATE TEMP TABLE IF NOT EXISTS due (k INTEGER PRIMARY KEY, crowded INTEGER NOT NULL)")
             connection.execute("DELETE FROM temp.due")
             connection.execute(_DUE, (t,))
             stamp = connection.execute("SELECT coalesce(max(value), 0) FROM counter WHERE name = 'stamp'").fetchone()[0]
             connection.execute(_UNSUPPORTED)
+            connection.execute(_MARK_CROWDED, (t,))
             due = connection.execute(
                 "SELECT t.entity, t.id, e.k FROM touched t JOIN temp.due d ON d.k = t.entity "
                 # the key of an entity that is gone may have been given to another since
                 "LEFT JOIN entity e ON e.k = d.k AND e.id = t.id"
             ).fetchall()
             mentions = connection.execute(_MENTIONS, (t,)).fetchall()
-            other = connection.execute(_OTHER_FORMS).fetchall()
-            value = majority([(k, form, count) for k, form, _, _, count in mentions] + [(k, form, 1) for k, form in other])
-            class_ = majority([(k, class_, count) for k, _, class_, _, count in mentions])
             df = Counter(k for k, _ in {(k, source) for k, _, _, source, _ in mentions})
+            votes = [(k, form, class_, count) for k, form, class_, _, count in mentions]
             degree = dict(connection.execute(_DEGREE, (t, t)).fetchall())
+            for (k,) in connection.execute("SELECT k FROM temp.due WHERE crowded").fetchall():
+                votes += [(k, *row) for row in connection.execute(_MENTIONS_OF_CROWDED, (k, t))]
+                df[k] = connection.execute(_SOURCES, (t,)).fetchone()[0]
+                degree[k] = min(connection.execute(_DEGREE_OF_CROWDED, (k, t, k, t)).fetchone()[0], HUB)
+            other = connection.execute(_OTHER_FORMS).fetchall()
+            value = majority([(k, form, count) for k, form, _, count in votes] + [(k, form, 1) for k, form in other])
+            class_ = majority([(k, class_, count) for k, _, class_, count in votes])
             # what only unpublished chunks name is gone for readers until it is published, which touches it again
             named = [(k, id_) for k, id_, alive in due if alive is not None and k in value]
             rows = [(value[k], class_.get(k, ""), df.get(k, 0), degree.get(k, 0), k) for k, _ in named]

@@ -23,6 +23,20 @@ _COUNTS = {
     "links": "SELECT count(*) FROM about a JOIN source s ON s.k = a.source WHERE s.tenant = ? AND s.live IS NOT NULL",
 }
 
+_OF_SOURCES = f"FROM source s CROSS JOIN placed p ON p.source = s.k {{}} WHERE s.id IN ({{{{}}}}) AND {LIVE} GROUP BY s.k"
+_COUNTS_OF_EACH = {
+    "sources": "SELECT s.id, 1 FROM source s WHERE s.id IN ({}) AND s.tenant = ? AND s.live IS NOT NULL",
+    "chunks": f"SELECT s.id, count(DISTINCT p.chunk) {_OF_SOURCES.format('')}",
+    **{
+        f"{kind}s": f"SELECT s.id, count(DISTINCT x.{kind}) "
+        + _OF_SOURCES.format(f"CROSS JOIN {table} x ON x.chunk = p.chunk")
+        for kind, table in {"topic": "topic_in", "statement": "said_in", "fact": "supports"}.items()
+    },
+    "mentions": f"SELECT s.id, count(*) {_OF_SOURCES.format('CROSS JOIN mentions x ON x.chunk = p.chunk')}",
+    "links": "SELECT s.id, count(*) FROM source s CROSS JOIN about a ON a.source = s.k WHERE s.id IN ({}) AND s.tenant = ? "
+    "AND s.live IS NOT NULL GROUP BY s.k",
+}
+
 _SOURCES = (
     "SELECT id, uri, namespace, title, metadata, live FROM source WHERE id IN ({}) AND tenant = ? AND live IS NOT NULL"
 )
@@ -46,6 +60,15 @@ class SqliteInspect(SqlitePart):
         with self._read(tenant) as connection:
             t = tenant_key(connection, tenant)
             return {name: connection.execute(query, (t,)).fetchone()[0] for name, query in _COUNTS.items()}
+
+    def counts(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+        found: dict[str, dict[str, int]] = {}
+        with self._read(tenant) as connection:
+            last = (tenant_key(connection, tenant),)
+            for kind, query in _COUNTS_OF_EACH.items():
+                for id_, n in select(connection, query, {raw(i) for i in source_ids}, last):
+                    found.setdefault(public("source", id_), dict.fromkeys(_COUNTS_OF_EACH, 0))[kind] = n
+        return found
 
     def sources(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, Source]:
         with self._read(tenant) as connection:
