@@ -39,6 +39,8 @@ def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, d
         ({"neptune_max": "4.3"}, "steps of 0.5"),
         ({"vector_units": "12"}, "2, 4, 8 or a multiple of 16"),
         ({"vector_units": "1"}, "2, 4, 8 or a multiple of 16"),
+        ({"vector_indexes": "0"}, "1 to 64"),
+        ({"vector_indexes": "65"}, "1 to 64"),
         ({"zones": "us-east-1a"}, "name 2 zones"),
         ({"concurrency": "0"}, "concurrency takes 1 to 1,000"),
         ({"next_embedding_model": "cohere.embed-v4:0"}, "name one of bedrock:amazon.titan-embed-text-v2:0, "),
@@ -47,7 +49,7 @@ def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, d
     ],
 )
 def test_a_context_that_makes_no_sense_is_refused_with_what_to_write(context: dict[str, str], said: str) -> None:
-    with pytest.raises(ValueError, match=r"neptune|profile|expected|vector_units|zones|concurrency|next_") as refused:
+    with pytest.raises(ValueError, match=r"neptune|profile|expected|vector_|zones|concurrency|next_") as refused:
         profile_of(context)
     assert said in str(refused.value)
 
