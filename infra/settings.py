@@ -22,6 +22,7 @@ class Profile:
     neptune_readers: int = 0
     neptune_hours: str = ""  # in which it runs, as "Mon-Fri 08:00-19:00 Europe/Berlin"; empty: always
     vector_units: int = 4  # OpenSearch capacity units at most, of indexing and of search each
+    vector_indexes: int = 1  # of a kind, among which tenants are divided; fixed when the collection is first written
     backup_days: int = 7
     keep_data: bool = False  # a deleted stack leaves buckets, table, graph and vectors
     zones: str = ""  # names of two availability zones with a comma between; empty: the first two of the region
@@ -66,6 +67,7 @@ PROFILES: Mapping[ProfileName, Profile] = {
         neptune_max=16.0,
         neptune_readers=1,
         vector_units=16,
+        vector_indexes=8,
         backup_days=14,
         keep_data=True,
         endpoint_zones=2,
@@ -82,8 +84,8 @@ ZONES = 2
 _TRUTH = {"true": True, "false": False}
 # what ``-c name=value`` may change
 CHANGEABLE = (
-    "neptune_min neptune_max neptune_readers neptune_hours vector_units zones endpoint_zones concurrency reserve "
-    "snap_start log_days embedding_model next_embedding_model llm rerank_model budget tags alarm_email data"
+    "neptune_min neptune_max neptune_readers neptune_hours vector_units vector_indexes zones endpoint_zones concurrency "
+    "reserve snap_start log_days embedding_model next_embedding_model llm rerank_model budget tags alarm_email data"
 ).split()
 
 
@@ -113,6 +115,8 @@ def profile_of(context: Mapping[str, Any]) -> Profile:
         raise ValueError("neptune_min and neptune_max: Neptune Serverless takes steps of 0.5")
     if profile.vector_units not in (2, 4, 8) and (profile.vector_units < 16 or profile.vector_units % 16):
         raise ValueError(f"vector_units {profile.vector_units}: OpenSearch Serverless takes 2, 4, 8 or a multiple of 16")
+    if not 1 <= profile.vector_indexes <= 64:
+        raise ValueError(f"vector_indexes {profile.vector_indexes}: 1 to 64; a collection has 1,000 indexes at most")
     if profile.zones and len(set(profile.zones.split(","))) != ZONES:
         raise ValueError(f"zones {profile.zones!r}: name {ZONES} zones of the region, as us-east-1a,us-east-1b")
     if not 1 <= profile.endpoint_zones <= ZONES:

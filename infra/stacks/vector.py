@@ -39,7 +39,8 @@ class VectorStack(Stack):
         kept = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if profile.keep_data else RemovalPolicy.DESTROY
         for resource in (self.collection, *needed):
             resource.apply_removal_policy(kept)
-        self.connection = f"aoss://{self.collection.attr_collection_endpoint}?region={Aws.REGION}"
+        options = f"region={Aws.REGION}&indexes={profile.vector_indexes}"
+        self.connection = f"aoss://{self.collection.attr_collection_endpoint}?{options}"
         CfnOutput(self, "CollectionId", value=self.collection.ref)
 
     def grant(self, grantee: iam.IRole, *, write: bool, name: str) -> None:

@@ -63,7 +63,7 @@ def open_vector_store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatc
                 monkeypatch.setenv(name, value)
             server = stack.enter_context(OpenSearchServer(delay=1))
             place.mkdir()
-            (place / WHERE).write_text(server.connection)
+            (place / WHERE).write_text(f"{server.connection}&indexes=8")  # one of a kind: tests/integration
         yield opener
         for store in opener.opened:
             store.close()

@@ -62,7 +62,7 @@ def test_an_address_of_neptune_gives_the_graph_store_in_neptune(more: str) -> No
 
 @pytest.mark.requirement("G-11")
 @pytest.mark.usefixtures("credentials")
-@pytest.mark.parametrize("more", ["", "?region=eu-west-1"])
+@pytest.mark.parametrize("more", ["", "?region=eu-west-1&indexes=8"])
 def test_an_address_of_opensearch_serverless_gives_the_vector_store_there(more: str) -> None:
     address = f"aoss://https://abcdefgh.eu-west-1.aoss.amazonaws.com{more}"
     embedding = EmbeddingModel("bedrock:amazon.titan-embed-text-v2:0", 1_024)

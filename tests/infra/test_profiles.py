@@ -40,6 +40,8 @@ def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, d
         ({"neptune_max": "4.3"}, "steps of 0.5"),
         ({"vector_units": "12"}, "2, 4, 8 or a multiple of 16"),
         ({"vector_units": "1"}, "2, 4, 8 or a multiple of 16"),
+        ({"vector_indexes": "0"}, "1 to 64"),
+        ({"vector_indexes": "65"}, "1 to 64"),
         ({"zones": "us-east-1a"}, "name 2 zones"),
         ({"endpoint_zones": "3"}, "endpoint_zones 3: 1 to 2"),
         ({"snap_start": "yes"}, "-c snap_start=yes: expected true or false"),
@@ -52,7 +54,7 @@ def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, d
     ],
 )
 def test_a_context_that_makes_no_sense_is_refused_with_what_to_write(context: dict[str, str], said: str) -> None:
-    with pytest.raises(ValueError, match=r"neptune|profile|expected|vector_units|zones|concurrency|next_|tags") as refused:
+    with pytest.raises(ValueError, match=r"neptune|profile|expected|vector_|zones|concurrency|next_|tags") as refused:
         profile_of(context)
     assert said in str(refused.value)
 

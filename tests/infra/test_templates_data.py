@@ -168,6 +168,7 @@ def test_neptune_opensearch_and_s3_are_deployed_and_every_function_knows_where_t
         told = properties["Environment"]["Variables"]
         assert told["LEXIGRAPH_GRAPH_STORE"].startswith("neptune-db://<graph/Cluster.Endpoint>"), job
         assert told["LEXIGRAPH_VECTOR_STORE"].startswith("aoss://<vector/Collection.CollectionEndpoint>"), job
+        assert told["LEXIGRAPH_VECTOR_STORE"].endswith(f"&indexes={8 if profile == 'prod' else 1}"), job
         assert told["LEXIGRAPH_DOCUMENT_STORE"] == "s3://<data/Artefacts>/documents"
         assert told["LEXIGRAPH_ARTEFACT_STORE"] == "s3://<data/Artefacts>/work"
         assert told["LEXIGRAPH_REGISTRY"] == "dynamodb://<data/Registry>"

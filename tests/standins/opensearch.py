@@ -2,8 +2,9 @@
 
 Nothing is shown to searches at once when ``delay`` says so: a write is seen after that many more searches, in an index
 named in ``slower`` after as many as it says; documents are not let into a new index until it was asked for ``unknown``
-times. A collection of the ``classic`` generation takes no document ids, as it takes no mapping for ``nextgen``; a ``plain``
-one refuses in plain words, as what stands before OpenSearch does. Faults are given one request each, or come from a script.
+times, nor with a field just added until ``late`` of them were refused. An index takes ``most_bytes``. A collection of the
+``classic`` generation takes no document ids, as it takes no mapping for ``nextgen``; a ``plain`` one refuses in plain words,
+as what stands before OpenSearch does. Faults are given one request each, or come from a script.
 """
 
 import copy
@@ -22,11 +23,12 @@ from botocore.credentials import Credentials
 
 from tests.standins.aws_server import ENVIRONMENT, REGION
 from tests.standins.loopback import LoopbackServer, hang_up, send
-from tests.standins.opensearch_index import Index, Json, Refusal, invalid
+from tests.standins.opensearch_index import MOST_BYTES, Index, Json, Refusal, invalid
 from tests.standins.script import Script
 
 KEY, SECRET = ENVIRONMENT.values()
-MOST_BYTES = 10 * 2**20
+MOST_OF_A_REQUEST = 10 * 2**20
+_MOST_INDEXES = 1_000  # of a collection
 _AUTHORIZATION = re.compile(
     r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([a-z0-9-]+)/aoss/aws4_request, SignedHeaders=([^,]+), Signature=(\w{64})"
 )
@@ -55,7 +57,8 @@ class OpenSearchServer(LoopbackServer):
         self.generation, self.delay = generation, delay
         self.indexes: dict[str, Index] = {}
         self.slower: dict[str, int] = {}  # by the beginning of an index's name
-        self.unknown, self.plain = 0, False
+        self.unknown, self.late, self.plain = 0, 0, False
+        self.most_bytes = MOST_BYTES
         self.faults: deque[Fault] = deque()
         self.script: Script | None = None
         self._coming: deque[tuple[int, Index, str, Json | None]] = deque()
@@ -131,7 +134,7 @@ class OpenSearchServer(LoopbackServer):
             raise Refusal(403, "security_exception", "the signature does not match")
 
     def _route(self, method: str, path: str, lines: list[Json], body: bytes, fault: Fault | None) -> Json:
-        if len(body) > MOST_BYTES:
+        if len(body) > MOST_OF_A_REQUEST:
             raise Refusal(413, "request_too_large_exception", "at most 10 MiB")
         match method, path.strip("/").split("/"):
             case "POST", ["_msearch"]:
@@ -143,7 +146,10 @@ class OpenSearchServer(LoopbackServer):
             case "GET", [name, "_mapping"]:
                 return {name: {"mappings": self._index(name).mappings}}
             case "PUT", [name, "_mapping"] if lines[0].keys() == {"properties"}:
-                self._index(name).add(lines[0]["properties"])
+                index = self._index(name)
+                known = set(index.fields)
+                index.add(lines[0]["properties"])
+                index.late |= dict.fromkeys(index.fields.keys() - known, self.late)
                 return {"acknowledged": True}
             case (("PUT" | "POST"), [_, ("_doc" | "_create" | "_update"), _]):
                 # AWS's list of operations has these "for search collection types only", and `_bulk` for all
@@ -161,8 +167,10 @@ class OpenSearchServer(LoopbackServer):
             raise invalid(f"index [{name}] already exists", "resource_already_exists_exception")
         if name != name.lower() or re.search(r'[\\/*?"<>| ,#:]', name) or name[0] in "_-+":
             raise invalid(f"Invalid index name [{name}]", "invalid_index_name_exception")
-        self.indexes[name] = Index(name, body, self.generation)
-        self.indexes[name].unknown = self.unknown
+        if len(self.indexes) >= _MOST_INDEXES:
+            raise invalid(f"at most {_MOST_INDEXES} indexes in a collection", "validation_exception")
+        self.indexes[name] = index = Index(name, body, self.generation)
+        index.unknown, index.most_bytes = self.unknown, self.most_bytes
         return {"acknowledged": True, "index": name}
 
     # ------------------------------------------------------------ documents
@@ -176,7 +184,7 @@ class OpenSearchServer(LoopbackServer):
             reason = "Document ID is not supported in create/index operation request"
             raise invalid(reason, "illegal_argument_exception")
         index.check(source)
-        index.live[id_] = source
+        index.keep(id_, source)
         self._write(index, id_, source)
         return {"_index": name, "_id": id_, "result": "created"}
 
@@ -207,11 +215,11 @@ class OpenSearchServer(LoopbackServer):
         if id_ not in index.live:
             raise Refusal(404, "document_missing_exception", f"[{id_}]: document missing")
         if kind == "delete":
-            del index.live[id_]
+            index.keep(id_, None)
             self._write(index, id_, None)
         elif kind == "update" and body.keys() == {"doc"}:
             index.check(body["doc"])
-            index.live[id_] = {**index.live[id_], **body["doc"]}
+            index.keep(id_, {**index.live[id_], **body["doc"]})
             self._write(index, id_, index.live[id_])
         else:
             raise invalid(f"[{kind}] with {sorted(body)} is not supported")

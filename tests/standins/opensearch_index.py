@@ -1,8 +1,11 @@
-"""An index of the OpenSearch stand-in: mappings kept to, text analysed, BM25 as Lucene has it, exact k-NN.
+"""An index of the OpenSearch stand-in: mappings kept to, text analysed, BM25 as Lucene has it, k-NN by compressed vectors.
+
+k-NN looks at all vectors, where the service follows a graph; what is lost by compression is lost here, too.
 
 Only what the store uses is known; everything else is a ``Refusal``, as is a query that OpenSearch does not know.
 """
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -14,6 +17,8 @@ import numpy as np
 import snowballstemmer
 from numpy.typing import NDArray
 
+from tests.standins.opensearch_quantiser import BITS, distances, quantised, thresholds
+
 Json = dict[str, Any]
 Scores = dict[str, float]
 
@@ -24,6 +29,7 @@ _MOST_TERMS, _MOST_CLAUSES, _WINDOW = 65_536, 1_024, 10_000
 _K1, _B = 1.2, 0.75
 _TYPES = {"keyword", "long", "text", "knn_vector"}
 _MOST_FIELDS = 1_000  # objects count, too
+MOST_BYTES = 2**40  # of an index; what the service says beyond is not published
 _COMPRESSIONS = {"1x", "2x", "8x", "16x", "32x"}
 
 
@@ -97,7 +103,10 @@ class Index:
         self._words: dict[str, Words] = {}
         self.add({})
         self.unknown = 0  # so many more documents are refused: not everywhere has it been heard of
+        self.late: dict[str, int] = {}  # fields of which as many more documents are refused, for the same reason
         self.live: dict[str, Json] = {}
+        self.bytes, self.most_bytes = 0, MOST_BYTES
+        self._sizes: dict[str, int] = {}
         self._shown: dict[str, Json] = {}
         self._keywords: dict[str, dict[Any, dict[str, None]]] = {}
         self._matrix: tuple[list[str], NDArray[np.float64]] | None = None
@@ -138,7 +147,8 @@ class Index:
         """Refuse a document that the mapping does not take."""
         for name, value in _flat(source).items():
             mapping = self.fields.get(name)
-            if mapping is None:
+            if mapping is None or self.late.get(name):
+                self.late[name] = self.late.get(name, 1) - 1
                 reason = f"mapping set to strict, dynamic introduction of [{name}] within [_doc] is not allowed"
                 raise invalid(reason, "strict_dynamic_mapping_exception")
             if mapping["type"] == "knn_vector" and len(value) != mapping["dimension"]:
@@ -148,6 +158,18 @@ class Index:
                 for word in value if isinstance(value, list) else [value]:
                     if len(word.encode()) > _LONGEST_KEYWORD:
                         raise invalid("Document contains at least one immense term", "illegal_argument_exception")
+
+    def keep(self, id_: str, source: Json | None) -> None:
+        """Write a document, or remove it, and count what the index takes: JSON, of a vector as many bytes as its floats."""
+        size = _size(source)
+        more = size - self._sizes.get(id_, 0)
+        if more > 0 and self.bytes + more > self.most_bytes:
+            raise invalid(f"the index takes {self.most_bytes} bytes", "illegal_argument_exception")
+        self.bytes += more
+        if source is None:
+            del self.live[id_], self._sizes[id_]
+        else:
+            self.live[id_], self._sizes[id_] = source, size
 
     def show(self, id_: str, source: Json | None) -> None:
         """Let searches see a document as it is now; None: let them see that it is gone."""
@@ -309,8 +331,15 @@ class Index:
             self._matrix = held, rows
         ids, matrix = self._matrix
         passed = self._scores(options["filter"]) if "filter" in options else dict.fromkeys(ids, 0.0)
-        products = (matrix @ np.array(options["vector"], float)).tolist()
-        scored = [(1 + p if p >= 0 else 1 / (1 - p), id_) for id_, p in zip(ids, products, strict=True) if id_ in passed]
+        asked = np.array(options["vector"], float)
+        if (level := mapping.get("compression_level", "1x")) in BITS and len(matrix):
+            over = thresholds(matrix, BITS[level])
+            (code,) = quantised(asked[None], over)
+            scores = 1 / (1.0 + distances(quantised(matrix, over), code))
+        else:
+            products = matrix @ asked
+            scores = np.where(products >= 0, 1 + products, 1 / (1 - np.minimum(products, 0)))
+        scored = [(score, id_) for id_, score in zip(ids, scores.tolist(), strict=True) if id_ in passed]
         scored.sort(key=lambda found: -found[0])
         return {id_: float(np.float32(score)) for score, id_ in scored[: options["k"]]}
 
@@ -319,6 +348,12 @@ class Index:
         if mapping is None or mapping["type"] not in types or not mapping.get("index", True):
             raise invalid(f"Cannot search on field [{name}]", "query_shard_exception")
         return mapping
+
+
+def _size(source: Json | None) -> int:
+    if source is None:
+        return 0
+    return sum(4 * len(value) if name == "vector" else len(json.dumps(value)) for name, value in source.items())
 
 
 def _merged(known: Json, added: Json) -> Json:

@@ -2,11 +2,13 @@
 
 import json
 import logging
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import opensearchpy
 import pytest
 
@@ -15,16 +17,20 @@ from lexigraph.model.errors import InvalidInput, Misconfigured, StoreUnavailable
 from lexigraph.model.filters import parse_expression
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant
-from lexigraph.settings import Settings
+from lexigraph.settings import EmbeddingModel, Settings
+from lexigraph.storage.factory import VectorStoreFactory
+from lexigraph.storage.opensearch.schema import index_body
 from lexigraph.storage.opensearch.store import OpenSearchVectorStore
 from lexigraph.storage.protocols import IndexName, SearchRequest, VectorRecord
 from tests.contract.vector_fixtures import DIMENSION, LABEL, random_units, unit
 from tests.contract.vector_waiting import WaitingVectorStore
-from tests.laptop import laptop, open_laptop, write_pages
+from tests.laptop import CLOCK, laptop, open_laptop, write_pages
 from tests.models import WordEmbedder
 from tests.server import Api, LaptopService, serving
 from tests.standins.aws_server import ENVIRONMENT, REGION
-from tests.standins.opensearch import MOST_BYTES, Fault, OpenSearchServer
+from tests.standins.opensearch import MOST_OF_A_REQUEST, Fault, OpenSearchServer
+from tests.standins.opensearch_index import Index
+from tests.vector_dump import dump_vectors
 
 A, B = Tenant("a"), Tenant("b")
 EAST, NORTH = unit(1), unit(0, 1)
@@ -50,9 +56,9 @@ def classic(collection: OpenSearchServer) -> Iterator[OpenSearchServer]:  # whic
 def opened() -> Iterator[Opener]:
     stores: list[OpenSearchVectorStore] = []
 
-    def opener(server: OpenSearchServer, **options: Any) -> OpenSearchVectorStore:
+    def opener(server: OpenSearchServer, more: str = "", **options: Any) -> OpenSearchVectorStore:
         options = {"label": LABEL, "dimension": DIMENSION, "patience": 20.0, **options}
-        stores.append(OpenSearchVectorStore(server.connection, **options))
+        stores.append(OpenSearchVectorStore(server.connection + more, **options))
         return stores[-1]
 
     yield opener
@@ -114,12 +120,12 @@ def test_a_tie_beyond_what_was_found_costs_a_second_request_not_the_order(
 
 def test_indexes_have_an_explicit_mapping(collection: OpenSearchServer, opened: Opener) -> None:
     opened(collection).upsert(A, {"chunk": [record("a")], "entity": [VectorRecord("e", "Name")]})
-    assert set(collection.indexes) == {CHUNKS, "lexigraph-entity"}
+    assert set(collection.indexes) == {CHUNKS, "lexigraph-entity", "lexigraph-tag"}
     mapping = collection.indexes[CHUNKS].mappings
     vector = mapping["properties"]["vector"]
     assert (mapping["dynamic"], vector["dimension"], vector["space_type"]) == ("strict", DIMENSION, "innerproduct")
     # the service compresses unless told otherwise, and lets nobody name the engine
-    assert (vector["compression_level"], vector["method"].get("engine")) == ("1x", None)
+    assert (vector["compression_level"], vector["method"].get("engine")) == ("16x", None)
     assert "vector" not in collection.indexes["lexigraph-entity"].mappings["properties"]
 
 
@@ -127,10 +133,10 @@ def test_large_writes_are_cut_into_requests_that_the_service_takes(collection: O
     store = opened(collection)
     store.upsert(A, {"chunk": [record(f"r{n}", f"text {n} " + "x" * 1_500_000) for n in range(16)]})
     sizes = [request["bytes"] for request in collection.asked("/_bulk")]
-    assert sum(sizes) > 2 * MOST_BYTES and max(sizes) <= MOST_BYTES
+    assert sum(sizes) > 2 * MOST_OF_A_REQUEST and max(sizes) <= MOST_OF_A_REQUEST
     assert store.stats(A)["chunk"] == 16
     with pytest.raises(InvalidInput, match="at most"):
-        store.upsert(A, {"chunk": [record("huge", "x" * MOST_BYTES)]})
+        store.upsert(A, {"chunk": [record("huge", "x" * MOST_OF_A_REQUEST)]})
 
 
 def test_deleting_goes_by_id_also_before_anything_is_visible(collection: OpenSearchServer, opened: Opener) -> None:
@@ -373,6 +379,174 @@ def test_a_collection_that_takes_no_ids_of_ours_is_refused_with_the_remedy(
     assert not any(held.live for held in classic.indexes.values())
 
 
+# -- several indexes of a kind
+
+
+def test_each_tenant_has_its_indexes_and_is_asked_for_there_alone(collection: OpenSearchServer, opened: Opener) -> None:
+    store = opened(collection, "&indexes=8")
+    tenants = [Tenant(f"t{n}") for n in range(40)]
+    for tenant in tenants:
+        store.tag(tenant, [Source("s", "file:///s.md", "default", "S", {})])
+        store.upsert(tenant, {"chunk": [record("r", f"text of {tenant}")], "entity": [VectorRecord("e", "Name")]})
+    chunks = [name for name in collection.indexes if "chunk" in name]
+    assert len(chunks) == 8 and all(re.fullmatch(rf"lexigraph-0[0-7]-chunk-{LABEL}", name) for name in chunks)
+    assert [name for name in collection.indexes if "tag" in name] == ["lexigraph-tag"]
+    collection.show_all()
+    other = opened(collection)  # which is not told how many there are
+    asked = [
+        SearchRequest("chunk", text="text", k=5),
+        SearchRequest("chunk", vector=EAST, k=5),
+        SearchRequest("entity", text="name"),
+    ]
+    for tenant in tenants:
+        before = len(collection.asked("/_msearch"))
+        hits = other.search_many(tenant, asked)
+        assert [hit.text for found in hits for hit in found] == [f"text of {tenant}"] * 2 + ["Name"]
+        (request,) = collection.asked("/_msearch")[before:]
+        assert len({line["index"].split("-")[1] for line in request["lines"][::2]}) == 1
+    assert [len(collection.asked(f"/{name}/_mapping")) for name in chunks] == [
+        1 + n for n in _tenants_of(chunks, collection)
+    ]
+
+
+def _tenants_of(names: list[str], collection: OpenSearchServer) -> list[int]:
+    return [len({row["tenant"] for row in collection.indexes[name].live.values()}) for name in names]
+
+
+def test_a_number_of_indexes_other_than_the_collections_is_refused_with_what_to_write(
+    collection: OpenSearchServer, opened: Opener
+) -> None:
+    opened(collection, "&indexes=8").upsert(A, {"chunk": [record("a")]})
+    collection.show_all()
+    for wrong in (opened(collection, "&indexes=1"), opened(collection, "&indexes=16")):
+        for call in (lambda: texts(wrong), lambda: wrong.upsert(A, {"chunk": [record("b")]}), lambda: wrong.stats(A)):  # noqa: B023
+            with pytest.raises(Misconfigured, match=r"has 8 indexes of a kind.*say indexes=8 or use a new collection"):
+                call()
+    assert texts(opened(collection, "&indexes=8")) == texts(opened(collection)) == {"a": "some text"}
+
+
+def test_a_collection_of_a_release_that_knew_one_index_of_a_kind_is_written_on(
+    collection: OpenSearchServer, opened: Opener
+) -> None:
+    opened(collection).upsert(A, {"chunk": [record("a")]})
+    for index in collection.indexes.values():
+        del index.mappings["_meta"]["indexes"]
+    index.mappings["properties"].get("vector", {})["compression_level"] = "1x"
+    collection.show_all()
+    store = opened(collection, "&indexes=1")
+    store.upsert(A, {"chunk": [record("b")]})
+    collection.show_all()
+    assert texts(store) == texts(opened(collection)) == {"a": "some text", "b": "some text"}
+    with pytest.raises(Misconfigured, match="has 1 indexes of a kind, the connection says indexes=8"):
+        opened(collection, "&indexes=8").upsert(A, {"chunk": [record("b")]})
+
+
+def test_two_writers_of_an_empty_collection_agree_on_the_number(collection: OpenSearchServer, opened: Opener) -> None:
+    one, other = opened(collection, "&indexes=8"), opened(collection)
+    assert other.search_many(A, [SearchRequest("chunk", text="text")]) == [[]]  # nothing is there to tell it
+    one.upsert(A, {"chunk": [record("a")]})
+    other.upsert(A, {"chunk": [record("b")]})
+    collection.show_all()
+    assert texts(one) == {"a": "some text", "b": "some text"}
+
+
+def test_a_database_moves_to_more_indexes_by_an_ingest_of_all_documents(
+    collection: OpenSearchServer, tmp_path: Path
+) -> None:
+    pages = write_pages(tmp_path / "pages", CLOCK)
+    embedding = EmbeddingModel("words", WordEmbedder.dimension)
+    before, after = (
+        replace(
+            open_laptop(tmp_path / "data"),
+            vectors=VectorStoreFactory.for_vector_store(f"{collection.connection}&indexes={n}", embedding=embedding),
+        )
+        for n in (1, 8)
+    )
+    assert not laptop(tmp_path / "data", before).ingest([pages]).failures
+    collection.show_all()
+    kept = dump_vectors(before.vectors, Tenant())
+    with pytest.raises(Misconfigured, match="has 1 indexes of a kind"):
+        dump_vectors(after.vectors, Tenant())
+    collection.indexes.clear()  # a new collection, or the same without its indexes
+    assert not laptop(tmp_path / "data", after).ingest([pages], incremental=False).failures
+    collection.show_all()
+    moved = dump_vectors(after.vectors, Tenant())
+    # a name that is no title comes again when something about it changes: docs/operate.md says so
+    assert {row[3] for row in moved["entity"]} == {*CLOCK} < {row[3] for row in kept["entity"]}
+    assert moved | {"entity": []} == kept | {"entity": []} and kept["statement"]
+    assert all(re.match(r"lexigraph-(02-|tag$)", name) for name in collection.indexes)
+    for stores in (before, after):
+        stores.close()
+
+
+def test_a_field_just_added_that_is_not_known_everywhere_is_waited_for(collection: OpenSearchServer, opened: Opener) -> None:
+    store = opened(collection)
+    collection.late = 3
+    store.upsert(A, {"chunk": [record("a"), record("b")]})
+    assert len(collection.indexes[CHUNKS].live) == 2
+    sent = [len(request["lines"]) for request in collection.asked("/_bulk")]
+    assert sent == [4, 4, 2]  # both were refused, then one of them, which is sent alone
+
+
+def test_a_field_that_stays_unknown_is_told_and_looked_for_anew_by_the_next_write(
+    collection: OpenSearchServer, opened: Opener
+) -> None:
+    store = opened(collection, patience=0.5)
+    store.upsert(A, {"chunk": [record("a")]})
+    del collection.indexes[CHUNKS]  # by hand, while somebody writes
+    collection.indexes[CHUNKS] = Index(CHUNKS, index_body("chunk", LABEL, DIMENSION, 1), "nextgen")
+    with pytest.raises(StoreUnavailable, match=r"POST /_bulk, for 0 s: items say 400"):
+        store.upsert(A, {"chunk": [record("b")]})
+    store.upsert(A, {"chunk": [record("b")]})
+    collection.show_all()
+    assert texts(store) == {"b": "some text"}
+
+
+# -- vectors
+
+
+def test_a_vector_is_sent_with_the_digits_that_the_service_needs_and_read_back_bit_for_bit(
+    collection: OpenSearchServer, opened: Opener
+) -> None:
+    rows = random_units(50, seed=3)
+    store = opened(collection)
+    store.upsert(A, {"chunk": [record(f"r{n}", "some text", row) for n, row in enumerate(rows)]})
+    (request,) = collection.asked("/_bulk")
+    sent = [line["vector"] for line in request["lines"] if "vector" in line]
+    assert max(len(str(abs(number))) for vector in sent for number in vector) <= 8
+    assert np.abs(np.array(sent) - rows).max() <= 5e-7
+    collection.show_all()
+    kept = store.fetch(A, "chunk", [f"r{n}" for n in range(50)])
+    assert all(np.array_equal(kept[f"r{n}"].vector, row) for n, row in enumerate(rows))
+
+
+def test_the_best_are_found_behind_compressed_vectors_and_scored_by_their_own(
+    collection: OpenSearchServer, opened: Opener
+) -> None:
+    """In clusters, as the vectors of texts are: of independent ones none is near another."""
+    rng = np.random.default_rng(5)
+    middle = rng.standard_normal((100, 384))
+    rows = middle[rng.integers(0, 100, 2_000)] + 0.7 * rng.standard_normal((2_000, 384))
+    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    store = opened(collection, label="words-384", dimension=384)
+    store.upsert(A, {"chunk": [record(f"r{n:04}", "x", row) for n, row in enumerate(rows)]})
+    collection.show_all()
+    asked = rows[:50] + 0.02 * rng.standard_normal((50, 384)).astype(np.float32)
+    asked /= np.linalg.norm(asked, axis=1, keepdims=True)
+    found = store.search_many(A, [SearchRequest("chunk", vector=row, k=10) for row in asked])
+    same = 0
+    for row, hits in zip(asked, found, strict=True):
+        cosines = np.round(rows.astype(float) @ row.astype(float), 6)
+        assert [hit.score for hit in hits] == [cosines[int(hit.id[1:])] for hit in hits]
+        same += len({int(hit.id[1:]) for hit in hits} & {*np.argsort(-cosines)[:10].tolist()})
+    assert same >= 490, "of 500"
+    # what the service itself has first is another matter
+    index = next(index for name, index in collection.indexes.items() if "chunk" in name)
+    query = {"knn": {"vector": {"vector": asked[0].tolist(), "k": 10}}}
+    first = [hit["_source"]["doc_key"] for hit in index.search({"query": query, "size": 10})["hits"]]
+    assert first != [hit.id for hit in found[0]]
+
+
 # -- the stand-in
 
 
@@ -410,7 +584,7 @@ def test_a_collection_that_takes_no_further_tenant_says_so(collection: OpenSearc
     store.upsert(A, {"chunk": [record("a")]})
     index = collection.indexes[CHUNKS]
     index.add({f"f{n}": {"type": "keyword"} for n in range(1_000 - len(index.fields) - 1)})
-    with pytest.raises(Misconfigured, match="use another collection for further tenants"):
+    with pytest.raises(Misconfigured, match="use a new collection with more indexes"):
         store.upsert(B, {"chunk": [record("b")]})
     store.upsert(A, {"chunk": [record("c")]})
 
@@ -450,7 +624,7 @@ def test_the_stand_in_refuses_as_the_service_does(collection: OpenSearchServer, 
     answer = client.transport.perform_request("POST", "/_msearch", body="".join(json.dumps(x) + "\n" for x in lines))
     assert [r["error"]["type"] for r in answer["responses"]] == ["parsing_exception", "index_not_found_exception"]
     with pytest.raises(opensearchpy.TransportError, match="413"):
-        client.transport.perform_request("POST", "/_bulk", body=json.dumps({"k": "x" * MOST_BYTES}) + "\n")
+        client.transport.perform_request("POST", "/_bulk", body=json.dumps({"k": "x" * MOST_OF_A_REQUEST}) + "\n")
     for parameter in ({"mode": "in_memory"}, {"compression_level": "4x"}):
         vectors = {"v": {"type": "knn_vector", "dimension": 2, **parameter}}
         with pytest.raises(opensearchpy.RequestError, match="illegal_argument_exception"):

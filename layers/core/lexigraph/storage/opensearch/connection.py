@@ -24,18 +24,20 @@ Json = dict[str, Any]
 _MOST_BYTES = 8 * 2**20  # of a request; the service takes 10 MiB
 _MOST_ACTIONS = 1_000
 _ONE_TRY = 35.0  # seconds: a collection wakes within 30
-FORM = "aoss://https://HOST[:PORT][?region=REGION]"
+FORM = "aoss://https://HOST[:PORT][?region=REGION&indexes=N]"
 _WHAT = "aoss connection"
+_MOST_INDEXES = 64  # of a kind; a collection has 1,000 at most, and there are 5 kinds, 3 of them again for another embedding
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a collection is."""
+    """Where a collection is. ``indexes``: how many of each kind it has, None when that is left to the collection."""
 
     host: str
     port: int
     secure: bool
     region: str
+    indexes: int | None = None
 
 
 def parse_place(connection: str) -> Place:
@@ -49,7 +51,15 @@ def parse_place(connection: str) -> Place:
     region = next((name for name in known if name and is_region(name)), None)
     if region is None:
         raise Misconfigured(f"{_WHAT}: which region the collection is in is not known; add ?region=REGION")
-    return Place(server.host, server.port, server.protocol == "https", region)
+    return Place(server.host, server.port, server.protocol == "https", region, _indexes(options.get("indexes")))
+
+
+def _indexes(given: str | None) -> int | None:
+    if given is None:
+        return None
+    if not re.fullmatch(r"[1-9]\d?", given) or int(given) > _MOST_INDEXES:
+        raise Misconfigured(f"{_WHAT}: indexes must be 1 to {_MOST_INDEXES}, how many a new collection has of each kind")
+    return int(given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +127,18 @@ class Collection:
         answer = self._request("GET", f"/{index}/_mapping", absent=True)
         return None if answer is None else cast(Json, answer[index]["mappings"])
 
-    def create(self, index: str, body: Json) -> None:
-        """Create an index; one that exists is left as it is. Raise ``Refused`` for a mapping that is not taken."""
+    def create(self, index: str, body: Json) -> Json:
+        """Create an index and return its mapping, also of one that another process made just now.
+
+        Raise ``Refused`` for a mapping that is not taken.
+        """
         try:
             self._request("PUT", f"/{index}", body)
         except Refused as error:
             if error.kind != "resource_already_exists_exception":
                 raise
+            return self.mapping(index) or {}
+        return cast(Json, body["mappings"])
 
     def put_mapping(self, index: str, body: Json) -> None:
         """Add to the mapping of an index. A new index may be unknown for a while: that is waited for."""
@@ -163,10 +178,10 @@ class Collection:
                 if status < 300 or (kind != "index" and status == 404):
                     continue
                 waiting.append(line)
-                if _passing(status) or status == 404:  # a new index is not known everywhere at once
-                    problem = f"{status}"
-                else:
-                    raise _refused("an item of a bulk request", status, told.get("error"))
+                error = told.get("error")
+                if not (_passing(status) or _unheard_of(status, error)):
+                    raise _refused("an item of a bulk request", status, error)
+                problem = f"{status}"
             return problem
 
         self._request("POST", "/_bulk", lambda: b"".join(waiting), items=take)
@@ -230,6 +245,12 @@ def _status(error: Exception) -> Any:
 
 def _passing(status: int) -> bool:
     return status in (409, 429) or status >= 500
+
+
+def _unheard_of(status: int, error: object) -> bool:
+    """Tell whether a new index, or a field just added, is not known yet to who took an item: not all hear of it at once."""
+    kind = error.get("type") if isinstance(error, Mapping) else None
+    return status == 404 or (status == 400 and kind == "strict_dynamic_mapping_exception")
 
 
 def _search_problem(answer: Json) -> str:

@@ -7,7 +7,17 @@ from lexigraph.model.errors import Misconfigured
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.opensearch.connection import Action, Collection, Json, Refused, Search
 from lexigraph.storage.opensearch.queries import MOST_FOUND, of_tenant, parts
-from lexigraph.storage.opensearch.schema import FORMAT, WORDS, document_id, index_body, words_key, words_mapping
+from lexigraph.storage.opensearch.schema import (
+    FORMAT,
+    TAGS,
+    WORDS,
+    Names,
+    document_id,
+    index_body,
+    share_of,
+    words_key,
+    words_mapping,
+)
 from lexigraph.storage.protocols import VECTOR_INDEXES, IndexName
 
 _PAGE = 2_000
@@ -22,19 +32,51 @@ class Documents:
     def __init__(self, collection: Collection, label: str, dimension: int) -> None:
         self._collection, self._label, self._dimension = collection, label, dimension
         self._words: dict[str, set[str]] = {}  # by index, the fields of tenants that it is known to have
+        self._count: int | None = None  # indexes of a kind, once the collection told
         self._lock = Lock()
 
     # ------------------------------------------------------------ indexes
 
+    def names(self, tenant: Tenant, *, writing: bool = False) -> Names:
+        """Return the names of a tenant's indexes; what is about to be written needs to know them for good.
+
+        Raise ``Misconfigured`` where the collection has another number of indexes than the connection says.
+        """
+        with self._lock:
+            if writing:
+                self._open(TAGS, None)
+            elif self._count is None and (mapping := self._collection.mapping(TAGS)) is not None:
+                self._note_count(mapping)
+            count = self._count or self._collection.place.indexes or 1
+        return Names(self._label, self._dimension, share_of(tenant.whole, count))
+
+    def _note_count(self, mapping: Json) -> None:
+        place = self._collection.place
+        has = mapping.get("_meta", {}).get("indexes", 1)
+        if place.indexes not in (None, has):
+            raise Misconfigured(
+                f"{place.host}: has {has} indexes of a kind, the connection says indexes={place.indexes}; say indexes={has} "
+                "or use a new collection: the number is fixed when the first is made"
+            )
+        self._count = has
+
+    def _open(self, name: str, index: IndexName | None) -> None:
+        """Make the index unless it is there, and learn which fields it has."""
+        if name in self._words:
+            return
+        mapping = self._collection.mapping(name)
+        if mapping is None:
+            count = self._count or self._collection.place.indexes or 1
+            mapping = self._collection.create(name, index_body(index, self._label, self._dimension, count))
+        self._check(name, index, mapping.get("_meta", {}))
+        if name == TAGS:
+            self._note_count(mapping)
+        self._words[name] = {*mapping.get("properties", {}).get(WORDS, {}).get("properties", ())}
+
     def _ensure(self, name: str, index: IndexName | None, tenant: Tenant) -> None:
         """Make the index, and the tenant's field in it, unless they are there."""
         with self._lock:
-            if name not in self._words:
-                mapping = self._collection.mapping(name)
-                if mapping is None:
-                    self._collection.create(name, index_body(index, self._label, self._dimension))
-                self._check(name, index, (mapping or {}).get("_meta", {}))
-                self._words[name] = {*(mapping or {}).get("properties", {}).get(WORDS, {}).get("properties", ())}
+            self._open(name, index)
             if index is not None and words_key(tenant) not in self._words[name]:
                 self._add_words(name, index, tenant)
 
@@ -45,7 +87,8 @@ class Documents:
             if _NO_MORE_FIELDS not in error.reason:
                 raise
             raise Misconfigured(
-                f"{name}: has a field for each tenant and takes no more of them; use another collection for further tenants"
+                f"{name}: has a field for each tenant and takes no more of them; use a new collection with more indexes of "
+                "each kind (indexes=N in the connection), or another one for further tenants"
             ) from None
         self._words[name].add(words_key(tenant))
 
@@ -73,6 +116,8 @@ class Documents:
             self._ensure(name, index, tenant)
             self._collection.bulk([Action("index", name, document_id(tenant, key), body) for key, body in bodies.items()])
         except Refused as error:
+            with self._lock:
+                self._words.pop(name, None)  # it may be another index by now
             if any(sign in error.reason for sign in _OF_CLASSIC):
                 raise self._classic(name) from None
             raise

@@ -1,32 +1,56 @@
-"""Indexes of an OpenSearch collection: their names, what they hold, and how text becomes words."""
+"""Indexes of an OpenSearch collection: their names, what they hold, and how text becomes words.
+
+A collection has one index of each kind, or several among which tenants are divided: an index holds at most 1 TiB and 1,000
+fields, of which each tenant takes one. How many is settled when the first is made, and noted in the index of tags, which
+stays one: it has no fields of tenants.
+"""
 
 import re
 from hashlib import blake2b
+from typing import NamedTuple
 
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.opensearch.connection import Json
 from lexigraph.storage.protocols import VECTOR_INDEXES, IndexName
 
 TAGS = "lexigraph-tag"
-EVERY = "lexigraph-*"
 FORMAT = 2
+# 4.6 kB of memory become 0.4 (1,024 dimensions); what is found is ordered by exact cosines (queries.py)
+COMPRESSION = "16x"
 WORDS = "words"  # the texts, in a field of each tenant
 _STORED_ONLY = {"type": "keyword", "index": False, "doc_values": False}
 
 
-def index_name(index: IndexName, label: str, dimension: int) -> str:
-    """Return the name of an index: that of one with vectors carries label and dimension of the embedding."""
-    if index not in VECTOR_INDEXES:
-        return f"lexigraph-{index}"
-    name = re.sub(r"[^a-z0-9_-]+", "-", label.lower())
-    if name != label:  # two labels never share an index
-        name += "-" + blake2b(label.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-    return f"lexigraph-{index}-{name}" + ("" if name.endswith(f"-{dimension}") else f"-{dimension}")
+class Names(NamedTuple):
+    """The names of indexes for an embedding. ``share`` tells the part of the tenants, empty where all are in one."""
+
+    label: str
+    dimension: int
+    share: str = ""
+
+    @property
+    def every(self) -> str:
+        """The pattern of all of them."""
+        return f"lexigraph-{self.share}*"
+
+    def of(self, index: IndexName) -> str:
+        """Return the name of an index: that of one with vectors carries label and dimension of the embedding."""
+        begin = f"lexigraph-{self.share}{index}"
+        if index not in VECTOR_INDEXES:
+            return begin
+        name = re.sub(r"[^a-z0-9_-]+", "-", self.label.lower())
+        if name != self.label:  # two labels never share an index
+            name += "-" + blake2b(self.label.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+        return f"{begin}-{name}" + ("" if name.endswith(f"-{self.dimension}") else f"-{self.dimension}")
+
+    def of_every_embedding(self, index: IndexName) -> str:
+        """Return the pattern of the indexes of this kind, whatever their embedding."""
+        return f"lexigraph-{self.share}{index}" + ("-*" if index in VECTOR_INDEXES else "")
 
 
-def every_embedding(index: IndexName) -> str:
-    """Return the pattern of the indexes of this kind, whatever their embedding."""
-    return f"lexigraph-{index}-*" if index in VECTOR_INDEXES else f"lexigraph-{index}"
+def share_of(tenant: Tenant, count: int) -> str:
+    """Return what the names of a tenant's indexes begin with in a collection that has ``count`` of each kind."""
+    return "" if count == 1 else f"{int(words_key(tenant), 16) % count:02}-"
 
 
 def document_id(tenant: Tenant, key: str) -> str:
@@ -46,8 +70,8 @@ def words_mapping(index: IndexName, tenant: Tenant) -> Json:
     return {"properties": {WORDS: {"properties": {words_key(tenant): text}}}}
 
 
-def index_body(index: IndexName | None, label: str, dimension: int) -> Json:
-    """Return settings and mapping of an index, None being that of the tags.
+def index_body(index: IndexName | None, label: str, dimension: int, count: int) -> Json:
+    """Return settings and mapping of an index, None being that of the tags, which notes how many there are of a kind.
 
     Text is split where SQLite's FTS5 splits it and stemmed by the same algorithm; stop words are left out of questions, not
     out of texts, so that a question of stop words alone finds something. Names are not stemmed.
@@ -61,12 +85,12 @@ def index_body(index: IndexName | None, label: str, dimension: int) -> Json:
         settings = {"analysis": _ANALYSIS}
     if index in VECTOR_INDEXES:
         properties["packed"] = _STORED_ONLY
-        # vectors are normalised, so that the inner product is the cosine; unless asked for 1x, 1 bit is kept of a number
+        # vectors are normalised, so that the inner product is the cosine
         method = {"name": "hnsw", "parameters": {"m": 16, "ef_construction": 128}}
-        space = {"space_type": "innerproduct", "compression_level": "1x", "method": method}
+        space = {"space_type": "innerproduct", "compression_level": COMPRESSION, "method": method}
         properties["vector"] = {"type": "knn_vector", "dimension": dimension, **space}
         settings["index"] = {"knn": True}
-    meta = {"format": FORMAT, "label": label, "dimension": dimension}
+    meta = {"format": FORMAT, "label": label, "dimension": dimension, "indexes": count}
     return {"settings": settings, "mappings": {"dynamic": "strict", "_meta": meta, "properties": properties}}
 
 

@@ -1,7 +1,7 @@
 """The vector store of AWS: records, vectors and full text in a collection of OpenSearch Serverless.
 
-All tenants share an index of each kind (opensearch_schema.py), every query names one of them, and each has its texts in a
-field of its own, so that BM25 counts no words of others. All searches of a call travel in one multi-search
+Tenants share indexes (opensearch_schema.py), every query names the one of its tenant, and each has its texts in a field of
+its own, so that BM25 counts no words of others. All searches of a call travel in one multi-search
 (opensearch_queries.py). What filters see of a source is kept in an index of its own and copied to each of its records as
 words (opensearch_tags.py), so that a filter needs no second round trip. Searches show a write after 10 seconds to a minute:
 ``visible`` asks them, and what this process wrote itself it remembers (opensearch_unseen.py).
@@ -27,7 +27,7 @@ from lexigraph.storage.opensearch.queries import (
     record_body,
     record_of,
 )
-from lexigraph.storage.opensearch.schema import EVERY, TAGS, WORDS, document_id, every_embedding, index_name
+from lexigraph.storage.opensearch.schema import TAGS, WORDS, document_id
 from lexigraph.storage.opensearch.seen import Term, count_query, is_scored, scored, terms_of, wider
 from lexigraph.storage.opensearch.tags import tag_words
 from lexigraph.storage.opensearch.unseen import Unseen, Versions, Write
@@ -64,7 +64,6 @@ class OpenSearchVectorStore:
         self.dimension = dimension
         self._collection = Collection(parse_place(connection), patience=patience)
         self._documents = Documents(self._collection, label, dimension)
-        self._names = {index: index_name(index, label, dimension) for index in INDEXES}
         self._unseen = Unseen()
         self._beside = beside
         self._ours: set[Tenant] = set()  # tenants known to have vectors of this embedding
@@ -90,7 +89,7 @@ class OpenSearchVectorStore:
     def _put(
         self, tenant: Tenant, index: IndexName, rows: Mapping[str, VectorRecord], tags: Mapping[str, list[str]]
     ) -> None:
-        name, edition = self._names[index], self._unseen.next_edition()
+        name, edition = self._documents.names(tenant, writing=True).of(index), self._unseen.next_edition()
         label = self.label if index in VECTOR_INDEXES else ""
         bodies = {
             key: record_body(tenant, row, index in VECTOR_INDEXES)
@@ -138,7 +137,8 @@ class OpenSearchVectorStore:
 
     def _retag_records(self, tenant: Tenant, index: IndexName, tags: Mapping[str, list[str]]) -> None:
         """Write the words of sources on their records, of every embedding: those found, and those that we wrote just now."""
-        name = self._names[index]
+        names = self._documents.names(tenant)
+        name = names.of(index)
         edition = self._unseen.next_edition()
         lately = self._unseen.of_sources(name, tenant, tags)
         places = {(name, document_id(tenant, key)): key for key in lately}
@@ -147,7 +147,7 @@ class OpenSearchVectorStore:
         searches = [(name, of_sources)]
         if index in VECTOR_INDEXES:
             others = {"bool": {"filter": [of_sources], "must_not": [{"term": {"label": self.label}}]}}
-            searches.append((every_embedding(index), others))
+            searches.append((names.of_every_embedding(index), others))
         for where, query in searches:
             for row in self._documents.all(where, query, ["doc_key", "source_id"]):
                 key = places[row["_index"], row["_id"]] = row["_source"]["doc_key"]
@@ -167,17 +167,16 @@ class OpenSearchVectorStore:
     def delete(self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]]) -> None:
         for index in ids:
             check_index(index)
-        for index, keys in ids.items():
-            unique = list(dict.fromkeys(keys))
-            if unique:
-                self._documents.remove(self._names[index], every_embedding(index), tenant, unique)
+        for index, unique in ((index, list(dict.fromkeys(keys))) for index, keys in ids.items() if keys):
+            names = self._documents.names(tenant)
+            self._documents.remove(names.of(index), names.of_every_embedding(index), tenant, unique)
             for key in unique:
-                self._unseen.note(self._names[index], tenant, key, Write(0))
+                self._unseen.note(names.of(index), tenant, key, Write(0))
 
     def drop(self, tenant: Tenant) -> None:
         """Delete all records that have vectors of this embedding, those that searches show."""
         for index in VECTOR_INDEXES:
-            name = self._names[index]
+            name = self._documents.names(tenant).of(index)
             for part in parts(self.ids(tenant, index)):
                 self._documents.remove(name, name, tenant, part)
                 for key in part:
@@ -202,7 +201,8 @@ class OpenSearchVectorStore:
         asked = {(r.index, term.name): term for r, of in zip(requests, terms, strict=True) for term in of}
         every: list[tuple[IndexName, Term | None]] = [(index, term) for (index, _), term in asked.items()]
         every += [(index, None) for index in dict.fromkeys(index for index, _ in asked)]
-        searches = [Search(self._names[index], count_query(view, term)) for index, term in every]
+        names = self._documents.names(view)
+        searches = [Search(names.of(index), count_query(view, term)) for index, term in every]
         totals = [found.get("total", {}).get("value", 0) for found in self._collection.search(searches)]
         counts: dict[IndexName, dict[str, int]] = {index: {} for index, _ in every}
         for (index, term), total in zip(every, totals, strict=True):
@@ -215,9 +215,10 @@ class OpenSearchVectorStore:
     def _found(self, tenant: Tenant, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
         answers: list[list[Hit]] = [[] for _ in requests]
         asked = [(at, query) for at, request in enumerate(requests) for query in queries(request, tenant)]
+        names = self._documents.names(tenant)
         found_some = False
         while asked:
-            searches = [Search(self._names[query.request.index], query.body) for _, query in asked]
+            searches = [Search(names.of(query.request.index), query.body) for _, query in asked]
             again: list[tuple[int, Query]] = []
             for (at, query), found in zip(asked, self._collection.search(searches), strict=True):
                 ranked = hits(query.request, found["hits"])
@@ -237,7 +238,8 @@ class OpenSearchVectorStore:
 
     def fetch(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> dict[str, VectorRecord]:
         check_index(index)
-        searches = [_of_keys(self._names[index], tenant, part, _RECORD) for part in parts(dict.fromkeys(ids))]
+        name = self._documents.names(tenant).of(index)
+        searches = [_of_keys(name, tenant, part, _RECORD) for part in parts(dict.fromkeys(ids))]
         found = self._collection.search(searches)
         return {row["_source"]["doc_key"]: record_of(row["_source"]) for f in found for row in f["hits"]}
 
@@ -246,7 +248,8 @@ class OpenSearchVectorStore:
     ) -> bool:
         for index in ids:
             check_index(index)
-        wanted = {self._names[index]: list(dict.fromkeys(keys)) for index, keys in ids.items() if keys}
+        names = self._documents.names(tenant)
+        wanted = {names.of(index): list(dict.fromkeys(keys)) for index, keys in ids.items() if keys}
         if tagged:
             wanted[TAGS] = list(tagged)
         fields = ("doc_key", "edition", "payload")
@@ -266,11 +269,12 @@ class OpenSearchVectorStore:
     ) -> list[str]:
         check_index(index)
         query = of_tenant(tenant) if source_id is None else of_tenant(tenant, source_id=source_id)
-        rows = self._documents.all(self._names[index], query, ["doc_key"], after=after, size=limit)
+        rows = self._documents.all(self._documents.names(tenant).of(index), query, ["doc_key"], after=after, size=limit)
         return [row["_source"]["doc_key"] for row in islice(rows, limit)]
 
     def sources(self, tenant: Tenant, *, after: str = "", limit: int = 1_000) -> list[str]:
-        places = [(every_embedding(index), "source_id") for index in INDEXES] + [(TAGS, "doc_key")]
+        names = self._documents.names(tenant)
+        places = [(names.of_every_embedding(index), "source_id") for index in INDEXES] + [(TAGS, "doc_key")]
         body = {"query": of_tenant(tenant), "size": limit, "search_after": [after]}
         searches = [Search(name, {**body, "sort": [{by: "asc"}], "_source": [by]}) for name, by in places]
         lists = [
@@ -283,7 +287,8 @@ class OpenSearchVectorStore:
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
         body = {"query": of_tenant(tenant), "size": 0, "track_total_hits": True}
-        found = self._collection.search([Search(self._names[index], body) for index in INDEXES])
+        names = self._documents.names(tenant)
+        found = self._collection.search([Search(names.of(index), body) for index in INDEXES])
         return {index: f.get("total", {}).get("value", 0) for index, f in zip(INDEXES, found, strict=True)}
 
     def close(self) -> None:
@@ -309,7 +314,8 @@ class OpenSearchVectorStore:
             {"query": {"bool": {"filter": [of_tenant(tenant), ours]}}, "size": 1, "_source": ["label"]},
             {"query": {"bool": {"filter": [of_tenant(tenant)], "must_not": [others]}}, "size": 1, "_source": ["label"]},
         ]
-        own, other = self._collection.search([Search(EVERY, body) for body in bodies])
+        every = self._documents.names(tenant).every
+        own, other = self._collection.search([Search(every, body) for body in bodies])
         if own["hits"]:
             self._ours.add(tenant)
         elif other["hits"]:
