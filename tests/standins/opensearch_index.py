@@ -420,7 +420,7 @@ def _analyzer(filters: list[Any]) -> Callable[[str], list[str]]:
         if filter_ == "lowercase":
             return word.lower()
         if filter_ == "asciifolding":
-            return "".join(map(_without_accent, word)).translate(_FOLDED)
+            return word if word.isascii() else "".join(map(_without_accent, word)).translate(_FOLDED)
         if filter_ == "porter_stem":
             return str(stemmer.stemWord(word)) if len(word) > 2 else word
         if isinstance(filter_, dict) and filter_["type"] == "truncate":

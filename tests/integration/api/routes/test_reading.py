@@ -108,6 +108,20 @@ def test_pages_are_told_where_they_begin_and_the_one_in_which_a_stretch_begins(c
     assert part["pages"] == [whole["pages"][1]]
 
 
+def test_code_and_tables_are_told_where_they_stand(client: httpx.Client) -> None:
+    code, table = "if otter:\n    swim(river)", "| Otter | River |\n|---|---|\n| Mila | Oder |\n| Bo | Elbe |"
+    file = f"# Otters\n\nThe script:\n\n```\n{code}\n```\n\n## Where\n\n{table}\n\nThey swim.\n"
+    document = client.post("/documents", files={"file": ("otters.md", file)}).json()["document"]["id"]
+    text, verbatim = (_whole(client, document)[name] for name in ("text", "verbatim"))
+    said = {v["kind"]: text[v["start"] : v["end"]] for v in verbatim}
+    assert [v["kind"] for v in verbatim] == ["code", "table"]
+    assert said["code"] == code
+    assert "Mila" in said["table"]
+    assert said["table"].count("\n") == 1, "one table of two rows"
+    part = client.get(f"/documents/{document}/text", params={"start": verbatim[1]["start"] + 1, "limit": 2}).json()
+    assert part["verbatim"] == [verbatim[1]]
+
+
 def test_statements_stand_where_they_say_in_reading_order(client: httpx.Client, flow: str) -> None:
     text = _whole(client, flow)["text"]
     found = client.get(f"/documents/{flow}/statements").json()
