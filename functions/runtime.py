@@ -1,6 +1,7 @@
 """What the functions share: logger, tracer, metrics, and what they work with, made once an environment from the settings.
 
-A function gets its event checked by a model; ``{"warmup": true}`` it answers without doing anything.
+A function gets its event checked by a model; ``{"warmup": true}`` it answers without doing anything, ``{"probe": ...}`` by
+trying what it depends on (``functions/probes/run.py``).
 """
 
 import random
@@ -68,6 +69,11 @@ def function(model: type[E]) -> Callable[[Callable[[E], Any]], Handler]:
             if event.get("warmup"):
                 metrics.add_metric(name="WarmUps", unit=MetricUnit.Count, value=1)
                 return {"warm": True}
+            if "probe" in event:
+                from functions.probes.run import run  # what it loads, no other call needs
+
+                metrics.add_metric(name="Probes", unit=MetricUnit.Count, value=1)
+                return run(event["probe"])
             metrics.add_metric(name="Calls", unit=MetricUnit.Count, value=1)
             return work(parse(event=event, model=model))
 

@@ -106,7 +106,7 @@ def deployed(folder: Path, *, aws: bool = False, carried_out: bool = False, **en
         arns = {name: cloud.arn(name) for name in FUNCTIONS}
         with cloud.state_machine(definition(arns), carried_out=carried_out) as arn:
             os.environ["LEXIGRAPH_WORKFLOW"] = arn
-            _forget()
+            forget()
             stores = open_stores(load_settings(), create=True)
             steps = Steps(load_settings(), stores=stores, extractor=SentenceExtractor())
             work.use(steps)
@@ -117,10 +117,10 @@ def deployed(folder: Path, *, aws: bool = False, carried_out: bool = False, **en
                 stores.close()
                 os.environ.clear()
                 os.environ.update(before)
-                _forget()
+                forget()
 
 
-def _forget() -> None:
+def forget() -> None:
     for made in (runtime.settings, runtime.registry, work.inbox, work.workflow, once._kept):
         made.cache_clear()
     for name in ("query", "manage"):  # which make their application when they are loaded
