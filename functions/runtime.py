@@ -17,8 +17,8 @@ from aws_lambda_powertools import Logger, Metrics, Tracer
 from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.parser import parse
 
+from functions.settings import settings as settings
 from lexigraph.model.errors import Conflict, LexigraphError
-from lexigraph.settings import Settings, load_settings
 from lexigraph.storage.factory import RegistryFactory
 from lexigraph.storage.protocols import Registry
 
@@ -43,12 +43,6 @@ class StepFailed(LexigraphError):
     """A step met an error that nobody foresaw: its kind is told, its message, which may quote a document, is not."""
 
     code = "step_failed"
-
-
-@cache
-def settings() -> Settings:
-    """Return the settings of the environment."""
-    return load_settings()
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Any
 
 from functions.probes.report import ProbeFailed, Report
 from functions.probes.sample import LAST, TENANT, Sample, ids, sample
-from functions.runtime import settings
+from functions.settings import settings
 from lexigraph.aws import config
 from lexigraph.storage.factory import GraphStoreFactory
 from lexigraph.storage.neptune.address import NeptuneAddress

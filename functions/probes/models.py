@@ -1,7 +1,7 @@
 """Probes of the models: one call of each kind, as short as it can be."""
 
 from functions.probes.report import ProbeFailed, Report
-from functions.runtime import settings
+from functions.settings import settings
 from lexigraph.inference.factory import make_embedder, make_llm, make_reranker
 from lexigraph.inference.protocols import Prompt
 from lexigraph.settings import Settings

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from functions.probes.report import ProbeFailed, Report
 from functions.probes.sample import TENANT, sample
-from functions.runtime import settings
+from functions.settings import settings
 from lexigraph.storage.common.aws import Refused
 from lexigraph.storage.dynamodb.items import Table, delete, put
 from lexigraph.storage.factory import CacheFactory, DocumentStoreFactory, RegistryFactory

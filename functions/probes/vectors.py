@@ -10,7 +10,7 @@ import numpy as np
 
 from functions.probes.report import ProbeFailed, Report
 from functions.probes.sample import TENANT, sample, unit_vectors
-from functions.runtime import settings
+from functions.settings import settings
 from lexigraph.model.filters import parse_expression
 from lexigraph.storage.factory import VectorStoreFactory
 from lexigraph.storage.protocols import IndexName, SearchRequest, VectorRecord, VectorStore

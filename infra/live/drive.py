@@ -79,10 +79,18 @@ class Deployment:
 
     def clear(self) -> None:
         """Delete what there is, such as of a test that was interrupted, and wait until it is taken out."""
-        found = self._s3.list_objects_v2(Bucket=self.place.bucket, Prefix=f"{TENANT}/").get("Contents", ())
-        for there in found:
-            self.delete(there["Key"].rpartition("/")[2])
+        for name in self._there():
+            self.delete(name)
             self.wait()
+
+    def drop(self) -> None:
+        """Delete what there is, and wait for nothing."""
+        for name in self._there():
+            self.delete(name)
+
+    def _there(self) -> list[str]:
+        found = self._s3.list_objects_v2(Bucket=self.place.bucket, Prefix=f"{TENANT}/").get("Contents", ())
+        return [str(there["Key"]).rpartition("/")[2] for there in found]
 
     def call(self, path: str, body: dict[str, Any] | None = None) -> Any:
         """Ask the API. Raise :class:`Failed` when it does not answer 200."""

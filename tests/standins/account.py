@@ -19,7 +19,12 @@ from tests.standins.loopback import LoopbackServer, hang_up, send
 _SIGNED = re.compile(r"Credential=[^/]+/\d{8}/[a-z0-9-]+/([a-z0-9-]+)/aws4_request")
 # by the name that is signed for, where that of botocore's description is another
 _SERVICES = {"rds": "neptune", "aoss": "opensearchserverless", "bedrock": "bedrock-runtime", "events": "events"}
-_PATHS = (("converse", "Converse"), ("invoke", "InvokeModel"), ("account-settings", "GetAccountSettings"))
+_PATHS = (
+    ("converse", "Converse"),
+    ("invoke", "InvokeModel"),
+    ("account-settings", "GetAccountSettings"),
+    ("invocations", "Invoke"),
+)
 
 Answer = Mapping[str, Any] | Callable[[dict[str, Any]], Mapping[str, Any] | None]
 
