@@ -10,7 +10,7 @@ WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
 # images set it to stay small; here each of hundreds of processes would compile all that it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test ci soak lint types format lock bench openapi architecture clean requirements invoke layers synth servers runtimes model emulate sbom audit web screenshots
+.PHONY: help setup demo test ci soak lint types format lock bench openapi architecture clean requirements invoke layers synth preflight deploy smoke destroy servers runtimes model emulate sbom audit web screenshots
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -139,6 +139,19 @@ synth: $(VENV)/infra  ## synthesize and check the templates of every profile; no
 
 emulate: $(VENV)/infra $(VENV)/emulator node_modules/.bin/cdk web  ## deploy to an emulator on loopback and drive it from upload to answer
 	@$(BIN)/python -m infra.emulate
+
+# PROFILE=dev|prod, REGION=, SET="name=value ...", YES=1; credentials as boto3 takes them, AWS_PROFILE too
+preflight: $(VENV)/infra node_modules/.bin/cdk  ## look whether an account is ready: make preflight PROFILE=dev REGION=us-west-2
+	@$(BIN)/python -m infra.live.preflight
+
+deploy: $(VENV)/infra node_modules/.bin/cdk web  ## look, then deploy into an account
+	@$(BIN)/python -m infra.live.deploy
+
+smoke: $(VENV)/infra web  ## try a deployment: its functions probe what they depend on, then from upload to answer
+	@$(BIN)/python -m infra.live.smoke
+
+destroy: $(VENV)/infra  ## take a deployment down; asks for its name (YES=1 does not)
+	@$(BIN)/python -m infra.live.destroy
 
 sbom: $(VENV)/laptop  ## write what ships as CycloneDX, with licences and digests, into .build/sbom
 	@$(BIN)/python -m infra.sbom

@@ -1,6 +1,7 @@
 """What the functions share: logger, tracer, metrics, and what they work with, made once an environment from the settings.
 
-A function gets its event checked by a model; ``{"warmup": true}`` it answers without doing anything.
+A function gets its event checked by a model; ``{"warmup": true}`` it answers without doing anything, ``{"probe": ...}`` by
+trying what it depends on (``functions/probes/run.py``).
 """
 
 import random
@@ -16,8 +17,8 @@ from aws_lambda_powertools import Logger, Metrics, Tracer
 from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.parser import parse
 
+from functions.settings import settings as settings
 from lexigraph.model.errors import Conflict, LexigraphError
-from lexigraph.settings import Settings, load_settings
 from lexigraph.storage.factory import RegistryFactory
 from lexigraph.storage.protocols import Registry
 
@@ -45,12 +46,6 @@ class StepFailed(LexigraphError):
 
 
 @cache
-def settings() -> Settings:
-    """Return the settings of the environment."""
-    return load_settings()
-
-
-@cache
 def registry() -> Registry:
     """Return the registry."""
     return RegistryFactory.for_registry(settings().connections["registry"])
@@ -68,6 +63,11 @@ def function(model: type[E]) -> Callable[[Callable[[E], Any]], Handler]:
             if event.get("warmup"):
                 metrics.add_metric(name="WarmUps", unit=MetricUnit.Count, value=1)
                 return {"warm": True}
+            if "probe" in event:
+                from functions.probes.run import run  # what it loads, no other call needs
+
+                metrics.add_metric(name="Probes", unit=MetricUnit.Count, value=1)
+                return run(event["probe"])
             metrics.add_metric(name="Calls", unit=MetricUnit.Count, value=1)
             return work(parse(event=event, model=model))
 

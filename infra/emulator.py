@@ -6,24 +6,20 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Mapping
-from email.message import Message
-from http.client import HTTPConnection
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from infra.layers import ROOT
+from infra.live import http
+from infra.live.programs import run
+from infra.live.told import Failed
 
 PROGRAM = ROOT / ".emulator" / "bin" / "ministack"
 ACCOUNT, REGION = "000000000000", "us-east-1"
 _START_SECONDS, _END_SECONDS = 60.0, 10.0
 _LINES = 25  # of each log that are shown when something failed
 _NOISE = ("START ", "END ", "REPORT ", '{"_aws"')  # metrics, and what frames a call
-
-
-class Failed(Exception):
-    """A step did not do what it has to; the message says which and why."""
 
 
 class Emulator:
@@ -75,7 +71,7 @@ class Emulator:
         deadline = time.monotonic() + _START_SECONDS
         while self._process.poll() is None and time.monotonic() < deadline:
             try:
-                self.ask("/_ministack/health", seconds=5)
+                http.ask(f"{self.url}/_ministack/health", seconds=5)
                 return
             except OSError:
                 time.sleep(0.1)
@@ -105,43 +101,9 @@ class Emulator:
         session = boto3.session.Session("test", "test", region_name=REGION)
         return session.client(service, endpoint_url=self.url)
 
-    def ask(self, path: str, key: str = "", body: dict[str, Any] | None = None, *, seconds: float) -> tuple[int, Any]:
-        """Send a request, a POST when it has a body; return the status and the JSON of the reply."""
-        headers = {"X-API-Key": key, "Content-Type": "application/json"}
-        status, _, reply = self.fetch(path, headers, body, seconds=seconds)
-        return status, json.loads(reply or "null")
-
-    def fetch(
-        self, path: str, headers: Mapping[str, str], body: dict[str, Any] | None = None, *, seconds: float
-    ) -> tuple[int, Message, bytes]:
-        """Send a request; return the status, the headers and the body of the reply."""
-        connection = HTTPConnection("127.0.0.1", self._port, timeout=seconds)
-        try:
-            method, data = ("GET", None) if body is None else ("POST", json.dumps(body))
-            connection.request(method, path, data, dict(headers))
-            reply = connection.getresponse()
-            return reply.status, reply.headers, reply.read()
-        finally:
-            connection.close()
-
     def run(self, *command: str, seconds: float, cwd: Path = ROOT, **environment: str) -> str:
         """Run a program that sees this AWS; return what it printed. Raise :class:`Failed` with its words."""
-        try:
-            done = subprocess.run(
-                command,
-                cwd=cwd,
-                env={**self.environment, **environment},
-                capture_output=True,
-                text=True,
-                timeout=seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            said = (error.stderr or b"")[-3_000:]
-            raise Failed(f"{Path(command[0]).name} took longer than {seconds:.0f} s: {said!r}") from None
-        if done.returncode:
-            raise Failed(f"{Path(command[0]).name} {command[1]}: {(done.stdout + done.stderr)[-4_000:]}")
-        return done.stdout
+        return run(*command, environment={**self.environment, **environment}, seconds=seconds, cwd=cwd)
 
     def executions(self, machine: str) -> list[dict[str, Any]]:
         """Return the executions of a state machine, oldest first."""

@@ -116,7 +116,7 @@ def deployed(
         arns = {name: cloud.arn(name) for name in FUNCTIONS}
         with cloud.state_machine(definition(arns), carried_out=carried_out) as arn:
             os.environ["LEXIGRAPH_WORKFLOW"] = arn
-            _forget()
+            forget()
             stores = open_laptop(folder) if words else open_stores(load_settings(), create=True)
             light = WordEmbedder() if words else None
             steps = Steps(load_settings(), stores=stores, embedder=light, extractor=SentenceExtractor())
@@ -128,10 +128,10 @@ def deployed(
                 stores.close()
                 os.environ.clear()
                 os.environ.update(before)
-                _forget()
+                forget()
 
 
-def _forget() -> None:
+def forget() -> None:
     for made in (runtime.settings, runtime.registry, work.inbox, work.workflow, once._kept):
         made.cache_clear()
     for name in ("query", "manage"):  # which make their application when they are loaded

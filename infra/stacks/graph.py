@@ -14,7 +14,7 @@ from infra.settings import Profile
 from infra.stacks.network import NetworkStack
 
 PORT = 8182
-READ = ("neptune-db:ReadDataViaQuery",)
+READ = ("neptune-db:ReadDataViaQuery", "neptune-db:GetEngineStatus")  # the second for probes: state and version
 WRITE = (*READ, "neptune-db:WriteDataViaQuery", "neptune-db:DeleteDataViaQuery")
 QUERY_TIMEOUT_MS = 120_000
 

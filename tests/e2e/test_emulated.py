@@ -39,5 +39,12 @@ def test_the_emulated_deployment_answers_from_what_lies_in_the_bucket() -> None:
     assert re.search(r"#harbour-bell .*\[S\d+\]", said)
     assert re.search(r"#copper-lantern .*\[S\d+\]", said)
     assert re.search(r"^ *\d+\.\d s  the explorer loaded without a key$", said, re.MULTILINE)
+    assert re.search(r"^ *\d+\.\d s  an answer as a stream$", said, re.MULTILINE)
+    assert re.search(r"^ *\d+\.\d s  all deleted$", said, re.MULTILINE)
     assert re.search(r"^ *\d+\.\d s  cdk deploy$", said, re.MULTILINE)
+    found = re.findall(r"^(ok|failed|skipped) +(build|extract|query|remove) +([a-z.]+) ", said, re.MULTILINE)
+    assert {status for status, _, _ in found} == {"ok", "skipped"}
+    tried = {f"{job} {name}" for status, job, name in found if status == "ok"}
+    wanted = ("build registry.transaction", "extract registry.cache", "query graph.queries", "build vectors.update")
+    assert tried >= {*wanted, "remove graph.remove"}
     assert re.search(r"^ *\d+\.\d s  in all$", said, re.MULTILINE)

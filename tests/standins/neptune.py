@@ -1,7 +1,7 @@
 """Neptune's HTTPS data API on loopback, over a real FalkorDB, for a real boto3 client.
 
-``POST /openCypher`` (JSON as boto3 sends it, or a form), and the web socket ``/gremlin`` when a Gremlin
-Server is given. Two ports: the writer's, and the readers', which refuses updates.
+``POST /openCypher`` (JSON as boto3 sends it, or a form), ``POST /openCypher/explain``, ``GET /status``, and the web socket
+``/gremlin`` when a Gremlin Server is given. Two ports: the writer's, and the readers', which refuses updates.
 
 What is refused, as by Neptune: requests without a SigV4 header for ``neptune-db`` (403), updates at the readers
 (ReadOnlyViolation), requests over the size limit, a property that is a list or a map, an id that another node has already
@@ -131,6 +131,8 @@ class NeptuneStandIn:
         self.script: Script | None = None
         self.calls: list[Call] = []
         self.largest, self.seconds = largest, seconds
+        self.engine, self.health = "1.4.8.0", "healthy"
+        self.denied: set[str] = set()  # of ``status`` and ``explain``
         self.written = 0
         self.profiled = False
         self.not_native: list[str] = []
@@ -300,9 +302,41 @@ class _Port(LoopbackServer):
             )
         if path == "/gremlin" and "websocket" in request.headers.get("Upgrade", "").lower():
             return self._walks(request)
+        if path == "/status" and request.command == "GET":
+            return self._status(request)
         if path == "/opencypher" and request.command == "POST":
             return self._query(request, body)
+        if path == "/opencypher/explain" and request.command == "POST":
+            return self._explain(request, json.loads(body))
         return _refuse(request, "BadRequestException", f"no such path: {path}")
+
+    def _status(self, request: BaseHTTPRequestHandler) -> None:
+        if "status" in self.cluster.denied:
+            return _refuse(request, "AccessDeniedException", "not authorized to perform: neptune-db:GetEngineStatus")
+        told = {
+            "status": self.cluster.health,
+            "startTime": "Mon Nov 23 08:00:00 UTC 2026",
+            "dbEngineVersion": self.cluster.engine,
+            "role": self.name,
+            "opencypher": {"version": "Neptune-9.0.20190305-1.0"},
+        }
+        return send(request, 200, json.dumps(told).encode(), "application/json")
+
+    def _explain(self, request: BaseHTTPRequestHandler, asked: dict[str, Any]) -> None:
+        """Answer with FalkorDB's plan, as text; nothing is run."""
+        if "explain" in self.cluster.denied:
+            return _refuse(request, "AccessDeniedException", "not authorized to perform: neptune-db:ReadDataViaQuery")
+        if asked.get("explain") not in ("static", "dynamic", "details"):
+            return _refuse(request, "InvalidParameterException", "explain is none of static, dynamic, details")
+        given = "".join(f"`{n}`={literal(v)} " for n, v in json.loads(asked.get("parameters") or "{}").items())
+        try:
+            text = translate(asked["query"]).text
+            plan = falkor().select_graph(self.cluster.graph).explain(f"CYPHER {given}{text}" if given else text)
+        except Unsupported as error:
+            return _refuse(request, error.code, str(error))
+        except RedisError as error:
+            return _refuse(request, "MalformedQueryException", str(error))
+        return send(request, 200, f"Query:\n{asked['query']}\n\n{plan}\n".encode(), "text/plain")
 
     def _walks(self, request: BaseHTTPRequestHandler) -> None:
         cluster = self.cluster

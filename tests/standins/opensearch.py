@@ -59,6 +59,7 @@ class OpenSearchServer(LoopbackServer):
         self.slower: dict[str, int] = {}  # by the beginning of an index's name
         self.unknown, self.late, self.plain = 0, 0, False
         self.most_bytes = MOST_BYTES
+        self.loses_vectors = False  # of what is updated in part, as a service would that makes the record anew
         self.faults: deque[Fault] = deque()
         self.script: Script | None = None
         self._coming: deque[tuple[int, Index, str, Json | None]] = deque()
@@ -219,7 +220,8 @@ class OpenSearchServer(LoopbackServer):
             self._write(index, id_, None)
         elif kind == "update" and body.keys() == {"doc"}:
             index.check(body["doc"])
-            index.keep(id_, {**index.live[id_], **body["doc"]})
+            kept = {k: v for k, v in index.live[id_].items() if k != "vector" or not self.loses_vectors}
+            index.keep(id_, {**kept, **body["doc"]})
             self._write(index, id_, index.live[id_])
         else:
             raise invalid(f"[{kind}] with {sorted(body)} is not supported")

@@ -24,7 +24,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Claim, DocumentRecord
 from lexigraph.storage.sqlite.registry import SqliteRegistry
-from tests.functions import EVENTS, KEY, Deployed, deployed, event, inbox, invoke, message
+from tests.functions import ALL, EVENTS, KEY, Deployed, deployed, event, inbox, invoke, message
 from tests.laptop import content
 from tests.models import SentenceExtractor
 
@@ -583,6 +583,20 @@ def test_a_document_removed_through_the_api_leaves_bucket_and_graph(tmp_path: Pa
         assert api.stores.registry.job(DEFAULT, told["job_id"]).status == "SUCCEEDED"
         assert api.steps.registry.documents(DEFAULT) == []
         assert "Contents" not in api.cloud.client("s3").list_objects_v2(Bucket=inbox())
+
+
+def test_a_function_tries_what_it_depends_on_instead_of_its_work(tmp_path: Path) -> None:
+    with deployed(tmp_path):
+        told = [invoke(job, event("probe"))["results"] for job in ALL]
+    assert all([r["name"], r["status"]] == ["registry.read", "ok"] for (r,) in told)
+
+
+def test_nobody_outside_can_ask_for_probes(tmp_path: Path) -> None:
+    forged = {"probe": {"groups": ["registry.refused"]}}
+    with deployed(tmp_path, LEXIGRAPH_API_AUTH="gateway"):
+        asked = event("query.query", body=json.dumps(forged), queryStringParameters={"probe": "registry.refused"})
+        status, told = called("query", asked)
+    assert (status, told["error"]) == (422, "invalid_input")
 
 
 def test_every_payload_is_one_that_a_test_here_uses() -> None:

@@ -1,0 +1,336 @@
+"""Looks whether an account is ready for a deployment, before anything is made: ``make preflight``.
+
+    python -m infra.live.preflight [--profile dev] [--region us-west-2] [--json]
+
+Each finding says what was looked at, what was found, and what to do. Nothing is made or changed; each model of the profile
+is asked for one token. Exit code 1 when an error stands in the way; warnings do not. No finding repeats what a service said
+in its own words, which may hold identifiers of credentials.
+"""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from infra.layers import ROOT
+from infra.live.account import Account
+from infra.live.given import Given, given
+from infra.live.told import say, table
+from infra.settings import ZONES, Profile
+from lexigraph.aws import code_of
+from lexigraph.inference.bedrock import BedrockReranker
+from lexigraph.inference.bedrock_client import BedrockClient
+from lexigraph.inference.factory import make_embedder
+from lexigraph.model.errors import LexigraphError
+from lexigraph.retry import Retry
+from lexigraph.settings import load_settings
+
+Level = Literal["ok", "warning", "error"]
+ENDPOINTS = ("bedrock-runtime", "bedrock-agent-runtime", "aoss-data")  # interface endpoints of the network stack
+BOOTSTRAP = "/cdk-bootstrap/hnb659fds/version"
+_LEAST_BOOTSTRAP = 8
+_UNRESERVED = 100  # executions that Lambda keeps for functions without a reserve
+_FEW_EXECUTIONS = 50
+_INSTANCE = "db.serverless"
+_MODEL_SECONDS = 30.0
+# states of a stack from which it cannot be updated, and what helps
+_STUCK = {
+    "ROLLBACK_COMPLETE": "its first deployment failed: delete it (aws cloudformation delete-stack), then deploy again",
+    "ROLLBACK_FAILED": "its first deployment failed: delete it (aws cloudformation delete-stack), then deploy again",
+    "DELETE_FAILED": "delete it again (make destroy) before deploying",
+    "UPDATE_ROLLBACK_FAILED": "aws cloudformation continue-update-rollback, then deploy again",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was looked at (``name``), what was found (``evidence``), and what to do (``remedy``)."""
+
+    name: str
+    level: Level
+    evidence: str
+    remedy: str = ""
+
+
+def examine(account: Account, profile: Profile) -> Iterator[Finding]:
+    """Yield what is found; without credentials or a region nothing else is looked at."""
+    yield from _tools()
+    for needed in (_credentials, _region):
+        found = list(_looked(needed.__name__, lambda needed=needed: needed(account)))  # type: ignore[misc]  # bound now
+        yield from found
+        if any(finding.level == "error" for finding in found):
+            return
+    name = f"lexigraph-{profile.name}"
+    for what, look in (
+        ("bootstrap", lambda: _bootstrap(account)),
+        ("stacks", lambda: _stacks(account, name)),
+        ("cluster", lambda: _cluster(account, name)),
+        ("collection", lambda: _collection(account, name)),
+        ("concurrency", lambda: _concurrency(account, profile, name)),
+        ("engine", lambda: _engine(account, profile)),
+        ("zones", lambda: _zones(account, profile)),
+    ):
+        yield from _looked(what, look)
+    yield from _models(account, profile)
+
+
+def _looked(name: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    """Yield what a look finds; what cannot be asked is an error, told by its kind."""
+    name = name.strip("_")
+    try:
+        yield from look()
+    except Exception as error:  # noqa: BLE001  # whatever it is, it is what was found
+        kind = code_of(error) or type(error).__name__
+        if "AccessDenied" in kind or "Unauthorized" in kind:
+            remedy = "let your credentials read this, or deploy with others"
+        elif "Connect" in kind or "Timeout" in kind:
+            remedy = "look at the network and the name of the region: the service may not be there"
+        else:
+            remedy = "aws sts get-caller-identity has to answer: aws configure, AWS_PROFILE or a role; renew what expired"
+        yield Finding(name, "error", f"could not be asked: {kind}", remedy)
+
+
+def _tools() -> Iterator[Finding]:
+    node, cdk = shutil.which("node"), ROOT / "node_modules" / ".bin" / "cdk"
+    missing = [name for name, there in (("Node.js 22", node), ("the CDK", cdk.exists())) if not there]
+    if missing:
+        yield Finding("tools", "error", f"{' and '.join(missing)} missing", "install Node.js 22 or newer, then: npm ci")
+    else:
+        yield Finding("tools", "ok", "Node.js and the CDK of package.json")
+
+
+def _credentials(account: Account) -> Iterator[Finding]:
+    if not account.region:  # STS has an address in each
+        yield Finding("region", "error", "no region is known", "make ... REGION=us-west-2, or AWS_REGION, or aws configure")
+        return
+    told = account.client("sts").get_caller_identity()
+    yield Finding("credentials", "ok", f"account {told['Account']}, {str(told['Arn']).partition('/')[0].rpartition(':')[2]}")
+
+
+def _region(account: Account) -> Iterator[Finding]:
+    # which services it has, is asked of these themselves: botocore's lists of them have gaps
+    if account.region not in account.session.get_available_regions("ec2"):
+        told = f"{account.region} is none that boto3 knows"
+        yield Finding("region", "warning", told, "look whether it is written right; newer regions are not known yet")
+    else:
+        yield Finding("region", "ok", account.region)
+
+
+def _bootstrap(account: Account) -> Iterator[Finding]:
+    try:
+        version = int(account.client("ssm").get_parameter(Name=BOOTSTRAP)["Parameter"]["Value"])
+    except Exception as error:
+        if code_of(error) != "ParameterNotFound":
+            raise
+        version = 0
+    command = f"npx cdk bootstrap aws://{account.number}/{account.region}"
+    if version < _LEAST_BOOTSTRAP:
+        told = f"version {version}, {_LEAST_BOOTSTRAP} is needed" if version else "not done in this account and region"
+        yield Finding("bootstrap", "warning", told, f"make deploy does it first: {command}")
+    else:
+        yield Finding("bootstrap", "ok", f"version {version}")
+
+
+def _stacks(account: Account, name: str) -> Iterator[Finding]:
+    states = {stack: str(found["StackStatus"]) for stack, found in account.stacks(name).items()}
+    for stack, state in states.items():
+        if state in _STUCK:
+            yield Finding("stacks", "error", f"{name}-{stack} is {state}", _STUCK[state])
+        elif state.endswith("IN_PROGRESS"):
+            yield Finding("stacks", "error", f"{name}-{stack} is {state}", "wait until it is done")
+    if not any(state in _STUCK or state.endswith("IN_PROGRESS") for state in states.values()):
+        yield Finding("stacks", "ok", f"{len(states)} there, to be updated" if states else "none yet")
+
+
+def cluster_state(account: Account, name: str) -> tuple[str, str]:
+    """Return the id and the state of a deployment's cluster, empty where there is none."""
+    stack = account.stack(f"{name}-graph")
+    outputs = {o["OutputKey"]: o["OutputValue"] for o in (stack or {}).get("Outputs", ())}
+    cluster = outputs.get("ClusterId", "")
+    if not cluster:
+        return "", ""
+    try:
+        found = account.client("neptune").describe_db_clusters(DBClusterIdentifier=cluster)["DBClusters"]
+    except Exception as error:
+        if code_of(error) == "DBClusterNotFoundFault":
+            return "", ""
+        raise
+    return cluster, str(found[0]["Status"])
+
+
+def _cluster(account: Account, name: str) -> Iterator[Finding]:
+    cluster, state = cluster_state(account, name)
+    if state in ("stopped", "stopping"):
+        start = f"aws neptune start-db-cluster --db-cluster-identifier {cluster} --region {account.region}"
+        yield Finding(
+            "cluster", "error", f"{cluster} is {state}, and cannot be changed", f"{start}; wait until it is available"
+        )
+    else:
+        yield Finding("cluster", "ok", f"{cluster} is {state}" if cluster else "none yet")
+
+
+def _collection(account: Account, name: str) -> Iterator[Finding]:
+    """Look for what a deployment that is gone left under the collection's fixed name."""
+    client, there = account.client("opensearchserverless"), account.stack(f"{name}-vector")
+    left = ["collection"] if client.batch_get_collection(names=[name]).get("collectionDetails") else []
+    left += ["group"] if client.batch_get_collection_group(names=[name]).get("collectionGroupDetails") else []
+    if left and not there:
+        remedy = "delete it with its policies in the OpenSearch Serverless console, or deploy the other profile"
+        yield Finding("collection", "error", f"a {' and a '.join(left)} called {name} is left of another deployment", remedy)
+    else:
+        yield Finding("collection", "ok", f"{name} is {'ours' if left else 'free'}")
+
+
+def _concurrency(account: Account, profile: Profile, name: str) -> Iterator[Finding]:
+    limit = account.client("lambda").get_account_settings()["AccountLimit"]
+    most, free = int(limit["ConcurrentExecutions"]), int(limit["UnreservedConcurrentExecutions"])
+    ask = "ask for more in Service Quotas (Lambda, concurrent executions, L-B99A9384)"
+    reserved = 2 * profile.reserve  # of `extract` and of `build`
+    have = most if account.stack(f"{name}-ingestion") else free  # what is ours already is not free
+    if reserved and have - reserved < _UNRESERVED:
+        told = f"{have} executions, and {reserved} would be reserved, of which Lambda leaves at least {_UNRESERVED}"
+        yield Finding("concurrency", "error", told, f"{ask}, or deploy with SET=reserve=0")
+    elif most < _FEW_EXECUTIONS:
+        told = f"{most} executions at a time for the whole account"
+        fewer = "" if profile.concurrency <= 3 else "; until then deploy with SET=concurrency=3, or one file takes all"
+        yield Finding("concurrency", "warning", told, f"{ask}{fewer}")
+    else:
+        yield Finding("concurrency", "ok", f"{most} executions at a time")
+
+
+def _engine(account: Account, profile: Profile) -> Iterator[Finding]:
+    pages = account.client("neptune").get_paginator("describe_db_engine_versions").paginate(Engine="neptune")
+    offered = [str(found["EngineVersion"]) for page in pages for found in page["DBEngineVersions"]]
+    wanted = profile.neptune_version
+    if wanted not in offered:
+        told = f"Neptune {wanted} is not on offer here; {', '.join(offered[-4:]) or 'nothing'} is"
+        yield Finding("engine", "error", told, "deploy into another region, or a release made for an engine on offer")
+    else:
+        yield Finding("engine", "ok", f"Neptune {wanted} is on offer")
+
+
+def _zones(account: Account, profile: Profile) -> Iterator[Finding]:
+    """Look in which zones all is that has to be: the cluster's instances and each interface endpoint."""
+    ec2 = account.client("ec2")
+    kind = [{"Name": "zone-type", "Values": ["availability-zone"]}, {"Name": "state", "Values": ["available"]}]
+    zones = sorted(zone["ZoneName"] for zone in ec2.describe_availability_zones(Filters=kind)["AvailabilityZones"])
+    wanted = profile.zones.split(",") if profile.zones else zones[:ZONES]
+    of_service = {"Neptune Serverless": _instance_zones(account, profile.neptune_version)}
+    names = [f"com.amazonaws.{account.region}.{name}" for name in ENDPOINTS]
+    filters = [{"Name": "service-name", "Values": names}]
+    for found in ec2.describe_vpc_endpoint_services(Filters=filters)["ServiceDetails"]:
+        of_service[found["ServiceName"]] = set(found["AvailabilityZones"])
+    if missing := [name for name in names if name not in of_service]:
+        told = f"no endpoint service {', '.join(missing)} here"
+        yield Finding("zones", "error", told, "deploy into a region that has it: the VPC has no other way")
+        return
+    everywhere = sorted(zone for zone in zones if all(zone in has for has in of_service.values()))
+    lacking = {zone: [name for name, has in of_service.items() if zone not in has] for zone in wanted}
+    told = "; ".join(f"{zone} lacks {', '.join(names)}" for zone, names in lacking.items() if names)
+    if not told:
+        yield Finding("zones", "ok", f"{' and '.join(wanted)} have all that is needed")
+    elif len(everywhere) < ZONES:
+        yield Finding("zones", "error", told, "deploy into another region: here no two zones have all that is needed")
+    else:
+        fixed = ",".join(everywhere[:ZONES])
+        yield Finding("zones", "error", told, f"deploy with SET=zones={fixed}; a network that is there keeps its zones")
+
+
+def _instance_zones(account: Account, version: str) -> set[str]:
+    pages = account.client("neptune").get_paginator("describe_orderable_db_instance_options")
+    asked = pages.paginate(Engine="neptune", EngineVersion=version, DBInstanceClass=_INSTANCE)
+    options = [option for page in asked for option in page["OrderableDBInstanceOptions"]]
+    return {zone["Name"] for option in options for zone in option["AvailabilityZones"]}
+
+
+def _models(account: Account, profile: Profile) -> Iterator[Finding]:
+    """Ask each model of Bedrock that the profile names for one token, or for one word's vector."""
+    embedders = [profile.embedding_model, profile.next_embedding_model]
+    for spec in dict.fromkeys(spec for spec in embedders if spec.startswith("bedrock:")):
+        yield _model(f"model {spec.partition(':')[2]}", lambda spec=spec: _embed(account, spec))  # type: ignore[misc]
+    kind, _, model = profile.llm.partition(":")
+    if kind == "bedrock":
+        yield _model(f"model {model}", lambda: _one_token(account, model))
+    if profile.reranks:
+        yield _model(f"model {profile.rerank_model}", lambda: _rank(account, profile.rerank_model))
+
+
+def _model(name: str, ask: Callable[[], object]) -> Finding:
+    try:
+        ask()
+    except LexigraphError as error:
+        told = str(error)
+        if "Throttling" in told:
+            return Finding(name, "warning", told, "Bedrock's quota of this account is small: ask for more in Service Quotas")
+        said = str(getattr(error.__cause__, "response", {}).get("Error", {}).get("Message", "")).lower()
+        if "use case" in said:
+            remedy = "send Anthropic's form of the use case: open the model once in the playground of the Bedrock console"
+        else:
+            remedy = (
+                "open the model once in the playground of the Bedrock console of this region, as somebody who may subscribe "
+                "in AWS Marketplace; or name another with SET=llm=... or SET=embedding_model=..."
+            )
+        return Finding(name, "error", told, remedy)
+    return Finding(name, "ok", "answers")
+
+
+def _client(account: Account, model: str) -> BedrockClient:
+    retry = Retry(attempts=2, seconds=_MODEL_SECONDS)
+    return BedrockClient(model, "SET", region=account.region, timeout=_MODEL_SECONDS, retry=retry)
+
+
+def _one_token(account: Account, model: str) -> None:
+    messages: Sequence[Mapping[str, Any]] = [{"role": "user", "content": [{"text": "Hello"}]}]
+    asked = {"modelId": model, "messages": messages, "inferenceConfig": {"maxTokens": 1}}
+    _client(account, model).ask("bedrock-runtime", "converse", asked)
+
+
+def _embed(account: Account, spec: str) -> None:
+    made = load_settings(
+        embedding_model=spec, region=account.region, model_timeout=_MODEL_SECONDS, model_attempts=2, embedding_options={}
+    )
+    make_embedder(made).embed_questions(["harbour"])
+
+
+def _rank(account: Account, model: str) -> None:
+    BedrockReranker(model, _client(account, model)).score(["Hello"], ["Hello"])
+
+
+def show(findings: Sequence[Finding]) -> None:
+    """Print a table, and below it what to do."""
+    table([(finding.level, finding.name, finding.evidence) for finding in findings])
+    for finding in findings:
+        if finding.remedy and finding.level != "ok":
+            say(f"\n{finding.name}: {finding.evidence}\n  do: {finding.remedy}")
+
+
+def as_json(findings: Sequence[Finding]) -> str:
+    """Return the findings as JSON."""
+    return json.dumps([asdict(finding) for finding in findings], indent=2)
+
+
+def looked_at(asked: Given) -> list[Finding]:
+    """Return all findings for what was given."""
+    try:
+        account = Account(asked.region)
+    except Exception as error:  # noqa: BLE001  # botocore's: a profile or a file that cannot be used
+        remedy = "aws configure list shows what AWS's tools read; look at AWS_PROFILE"
+        return [Finding("credentials", "error", f"cannot be read: {type(error).__name__}", remedy)]
+    return list(examine(account, asked.profile))
+
+
+def main() -> int:
+    """Return 1 when an error stands in the way."""
+    asked = given("Looks whether an account is ready for a deployment.")
+    findings = looked_at(asked)
+    if asked.json:
+        say(as_json(findings))
+    else:
+        show(findings)
+    return int(any(finding.level == "error" for finding in findings))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

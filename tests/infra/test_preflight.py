@@ -1,0 +1,321 @@
+"""``make preflight``: what it says of an account that is ready, and of one where something is missing."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from infra.live import preflight
+from infra.live.account import Account
+from infra.live.given import given
+from infra.live.preflight import Finding, examine
+from infra.settings import PROFILES, Profile
+from tests.infra.templates import Templates
+from tests.standins.account import AccountServer, Refusal
+from tests.standins.aws_server import ENVIRONMENT
+
+REGION = "us-west-2"
+ZONES = [f"{REGION}{letter}" for letter in "abc"]
+SECRET = "AKIA-IN-THE-WORDS-OF-THE-SERVICE"
+
+
+def stack(name: str, status: str = "UPDATE_COMPLETE", **outputs: str) -> dict[str, Any]:
+    told = [{"OutputKey": key, "OutputValue": value} for key, value in outputs.items()]
+    return {"StackName": name, "StackStatus": status, "CreationTime": "2026-11-01T00:00:00Z", "Outputs": told}
+
+
+def stacks(*found: dict[str, Any]) -> Callable[[dict[str, Any]], Any]:
+    """CloudFormation with some stacks: it says of others what it says of what it does not know."""
+    known = {s["StackName"]: s for s in found}
+
+    def answer(asked: dict[str, Any]) -> Any:
+        if asked["StackName"] not in known:
+            return Refusal("ValidationError", f"Stack with id {asked['StackName']} does not exist")
+        return {"Stacks": [known[asked["StackName"]]]}
+
+    return answer
+
+
+def endpoints(**lacking: str) -> dict[str, Any]:
+    details = [
+        {
+            "ServiceName": f"com.amazonaws.{REGION}.{name}",
+            "AvailabilityZones": [z for z in ZONES if z != lacking.get(name.replace("-", "_"))],
+        }
+        for name in preflight.ENDPOINTS
+    ]
+    return {"ServiceDetails": details}
+
+
+def limits(most: int) -> dict[str, Any]:
+    return {"AccountLimit": {"ConcurrentExecutions": most, "UnreservedConcurrentExecutions": most}, "AccountUsage": {}}
+
+
+READY: dict[str, Any] = {
+    "sts GetCallerIdentity": {"Account": "123456789012", "Arn": "arn:aws:sts::123456789012:assumed-role/deployer/me"},
+    "ssm GetParameter": {"Parameter": {"Name": preflight.BOOTSTRAP, "Value": "25", "Type": "String"}},
+    "cloudformation DescribeStacks": stacks(),
+    "opensearchserverless BatchGetCollection": {"collectionDetails": []},
+    "opensearchserverless BatchGetCollectionGroup": {"collectionGroupDetails": []},
+    "lambda GetAccountSettings": limits(1_000),
+    "neptune DescribeDBEngineVersions": {
+        "DBEngineVersions": [{"Engine": "neptune", "EngineVersion": v} for v in ("1.3.2.1", "1.4.8.0")]
+    },
+    "neptune DescribeOrderableDBInstanceOptions": {
+        "OrderableDBInstanceOptions": [
+            {"Engine": "neptune", "DBInstanceClass": "db.serverless", "AvailabilityZones": [{"Name": z} for z in ZONES]}
+        ]
+    },
+    "ec2 DescribeAvailabilityZones": {"AvailabilityZones": [{"ZoneName": z} for z in ZONES]},
+    "ec2 DescribeVpcEndpointServices": endpoints(),
+    "bedrock-runtime InvokeModel": {"body": json.dumps({"embedding": [1.0] + [0.0] * 1_023}), "contentType": "x"},
+    "bedrock-runtime Converse": {
+        "output": {"message": {"role": "assistant", "content": [{"text": "Hi"}]}},
+        "stopReason": "max_tokens",
+        "usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2},
+        "metrics": {"latencyMs": 1},
+    },
+}
+
+
+@pytest.fixture
+def account(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[AccountServer]:
+    with AccountServer(READY) as server:
+        for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_SESSION_TOKEN", "PROFILE", "SET"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": server.url, "REGION": REGION}.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+        cdk = tmp_path / "node_modules" / ".bin" / "cdk"
+        cdk.parent.mkdir(parents=True)
+        cdk.touch()
+        monkeypatch.setattr(preflight, "ROOT", tmp_path)
+        monkeypatch.setattr(preflight.shutil, "which", lambda name: f"/usr/bin/{name}")
+        yield server
+
+
+def found(profile: Profile = PROFILES["dev"], region: str = REGION) -> list[Finding]:
+    return list(examine(Account(region), profile))
+
+
+def test_an_account_that_is_ready_has_nothing_to_mend(account: AccountServer, capsys: pytest.CaptureFixture[str]) -> None:
+    findings = found()
+    assert [f for f in findings if f.level != "ok"] == []
+    assert {f.name for f in findings} >= {"credentials", "region", "bootstrap", "concurrency", "engine", "zones", "cluster"}
+    asked = [(what, given_) for what, given_ in account.asked if what == "bedrock-runtime Converse"]
+    assert [given_["inferenceConfig"] for _, given_ in asked] == [{"maxTokens": 1}]
+    preflight.show(findings)
+    assert "Neptune 1.4.8.0 is on offer" in capsys.readouterr().out
+
+
+OLD_CLUSTER = stack("lexigraph-dev-graph", ClusterId="c-1")
+STOPPED = {"DBClusters": [{"DBClusterIdentifier": "c-1", "Status": "stopped"}]}
+MISSING = [
+    (
+        "sts GetCallerIdentity",
+        Refusal("ExpiredToken", SECRET, 403),
+        "credentials",
+        "error",
+        "ExpiredToken",
+        "renew what expired",
+    ),
+    ("ssm GetParameter", Refusal("ParameterNotFound"), "bootstrap", "warning", "not done", "make deploy does it first"),
+    (
+        "ssm GetParameter",
+        {"Parameter": {"Value": "6"}},
+        "bootstrap",
+        "warning",
+        "version 6",
+        "cdk bootstrap aws://123456789012/us-west-2",
+    ),
+    (
+        "ssm GetParameter",
+        Refusal("AccessDeniedException", SECRET),
+        "bootstrap",
+        "error",
+        "AccessDenied",
+        "let your credentials read",
+    ),
+    (
+        "cloudformation DescribeStacks",
+        stacks(stack("lexigraph-dev-data", "ROLLBACK_COMPLETE")),
+        "stacks",
+        "error",
+        "ROLLBACK_COMPLETE",
+        "delete-stack",
+    ),
+    (
+        "cloudformation DescribeStacks",
+        stacks(stack("lexigraph-dev-api", "UPDATE_IN_PROGRESS")),
+        "stacks",
+        "error",
+        "IN_PROGRESS",
+        "wait",
+    ),
+    (
+        "neptune DescribeDBClusters",
+        STOPPED,
+        "cluster",
+        "error",
+        "c-1 is stopped",
+        "start-db-cluster --db-cluster-identifier c-1",
+    ),
+    (
+        "opensearchserverless BatchGetCollection",
+        {"collectionDetails": [{"name": "lexigraph-dev"}]},
+        "collection",
+        "error",
+        "is left of another",
+        "delete it",
+    ),
+    (
+        "opensearchserverless BatchGetCollection",
+        Refusal("", status=0),
+        "collection",
+        "error",
+        "could not be asked",
+        "name of the region",
+    ),
+    ("lambda GetAccountSettings", limits(10), "concurrency", "warning", "10 executions", "Service Quotas"),
+    (
+        "neptune DescribeDBEngineVersions",
+        {"DBEngineVersions": [{"EngineVersion": "1.4.7.0"}]},
+        "engine",
+        "error",
+        "1.4.7.0 is",
+        "another region",
+    ),
+    (
+        "neptune DescribeOrderableDBInstanceOptions",
+        {"OrderableDBInstanceOptions": []},
+        "zones",
+        "error",
+        "lacks Neptune Serverless",
+        "no two zones",
+    ),
+    (
+        "ec2 DescribeVpcEndpointServices",
+        endpoints(aoss_data=f"{REGION}a"),
+        "zones",
+        "error",
+        "us-west-2a lacks com.amazonaws.us-west-2.aoss-data",
+        "SET=zones=us-west-2b,us-west-2c",
+    ),
+    (
+        "ec2 DescribeVpcEndpointServices",
+        {"ServiceDetails": endpoints()["ServiceDetails"][:2]},
+        "zones",
+        "error",
+        "no endpoint service",
+        "a region that has it",
+    ),
+    (
+        "bedrock-runtime InvokeModel",
+        Refusal("AccessDeniedException", SECRET, 403),
+        "model amazon.titan-embed-text-v2:0",
+        "error",
+        "AccessDenied",
+        "playground",
+    ),
+    (
+        "bedrock-runtime Converse",
+        Refusal("ResourceNotFoundException", f"{SECRET}: Model use case details have not been submitted", 404),
+        "model global.anthropic.claude-haiku-4-5-20251001-v1:0",
+        "error",
+        "ResourceNotFound",
+        "form of the use case",
+    ),
+    (
+        "bedrock-runtime Converse",
+        Refusal("ThrottlingException", SECRET, 429),
+        "model global.anthropic.claude-haiku-4-5-20251001-v1:0",
+        "warning",
+        "Throttling",
+        "quota",
+    ),
+]
+
+
+@pytest.mark.parametrize(("what", "instead", "name", "level", "evidence", "remedy"), MISSING)
+def test_what_is_missing_is_named_with_its_remedy(
+    account: AccountServer, what: str, instead: Any, name: str, level: str, evidence: str, remedy: str
+) -> None:
+    if what == "neptune DescribeDBClusters":
+        account.answers["cloudformation DescribeStacks"] = stacks(OLD_CLUSTER)
+    account.answers[what] = instead
+    findings = found()
+    (finding,) = [f for f in findings if f.level != "ok"]
+    assert (finding.name, finding.level) == (name, level)
+    assert evidence in finding.evidence
+    assert remedy in finding.remedy
+    assert SECRET not in preflight.as_json(findings), "what a service says in its own words stays here"
+
+
+def test_a_reserve_wants_a_quota(account: AccountServer) -> None:
+    account.answers["lambda GetAccountSettings"] = limits(190)
+    (finding,) = [f for f in found(PROFILES["prod"]) if f.level != "ok"]
+    assert (finding.name, finding.level) == ("concurrency", "error")
+    assert "reserve=0" in finding.remedy
+    account.answers["lambda GetAccountSettings"] = limits(200)
+    assert [f for f in found(PROFILES["prod"]) if f.level != "ok"] == []
+
+
+def test_a_region_that_nobody_knows_is_told(account: AccountServer) -> None:
+    first = next(f for f in found(region="us-wset-2") if f.name == "region")
+    assert (first.level, first.evidence) == ("warning", "us-wset-2 is none that boto3 knows")
+
+
+@pytest.mark.slow
+def test_the_endpoints_looked_for_are_those_of_the_network(templates: Callable[[str], Templates]) -> None:
+    made = [r.properties for r in templates("prod").of("EC2::VPCEndpoint")]
+    names = {str(p["ServiceName"]).rpartition(".")[2].rstrip(">'") for p in made if p.get("VpcEndpointType") == "Interface"}
+    assert names == set(preflight.ENDPOINTS)
+
+
+def test_a_stopped_cluster_of_another_profile_is_no_matter(account: AccountServer) -> None:
+    account.answers |= {"cloudformation DescribeStacks": stacks(OLD_CLUSTER), "neptune DescribeDBClusters": STOPPED}
+    assert [f for f in found(PROFILES["prod"]) if f.level != "ok"] == []
+
+
+def test_without_a_region_nothing_else_is_asked(account: AccountServer) -> None:
+    findings = found(region="")
+    assert [(f.name, f.level) for f in findings] == [("tools", "ok"), ("region", "error")]
+    assert account.asked == []
+
+
+def test_an_unknown_profile_of_aws_is_told(account: AccountServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    (finding,) = preflight.looked_at(given("", []))
+    assert (finding.name, finding.level, finding.evidence) == ("credentials", "error", "cannot be read: ProfileNotFound")
+    assert account.asked == []
+
+
+def test_the_exit_code_says_whether_something_stands_in_the_way(
+    account: AccountServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["preflight", "--json"])
+    assert preflight.main() == 0
+    account.answers["lambda GetAccountSettings"] = limits(10)
+    assert preflight.main() == 0, "a warning"
+    account.answers["neptune DescribeDBEngineVersions"] = {"DBEngineVersions": []}
+    capsys.readouterr()
+    assert preflight.main() == 1
+    told = {f["name"]: f for f in json.loads(capsys.readouterr().out)}
+    assert (told["engine"]["level"], told["concurrency"]["level"]) == ("error", "warning")
+
+
+@pytest.mark.parametrize("said", ["neptune_maximum=8", "neptune_max=many", "reserve=2000"])
+def test_what_cannot_be_set_is_refused(said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        given("", ["--set", said])
+    assert ended.value.code == 2
+    assert "SET: " in capsys.readouterr().err
+
+
+def test_what_is_set_reaches_the_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SET", "alarm_email=a@example.org 'neptune_stop=cron(0 20 * * ? *)' neptune_max=8")
+    monkeypatch.setenv("PROFILE", "prod")
+    read = given("", [])
+    assert (read.name, read.profile.neptune_max, read.profile.alarm_email) == ("lexigraph-prod", 8.0, "a@example.org")
+    assert read.context["neptune_stop"] == "cron(0 20 * * ? *)"
