@@ -28,7 +28,8 @@ from lexigraph.retry import Retry
 from lexigraph.settings import load_settings
 
 Level = Literal["ok", "warning", "error"]
-ENDPOINTS = ("bedrock-runtime", "bedrock-agent-runtime", "aoss-data")  # interface endpoints of the network stack
+ENDPOINTS = ("bedrock-runtime", "aoss-data")  # interface endpoints of the network stack
+RERANK_ENDPOINT = "bedrock-agent-runtime"  # where a model of Bedrock reranks
 BOOTSTRAP = "/cdk-bootstrap/hnb659fds/version"
 _LEAST_BOOTSTRAP = 8
 _UNRESERVED = 100  # executions that Lambda keeps for functions without a reserve
@@ -218,7 +219,8 @@ def _zones(account: Account, profile: Profile) -> Iterator[Finding]:
     zones = sorted(zone["ZoneName"] for zone in ec2.describe_availability_zones(Filters=kind)["AvailabilityZones"])
     wanted = profile.zones.split(",") if profile.zones else zones[:ZONES]
     of_service = {"Neptune Serverless": _instance_zones(account, profile.neptune_version)}
-    names = [f"com.amazonaws.{account.region}.{name}" for name in ENDPOINTS]
+    needed = (*ENDPOINTS, RERANK_ENDPOINT) if profile.reranks else ENDPOINTS
+    names = [f"com.amazonaws.{account.region}.{name}" for name in needed]
     filters = [{"Name": "service-name", "Values": names}]
     for found in ec2.describe_vpc_endpoint_services(Filters=filters)["ServiceDetails"]:
         of_service[found["ServiceName"]] = set(found["AvailabilityZones"])
