@@ -45,6 +45,6 @@ def test_the_emulated_deployment_answers_from_what_lies_in_the_bucket() -> None:
     found = re.findall(r"^(ok|failed|skipped) +(build|extract|query|remove) +([a-z.]+) ", said, re.MULTILINE)
     assert {status for status, _, _ in found} == {"ok", "skipped"}
     tried = {f"{job} {name}" for status, job, name in found if status == "ok"}
-    wanted = "build registry.transaction, extract registry.cache, query graph.queries, build vectors.update, remove graph.remove"
-    assert tried >= set(wanted.split(", "))
+    assert tried >= {"build registry.transaction", "extract registry.cache", "query graph.queries", "build vectors.update"}
+    assert "remove graph.remove" in tried
     assert re.search(r"^ *\d+\.\d s  in all$", said, re.MULTILINE)
