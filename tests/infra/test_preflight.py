@@ -204,7 +204,7 @@ MISSING = [
     ),
     (
         "ec2 DescribeVpcEndpointServices",
-        {"ServiceDetails": endpoints()["ServiceDetails"][:2]},
+        {"ServiceDetails": endpoints()["ServiceDetails"][:1]},
         "zones",
         "error",
         "no endpoint service",
@@ -314,8 +314,8 @@ def test_what_cannot_be_set_is_refused(said: str, capsys: pytest.CaptureFixture[
 
 
 def test_what_is_set_reaches_the_profile(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SET", "alarm_email=a@example.org 'neptune_stop=cron(0 20 * * ? *)' neptune_max=8")
+    monkeypatch.setenv("SET", "alarm_email=a@example.org 'neptune_hours=Mon-Fri 08:00-19:00 Europe/Berlin' neptune_max=8")
     monkeypatch.setenv("PROFILE", "prod")
     read = given("", [])
     assert (read.name, read.profile.neptune_max, read.profile.alarm_email) == ("lexigraph-prod", 8.0, "a@example.org")
-    assert read.context["neptune_stop"] == "cron(0 20 * * ? *)"
+    assert read.context["neptune_hours"] == "Mon-Fri 08:00-19:00 Europe/Berlin"
