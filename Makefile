@@ -10,7 +10,7 @@ WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
 # images set it to stay small; here each of hundreds of processes would compile all that it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test ci soak lint types format lock bench openapi architecture clean requirements invoke layers synth preflight deploy smoke destroy servers runtimes model emulate sbom audit web screenshots
+.PHONY: help setup demo test ci soak lint types format lock bench openapi architecture clean requirements invoke layers synth rights gate release preflight deploy smoke destroy servers runtimes model emulate sbom audit web screenshots
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -136,6 +136,15 @@ layers: $(VENV)/infra  ## build the layers of the functions; fails when one is t
 
 synth: $(VENV)/infra  ## synthesize and check the templates of every profile; no account, no Docker
 	@$(BIN)/python -m infra.synth
+
+rights: $(VENV)/infra  ## what functions ask of AWS against what their roles allow, recorded over stand-ins
+	@$(BIN)/python -m tests.rights
+
+gate: $(VENV)/infra  ## fail when deploying over the last release would replace or lose anything that holds data
+	@$(BIN)/python -m infra.gate
+
+release: $(VENV)/infra  ## keep these templates in infra/released as those of the last release
+	@$(BIN)/python -m infra.gate --release
 
 emulate: $(VENV)/infra $(VENV)/emulator node_modules/.bin/cdk web  ## deploy to an emulator on loopback and drive it from upload to answer
 	@$(BIN)/python -m infra.emulate

@@ -27,6 +27,7 @@ _WILDCARDS = {
     "their own",
     "{name}-data:ExportsOutputFnGetAttArtefactsC012E42AArnBAB43CB7/*": "the objects of our own bucket",
     "{name}-data:ExportsOutputFnGetAttArtefactsC012E42AArnBAB43CB7/bulk/*": "the batches of lexigraph bulk",
+    "{name}-data:ExportsOutputFnGetAttArtefactsC012E42AArnBAB43CB7/documents/*": "texts and tables kept of documents",
     "arn:<AWS::Partition>:bedrock:<AWS::Region>:<AWS::AccountId>:model-invocation-job/*": "a job has no id before it starts",
     "{name}-data:ExportsOutputFnGetAttDocuments7E5B2978Arn159F38C5/*": "the objects of our own bucket",
     "arn:<AWS::Partition>:neptune-db:<AWS::Region>:<AWS::AccountId>:{name}-graph:"

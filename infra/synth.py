@@ -2,19 +2,24 @@
 
     python -m infra.synth [PROFILE ...]
 
-The assemblies lie in ``cdk.out/PROFILE``. cdk-nag has its say while they are made, cfn-lint afterwards.
+The assemblies lie in ``cdk.out/PROFILE``. cdk-nag has its say while they are made, cfn-lint afterwards, in six regions.
 """
 
 import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from infra.layers import ROOT
 from infra.settings import PROFILES
+from infra.state_machine import FUNCTIONS, definition
 
 OUT = ROOT / "cdk.out"
+REGIONS = ("us-east-1", "us-west-2", "eu-west-1", "eu-central-1", "ap-northeast-1", "ap-southeast-2")
 EMULATED_DATA = ROOT / ".emulated" / "data"
 
 
@@ -37,11 +42,27 @@ def synthesize(profile: str, out: Path, **context: str) -> Path:
 
 
 def lint(out: Path) -> str:
-    """Return what cfn-lint has to say about the templates of an assembly; empty when nothing."""
-    templates = sorted(map(str, out.glob("*.template.json")))
-    program = Path(sys.executable).with_name("cfn-lint")
-    done = subprocess.run([str(program), *templates], cwd=ROOT, capture_output=True, text=True, check=False)
+    """Return what cfn-lint has to say about the templates of an assembly, in all of REGIONS; empty when nothing.
+
+    References inside a state machine keep it from being read there: it is looked at once more as the plain JSON that a
+    deployment makes of it.
+    """
+    with tempfile.TemporaryDirectory(prefix="lexigraph-lint-") as folder:
+        plain = Path(folder) / "state-machine.json"
+        arns = {job: f"arn:aws:lambda:us-east-1:123456789012:function:{job}" for job in FUNCTIONS}
+        plain.write_text(json.dumps(plain_machine(definition(arns))), "utf-8")
+        templates = [*sorted(map(str, out.glob("*.template.json"))), str(plain)]
+        program = Path(sys.executable).with_name("cfn-lint")
+        command = [str(program), "-r", *REGIONS, "--", *templates]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr if done.returncode else ""
+
+
+def plain_machine(machine: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a template of a state machine alone, without any reference."""
+    role = "arn:aws:iam::123456789012:role/workflow"
+    properties = {"RoleArn": role, "Definition": machine}
+    return {"Resources": {"Workflow": {"Type": "AWS::StepFunctions::StateMachine", "Properties": properties}}}
 
 
 def main() -> int:

@@ -16,6 +16,7 @@ from infra.deployment import Deployment, model_arns
 from infra.layers import PYTHON, ROOT
 from infra.registry_rights import rights
 from infra.settings import Profile
+from infra.stacks.data import DOCUMENTS
 
 Rights = Literal["read", "write", ""]
 # a function in a VPC makes its own network interfaces, whose ids nobody knows before
@@ -116,7 +117,8 @@ class Function(lambda_.Function):
     def may(self, *, graph: Rights = "", artefacts: Rights = "", models: bool = False) -> None:
         """Give it the rights that it needs and no other; those on the registry are in :mod:`infra.registry_rights`.
 
-        ``graph`` is that on graph and vectors; who reads the graph may with ``models`` also rerank.
+        ``graph`` is that on graph and vectors; who reads the graph may with ``models`` also rerank. Who may read
+        ``artefacts`` reads what is kept of documents there, and nothing of what steps hand on.
         """
         made, role = self._deployment, self.own_role
         if graph and made.graph:
@@ -125,11 +127,13 @@ class Function(lambda_.Function):
             made.vectors.grant(role, write=graph == "write", name=self.job)
         made.data.grant_registry(role, rights(self.job))
         if artefacts:
-            made.data.grant_objects(role, made.data.artefacts, write=artefacts == "write")
+            kept = "" if artefacts == "write" else DOCUMENTS
+            made.data.grant_objects(role, made.data.artefacts, write=artefacts == "write", below=kept)
         if models and made.profile.aws:
             reranker = (f"bedrock:{made.profile.rerank_model}",) if graph == "read" and made.profile.reranks else ()
             asked = [arn for model in (*made.profile.models(self.job), *reranker) for arn in model_arns(model)]
-            invoke = ["bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"]
+            # who answers questions streams; extraction and embedding never do
+            invoke = ["bedrock:InvokeModel", *(["bedrock:InvokeModelWithResponseStream"] if graph == "read" else [])]
             role.add_to_policy(iam.PolicyStatement(actions=invoke, resources=asked))
             if reranker:
                 role.add_to_policy(iam.PolicyStatement(actions=["bedrock:Rerank"], resources=["*"]))

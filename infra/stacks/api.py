@@ -129,7 +129,7 @@ class ApiStack(Stack):
         """Give each function its rights: readers the stores, those that take documents in and out the ways there."""
         for job, function in self.functions.items():
             reads = job in ("query", "stream")
-            function.may(graph="read" if reads else "", models=reads)
+            function.may(graph="read" if reads else "", artefacts="read" if job == "query" else "", models=reads)
             if job in ("manage", "follow"):  # by the bucket, the state machine and the registry alone
                 data.grant_objects(function.own_role, data.documents, write=True)
                 ingestion.machine.grant_start_execution(function)

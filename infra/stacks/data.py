@@ -143,15 +143,15 @@ class DataStack(Stack):
         """Let a role note what it has begun."""
         self._allow(role, "dynamodb", ("GetItem", "PutItem", "UpdateItem", "DeleteItem"), [self.started.table_arn])
 
-    def grant_objects(self, role: iam.IRole, bucket: s3.IBucket, *, write: bool) -> None:
-        """Let a role read what lies in a bucket, in any version, or also write and delete it. No version is ever deleted."""
-        self._allow(role, "s3", ("ListBucket", "ListBucketVersions"), [bucket.bucket_arn])
-        actions = (
-            "GetObject",
-            "GetObjectVersion",
-            *(("PutObject", "DeleteObject", "AbortMultipartUpload") if write else ()),
-        )
-        self._allow(role, "s3", actions, [bucket.arn_for_objects("*")])
+    def grant_objects(self, role: iam.IRole, bucket: s3.IBucket, *, write: bool, below: str = "") -> None:
+        """Let a role read what lies in a bucket, or ``below`` a prefix there, or also write and delete it.
+
+        Of documents any version may be read; none is ever deleted. Listing is what tells a missing object from a forbidden.
+        """
+        self._allow(role, "s3", ("ListBucket",), [bucket.bucket_arn])
+        versions = ("GetObjectVersion",) if bucket is self.documents else ()
+        actions = ("GetObject", *versions, *(("PutObject", "DeleteObject") if write else ()))
+        self._allow(role, "s3", actions, [bucket.arn_for_objects(f"{below}/*" if below else "*")])
         for statement in self.key_statements("s3"):
             role.add_to_principal_policy(statement)
 

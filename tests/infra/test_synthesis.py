@@ -114,3 +114,22 @@ def test_a_changed_layer_gives_functions_with_a_snapshot_a_new_version(tmp_path:
     first, second = versions("one"), versions("two")
     assert len(first) == len(second) == 1
     assert first != second
+
+
+@pytest.mark.parametrize(
+    ("broken", "says"),
+    [
+        ({"StartAt": "Nowhere"}, "Missing 'Next' target 'Nowhere'"),
+        ({"States": {"Which": {"Type": "Tusk", "End": True}}}, "Tusk"),
+        ({"States": {"Which": {"Type": "Task", "End": True}}}, "Resource"),
+    ],
+)
+def test_a_state_machine_that_is_not_in_its_language_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: dict[str, object], says: str
+) -> None:
+    from infra import synth
+
+    (tmp_path / "empty.template.json").write_text(json.dumps({"Resources": {"Q": {"Type": "AWS::SQS::Queue"}}}))
+    whole = synth.definition
+    monkeypatch.setattr(synth, "definition", lambda arns: {**whole(arns), **broken})
+    assert says in synth.lint(tmp_path)

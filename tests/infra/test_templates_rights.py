@@ -115,7 +115,10 @@ def test_who_reads_can_write_nothing_but_what_was_shown(templates: OF, profile: 
     seen = leading(["t#*#session#*", "t#*#ordinals#*"])
     assert writes == ({} if job == "authorize" else {"dynamodb:PutItem": seen, "dynamodb:UpdateItem": seen})
     may = found.may(job)
-    assert not [action for action in may if action.startswith(("s3:", "states:", "sqs:", "lambda:"))]
+    assert not [action for action in may if action.startswith(("states:", "sqs:", "lambda:"))]
+    read = {action: at for action, at in may.items() if action.startswith("s3:")}
+    texts = {"s3:GetObject": {"<data/Artefacts>/documents/*"}, "s3:ListBucket": {"<data/Artefacts>"}}
+    assert read == (texts if job == "query" else {})
     for _, permissions in _vector_rights(found, job):
         assert permissions == ["aoss:DescribeIndex", "aoss:ReadDocument"]
 
@@ -228,7 +231,7 @@ def test_who_uses_the_registry_may_do_with_its_key_what_dynamodb_asks_for_and_by
             "kms:ReEncryptTo",
         }, job
     files = {role for role, services in by_service.items() if "s3.REGION.amazonaws.com" in services}
-    assert files == {"manage", "follow", "start", *STEPS, "WorkflowRole", "BulkRole", "BulkPolicy"}
+    assert files == {"manage", "follow", "start", *STEPS, "query", "WorkflowRole", "BulkRole", "BulkPolicy"}
     # what CDK gives who reads a queue, and nobody else
     plain = {s.role for s in found.statements if "<data/Key>" in s.resources and s.conditions == "{}"}
     assert plain == {"start"}
