@@ -1,7 +1,8 @@
 """Neptune's HTTPS data API on loopback, over a real FalkorDB, for a real boto3 client.
 
-``POST /openCypher`` (JSON as boto3 sends it, or a form), and the web socket ``/gremlin`` when a Gremlin
-Server is given. Two ports: the writer's, and the readers', which refuses updates.
+``POST /openCypher`` (JSON as boto3 sends it, or a form), ``/loader`` when there is one (tests/standins/neptune_loader.py),
+and the web socket ``/gremlin`` when a Gremlin Server is given. Two ports: the writer's, and the readers', which refuses
+updates.
 
 What is refused, as by Neptune: requests without a SigV4 header for ``neptune-db`` (403), updates at the readers
 (ReadOnlyViolation), requests over the size limit, a property that is a list or a map, an id that another node has already
@@ -54,6 +55,7 @@ from tests.standins.loopback import LoopbackServer, hang_up, send
 from tests.standins.neptune_dialect import ID, Answer, Translated, Unsupported, column, edge_ends, literal, translate
 from tests.standins.neptune_falkor import copy_of, falkor, new_graph
 from tests.standins.neptune_gremlin import load, tunnel
+from tests.standins.neptune_loader import Loader
 from tests.standins.script import Script
 
 REGION = "eu-central-1"
@@ -123,6 +125,7 @@ class NeptuneStandIn:
         gremlin_port: int | None = None,
     ) -> None:
         self.gremlin_port = gremlin_port
+        self.loader: Loader | None = None
         self.graph = f"g{uuid4().hex}"
         self.faults: list[Fault] = []
         self.script: Script | None = None
@@ -288,6 +291,10 @@ class _Port(LoopbackServer):
             return self._walks(request)
         if path == "/opencypher" and request.command == "POST":
             return self._query(request, body)
+        if path.startswith("/loader") and self.cluster.loader:
+            refused = self.cluster.loader.answer(request, body)
+            self.cluster.written += 1
+            return _refuse(request, *refused) if refused else None
         return _refuse(request, "BadRequestException", f"no such path: {path}")
 
     def _walks(self, request: BaseHTTPRequestHandler) -> None:
