@@ -30,7 +30,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.common.aws import AwsClient, bucket_place
 from lexigraph.storage.common.no_cache import NoCache
-from lexigraph.storage.neptune.load_files import FILE_BYTES, FOLDERS, GraphFiles
+from lexigraph.storage.neptune.load_files import FILE_BYTES, GraphFiles
 from lexigraph.storage.neptune.loader import LoadStatus, NeptuneLoader
 from lexigraph.storage.protocols import Stores
 
@@ -216,21 +216,14 @@ class BulkLoad:
         if p.stage == "written" and not p.rows:
             p.stage = "loaded"
         elif p.stage == "written":
-            how: dict[str, Any] = {"parallelism": parallelism, "anew": p.anew}
-            p.load_ids = []
-            for folder in FOLDERS:
-                before = p.load_ids[-1:]
-                p.load_ids.append(loader.start(f"{p.source}{folder}/", role, self._place.region, **how, after=before))
+            p.load_ids = loader.start_all(p.source, role, self._place.region, parallelism=parallelism, anew=p.anew)
             p.stage = "loading"
         self._save()
 
     def look(self, loader: NeptuneLoader) -> LoadStatus:
         """Return how far the loader is. Raise ``StoreUnavailable`` when it failed: another :meth:`start` goes on."""
         p = self.progress
-        for load_id in p.load_ids:
-            status = loader.status(load_id)
-            if not status.loaded:
-                break
+        status = loader.status_of(p.load_ids)
         if status.loaded:
             p.stage = "loaded"
         elif status.over:

@@ -14,6 +14,7 @@ from lexigraph.model.errors import LexigraphError, Misconfigured, NotFound, Stor
 from lexigraph.retry import Retry, kind_of
 from lexigraph.storage.neptune.address import NeptuneAddress
 from lexigraph.storage.neptune.client import CONNECT_SECONDS, PASSING, READ_SECONDS, RETRY, signing_session
+from lexigraph.storage.neptune.load_files import FOLDERS
 
 PARALLELISM = ("LOW", "MEDIUM", "HIGH", "OVERSUBSCRIBE")
 _LOADED = "LOAD_COMPLETED"
@@ -109,6 +110,22 @@ class NeptuneLoader:
             return str(started["payload"]["loadId"])
 
         found: str = self._call(begin)
+        return found
+
+    def start_all(self, place: str, role: str, region: str, *, parallelism: str = "MEDIUM", anew: bool = False) -> list[str]:
+        """Start loading a place's folders, one after the other: :data:`~lexigraph.storage.neptune.load_files.FOLDERS`."""
+        ids: list[str] = []
+        for folder in FOLDERS:
+            how: dict[str, Any] = {"parallelism": parallelism, "anew": anew, "after": ids[-1:]}
+            ids.append(self.start(f"{place}{folder}/", role, region, **how))
+        return ids
+
+    def status_of(self, load_ids: Sequence[str]) -> LoadStatus:
+        """Return how far jobs are that go one after the other: the status of the first that has not loaded all."""
+        for load_id in load_ids:
+            found = self.status(load_id)
+            if not found.loaded:
+                break
         return found
 
     def status(self, load_id: str) -> LoadStatus:
