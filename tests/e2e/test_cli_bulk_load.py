@@ -1,5 +1,8 @@
 """``lexigraph bulk load``: killed at any stage and run again it ends as an ingest does, and nothing is loaded twice."""
 
+import csv
+import gzip
+import io
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -193,3 +196,22 @@ def test_a_load_needs_neptune_a_region_and_its_own_folder(bench: Bench) -> None:
     without = bench.run(*[a.replace(f"region={REGION}&", "") if isinstance(a, str) else a for a in bench.load])
     assert without.code == ExitCode.INVALID
     assert "add ?region=REGION" in without.err
+    unnamed = bench.run(*bench.load[:-2])
+    assert unnamed.code == ExitCode.INVALID
+    assert "--role: name the role" in unnamed.err
+
+
+def test_for_an_inbox_files_are_written_and_documents_are_those_that_come_to_lie_there(bench: Bench) -> None:
+    (bench.folder / "pages" / "old town").mkdir()
+    (bench.folder / "pages" / "bridge-0.md").rename(bench.folder / "pages" / "old town" / "bridge 0.md")
+    written = bench.run(*bench.load, "--inbox", bench.aws.s3(f"inbox-{bench.bucket}"))
+    assert written.code == ExitCode.OK, written.err
+    source = written.out.split(", in ")[1].strip()
+    uris = set()
+    for key, data in files_at(bench.loader.s3, source):
+        if "/source-" in key:
+            uris |= {row["uri:String"] for row in csv.DictReader(io.StringIO(gzip.decompress(data).decode()))}
+    start = f"s3://inbox-{bench.bucket}/default/default/"
+    assert uris == {f"{start}bridge-{n}.md" for n in range(1, 8)} | {f"{start}old%20town/bridge%200.md"}
+    assert not bench.loader.jobs
+    assert contents(bench.cluster)["source"] == []

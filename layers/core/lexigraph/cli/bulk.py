@@ -15,7 +15,7 @@ from lexigraph.cli.invocation import Invocation, current
 from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import one_line, print_json
 from lexigraph.cli.progress import telling
-from lexigraph.model.errors import NotFound
+from lexigraph.model.errors import InvalidInput, NotFound
 from lexigraph.model.numbers import counted
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
@@ -152,6 +152,8 @@ def load(
     settings = invocation.settings()
     if status:
         return _tell(invocation, progress_of(out), json_=json_)
+    if not role and not inbox:
+        raise InvalidInput("--role: name the role with which Neptune reads the files, or an --inbox")
     loader = NeptuneLoader(settings.connections["graph"])
     items = list(_in_inbox(paths, inbox, settings.tenant, namespace)) if inbox else paths
     with (

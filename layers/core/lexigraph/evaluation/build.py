@@ -76,7 +76,7 @@ def measure(
     report, seconds = IngestReport(), 0.0
     settling = versions.Settling(stores, TENANT)
     left = iter(corpus)
-    while group := [_plan(document) for document in islice(left, _GROUP)]:
+    while group := [plan_of(document) for document in islice(left, _GROUP)]:
         began, embedding = time.perf_counter(), embedder.seconds
         versions.write(group, stores, models, TENANT, report, lambda _: None)
         versions.show(versions.written(group), stores, TENANT)
@@ -117,7 +117,8 @@ def size_of(folder: Path) -> int:
     return sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
 
 
-def _plan(made: GeneratedDocument) -> versions.Plan:
+def plan_of(made: GeneratedDocument) -> versions.Plan:
+    """Return a made-up document as a version to be written."""
     uri = f"file:///bench/{made.number}.md"
     source = Source(source_id(TENANT, "default", uri), uri, "default", made.title, {"number": made.number})
     document = LoadedDocument(uri, made.title, "\n\n".join(c.text for c in made.chunks), (), content_hash(uri))
