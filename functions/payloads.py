@@ -80,6 +80,29 @@ class Reembed(ReembedJob):
     report: ReembedReport | None = None
 
 
+class LoadPlace(BaseModel):
+    """How far a load is: ``part`` is "done" in the end."""
+
+    part: Literal["begin", "loading", "done"] = "begin"
+
+
+class Load(BaseModel):
+    """What an operator asks of Neptune's bulk loader, and beyond that how far it is.
+
+    ``source`` is where `lexigraph bulk load --inbox` put files, ``role`` the output LoadRole. ``anew`` loads all once more,
+    after a load that failed because nodes had gone. ``load_ids`` are Neptune's jobs, ``records`` the rows so far.
+    """
+
+    source: str = Field(pattern=r"^s3://[a-z0-9.-]+/\S+/$")
+    role: str
+    parallelism: Literal["LOW", "MEDIUM", "HIGH", "OVERSUBSCRIBE"] = "MEDIUM"
+    anew: bool = False
+    load_ids: list[str] = Field(default_factory=list)
+    status: str = ""
+    records: int = 0
+    at: LoadPlace = LoadPlace()
+
+
 class Failure(BaseModel):
     """What the state machine caught."""
 
@@ -111,12 +134,13 @@ class ExtractEvent(BaseModel):
 
 
 class BuildEvent(BaseModel):
-    """Input of `build`: a part of a run, what is to be related, or whose records are to be embedded by another model."""
+    """Input of `build`: a part of a run, what is to be related, whose records to embed by another model, or what to load."""
 
     run: Run | None = None
     part: int = 0
     relation: Relation | None = None
     reembed: Reembed | None = None
+    load: Load | None = None
 
 
 class Workflow(BaseModel):

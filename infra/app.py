@@ -31,7 +31,7 @@ def build(app: App) -> Profile:
     network, graph, vectors = None, None, None
     if data.key:  # for AWS, not for an emulator
         network = NetworkStack(app, f"{name}-network", profile)
-        graph = GraphStack(app, f"{name}-graph", profile, network, data.key)
+        graph = GraphStack(app, f"{name}-graph", profile, network, data, data.key)
         vectors = VectorStack(app, f"{name}-vector", profile, network, data.key)
     deployment = Deployment(profile, layers(profile), data, network, graph, vectors)
     ingestion = IngestionStack(app, f"{name}-ingestion", deployment)

@@ -36,7 +36,12 @@ _WRITTEN: Mapping[str, tuple[str, ...]] = {
     "authorize": (),
     "bulk": _RESULTS,  # no function: whoever runs `lexigraph bulk`
 }
-_READ_ALONE = {"authorize": _KEYS, "bulk": _RESULTS}  # others read all items of tenants
+_KNOWN = (
+    "t#*#doc#*",
+    "t#*#uris",
+    "t#*#uris-of#*",
+)  # what documents are known to yield, by which those that changed are found
+_READ_ALONE = {"authorize": _KEYS, "bulk": (*_RESULTS, *_KNOWN)}  # others read all items of tenants
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@
           -> Relate (new chunks of a document to others)
           -> Check (compares the stores, call by call until all is looked at)
           -> Named -> Reembed (embeds all records by another model, call by call until all are there)
+          -> Load (starts Neptune's bulk loader and looks every two minutes until it is over)
 
 From an upload to a searchable document, each function in ``functions/<name>/handler.py``, each step in
 :class:`lexigraph.ingestion.workflow.steps.Steps`:
@@ -28,6 +29,7 @@ State = dict[str, Any]
 
 FUNCTIONS = ("parse", "chunk", "extract", "build", "finish", "remove")
 DAY_SECONDS = 86_400
+LOOK_SECONDS = 120  # a look takes ten events of 25,000: three days
 TASK_SECONDS = 920  # a little longer than the longest that Lambda lets a function run
 
 _LAMBDA = [
@@ -72,6 +74,7 @@ def definition(arns: Mapping[str, str], *, concurrency: int = 10) -> State:
                     {"Variable": "$.action", "StringEquals": "relate", "Next": "Relate"},
                     {"Variable": "$.action", "StringEquals": "check", "Next": "Check"},
                     {"Variable": "$.action", "StringEquals": "reembed", "Next": "Named"},
+                    {"Variable": "$.action", "StringEquals": "load", "Next": "Load"},
                 ],
                 "Default": "Parse",
             },
@@ -90,6 +93,12 @@ def definition(arns: Mapping[str, str], *, concurrency: int = 10) -> State:
             "Relate": _task(arns["build"]),
             # it belongs to no job: what fails it fails the execution, which goes on there when it is redriven
             **_repeated("Check", "Checked", _task(arns["remove"], result="$.check", next_="IsChecked", caught=False)),
+            **_repeated(
+                "Load",
+                "Loaded",
+                _task(arns["build"], result="$.load", next_="IsLoaded", caught=False),
+                pause=LOOK_SECONDS,
+            ),
             # nobody has begun a job for it: its id follows from this name, whichever call comes first
             "Named": {
                 "Type": "Pass",
@@ -105,11 +114,15 @@ def definition(arns: Mapping[str, str], *, concurrency: int = 10) -> State:
     }
 
 
-def _repeated(name: str, ended: str, task: State) -> State:
-    """Return the states of a task that is called until it says that its last part is done, and ends the execution."""
+def _repeated(name: str, ended: str, task: State, *, pause: int = 0) -> State:
+    """Return the states of a task that is called until it says that its last part is done, and ends the execution.
+
+    ``pause`` are the seconds between two calls.
+    """
     done = {"Variable": f"{task['ResultPath']}.at.part", "StringEquals": "done", "Next": ended}
-    again = {"Type": "Choice", "Choices": [done], "Default": name}
-    return {name: task, task["Next"]: again, ended: {"Type": "Succeed"}}
+    again = {"Type": "Choice", "Choices": [done], "Default": f"{name}Waits" if pause else name}
+    waits = {f"{name}Waits": {"Type": "Wait", "Seconds": pause, "Next": name}} if pause else {}
+    return {name: task, task["Next"]: again, **waits, ended: {"Type": "Succeed"}}
 
 
 def _task(

@@ -11,19 +11,24 @@ from constructs import Construct
 from infra.constructs.logs import LogGroup
 from infra.hours import Hours
 from infra.settings import Profile
+from infra.stacks.data import BULK, DataStack
 from infra.stacks.network import NetworkStack
 
 PORT = 8182
 READ = ("neptune-db:ReadDataViaQuery", "neptune-db:GetEngineStatus")  # the second for probes: state and version
 WRITE = (*READ, "neptune-db:WriteDataViaQuery", "neptune-db:DeleteDataViaQuery")
+LOAD = ("neptune-db:StartLoaderJob", "neptune-db:GetLoaderJobStatus", "neptune-db:ListLoaderJobs")
 QUERY_TIMEOUT_MS = 120_000
 
 
 class GraphStack(Stack):
     """The graph store. Only functions in the VPC reach it, and only with a signature of theirs."""
 
-    def __init__(self, scope: Construct, id_: str, profile: Profile, network: NetworkStack, key: kms.IKey) -> None:
+    def __init__(
+        self, scope: Construct, id_: str, profile: Profile, network: NetworkStack, data: DataStack, key: kms.IKey
+    ) -> None:
         super().__init__(scope, id_)
+        self.load_role = self._load_role(data)
         name = f"lexigraph-{profile.name}"
         # Neptune writes its audit log into a group of this name, which it would make itself and keep for ever: it has to be
         # there before the cluster, whose name is therefore fixed
@@ -37,11 +42,37 @@ class GraphStack(Stack):
         self.connection = f"neptune-db://{host}:{port}?region={Aws.REGION}&read={self.cluster.attr_read_endpoint}"
         self.arn = f"arn:{Aws.PARTITION}:neptune-db:{Aws.REGION}:{Aws.ACCOUNT_ID}:{self.cluster.attr_cluster_resource_id}/*"
         CfnOutput(self, "ClusterId", value=self.cluster.ref)
+        CfnOutput(self, "LoadRole", value=self.load_role.role_arn)
 
     def grant(self, grantee: iam.IGrantable, *, write: bool) -> None:
         """Let a role read the graph, or also write it. A cluster's data has no finer resources than itself."""
         grantee.grant_principal.add_to_principal_policy(
             iam.PolicyStatement(actions=list(WRITE if write else READ), resources=[self.arn])
+        )
+
+    def grant_load(self, grantee: iam.IGrantable) -> None:
+        """Let a role start the bulk loader and look how far it is."""
+        grantee.grant_principal.add_to_principal_policy(iam.PolicyStatement(actions=list(LOAD), resources=[self.arn]))
+
+    def _load_role(self, data: DataStack) -> iam.Role:
+        """Make the role with which the cluster's bulk loader reads what `lexigraph bulk load` wrote, and nothing else.
+
+        Nobody uses it but by way of a cluster to which it is attached.
+        """
+        bucket = data.artefacts
+        listing = iam.PolicyStatement(actions=["s3:ListBucket"], resources=[bucket.bucket_arn])
+        listing.add_condition("StringLike", {"s3:prefix": f"{BULK}/*"})
+        reading = iam.PolicyStatement(actions=["s3:GetObject"], resources=[bucket.arn_for_objects(f"{BULK}/*")])
+        key = [iam.PolicyStatement(actions=["kms:Decrypt"], resources=[data.key.key_arn])] if data.key else []
+        for statement in key:
+            statement.add_condition("StringEquals", {"kms:ViaService": f"s3.{Aws.REGION}.{Aws.URL_SUFFIX}"})
+        may = iam.PolicyDocument(statements=[listing, reading, *key])
+        return iam.Role(
+            self,
+            "Loader",
+            description="Neptune reads files of lexigraph bulk load",
+            assumed_by=iam.ServicePrincipal("rds.amazonaws.com"),  # Neptune's, too
+            inline_policies={"files": may},
         )
 
     def _cluster(self, name: str, profile: Profile, network: NetworkStack, key: kms.IKey) -> neptune.CfnDBCluster:
@@ -68,6 +99,7 @@ class GraphStack(Stack):
             vpc_security_group_ids=[network.graph.security_group_id],
             db_port=PORT,
             iam_auth_enabled=True,
+            associated_roles=[neptune.CfnDBCluster.DBClusterRoleProperty(role_arn=self.load_role.role_arn)],
             storage_encrypted=True,
             kms_key_id=key.key_arn,
             backup_retention_period=profile.backup_days,

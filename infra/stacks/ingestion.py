@@ -65,6 +65,8 @@ class IngestionStack(Stack):
         }
         for job, step in steps.items():
             step.may(graph="write" if job in _INSIDE else "", artefacts="write", models=job in ("extract", "build"))
+        if deployment.graph:
+            deployment.graph.grant_load(steps["build"].own_role)
         data = deployment.data
         data.grant_objects(steps["parse"].own_role, data.documents, write=False)
         return steps

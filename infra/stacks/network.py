@@ -47,6 +47,8 @@ class NetworkStack(Stack):
         self.graph.add_ingress_rule(self.functions, ec2.Port.tcp(8182), "functions")
         # gateway endpoints are reached by the public addresses of the service, which routes keep inside AWS
         self.functions.add_egress_rule(ec2.Peer.any_ipv4(), https, "S3 and DynamoDB by their gateway endpoints")
+        # the bulk loader reads from S3 by the way that functions take
+        self.graph.add_egress_rule(ec2.Peer.any_ipv4(), https, "S3 by its gateway endpoint")
         self._profile = profile
         self._endpoint("BedrockRuntime", ec2.InterfaceVpcEndpointAwsService.BEDROCK_RUNTIME)
         if profile.reranks:

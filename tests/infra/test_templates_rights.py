@@ -220,6 +220,7 @@ def test_who_uses_the_registry_may_do_with_its_key_what_dynamodb_asks_for_and_by
         if "<data/Key>" in s.resources and s.conditions != "{}":
             (service,) = json.loads(s.conditions)["StringEquals"].values()
             by_service.setdefault(s.role, {}).setdefault(service, set()).update(s.actions)
+    assert by_service["Loader"] == {"s3.REGION.amazonaws.com": {"kms:Decrypt"}}
     for job in (*found.functions, "BulkPolicy"):
         assert by_service[job]["dynamodb.REGION.amazonaws.com"] == {
             "kms:Decrypt",
@@ -231,7 +232,7 @@ def test_who_uses_the_registry_may_do_with_its_key_what_dynamodb_asks_for_and_by
             "kms:ReEncryptTo",
         }, job
     files = {role for role, services in by_service.items() if "s3.REGION.amazonaws.com" in services}
-    assert files == {"manage", "follow", "start", *STEPS, "query", "WorkflowRole", "BulkRole", "BulkPolicy"}
+    assert files == {"manage", "follow", "start", *STEPS, "query", "WorkflowRole", "BulkRole", "BulkPolicy", "Loader"}
     # what CDK gives who reads a queue, and nobody else
     plain = {s.role for s in found.statements if "<data/Key>" in s.resources and s.conditions == "{}"}
     assert plain == {"start"}
@@ -268,6 +269,26 @@ def test_batches_are_read_and_written_by_bedrock_at_their_place_for_jobs_of_this
 
 
 @pytest.mark.parametrize("profile", ON_AWS)
+def test_the_loader_of_the_cluster_reads_what_bulk_loads_put_there_and_nothing_else(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    (trusted,) = found.one("IAM::Role", "Loader").properties["AssumeRolePolicyDocument"]["Statement"]
+    assert trusted["Principal"] == {"Service": "rds.amazonaws.com"}
+    cluster = found.one("Neptune::DBCluster", "Cluster").properties
+    assert cluster["AssociatedRoles"] == [{"RoleArn": "<graph/Loader>"}]
+    may = found.may("Loader")
+    assert may == {
+        "s3:ListBucket": {"<data/Artefacts>"},
+        "s3:GetObject": {"<data/Artefacts>/bulk/*"},
+        "kms:Decrypt": {"<data/Key>"},
+    }
+    conditions = {s.actions: json.loads(s.conditions) for s in found.statements if s.role == "Loader"}
+    assert conditions["s3:ListBucket",] == {"StringLike": {"s3:prefix": "bulk/*"}}
+    assert conditions["kms:Decrypt",] == {"StringEquals": {"kms:ViaService": "s3.REGION.amazonaws.com"}}
+    starts = {s.role for s in found.statements if "neptune-db:StartLoaderJob" in s.actions}
+    assert starts == {"build"}
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
 def test_who_is_given_the_policy_for_batches_may_hand_bedrock_that_role_and_no_other_and_fill_the_cache(
     templates: OF, profile: str
 ) -> None:
@@ -278,7 +299,10 @@ def test_who_is_given_the_policy_for_batches_may_hand_bedrock_that_role_and_no_o
     assert (passes.role, passes.resources) == ("BulkPolicy", ("<ingestion/BulkRole>",))
     assert json.loads(passes.conditions) == {"StringEquals": {"iam:PassedToService": "bedrock.amazonaws.com"}}
     of_cache = {s.conditions for s in found.statements if s.role == "BulkPolicy" and "<data/Registry>" in s.resources}
-    assert of_cache == {leading(["t#*#entry#*", "t#*#entries#*", "t#*#waiting#*"])}
+    results, known = ["t#*#entry#*", "t#*#entries#*", "t#*#waiting#*"], ["t#*#doc#*", "t#*#uris", "t#*#uris-of#*"]
+    assert of_cache == {leading(results), leading([*results, *known])}
+    (reads,) = (s for s in found.statements if s.role == "BulkPolicy" and s.conditions == leading([*results, *known]))
+    assert set(reads.actions) == {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
     may = found.may("BulkPolicy")
     assert may["s3:PutObject"] == may["s3:GetObject"] == {"<data/Artefacts>/bulk/*"}
     assert not [action for action in may if action.startswith(("states:", "lambda:", "neptune-db:", "aoss:"))]

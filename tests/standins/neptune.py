@@ -1,7 +1,8 @@
 """Neptune's HTTPS data API on loopback, over a real FalkorDB, for a real boto3 client.
 
-``POST /openCypher`` (JSON as boto3 sends it, or a form), ``POST /openCypher/explain``, ``GET /status``, and the web socket
-``/gremlin`` when a Gremlin Server is given. Two ports: the writer's, and the readers', which refuses updates.
+``POST /openCypher`` (JSON as boto3 sends it, or a form), ``POST /openCypher/explain``, ``GET /status``, ``/loader`` when there
+is one (tests/standins/neptune_loader.py), and the web socket ``/gremlin`` when a Gremlin Server is given. Two ports: the
+writer's, and the readers', which refuses updates.
 
 What is refused, as by Neptune: requests without a SigV4 header for ``neptune-db`` (403), updates at the readers
 (ReadOnlyViolation), requests over the size limit, a property that is a list or a map, an id that another node has already
@@ -54,6 +55,7 @@ from tests.standins.loopback import LoopbackServer, hang_up, send
 from tests.standins.neptune_dialect import ID, Answer, Translated, Unsupported, column, edge_ends, literal, translate
 from tests.standins.neptune_falkor import copy_of, falkor, new_graph
 from tests.standins.neptune_gremlin import load, not_native, traversal_of, tunnel
+from tests.standins.neptune_loader import Loader
 from tests.standins.script import Script
 
 REGION = "eu-central-1"
@@ -126,6 +128,7 @@ class NeptuneStandIn:
         gremlin_port: int | None = None,
     ) -> None:
         self.gremlin_port = gremlin_port
+        self.loader: Loader | None = None
         self.graph = f"g{uuid4().hex}"
         self.faults: list[Fault] = []
         self.script: Script | None = None
@@ -308,6 +311,10 @@ class _Port(LoopbackServer):
             return self._query(request, body)
         if path == "/opencypher/explain" and request.command == "POST":
             return self._explain(request, json.loads(body))
+        if path.startswith("/loader") and self.cluster.loader:
+            refused = self.cluster.loader.answer(request, body)
+            self.cluster.written += 1
+            return _refuse(request, *refused) if refused else None
         return _refuse(request, "BadRequestException", f"no such path: {path}")
 
     def _status(self, request: BaseHTTPRequestHandler) -> None:

@@ -53,7 +53,7 @@ class Limits:
 
 
 # events of a state's history, beside those of the tries of a task and of what a map runs
-_EVENTS = {"Task": 2, "Pass": 2, "Choice": 2, "Succeed": 2, "Map": 4}  # entered and exited; a map's start and end
+_EVENTS = {"Task": 2, "Pass": 2, "Choice": 2, "Succeed": 2, "Map": 4, "Wait": 2}  # entered and exited; a map's start and end
 _TRY = 3  # scheduled, started, and how it ended
 _ITERATION, _EXECUTION, _MAP_RUN = 2, 2, 2  # started and ended
 _FATAL = ("States.DataLimitExceeded", "States.Runtime")
@@ -120,6 +120,8 @@ class Execution:
         if state["Type"] == "Pass":
             assert state["InputPath"] == "$$.Execution.Name"
             return _put(data, state["ResultPath"], self.name)
+        if state["Type"] == "Wait":
+            self._wait(state["Seconds"])
         if state["Type"] == "Task":
             asked = _selected(state["Parameters"], data, None) if "Parameters" in state else data
             done = self._tried(state, lambda: self._invoke(state["Resource"], asked), limits)

@@ -211,6 +211,11 @@ def test_to_embed_by_the_model_in_use_is_refused_and_told_to_the_job(there: Depl
     assert there.stores.registry.job(DEFAULT, job.id).status == "FAILED"
 
 
+def test_a_bulk_load_without_neptune_is_refused(there: Deployed) -> None:
+    with pytest.raises(InvalidInput, match="the bulk loader is Neptune's"):
+        invoke("build", event("build.load"))
+
+
 def test_what_a_comparison_hands_on_stays_small_and_counts_all(there: Deployed) -> None:
     halves = [
         DocumentRecord(f"source:{n:032x}", f"s3://{inbox()}/{n:03}{'木' * 450}", "default", "", "REMOVING")

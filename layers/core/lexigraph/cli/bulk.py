@@ -1,23 +1,33 @@
-"""``lexigraph bulk``: extraction of many documents by batch inference of Bedrock, before they are ingested."""
+"""``lexigraph bulk``: many documents by batch inference of Bedrock, at half the price, and by Neptune's bulk loader."""
 
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from lexigraph.cli.exits import ExitCode
-from lexigraph.cli.invocation import current
+from lexigraph.cli.ingest import outcome, summarise
+from lexigraph.cli.invocation import Invocation, current
 from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import one_line, print_json
+from lexigraph.cli.progress import telling
+from lexigraph.model.errors import InvalidInput, NotFound
 from lexigraph.model.numbers import counted
+from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 
 if TYPE_CHECKING:
+    from lexigraph.ingestion.bulk_load import BulkLoad, Progress
+    from lexigraph.ingestion.load import FileItem
+    from lexigraph.storage.neptune.loader import NeptuneLoader
     from lexigraph.storage.protocols import ContentCache
 
-app = typer.Typer(help="Extract many documents at half the price, by batch inference of Bedrock; then ingest them.")
+_LOOK_SECONDS = 15.0  # between two looks at the loader
+app = typer.Typer(help="Extract many documents by batch inference of Bedrock; load them by Neptune's bulk loader.")
 FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="What `bulk prepare` wrote.", show_default=False)]
 
 
@@ -110,6 +120,118 @@ def collect(context: typer.Context, folder: FolderArgument, json_: JsonOption = 
     if report.waiting:
         return ExitCode.CONFLICT
     return ExitCode.PARTLY if report.failed else ExitCode.OK
+
+
+@app.command()
+def load(
+    context: typer.Context,
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for what is under way.", show_default=False)],
+    to: Annotated[str, typer.Option(metavar="S3", help="s3://BUCKET/PREFIX?region=REGION.", show_default=False)],
+    role: Annotated[str, typer.Option(metavar="ARN", help="Role with which Neptune reads there.")] = "",
+    namespace: Annotated[str, typer.Option(help="As of `ingest`.")] = "default",
+    parallelism: Annotated[
+        Literal["LOW", "MEDIUM", "HIGH", "OVERSUBSCRIBE"], typer.Option(help="How much of the cluster the loader takes.")
+    ] = "MEDIUM",
+    inbox: Annotated[
+        str, typer.Option(metavar="S3", help="Write files only, for documents to be put here: s3://BUCKET.")
+    ] = "",
+    status: Annotated[bool, typer.Option("--status", help="Tell how far it is, and do nothing.")] = False,
+    no_progress: Annotated[bool, typer.Option("--no-progress", help="Show failures and the summary only.")] = False,
+    json_: JsonOption = False,
+) -> int:
+    """Load documents into Neptune by its bulk loader, then ingest them; for some 100,000 chunks or more.
+
+    Interrupted, it is run again and goes on where it was. It has to reach Neptune and OpenSearch, which is from inside the
+    VPC; elsewhere --inbox leaves the loader and the ingest to a deployment. Exit code 7 says that the loader is at work.
+    """
+    from lexigraph.ingestion.bulk_load import BulkLoad, progress_of
+    from lexigraph.storage.neptune.loader import NeptuneLoader
+
+    invocation = current(context)
+    settings = invocation.settings()
+    if status:
+        return _tell(invocation, progress_of(out), json_=json_)
+    if not role and not inbox:
+        raise InvalidInput("--role: name the role with which Neptune reads the files, or an --inbox")
+    loader = NeptuneLoader(settings.connections["graph"])
+    items = list(_in_inbox(paths, inbox, settings.tenant, namespace)) if inbox else paths
+    with (
+        invocation.index(settings, create=True) as index,
+        closing(BulkLoad(out, to, settings.tenant, namespace, index.models.extractor.name)) as loading,
+    ):
+
+        def told(line: str) -> None:
+            if not no_progress:
+                invocation.err.print(line, soft_wrap=True)
+
+        loading.write(items, index.stores, index.models, index.llm, settings, on_part=lambda p: told(_files(p)))
+        for failure in loading.progress.failures:
+            invocation.err.print(one_line(f"failed: {failure.uri}: {failure.reason}"), soft_wrap=True)
+        if inbox:
+            return _tell(invocation, loading.progress, json_=json_, left_to_others=True)
+        _follow(loading, loader, role, parallelism, told)
+        with telling(invocation.err, progress=not no_progress) as listener:
+            report = index.ingest(list(paths), tenant=settings.tenant, namespace=namespace, on_event=listener)
+        totals = index.stores.graph.stats(Tenant(settings.tenant))
+    if json_:
+        print_json({"load": asdict(loading.progress), "ingest": {**report.to_dict(), "graph": totals}})
+    else:
+        invocation.out.print(f"{'load':<12}{_files(loading.progress)}", soft_wrap=True)
+        summarise(report, totals, invocation.out)
+    return outcome(report)
+
+
+def _follow(loading: "BulkLoad", loader: "NeptuneLoader", role: str, parallelism: str, told: Callable[[str], None]) -> None:
+    """Start the loader and wait for its end, with a line when its state changes."""
+    loading.start(loader, role, parallelism=parallelism)
+    pause, said = 0.2, ""
+    while loading.progress.stage == "loading":
+        found = loading.look(loader)
+        line = f"load {found.id}: {found.status}, {counted(found.records, 'row')}"
+        if line != said:
+            told(line)
+            said = line
+        if loading.progress.stage == "loading":
+            time.sleep(pause)
+            pause = min(1.5 * pause, _LOOK_SECONDS)
+
+
+def _in_inbox(paths: Sequence[Path], inbox: str, tenant: str, namespace: str) -> Iterator["FileItem"]:
+    """Yield files under the names that they get in the inbox: below a folder as they lie there."""
+    from dataclasses import replace
+    from urllib.parse import quote
+
+    from lexigraph.ingestion.load import FileItem, scan
+    from lexigraph.ingestion.workflow.aws import Inbox
+
+    place = Inbox(inbox)
+    for path in paths:
+        for item in scan([path]):
+            if isinstance(item, FileItem):
+                name = item.path.name if path.is_file() else item.path.resolve().relative_to(path.resolve()).as_posix()
+                key = place.key(Tenant(tenant), namespace, name)
+                yield replace(item, uri=f"s3://{place.place.name}/{quote(key)}")
+
+
+def _tell(invocation: Invocation, found: "Progress | None", *, json_: bool, left_to_others: bool = False) -> int:
+    if found is None:
+        raise NotFound("there is no load in this folder")
+    if json_:
+        print_json(asdict(found))
+    else:
+        invocation.out.print(f"{found.stage}: {_files(found)}, in {found.source}", soft_wrap=True)
+        for load_id in found.load_ids:
+            invocation.out.print(f"load {load_id}", soft_wrap=True)
+    if left_to_others or found.stage == "loaded":
+        return ExitCode.PARTLY if found.failures else ExitCode.OK
+    return ExitCode.CONFLICT
+
+
+def _files(found: "Progress") -> str:
+    megabytes = found.bytes / 1e6
+    counts = f"{counted(found.documents, 'document')}, {counted(found.statements, 'statement')}"
+    return f"{counts}, {counted(found.rows, 'row')} in {counted(found.files, 'file')} ({megabytes:,.0f} MB)"
 
 
 def _cache(settings: Settings) -> "closing[ContentCache]":

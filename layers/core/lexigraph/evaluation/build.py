@@ -98,7 +98,7 @@ def write(
     report, seconds = IngestReport(), 0.0
     settling = versions.Settling(stores, TENANT)
     left = iter(documents)
-    while group := [_plan(document) for document in islice(left, _GROUP)]:
+    while group := [plan_of(document) for document in islice(left, _GROUP)]:
         began, embedding = time.perf_counter(), embedder.seconds
         versions.write(group, stores, models, TENANT, report, lambda _: None)
         versions.show(versions.written(group), stores, TENANT)
@@ -127,7 +127,8 @@ def size_of(folder: Path) -> int:
     return sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
 
 
-def _plan(made: GeneratedDocument) -> versions.Plan:
+def plan_of(made: GeneratedDocument) -> versions.Plan:
+    """Return a made-up document as a version to be written."""
     uri = f"file:///bench/{made.number}.md"
     source = Source(source_id(TENANT, "default", uri), uri, "default", made.title, {"number": made.number})
     blocks = tuple(Block(c.start, c.end, c.headings) for c in made.chunks)

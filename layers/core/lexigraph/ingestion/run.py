@@ -322,18 +322,28 @@ class Run:
 
         ``known`` is what chunks yield, as an attempt at the same version took it before it wrote anything.
         """
-        document, source, mark = one
-        made_by = self.models.extractor.name
+        source = one[1]
         record = self.stores.registry.document(self.tenant, source.id)
         shown = self.stores.graph.sources(self.tenant, [source.id]).get(source.id)
         live = self.stores.graph.chunk_ids(self.tenant, source.id) if shown else {}
-        chunks = split(document, max_tokens=self.settings.chunk_tokens, overlap=self.settings.chunk_overlap)
         if known is None:
-            known = versions.known_yields(record, made_by, self.models.embedder.label, fresh=self.fresh)
+            known = self.known_yields(record)
+        return self.planned(one, record, shown.version + 1 if shown else 1, frozenset(live), known)
+
+    def known_yields(self, record: DocumentRecord | None) -> dict[str, str]:
+        """Return what the chunks of a document are known to yield, of those that need not be written once more."""
+        return versions.known_yields(record, self.models.extractor.name, self.models.embedder.label, fresh=self.fresh)
+
+    def planned(
+        self, one: Loaded, record: DocumentRecord | None, version: int, live: frozenset[str], known: Mapping[str, str]
+    ) -> versions.Plan:
+        """Cut a document into the chunks of a version, to which ``live`` are those of the one before."""
+        document, source, mark = one
+        chunks = split(document, max_tokens=self.settings.chunk_tokens, overlap=self.settings.chunk_overlap)
         identified = identify(self.tenant, source.id, chunks, known)
-        next_version = replace(source, version=shown.version + 1 if shown else 1)
         new = [c for c in identified if c.id not in live]
-        return versions.Plan(document, next_version, mark, made_by, record, identified, new, frozenset(live))
+        made_by = self.models.extractor.name
+        return versions.Plan(document, replace(source, version=version), mark, made_by, record, identified, new, live)
 
     def extract(self, plans: Sequence[versions.Plan], written: dict[str, Ids]) -> None:
         """Extract the new chunks of all plans; ``written`` tells then which records :meth:`write` writes."""

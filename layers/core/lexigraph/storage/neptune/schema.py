@@ -88,6 +88,11 @@ def metadata_text(source: Source) -> str:
     return json.dumps(dict(source.metadata), ensure_ascii=False, sort_keys=True)
 
 
+def aliases_text(chunk: ChunkGraph | None) -> str:
+    """Return the pairs of entities between which a chunk owns an ALIAS_OF, as the JSON of its property ``aliases``."""
+    return json.dumps([(a.alias, a.target) for a in chunk.aliases] if chunk else [])
+
+
 def statements_text(chunk: ChunkGraph) -> str:
     """Return all that a chunk says, as the JSON of its property ``statements``: ``[topics, said]``.
 

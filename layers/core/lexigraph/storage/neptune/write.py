@@ -8,18 +8,19 @@ Places of a version change only while it is not live: a writer that was stopped 
 that readers see.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from lexigraph.model.errors import Conflict
-from lexigraph.model.graph import ChunkGraph, Mention, Placement
+from lexigraph.model.graph import ChunkGraph, Placement
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.contribution import entity_forms, expect_version, refuse_strays
 from lexigraph.storage.neptune.client import NeptuneClient, Row
-from lexigraph.storage.neptune.schema import OPEN, edge_id, statements_text
+from lexigraph.storage.neptune.contributed import aliases_of, facts_of, mentions_of, objects_of, statements_of, topics_of
+from lexigraph.storage.neptune.loaded import fill, whole
+from lexigraph.storage.neptune.schema import OPEN, aliases_text, edge_id, statements_text
 from lexigraph.storage.protocols import SourceVersion
 
 SOURCES_AS_THEY_ARE = """
@@ -130,20 +131,27 @@ class NeptuneWrite:
         rows = [{"id": v.source.id, "uri": v.source.uri, "namespace": v.source.namespace} for v in versions]
         self._client.write(_SOURCES, sorted(rows, key=_by_id), tenant=tenant)
         self._client.write(_OPEN_PLACES, sorted(plan.opened, key=_by_id), tenant=tenant)
-        _contribute(self._client, tenant, plan.chunks)
+        loaded = whole(self._client, plan.begun)
+        _contribute(self._client, tenant, [c for c in plan.chunks if c.chunk_id not in loaded])
+        fill(self._client, plan.begun)
+        _complete(self._client, plan.chunks)
         self._client.write(_END_PLACES, sorted(plan.ended, key=_by_id))
         self._client.write(_DROP_PLACES, sorted(plan.dropped, key=_by_id))
 
 
 def _contribute(client: NeptuneClient, tenant: str, chunks: Sequence[ChunkGraph]) -> None:
-    """Write all that chunks contribute which are placed already; each is complete after the last query."""
+    """Write all that chunks contribute which are placed already."""
     forms = entity_forms(chunks)
-    client.write(_TOPICS, _sorted(_topics(c) for c in chunks), tenant=tenant)
-    client.write(_STATEMENTS, _sorted(_statements(c) for c in chunks), tenant=tenant)
-    client.write(_MENTIONS, _sorted((_mentions(c, forms) for c in chunks), "entity"), tenant=tenant)
-    client.write(_FACTS, _sorted(_facts(c) for c in chunks), tenant=tenant)
-    client.write(_OBJECTS, _sorted((_objects(c) for c in chunks), "fact"))
-    client.write(_ALIASES, _sorted((_aliases(c, forms) for c in chunks), "alias"), tenant=tenant)
+    client.write(_TOPICS, _sorted(topics_of(c) for c in chunks), tenant=tenant)
+    client.write(_STATEMENTS, _sorted(statements_of(c) for c in chunks), tenant=tenant)
+    client.write(_MENTIONS, _sorted((mentions_of(c, forms) for c in chunks), "entity"), tenant=tenant)
+    client.write(_FACTS, _sorted(facts_of(c) for c in chunks), tenant=tenant)
+    client.write(_OBJECTS, _sorted((objects_of(c) for c in chunks), "fact"))
+    client.write(_ALIASES, _sorted((aliases_of(c, forms) for c in chunks), "alias"), tenant=tenant)
+
+
+def _complete(client: NeptuneClient, chunks: Sequence[ChunkGraph]) -> None:
+    """Let chunks have what they say, now that all of it is there."""
     client.write(_COMPLETED, _sorted([{"id": c.chunk_id, "statements": statements_text(c)}] for c in chunks))
 
 
@@ -161,9 +169,13 @@ def _sorted(of_chunks: Iterable[Iterable[Row]], key: str = "id") -> list[Row]:
 
 @dataclass
 class _Plan:
-    """What a write has to do: chunks to write in full, places to open, to end at a version, and to take away."""
+    """What a write has to do: chunks to write in full, places to open, to end at a version, and to take away.
+
+    Chunks that were ``begun`` have a place already: an attempt was interrupted, or the bulk loader brought them.
+    """
 
     chunks: list[ChunkGraph] = field(default_factory=list)
+    begun: list[ChunkGraph] = field(default_factory=list)
     opened: list[Row] = field(default_factory=list)
     ended: list[Row] = field(default_factory=list)
     dropped: list[Row] = field(default_factory=list)
@@ -189,6 +201,8 @@ def _plan(client: NeptuneClient, tenant: str, versions: Sequence[SourceVersion])
             raise Conflict(f"{v.source.uri}: {len(missing)} chunks were not written before being placed")
         plan.chunks += [c for i, c in given.items() if i in v.placements and i not in complete]
         _place(plan, v, places[v.source.id], given)
+    placed_once = {place["chunk"] for of_source in places.values() for place in of_source}
+    plan.begun = [c for c in plan.chunks if c.chunk_id in placed_once]
     return plan
 
 
@@ -202,13 +216,12 @@ def _place(plan: _Plan, v: SourceVersion, places: Sequence[Row], given: Mapping[
             kept[p["chunk"]] = p["since"]
     opened = {chunk: place for chunk, place in v.placements.items() if chunk not in kept}
     for chunk, place in opened.items():
-        aliases = given[chunk].aliases if chunk in given else ()
         plan.opened.append(
             {
                 **_end(chunk, version, OPEN, version),
                 "source": v.source.id,
                 "since": version,
-                "aliases": json.dumps([(a.alias, a.target) for a in aliases]),
+                "aliases": aliases_text(given.get(chunk)),
                 **{name: getattr(place, name) for name in ("seq", "start", "end", "role", "parent")},
             }
         )
@@ -228,97 +241,3 @@ def _place(plan: _Plan, v: SourceVersion, places: Sequence[Row], given: Mapping[
 
 def _end(chunk: str, since: int, until: int, version: int) -> Row:
     return {"id": edge_id("EXTRACTED_FROM", chunk, since), "chunk": chunk, "until": until, "version": version}
-
-
-# ---------------------------------------------------------------- contributions, each a row an edge
-
-
-def _topics(c: ChunkGraph) -> list[Row]:
-    titles = {t.id: t.value for t in reversed(c.topics)}
-    return [
-        {"id": i, "value": value, "chunk": c.chunk_id, "said": edge_id("MENTIONED_IN", i, c.chunk_id)}
-        for i, value in titles.items()
-    ]
-
-
-def _statements(c: ChunkGraph) -> list[Row]:
-    first = {s.id: s for s in reversed(c.statements)}
-    return [
-        {
-            "id": s.id,
-            "chunk": c.chunk_id,
-            "topic": s.topic_id,
-            "said": edge_id("MENTIONED_IN", s.id, c.chunk_id),
-            "belongs": edge_id("BELONGS_TO", s.id, s.topic_id),
-            **{name: getattr(s, name) for name in ("value", "details", "kind", "position", "start", "end", "original")},
-        }
-        for s in first.values()
-    ]
-
-
-def _mentions(c: ChunkGraph, forms: Mapping[str, str]) -> list[Row]:
-    # whoever stands in a fact is named by its statement: one edge type leads from entities to statements
-    subjects = [Mention(f.statement_id, f.subject_id, f.subject, "") for f in c.facts]
-    objects = [Mention(f.statement_id, f.object_id, f.object, "") for f in c.facts if f.object_id]
-    first: dict[tuple[str, str], Mention] = {}
-    for m in (*c.mentions, *subjects, *objects):
-        first.setdefault((m.statement_id, m.entity_id), m)
-    return [
-        {
-            "id": edge_id("MENTIONS", statement, entity, c.chunk_id),
-            "statement": statement,
-            "entity": entity,
-            "chunk": c.chunk_id,
-            "form": m.form,
-            "class": m.class_,
-            "value": forms[entity],
-        }
-        for (statement, entity), m in first.items()
-    ]
-
-
-def _facts(c: ChunkGraph) -> list[Row]:
-    first = {(f.statement_id, f.id): f for f in reversed(c.facts)}
-    return [
-        {
-            "id": fact,
-            "statement": statement,
-            "chunk": c.chunk_id,
-            "supports": edge_id("SUPPORTS", fact, statement, c.chunk_id),
-            "stands": edge_id("SUBJECT", f.subject_id, fact),
-            **{name: getattr(f, name) for name in ("subject", "predicate", "object", "subject_id", "confidence")},
-        }
-        for (statement, fact), f in first.items()
-    ]
-
-
-def _objects(c: ChunkGraph) -> list[Row]:
-    first = {(f.statement_id, f.id): f for f in reversed(c.facts)}
-    return [
-        {
-            "id": edge_id("OBJECT", f.object_id, fact, statement, c.chunk_id),
-            "fact": fact,
-            "entity": f.object_id,
-            "chunk": c.chunk_id,
-            "statement": statement,
-        }
-        for (statement, fact), f in first.items()
-        if f.object_id
-    ]
-
-
-def _aliases(c: ChunkGraph, forms: Mapping[str, str]) -> list[Row]:
-    first = {(a.alias, a.target): a for a in reversed(c.aliases)}
-    return [
-        {
-            "id": edge_id("ALIAS_OF", alias, target, c.chunk_id),
-            "alias": alias,
-            "target": target,
-            "chunk": c.chunk_id,
-            "alias_value": forms[alias],
-            "target_value": forms[target],
-            "alias_form": a.alias_form,
-            "target_form": a.target_form,
-        }
-        for (alias, target), a in first.items()
-    ]
