@@ -1,5 +1,6 @@
 """What a deployment is: the profiles, and what the command line may change of them with ``-c name=value``."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -15,6 +16,10 @@ class Profile:
     """A kind of deployment. Money is in US dollars, memory in MB."""
 
     name: ProfileName
+    # where and by what name
+    suffix: str = ""  # of all names that are fixed, for several deployments in an account and region; `-c name=...`
+    boundary: str = ""  # of all roles: the ARN of a policy, or its name in this account
+    protect: bool = False  # stacks cannot be deleted before that is turned off
     # stores
     neptune_version: str = "1.4.8.0"  # before, Gremlin could fail near the least capacity
     neptune_min: float = 1.0  # capacity units, the least that Neptune Serverless lets one have
@@ -49,6 +54,20 @@ class Profile:
         return self.name != "emulated"
 
     @property
+    def id(self) -> str:
+        """What tells it from the others of an account and region, as ``dev`` or ``dev-team-a``."""
+        return f"{self.name}-{self.suffix}" if self.suffix else self.name
+
+    @property
+    def prefix(self) -> str:
+        """How all begins that has a fixed name, as ``lexigraph-dev``."""
+        return f"lexigraph-{self.id}"
+
+    def stack(self, part: str) -> str:
+        """Return the name of the stack of a part, such as ``api``; the only place that makes one."""
+        return f"{self.prefix}-{part}"
+
+    @property
     def reranks(self) -> bool:
         """Whether a model of Bedrock may be asked to rerank."""
         return self.rerank_model != "none"
@@ -68,6 +87,7 @@ PROFILES: Mapping[ProfileName, Profile] = {
         vector_units=16,
         backup_days=14,
         keep_data=True,
+        protect=True,
         endpoint_zones=2,
         concurrency=25,
         reserve=50,
@@ -79,12 +99,16 @@ PROFILES: Mapping[ProfileName, Profile] = {
     "emulated": Profile("emulated", embedding_model="minilm", llm="none"),
 }
 ZONES = 2
+LONGEST_SUFFIX = 10
+_BOUNDARY = re.compile(r"arn:aws[\w-]*:iam::(?:\d{12}|aws):policy/[\w+=,.@/-]+|[\w+=,.@/-]{1,128}")
 _TRUTH = {"true": True, "false": False}
 # what ``-c name=value`` may change
 CHANGEABLE = (
-    "neptune_min neptune_max neptune_readers neptune_hours vector_units zones endpoint_zones concurrency reserve "
-    "snap_start log_days embedding_model next_embedding_model llm rerank_model budget tags alarm_email data"
+    "name boundary protect neptune_min neptune_max neptune_readers neptune_hours vector_units zones endpoint_zones "
+    "concurrency reserve snap_start log_days embedding_model next_embedding_model llm rerank_model budget tags "
+    "alarm_email data"
 ).split()
+_FIELDS = {"name": "suffix"}  # where they are called otherwise than on the command line
 
 
 def profile_of(context: Mapping[str, Any]) -> Profile:
@@ -98,15 +122,17 @@ def profile_of(context: Mapping[str, Any]) -> Profile:
     changes: dict[str, Any] = {}
     for key in CHANGEABLE:
         if (given := context.get(key)) is not None:
-            kind = type(getattr(PROFILES[name], key))
+            field = _FIELDS.get(key, key)
+            kind = type(getattr(PROFILES[name], field))
             try:
-                changes[key] = _TRUTH[str(given).lower()] if kind is bool else kind(given)
+                changes[field] = _TRUTH[str(given).lower()] if kind is bool else kind(given)
             except (ValueError, KeyError):
                 wanted = "true or false" if kind is bool else kind.__name__
                 raise ValueError(f"-c {key}={given}: expected {wanted}") from None
     profile = replace(PROFILES[name], **changes)
     if not profile.aws and not profile.data:
         raise ValueError("profile emulated: say where the embedded stores are, with -c data=FOLDER")
+    _check_names(profile)
     if not 1.0 <= profile.neptune_min <= profile.neptune_max <= 128 or profile.neptune_max < 2.5:
         raise ValueError("neptune_min and neptune_max: Neptune Serverless takes 1 to 128, and a maximum of 2.5 or more")
     if any(units * 2 % 1 for units in (profile.neptune_min, profile.neptune_max)):
@@ -130,3 +156,16 @@ def profile_of(context: Mapping[str, Any]) -> Profile:
     if not 0 <= profile.reserve <= 1_000 or not 1 <= profile.concurrency <= 1_000:
         raise ValueError("concurrency takes 1 to 1,000 and reserve 0 to 1,000")
     return profile
+
+
+def _check_names(profile: Profile) -> None:
+    """Raise ``ValueError`` for a name or the name of a policy that AWS would refuse."""
+    # what has least room: a data policy of OpenSearch, as lexigraph-prod-NAME-remove, of 32 characters
+    if profile.suffix and (
+        len(profile.suffix) > LONGEST_SUFFIX or not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", profile.suffix)
+    ):
+        raise ValueError(
+            f"name {profile.suffix!r}: at most {LONGEST_SUFFIX} of a-z, 0-9 and single hyphens between them, as team-a"
+        )
+    if profile.boundary and not _BOUNDARY.fullmatch(profile.boundary):
+        raise ValueError(f"boundary {profile.boundary!r}: give the ARN of a policy, or the name of one in this account")

@@ -74,7 +74,7 @@ class ApiStack(Stack):
     def __init__(self, scope: Construct, id_: str, deployment: Deployment, ingestion: IngestionStack) -> None:
         super().__init__(scope, id_)
         profile = deployment.profile
-        usage_key = f"lexigraph-{profile.name}-all-tenants"  # meters, opens nothing: who may is the authorizer's word
+        usage_key = f"{profile.prefix}-all-tenants"  # meters, opens nothing: who may is the authorizer's word
         environment = {
             "LEXIGRAPH_WORKFLOW": ingestion.machine.state_machine_arn,
             "LEXIGRAPH_USAGE_KEYS": json.dumps({"*": usage_key}),
@@ -138,7 +138,7 @@ class ApiStack(Stack):
         api = apigateway.RestApi(
             self,
             "Api",
-            rest_api_name=f"lexigraph-{profile.name}",
+            rest_api_name=profile.prefix,
             description="GraphRAG over the documents of a team",
             endpoint_types=[apigateway.EndpointType.REGIONAL],
             api_key_source_type=apigateway.ApiKeySourceType.AUTHORIZER,
@@ -236,7 +236,7 @@ class ApiStack(Stack):
             "Firewall",
             scope="REGIONAL",
             default_action=waf.CfnWebACL.DefaultActionProperty(allow={}),
-            visibility_config=_visible(f"lexigraph-{profile.name}"),
+            visibility_config=_visible(profile.prefix),
             rules=[_rate_rule(), *(_group_rule(name, priority) for priority, name in enumerate(groups, 1))],
         )
         waf.CfnWebACLAssociation(self, "Guarded", resource_arn=self.api.deployment_stage.stage_arn, web_acl_arn=acl.attr_arn)

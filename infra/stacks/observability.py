@@ -31,7 +31,7 @@ class ObservabilityStack(Stack):
         super().__init__(scope, id_)
         self._profile = profile = deployment.profile
         key = deployment.data.key
-        self.topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True, display_name=f"Lexigraph {profile.name}")
+        self.topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True, display_name=f"Lexigraph {profile.id}")
         alarms = iam.ServicePrincipal("cloudwatch.amazonaws.com")
         # a topic with a policy of its own has lost the one by which alarms of the account may publish
         self.topic.add_to_resource_policy(
@@ -52,7 +52,7 @@ class ObservabilityStack(Stack):
         if profile.alarm_email:
             self.topic.add_subscription(subscriptions.EmailSubscription(profile.alarm_email))
         # dashboards and budgets are the account's, not the region's
-        self._name = f"lexigraph-{profile.name}-{Aws.REGION}"
+        self._name = f"{profile.prefix}-{Aws.REGION}"
         self._board = cloudwatch.Dashboard(self, "Dashboard", dashboard_name=self._name)
         self._ingestion(ingestion)
         self._api(api)
@@ -131,7 +131,7 @@ class ObservabilityStack(Stack):
         alarm = cloudwatch.Alarm(
             self,
             name,
-            alarm_name=f"lexigraph-{self._profile.name}-{name}",
+            alarm_name=f"{self._profile.prefix}-{name}",
             alarm_description=f"{says}; what to do: docs/operate.md, {name}",
             metric=metric,
             threshold=threshold,
@@ -164,7 +164,7 @@ class ObservabilityStack(Stack):
                 budget_type="COST",
                 time_unit="MONTHLY",
                 budget_limit=budgets.CfnBudget.SpendProperty(amount=self._profile.budget, unit="USD"),
-                cost_filters={"TagKeyValue": [f"user:lexigraph${self._profile.name}"]},
+                cost_filters={"TagKeyValue": [f"user:lexigraph${self._profile.id}"]},
             ),
             notifications_with_subscribers=notifications if email else None,
         )

@@ -20,7 +20,7 @@ class VectorStack(Stack):
 
     def __init__(self, scope: Construct, id_: str, profile: Profile, network: NetworkStack, key: kms.IKey) -> None:
         super().__init__(scope, id_)
-        self.name = f"lexigraph-{profile.name}"
+        self.name = profile.prefix
         group = self._group(profile)
         self.collection = aoss.CfnCollection(
             self,

@@ -1,0 +1,97 @@
+"""A deployment beside others in an account, with the names, bounds and locks that a platform team gives it."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from infra.settings import LONGEST_SUFFIX, PROFILES
+from tests.infra.conftest import PLACED
+from tests.infra.templates import Templates
+
+pytestmark = pytest.mark.slow
+OF = Callable[[str], Templates]
+# names that are unique within something that is the deployment's own, and names of what AWS offers
+_NOT_ALONE = {
+    ("ApiGateway::Stage", "StageName"),
+    ("IAM::Policy", "PolicyName"),
+    ("CloudWatch::Alarm", "MetricName"),
+    ("EC2::VPCEndpoint", "ServiceName"),
+    ("DynamoDB::Table", "AttributeName"),
+}
+
+
+def physical_names(found: Templates) -> Iterator[tuple[str, str]]:
+    """Yield each kind of resource with a name that the template fixes, also those within a property."""
+    for r in found.resources:
+        kind = r.kind.removeprefix("AWS::")
+        within = [pair for value in r.properties.values() if isinstance(value, dict) for pair in value.items()]
+        for name, value in (*r.properties.items(), *within):
+            fixed = isinstance(value, str) and "<" not in value and name.endswith(("Name", "Identifier", "Value"))
+            if fixed and (kind, name) not in _NOT_ALONE:
+                yield kind, value
+
+
+def test_two_deployments_of_an_account_and_region_share_no_name_and_no_export(templates: OF) -> None:
+    one, other = templates("dev"), templates("placed")
+    names = dict(physical_names(one))
+    fixed = {
+        "Logs::LogGroup",
+        "Neptune::DBCluster",
+        "OpenSearchServerless::Collection",
+        "OpenSearchServerless::AccessPolicy",
+    }
+    fixed |= {"OpenSearchServerless::CollectionGroup", "OpenSearchServerless::SecurityPolicy", "ApiGateway::ApiKey"}
+    fixed |= {"StepFunctions::StateMachine", "CloudWatch::Dashboard", "CloudWatch::Alarm", "Budgets::Budget"}
+    assert fixed <= names.keys()
+    assert not set(physical_names(one)) & set(physical_names(other))
+    exports = [
+        {o["Export"]["Name"] for t in found.raw.values() for o in t.get("Outputs", {}).values() if "Export" in o}
+        for found in (one, other)
+    ]
+    assert len(exports[0]) > 20
+    assert not exports[0] & exports[1]
+    stacks = [{path.name for path in found.folder.glob("*.template.json")} for found in (one, other)]
+    assert not stacks[0] & stacks[1]
+    assert one.raw.keys() == other.raw.keys()
+
+
+def test_money_is_counted_by_a_tag_that_the_other_deployment_does_not_have(templates: OF) -> None:
+    for profile, tag in (("dev", "dev"), ("placed", "dev-team-a")):
+        found = templates(profile)
+        (budget,) = found.of("Budgets::Budget")
+        assert budget.properties["Budget"]["CostFilters"] == {"TagKeyValue": [f"user:lexigraph${tag}"]}
+        assert {"Key": "lexigraph", "Value": tag} in found.one("Neptune::DBCluster", "Cluster").properties["Tags"]
+
+
+@pytest.mark.parametrize("profile", ["dev", "prod"])
+def test_the_longest_name_fits_where_there_is_least_room(templates: OF, profile: str) -> None:
+    """OpenSearch Serverless takes 32 characters."""
+    before = PROFILES[profile].prefix  # type: ignore[index]
+    longest = replace(PROFILES[profile], suffix="x" * LONGEST_SUFFIX).prefix  # type: ignore[index]
+    names = [name for kind, name in physical_names(templates(profile)) if kind.startswith("OpenSearchServerless")]
+    assert max(len(name.replace(before, longest)) for name in names) <= 32
+
+
+@pytest.mark.parametrize("profile", ["dev", "placed"])
+def test_every_role_has_the_boundary_that_was_given_and_none_otherwise(templates: OF, profile: str) -> None:
+    roles = templates(profile).of("IAM::Role")
+    named = {r.name for r in roles}
+    # those of CDK's own functions, of batch inference and of the account's log writer are among them
+    assert any(name.startswith("BucketNotificationsHandler") for name in named)
+    assert {"BulkRole", "ApiCloudWatchRole", "FlowLogRole", "WorkflowRole"} <= named
+    bounds = {r.properties.get("PermissionsBoundary") for r in roles}
+    assert bounds == ({f"arn:aws:iam::ACCOUNT:policy/{PLACED['boundary']}"} if profile == "placed" else {None})
+    assert not templates(profile).has("IAM::User")
+
+
+@pytest.mark.parametrize(("profile", "protected"), [("dev", False), ("prod", True), ("placed", True)])
+def test_stacks_are_protected_in_prod_and_where_it_was_asked(
+    synthesized: Callable[[str], Path], profile: str, protected: bool
+) -> None:
+    artifacts = json.loads((synthesized(profile) / "manifest.json").read_text("utf-8"))["artifacts"]
+    stacks = {name: a["properties"] for name, a in artifacts.items() if a["type"] == "aws:cloudformation:stack"}
+    assert len(stacks) == 7
+    assert {bool(p.get("terminationProtection")) for p in stacks.values()} == {protected}
