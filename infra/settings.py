@@ -20,6 +20,12 @@ class Profile:
     suffix: str = ""  # of all names that are fixed, for several deployments in an account and region; `-c name=...`
     boundary: str = ""  # of all roles: the ARN of a policy, or its name in this account
     protect: bool = False  # stacks cannot be deleted before that is turned off
+    # a network that is there already; empty: one of its own. Lists have commas between
+    vpc: str = ""
+    subnets: str = ""  # two or more, in different zones
+    route_tables: str = ""  # of these subnets: one for all, or one each; with endpoints of our own
+    endpoints: str = "own"  # `existing`: those of S3, DynamoDB and Bedrock are there
+    collections_endpoint: str = ""  # the id of that of `aoss-data`, where it is there, too
     # stores
     neptune_version: str = "1.4.8.0"  # before, Gremlin could fail near the least capacity
     neptune_min: float = 1.0  # capacity units, the least that Neptune Serverless lets one have
@@ -100,13 +106,16 @@ PROFILES: Mapping[ProfileName, Profile] = {
 }
 ZONES = 2
 LONGEST_SUFFIX = 10
+# how ids of a network begin, by what names them
+_IDS = {"vpc": "vpc", "subnets": "subnet", "route_tables": "rtb", "collections_endpoint": "vpce"}
 _BOUNDARY = re.compile(r"arn:aws[\w-]*:iam::(?:\d{12}|aws):policy/[\w+=,.@/-]+|[\w+=,.@/-]{1,128}")
 _TRUTH = {"true": True, "false": False}
 # what ``-c name=value`` may change
 CHANGEABLE = (
-    "name boundary protect neptune_min neptune_max neptune_readers neptune_hours vector_units zones endpoint_zones "
-    "concurrency reserve snap_start log_days embedding_model next_embedding_model llm rerank_model budget tags "
-    "alarm_email data"
+    "name boundary protect vpc subnets route_tables endpoints collections_endpoint "
+    "neptune_min neptune_max neptune_readers neptune_hours vector_units zones endpoint_zones "
+    "concurrency reserve snap_start log_days embedding_model next_embedding_model llm rerank_model "
+    "budget tags alarm_email data"
 ).split()
 _FIELDS = {"name": "suffix"}  # where they are called otherwise than on the command line
 
@@ -133,6 +142,7 @@ def profile_of(context: Mapping[str, Any]) -> Profile:
     if not profile.aws and not profile.data:
         raise ValueError("profile emulated: say where the embedded stores are, with -c data=FOLDER")
     _check_names(profile)
+    _check_network(profile)
     if not 1.0 <= profile.neptune_min <= profile.neptune_max <= 128 or profile.neptune_max < 2.5:
         raise ValueError("neptune_min and neptune_max: Neptune Serverless takes 1 to 128, and a maximum of 2.5 or more")
     if any(units * 2 % 1 for units in (profile.neptune_min, profile.neptune_max)):
@@ -169,3 +179,35 @@ def _check_names(profile: Profile) -> None:
         )
     if profile.boundary and not _BOUNDARY.fullmatch(profile.boundary):
         raise ValueError(f"boundary {profile.boundary!r}: give the ARN of a policy, or the name of one in this account")
+
+
+def _check_network(profile: Profile) -> None:
+    """Raise ``ValueError`` for a network of the account that is not told wholly, or in another form than AWS's."""
+    told = {name: getattr(profile, name) for name in _IDS}
+    if not profile.vpc:
+        if given := [name for name, value in told.items() if value] or ["endpoints"] * (profile.endpoints != "own"):
+            raise ValueError(f"{given[0]}: belongs to a network of yours: name it, too, with -c vpc=vpc-...")
+        return
+    for name, value in told.items():
+        ids = value.split(",") if value else []
+        if wrong := [each for each in ids if not re.fullmatch(rf"{_IDS[name]}-[0-9a-f]{{8,17}}", each)]:
+            raise ValueError(
+                f"{name} {wrong[0]!r}: an id looks as {_IDS[name]}-0123456789abcdef0; write commas between several"
+            )
+        if len(set(ids)) < len(ids) and name != "route_tables":
+            raise ValueError(f"{name} {value!r}: names one twice")
+    subnets, tables = profile.subnets.split(","), [table for table in profile.route_tables.split(",") if table]
+    if len(subnets) < ZONES:
+        raise ValueError(f"subnets {profile.subnets!r}: name {ZONES} or more of {profile.vpc}, in different zones")
+    if profile.zones:
+        raise ValueError("zones: those of the subnets hold in a network of yours; leave it out")
+    if profile.endpoints not in ("own", "existing"):
+        raise ValueError(f"endpoints {profile.endpoints!r}: own, or existing where S3, DynamoDB and Bedrock have theirs")
+    if profile.endpoints == "own" and not tables:
+        raise ValueError("route_tables: name that of the subnets, or those, for the gateway endpoints of S3 and DynamoDB")
+    if len(tables) not in (0, 1, len(subnets)):
+        raise ValueError(f"route_tables {profile.route_tables!r}: name one for all subnets, or one for each in their order")
+    if profile.endpoints == "existing" and tables:
+        raise ValueError("route_tables: only our own gateway endpoints need them; leave it out with endpoints=existing")
+    if profile.endpoints == "own" and profile.collections_endpoint:
+        raise ValueError("collections_endpoint: one that is there goes with endpoints=existing")

@@ -66,7 +66,7 @@ class VectorStack(Stack):
         """Return the policies that a collection needs before it is made: whose key it has, from where it is reached."""
         rule = {"ResourceType": "collection", "Resource": [f"collection/{self.name}"]}
         encryption = {"Rules": [rule], "AWSOwnedKey": False, "KmsARN": key.key_arn}
-        access = [{"Rules": [rule], "AllowFromPublic": False, "SourceVPCEs": [network.collections.vpc_endpoint_id]}]
+        access = [{"Rules": [rule], "AllowFromPublic": False, "SourceVPCEs": [network.collections_endpoint]}]
         return [
             aoss.CfnSecurityPolicy(self, id_, name=self.name, type=type_, policy=self.to_json_string(policy))
             for id_, type_, policy in (("Encryption", "encryption", encryption), ("Access", "network", access))

@@ -24,8 +24,16 @@ CHOSEN = {
     "snap_start": "true",
     "tags": "team=search,cost-centre=4711",
 }
-# dev as a platform team gives it a place: beside others in the account, in bounds of its own
-PLACED = {"name": "team-a", "boundary": "limits/workloads", "protect": "true"}
+SUBNETS = ("subnet-0a1b2c3d4e5f60718", "subnet-0b1b2c3d4e5f60718")
+# dev as a platform team gives it a place: beside others in the account, in a network and bounds that are there already
+PLACED = {
+    "name": "team-a",
+    "boundary": "limits/workloads",
+    "protect": "true",
+    "vpc": "vpc-0a1b2c3d4e5f60718",
+    "subnets": ",".join(SUBNETS),
+    "route_tables": "rtb-0a1b2c3d4e5f60718",
+}
 _OTHERWISE = {"chosen": CHOSEN, "placed": PLACED}
 
 

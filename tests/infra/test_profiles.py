@@ -18,6 +18,23 @@ from lexigraph.ingestion.estimate import EMBEDDING_PRICES, PRICES_AS_OF
 
 ARNS = {job: f"arn:aws:lambda:eu-west-1:1:function:{job}" for job in FUNCTIONS}
 
+NETWORK = {"vpc": "vpc-0a1b2c3d", "subnets": "subnet-0a1b2c3d,subnet-1a1b2c3d", "route_tables": "rtb-0a1b2c3d"}
+EXISTING = {"endpoints": "existing", "route_tables": ""}
+WRONG_NETWORKS = [
+    ({"vpc": "main"}, "vpc 'main': an id looks as vpc-0123456789abcdef0"),
+    ({"subnets": ""}, "subnets '': name 2 or more of vpc-0a1b2c3d, in different zones"),
+    ({"subnets": "subnet-0a1b2c3d"}, "name 2 or more"),
+    ({"subnets": "subnet-0a1b2c3d,subnet-0a1b2c3d"}, "names one twice"),
+    ({"subnets": "subnet-0a1b2c3d;subnet-1a1b2c3d"}, "write commas between several"),
+    ({"route_tables": ""}, "route_tables: name that of the subnets"),
+    ({"route_tables": "rtb-0a1b2c3d,rtb-1a1b2c3d,rtb-2a1b2c3d"}, "one for all subnets, or one for each"),
+    ({"zones": "us-east-1a,us-east-1b"}, "leave it out"),
+    ({"endpoints": "some"}, "endpoints 'some': own, or existing"),
+    ({"endpoints": "existing"}, "route_tables: only our own gateway endpoints need them"),
+    ({**EXISTING, "collections_endpoint": "aoss-1"}, "an id looks as vpce-"),
+    ({"collections_endpoint": "vpce-0a1b2c3d"}, "goes with endpoints=existing"),
+]
+
 
 def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, dict[str, Any], bool]]:
     """Yield every task with its name, and whether it or a map around it catches what fails."""
@@ -55,12 +72,16 @@ def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, d
         ({"boundary": "arn:aws:iam::1:policy/x"}, "give the ARN of a policy, or the name"),
         ({"boundary": "arn:aws:iam::123456789012:role/x"}, "give the ARN of a policy, or the name"),
         ({"protect": "on"}, "-c protect=on: expected true or false"),
+        *[({**NETWORK, **wrong}, said) for wrong, said in WRONG_NETWORKS],
+        ({"subnets": NETWORK["subnets"]}, "subnets: belongs to a network of yours: name it, too, with -c vpc="),
+        ({"endpoints": "existing"}, "endpoints: belongs to a network of yours"),
         ({"profile": "emulated"}, "-c data=FOLDER"),
     ],
 )
 def test_a_context_that_makes_no_sense_is_refused_with_what_to_write(context: dict[str, str], said: str) -> None:
     with pytest.raises(
-        ValueError, match=r"neptune|profile|expected|vector_units|zones|concurrency|next_|tags|name|boundary"
+        ValueError,
+        match=r"neptune|profile|expected|vector_units|zones|concurrency|next_|tags|name|boundary|vpc|subnets|route_|endpoints|collections_",
     ) as refused:
         profile_of(context)
     assert said in str(refused.value)

@@ -1,14 +1,17 @@
 """A deployment beside others in an account, with the names, bounds and locks that a platform team gives it."""
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from infra.settings import LONGEST_SUFFIX, PROFILES
-from tests.infra.conftest import PLACED
+from infra.settings import LONGEST_SUFFIX, PROFILES, profile_of
+from lexigraph.settings import DEFAULT_RERANK_MODEL
+from tests.infra.conftest import PLACED, SUBNETS
 from tests.infra.templates import Templates
 
 pytestmark = pytest.mark.slow
@@ -21,6 +24,8 @@ _NOT_ALONE = {
     ("EC2::VPCEndpoint", "ServiceName"),
     ("DynamoDB::Table", "AttributeName"),
 }
+
+_RULES = ("AWS::EC2::SecurityGroupIngress", "AWS::EC2::SecurityGroupEgress")
 
 
 def physical_names(found: Templates) -> Iterator[tuple[str, str]]:
@@ -81,7 +86,7 @@ def test_every_role_has_the_boundary_that_was_given_and_none_otherwise(templates
     named = {r.name for r in roles}
     # those of CDK's own functions, of batch inference and of the account's log writer are among them
     assert any(name.startswith("BucketNotificationsHandler") for name in named)
-    assert {"BulkRole", "ApiCloudWatchRole", "FlowLogRole", "WorkflowRole"} <= named
+    assert {"BulkRole", "ApiCloudWatchRole", "WorkflowRole"} <= named
     bounds = {r.properties.get("PermissionsBoundary") for r in roles}
     assert bounds == ({f"arn:aws:iam::ACCOUNT:policy/{PLACED['boundary']}"} if profile == "placed" else {None})
     assert not templates(profile).has("IAM::User")
@@ -95,3 +100,50 @@ def test_stacks_are_protected_in_prod_and_where_it_was_asked(
     stacks = {name: a["properties"] for name, a in artifacts.items() if a["type"] == "aws:cloudformation:stack"}
     assert len(stacks) == 7
     assert {bool(p.get("terminationProtection")) for p in stacks.values()} == {protected}
+
+
+def test_a_network_that_is_there_is_taken_as_it_is_and_gets_endpoints_and_groups_alone(templates: OF) -> None:
+    found = templates("placed")
+    made = {r.kind for r in found.resources if r.stack == "network"}
+    assert made == {"AWS::EC2::VPCEndpoint", "AWS::EC2::SecurityGroup", *_RULES}
+    for r in found.of("EC2::VPCEndpoint"):
+        assert r.properties["VpcId"] == PLACED["vpc"]
+        if r.properties["VpcEndpointType"] == "Gateway":
+            assert r.properties["RouteTableIds"] == [PLACED["route_tables"]]
+        else:
+            assert r.properties["SubnetIds"] == [SUBNETS[0]]  # dev has them in one zone
+    services = {r.properties["ServiceName"].removeprefix("com.amazonaws.REGION.") for r in found.of("EC2::VPCEndpoint")}
+    assert services == {"s3", "dynamodb", "bedrock-runtime", "aoss-data"}
+    assert {r.properties["VpcId"] for r in found.of("EC2::SecurityGroup")} == {PLACED["vpc"]}
+    (group,) = found.of("Neptune::DBSubnetGroup")
+    assert group.properties["SubnetIds"] == list(SUBNETS)
+    inside = {job: p["VpcConfig"]["SubnetIds"] for job, p in found.functions.items() if "VpcConfig" in p}
+    assert inside == {job: list(SUBNETS) for job in ("query", "stream", "build", "finish", "remove")}
+    assert not json.loads((found.folder / "manifest.json").read_text("utf-8")).get("missing")  # no account was asked
+
+
+@pytest.mark.parametrize("endpoint", ["", "vpce-0a1b2c3d4e5f60718"])
+def test_endpoints_that_are_there_are_made_by_nobody_and_that_of_collections_where_it_is_not(
+    tmp_path: Path, endpoint: str
+) -> None:
+    if find_spec("aws_cdk") is None or shutil.which("node") is None:
+        pytest.skip("needs the CDK: make synth installs it, and Node has to be there")
+    import aws_cdk as cdk
+
+    from infra.stacks.data import DataStack
+    from infra.stacks.network import NetworkStack
+    from infra.stacks.vector import VectorStack
+
+    context = {**PLACED, "route_tables": "", "endpoints": "existing", "collections_endpoint": endpoint}
+    profile = profile_of({**context, "rerank_model": DEFAULT_RERANK_MODEL})
+    app = cdk.App(outdir=str(tmp_path))
+    data = DataStack(app, profile.stack("data"), profile)
+    network = NetworkStack(app, profile.stack("network"), profile)
+    assert data.key
+    VectorStack(app, profile.stack("vector"), profile, network, data.key)
+    app.synth()
+    found = Templates(tmp_path)
+    made = [r for r in found.resources if r.kind == "AWS::EC2::VPCEndpoint"]
+    assert [r.properties["ServiceName"] for r in made] == ([] if endpoint else ["com.amazonaws.REGION.aoss-data"])
+    (policy,) = json.loads(found.one("OpenSearchServerless::SecurityPolicy", "Access").properties["Policy"])
+    assert policy["SourceVPCEs"] == [endpoint or f"<network/{made[0].name}>"]
