@@ -20,6 +20,11 @@ class Profile:
     suffix: str = ""  # of all names that are fixed, for several deployments in an account and region; `-c name=...`
     boundary: str = ""  # of all roles: the ARN of a policy, or its name in this account
     protect: bool = False  # stacks cannot be deleted before that is turned off
+    # who asks, and by what name
+    iam: bool = False  # a second address, for who signs with IAM
+    iam_accounts: str = ""  # other accounts whose roles may sign, with commas between
+    domain: str = ""  # of the API, with a certificate of ACM in this region
+    certificate: str = ""
     # a network that is there already; empty: one of its own. Lists have commas between
     vpc: str = ""
     subnets: str = ""  # two or more, in different zones
@@ -112,7 +117,7 @@ _BOUNDARY = re.compile(r"arn:aws[\w-]*:iam::(?:\d{12}|aws):policy/[\w+=,.@/-]+|[
 _TRUTH = {"true": True, "false": False}
 # what ``-c name=value`` may change
 CHANGEABLE = (
-    "name boundary protect vpc subnets route_tables endpoints collections_endpoint "
+    "name boundary protect iam iam_accounts domain certificate vpc subnets route_tables endpoints collections_endpoint "
     "neptune_min neptune_max neptune_readers neptune_hours vector_units zones endpoint_zones "
     "concurrency reserve snap_start log_days embedding_model next_embedding_model llm rerank_model "
     "budget tags alarm_email data"
@@ -143,6 +148,7 @@ def profile_of(context: Mapping[str, Any]) -> Profile:
         raise ValueError("profile emulated: say where the embedded stores are, with -c data=FOLDER")
     _check_names(profile)
     _check_network(profile)
+    _check_callers(profile)
     if not 1.0 <= profile.neptune_min <= profile.neptune_max <= 128 or profile.neptune_max < 2.5:
         raise ValueError("neptune_min and neptune_max: Neptune Serverless takes 1 to 128, and a maximum of 2.5 or more")
     if any(units * 2 % 1 for units in (profile.neptune_min, profile.neptune_max)):
@@ -211,3 +217,18 @@ def _check_network(profile: Profile) -> None:
         raise ValueError("route_tables: only our own gateway endpoints need them; leave it out with endpoints=existing")
     if profile.endpoints == "own" and profile.collections_endpoint:
         raise ValueError("collections_endpoint: one that is there goes with endpoints=existing")
+
+
+def _check_callers(profile: Profile) -> None:
+    """Raise ``ValueError`` for accounts without the address that they would ask, and half of a name of one's own."""
+    accounts = profile.iam_accounts.split(",") if profile.iam_accounts else []
+    if not all(re.fullmatch(r"\d{12}", account) for account in accounts):
+        raise ValueError(f"iam_accounts {profile.iam_accounts!r}: numbers of accounts, of 12 digits, with commas between")
+    if accounts and not profile.iam:
+        raise ValueError("iam_accounts: they ask the address that -c iam=true makes")
+    if bool(profile.domain) != bool(profile.certificate):
+        raise ValueError("domain and certificate: give both, the certificate as the ARN of one of ACM in this region")
+    if profile.domain and not re.fullmatch(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}", profile.domain):
+        raise ValueError(f"domain {profile.domain!r}: a name as graph.example.org")
+    if profile.certificate and not re.fullmatch(r"arn:aws[\w-]*:acm:[\w-]+:\d{12}:certificate/[\w-]+", profile.certificate):
+        raise ValueError(f"certificate {profile.certificate!r}: an ARN as arn:aws:acm:REGION:ACCOUNT:certificate/ID")

@@ -19,6 +19,7 @@ from lexigraph.ingestion.estimate import EMBEDDING_PRICES, PRICES_AS_OF
 ARNS = {job: f"arn:aws:lambda:eu-west-1:1:function:{job}" for job in FUNCTIONS}
 
 NETWORK = {"vpc": "vpc-0a1b2c3d", "subnets": "subnet-0a1b2c3d,subnet-1a1b2c3d", "route_tables": "rtb-0a1b2c3d"}
+CERTIFICATE = "arn:aws:acm:us-west-2:123456789012:certificate/0a1b2c3d"
 EXISTING = {"endpoints": "existing", "route_tables": ""}
 WRONG_NETWORKS = [
     ({"vpc": "main"}, "vpc 'main': an id looks as vpc-0123456789abcdef0"),
@@ -72,6 +73,11 @@ def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, d
         ({"boundary": "arn:aws:iam::1:policy/x"}, "give the ARN of a policy, or the name"),
         ({"boundary": "arn:aws:iam::123456789012:role/x"}, "give the ARN of a policy, or the name"),
         ({"protect": "on"}, "-c protect=on: expected true or false"),
+        ({"iam": "true", "iam_accounts": "1234"}, "numbers of accounts, of 12 digits"),
+        ({"iam_accounts": "123456789012"}, "-c iam=true"),
+        ({"domain": "graph.example.org"}, "give both"),
+        ({"domain": "https://x.org", "certificate": CERTIFICATE}, "a name as graph.example.org"),
+        ({"domain": "x.example.org", "certificate": "mine"}, "an ARN as arn:aws:acm:"),
         *[({**NETWORK, **wrong}, said) for wrong, said in WRONG_NETWORKS],
         ({"subnets": NETWORK["subnets"]}, "subnets: belongs to a network of yours: name it, too, with -c vpc="),
         ({"endpoints": "existing"}, "endpoints: belongs to a network of yours"),
@@ -81,7 +87,7 @@ def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, d
 def test_a_context_that_makes_no_sense_is_refused_with_what_to_write(context: dict[str, str], said: str) -> None:
     with pytest.raises(
         ValueError,
-        match=r"neptune|profile|expected|vector_units|zones|concurrency|next_|tags|name|boundary|vpc|subnets|route_|endpoints|collections_",
+        match=r"neptune|profile|expected|vector_units|zones|concurrency|next_|tags|name|boundary|vpc|subnets|route_|endpoints|collections_|iam|domain|certificate",
     ) as refused:
         profile_of(context)
     assert said in str(refused.value)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -147,3 +148,101 @@ def test_endpoints_that_are_there_are_made_by_nobody_and_that_of_collections_whe
     assert [r.properties["ServiceName"] for r in made] == ([] if endpoint else ["com.amazonaws.REGION.aoss-data"])
     (policy,) = json.loads(found.one("OpenSearchServerless::SecurityPolicy", "Access").properties["Policy"])
     assert policy["SourceVPCEs"] == [endpoint or f"<network/{made[0].name}>"]
+
+
+def routes_of(found: Templates, api: str) -> dict[str, dict[str, Any]]:
+    """Return the properties of the methods of one of the APIs by operation."""
+    parts = {f"<{r.stack}/{r.name}>": r.properties for r in found.of("ApiGateway::Resource")}
+
+    def path(at: str) -> str:
+        return "" if at not in parts else f"{path(parts[at]['ParentId'])}/{parts[at]['PathPart']}"
+
+    methods = [r.properties for r in found.of("ApiGateway::Method") if r.properties["RestApiId"] == f"<api/{api}>"]
+    return {f"{p['HttpMethod']} {path(p['ResourceId'])}": p for p in methods}
+
+
+def test_who_signs_finds_the_same_routes_and_functions_and_everything_asks_for_a_signature(templates: OF) -> None:
+    found = templates("placed")
+    keyed, signed = routes_of(found, "Api"), routes_of(found, "Signed")
+    assert keyed.keys() - signed.keys() == {"GET /explorer", "GET /explorer/{proxy+}"}, "a browser signs nothing"
+    assert not signed.keys() - keyed.keys()
+    for operation, properties in signed.items():
+        assert properties["AuthorizationType"] == "AWS_IAM", operation
+        assert not properties.get("ApiKeyRequired")
+        assert properties["Integration"] == keyed[operation]["Integration"], operation
+    assert signed["POST /query"]["Integration"]["ResponseTransferMode"] == "STREAM"
+    assert not [p for p in keyed.values() if p["AuthorizationType"] == "AWS_IAM"]
+    assert len(found.raw["api"]["Resources"]) < 450  # CloudFormation takes 500
+    assert found.raw["api"]["Outputs"]["SignedUrl"] != found.raw["api"]["Outputs"]["Url"]
+
+
+def test_functions_may_be_called_by_both_apis_of_this_deployment(templates: OF) -> None:
+    found = templates("placed")
+    of_signed = [
+        r.properties for r in found.of("Lambda::Permission") if "<api/Signed>" in str(r.properties.get("SourceArn"))
+    ]
+    called = {p["FunctionName"] for p in of_signed}
+    assert called == {f"<api/{job}>" for job in ("Query", "Manage", "Stream", "Follow")}
+    assert {p["Principal"] for p in of_signed} == {"apigateway.amazonaws.com"}
+
+
+def test_roles_of_other_accounts_may_sign_where_these_are_named_and_nobody_else_is(templates: OF) -> None:
+    policy = templates("placed").one("ApiGateway::RestApi", "Signed").properties["Policy"]
+    (statement,) = policy["Statement"]
+    others = [f"arn:aws:iam::{account}:root" for account in PLACED["iam_accounts"].split(",")]
+    assert statement == {
+        "Effect": "Allow",
+        "Action": "execute-api:Invoke",
+        "Principal": {"AWS": others},
+        "Resource": "execute-api:/*",
+    }
+    assert "Policy" not in templates("placed").one("ApiGateway::RestApi", "Api").properties
+    assert [r.name for r in templates("dev").of("ApiGateway::RestApi")] == ["Api"], "only where it was asked"
+
+
+def test_the_signed_api_is_limited_and_logged_like_the_other_and_says_whose_signature_it_was(templates: OF) -> None:
+    found = templates("placed")
+    stages = {r.properties["RestApiId"]: r.properties for r in found.of("ApiGateway::Stage")}
+    one, other = stages["<api/Api>"], stages["<api/Signed>"]
+    assert one["MethodSettings"] == other["MethodSettings"]
+    assert one["AccessLogSetting"]["Format"] == other["AccessLogSetting"]["Format"]
+    assert json.loads(one["AccessLogSetting"]["Format"])["signer"] == "$context.identity.userArn"
+    assert one["AccessLogSetting"]["DestinationArn"] != other["AccessLogSetting"]["DestinationArn"]
+    told = {
+        r.properties["ResponseType"]: r.properties
+        for r in found.of("ApiGateway::GatewayResponse")
+        if r.name.startswith("Signed")
+    }
+    statuses = {
+        kind: told[kind]["StatusCode"] for kind in ("MISSING_AUTHENTICATION_TOKEN", "INVALID_SIGNATURE", "ACCESS_DENIED")
+    }
+    assert list(statuses.values()) == ["401", "401", "403"]
+    # the stage logs by a role of the account, which has to be set before
+    (stage,) = [r for r in found.of("ApiGateway::Stage") if r.properties["RestApiId"] == "<api/Signed>"]
+    assert any(name.startswith("ApiAccount") for name in stage.depends)
+
+
+def test_a_name_of_ones_own_leads_to_the_api_of_keys_with_the_certificate(templates: OF) -> None:
+    found = templates("placed")
+    (name,) = found.of("ApiGateway::DomainName")
+    assert name.properties["DomainName"] == PLACED["domain"]
+    assert name.properties["RegionalCertificateArn"] == PLACED["certificate"]
+    assert name.properties["SecurityPolicy"] == "TLS_1_2"
+    (mapping,) = found.of("ApiGateway::BasePathMapping")
+    assert (mapping.properties["RestApiId"], mapping.properties.get("BasePath")) == ("<api/Api>", None)
+    outputs = found.raw["api"]["Outputs"]
+    assert outputs["DomainUrl"]["Value"] == f"https://{PLACED['domain']}/"
+    assert outputs["DomainTarget"]["Value"]["Fn::GetAtt"][1] == "RegionalDomainName"
+    assert not templates("dev").has("ApiGateway::DomainName")
+
+
+def test_who_looks_signers_up_reads_their_keys_and_writes_none(templates: OF) -> None:
+    keys = {
+        s.role: action
+        for s in templates("placed").statements
+        for action in s.actions
+        if "system#key" in s.conditions and s.role != "authorize"
+    }
+    assert keys.keys() == {"query", "manage", "stream", "follow"}
+    assert {action.split(":")[1] for action in keys.values()} <= {"GetItem", "BatchGetItem", "Query"}
+    assert not [s for s in templates("placed").statements if s.role != "authorize" and '"system#key#*"' in s.conditions]
