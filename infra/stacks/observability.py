@@ -88,7 +88,10 @@ class ObservabilityStack(Stack):
         method, path = QUESTIONS.split(" ")
         p50, p95 = (metric("Latency", percentile, Method=method, Resource=path) for percentile in ("p50", "p95"))
         self._alarm("SlowAnswers", p95, P95_MILLISECONDS, "one of twenty answers takes more than 5 s", periods=3)
-        self._alarm("FailedRequests", metric("5XXError", "Sum"), 5, "the API fails", periods=2)
+        failed: cloudwatch.IMetric = metric("5XXError", "Sum")
+        if api.signed:  # that for who signs with IAM counts, too
+            failed = _sum({"m0": failed, "m1": metric("5XXError", "Sum", ApiName=api.signed.rest_api_name)})
+        self._alarm("FailedRequests", failed, 5, "the API fails", periods=2)
         self._show("Requests", {"requests": metric("Count", "Sum"), "4xx": metric("4XXError", "Sum")})
         self._show(f"Latency of {QUESTIONS}, ms", {"p50": p50, "p95": p95})
 

@@ -246,3 +246,15 @@ def test_who_looks_signers_up_reads_their_keys_and_writes_none(templates: OF) ->
     assert keys.keys() == {"query", "manage", "stream", "follow"}
     assert {action.split(":")[1] for action in keys.values()} <= {"GetItem", "BatchGetItem", "Query"}
     assert not [s for s in templates("placed").statements if s.role != "authorize" and '"system#key#*"' in s.conditions]
+
+
+def test_what_fails_for_who_signs_raises_the_same_alarm(templates: OF) -> None:
+    def failing(profile: str) -> set[str]:
+        (alarm,) = [r for r in templates(profile).of("CloudWatch::Alarm") if r.name == "FailedRequests"]
+        single = [{"MetricStat": {"Metric": alarm.properties}}] if "MetricName" in alarm.properties else []
+        stats = [m["MetricStat"]["Metric"] for m in (single or alarm.properties["Metrics"]) if "MetricStat" in m]
+        assert {m["MetricName"] for m in stats} == {"5XXError"}
+        return {d["Value"] for m in stats for d in m["Dimensions"] if d["Name"] == "ApiName"}
+
+    assert failing("dev") == {"lexigraph-dev"}
+    assert failing("placed") == {"lexigraph-dev-team-a", "lexigraph-dev-team-a-iam"}
