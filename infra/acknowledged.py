@@ -41,7 +41,7 @@ _WITHOUT_FIREWALL = {"AwsSolutions-APIG3": "prod has a firewall; dev saves its p
 
 def acknowledge(app: App, profile: Profile) -> None:
     """Acknowledge what is known, where it is."""
-    named = {"name": f"lexigraph-{profile.name}", "llm": profile.llm.partition(":")[2].partition(".")[2]}
+    named = {"name": profile.prefix, "llm": profile.llm.partition(":")[2].partition(".")[2]}
     wildcards = {f"AwsSolutions-IAM5[Resource::{r.format(**named)}]": why for r, why in _WILDCARDS.items()}
     _acknowledge(app, {**_EVERYWHERE, **wildcards})
     for stack in (child for child in app.node.children if isinstance(child, Stack)):

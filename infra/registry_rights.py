@@ -14,6 +14,7 @@ _WRITE = (*_NOTE, "DeleteItem", "BatchWriteItem", "ConditionCheckItem")
 
 _OF_TENANTS = ("t#*",)  # no name of a tenant has a #, so that a pattern with two more of them never means its list of keys
 _KEYS = ("system#key#*",)
+_SIGNERS = ("system#key#iam#*",)  # for whom a signature stands; of these the application looks the key up
 _SEEN = ("t#*#session#*", "t#*#ordinals#*")  # what recalls have shown, and the places of sources in hop-by-hop answers
 _RUN = ("t#*#job#*", "system#running", "t#*#claim#*")
 _NEW_JOB = (*_RUN, "t#*#jobs", "t#*#meta")
@@ -36,6 +37,7 @@ _WRITTEN: Mapping[str, tuple[str, ...]] = {
     "authorize": (),
     "bulk": _RESULTS,  # no function: whoever runs `lexigraph bulk`
 }
+_ASKED = ("query", "manage", "stream", "follow")
 _KNOWN = (
     "t#*#doc#*",
     "t#*#uris",
@@ -56,6 +58,7 @@ def rights(job: str) -> list[RegistryRight]:
     """Return what a function may do with the registry. Raise ``KeyError`` for one that is not known here."""
     written = _WRITTEN[job]
     late = (_LATE,) if _LATE in written else ()
-    reads = RegistryRight(_READ, _READ_ALONE.get(job, (*_OF_TENANTS, *late)))
+    signers = _SIGNERS if job in _ASKED else ()
+    reads = RegistryRight(_READ, _READ_ALONE.get(job, (*_OF_TENANTS, *late, *signers)))
     changes = _NOTE if written == _SEEN else _WRITE
     return [reads, RegistryRight(changes, written)] if written else [reads]

@@ -1,5 +1,6 @@
 """What a deployment is: the profiles, and what the command line may change of them with ``-c name=value``."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -15,6 +16,21 @@ class Profile:
     """A kind of deployment. Money is in US dollars, memory in MB."""
 
     name: ProfileName
+    # where and by what name
+    suffix: str = ""  # of all names that are fixed, for several deployments in an account and region; `-c name=...`
+    boundary: str = ""  # of all roles: the ARN of a policy, or its name in this account
+    protect: bool = False  # stacks cannot be deleted before that is turned off
+    # who asks, and by what name
+    iam: bool = False  # a second address, for who signs with IAM
+    iam_accounts: str = ""  # other accounts whose roles may sign, with commas between
+    domain: str = ""  # of the API, with a certificate of ACM in this region
+    certificate: str = ""
+    # a network that is there already; empty: one of its own. Lists have commas between
+    vpc: str = ""
+    subnets: str = ""  # two or more, in different zones
+    route_tables: str = ""  # of these subnets: one for all, or one each; with endpoints of our own
+    endpoints: str = "own"  # `existing`: those of S3, DynamoDB and Bedrock are there
+    collections_endpoint: str = ""  # the id of that of `aoss-data`, where it is there, too
     # stores
     neptune_version: str = "1.4.8.0"  # before, Gremlin could fail near the least capacity
     neptune_min: float = 1.0  # capacity units, the least that Neptune Serverless lets one have
@@ -50,6 +66,20 @@ class Profile:
         return self.name != "emulated"
 
     @property
+    def id(self) -> str:
+        """What tells it from the others of an account and region, as ``dev`` or ``dev-team-a``."""
+        return f"{self.name}-{self.suffix}" if self.suffix else self.name
+
+    @property
+    def prefix(self) -> str:
+        """How all begins that has a fixed name, as ``lexigraph-dev``."""
+        return f"lexigraph-{self.id}"
+
+    def stack(self, part: str) -> str:
+        """Return the name of the stack of a part, such as ``api``; the only place that makes one."""
+        return f"{self.prefix}-{part}"
+
+    @property
     def reranks(self) -> bool:
         """Whether a model of Bedrock may be asked to rerank."""
         return self.rerank_model != "none"
@@ -70,6 +100,7 @@ PROFILES: Mapping[ProfileName, Profile] = {
         vector_indexes=8,
         backup_days=14,
         keep_data=True,
+        protect=True,
         endpoint_zones=2,
         concurrency=25,
         reserve=50,
@@ -81,12 +112,19 @@ PROFILES: Mapping[ProfileName, Profile] = {
     "emulated": Profile("emulated", embedding_model="minilm", llm="none"),
 }
 ZONES = 2
+LONGEST_SUFFIX = 10
+# how ids of a network begin, by what names them
+_IDS = {"vpc": "vpc", "subnets": "subnet", "route_tables": "rtb", "collections_endpoint": "vpce"}
+_BOUNDARY = re.compile(r"arn:aws[\w-]*:iam::(?:\d{12}|aws):policy/[\w+=,.@/-]+|[\w+=,.@/-]{1,128}")
 _TRUTH = {"true": True, "false": False}
 # what ``-c name=value`` may change
 CHANGEABLE = (
-    "neptune_min neptune_max neptune_readers neptune_hours vector_units vector_indexes zones endpoint_zones concurrency "
-    "reserve snap_start log_days embedding_model next_embedding_model llm rerank_model budget tags alarm_email data"
+    "name boundary protect iam iam_accounts domain certificate vpc subnets route_tables endpoints collections_endpoint "
+    "neptune_min neptune_max neptune_readers neptune_hours vector_units vector_indexes zones endpoint_zones "
+    "concurrency reserve snap_start log_days embedding_model next_embedding_model llm rerank_model "
+    "budget tags alarm_email data"
 ).split()
+_FIELDS = {"name": "suffix"}  # where they are called otherwise than on the command line
 
 
 def profile_of(context: Mapping[str, Any]) -> Profile:
@@ -100,15 +138,19 @@ def profile_of(context: Mapping[str, Any]) -> Profile:
     changes: dict[str, Any] = {}
     for key in CHANGEABLE:
         if (given := context.get(key)) is not None:
-            kind = type(getattr(PROFILES[name], key))
+            field = _FIELDS.get(key, key)
+            kind = type(getattr(PROFILES[name], field))
             try:
-                changes[key] = _TRUTH[str(given).lower()] if kind is bool else kind(given)
+                changes[field] = _TRUTH[str(given).lower()] if kind is bool else kind(given)
             except (ValueError, KeyError):
                 wanted = "true or false" if kind is bool else kind.__name__
                 raise ValueError(f"-c {key}={given}: expected {wanted}") from None
     profile = replace(PROFILES[name], **changes)
     if not profile.aws and not profile.data:
         raise ValueError("profile emulated: say where the embedded stores are, with -c data=FOLDER")
+    _check_names(profile)
+    _check_network(profile)
+    _check_callers(profile)
     if not 1.0 <= profile.neptune_min <= profile.neptune_max <= 128 or profile.neptune_max < 2.5:
         raise ValueError("neptune_min and neptune_max: Neptune Serverless takes 1 to 128, and a maximum of 2.5 or more")
     if any(units * 2 % 1 for units in (profile.neptune_min, profile.neptune_max)):
@@ -134,3 +176,63 @@ def profile_of(context: Mapping[str, Any]) -> Profile:
     if not 0 <= profile.reserve <= 1_000 or not 1 <= profile.concurrency <= 1_000:
         raise ValueError("concurrency takes 1 to 1,000 and reserve 0 to 1,000")
     return profile
+
+
+def _check_names(profile: Profile) -> None:
+    """Raise ``ValueError`` for a name or the name of a policy that AWS would refuse."""
+    # what has least room: a data policy of OpenSearch, as lexigraph-prod-NAME-remove, of 32 characters
+    if profile.suffix and (
+        len(profile.suffix) > LONGEST_SUFFIX or not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", profile.suffix)
+    ):
+        raise ValueError(
+            f"name {profile.suffix!r}: at most {LONGEST_SUFFIX} of a-z, 0-9 and single hyphens between them, as team-a"
+        )
+    if profile.boundary and not _BOUNDARY.fullmatch(profile.boundary):
+        raise ValueError(f"boundary {profile.boundary!r}: give the ARN of a policy, or the name of one in this account")
+
+
+def _check_network(profile: Profile) -> None:
+    """Raise ``ValueError`` for a network of the account that is not told wholly, or in another form than AWS's."""
+    told = {name: getattr(profile, name) for name in _IDS}
+    if not profile.vpc:
+        if given := [name for name, value in told.items() if value] or ["endpoints"] * (profile.endpoints != "own"):
+            raise ValueError(f"{given[0]}: belongs to a network of yours: name it, too, with -c vpc=vpc-...")
+        return
+    for name, value in told.items():
+        ids = value.split(",") if value else []
+        if wrong := [each for each in ids if not re.fullmatch(rf"{_IDS[name]}-[0-9a-f]{{8,17}}", each)]:
+            raise ValueError(
+                f"{name} {wrong[0]!r}: an id looks as {_IDS[name]}-0123456789abcdef0; write commas between several"
+            )
+        if len(set(ids)) < len(ids) and name != "route_tables":
+            raise ValueError(f"{name} {value!r}: names one twice")
+    subnets, tables = profile.subnets.split(","), [table for table in profile.route_tables.split(",") if table]
+    if len(subnets) < ZONES:
+        raise ValueError(f"subnets {profile.subnets!r}: name {ZONES} or more of {profile.vpc}, in different zones")
+    if profile.zones:
+        raise ValueError("zones: those of the subnets hold in a network of yours; leave it out")
+    if profile.endpoints not in ("own", "existing"):
+        raise ValueError(f"endpoints {profile.endpoints!r}: own, or existing where S3, DynamoDB and Bedrock have theirs")
+    if profile.endpoints == "own" and not tables:
+        raise ValueError("route_tables: name that of the subnets, or those, for the gateway endpoints of S3 and DynamoDB")
+    if len(tables) not in (0, 1, len(subnets)):
+        raise ValueError(f"route_tables {profile.route_tables!r}: name one for all subnets, or one for each in their order")
+    if profile.endpoints == "existing" and tables:
+        raise ValueError("route_tables: only our own gateway endpoints need them; leave it out with endpoints=existing")
+    if profile.endpoints == "own" and profile.collections_endpoint:
+        raise ValueError("collections_endpoint: one that is there goes with endpoints=existing")
+
+
+def _check_callers(profile: Profile) -> None:
+    """Raise ``ValueError`` for accounts without the address that they would ask, and half of a name of one's own."""
+    accounts = profile.iam_accounts.split(",") if profile.iam_accounts else []
+    if not all(re.fullmatch(r"\d{12}", account) for account in accounts):
+        raise ValueError(f"iam_accounts {profile.iam_accounts!r}: numbers of accounts, of 12 digits, with commas between")
+    if accounts and not profile.iam:
+        raise ValueError("iam_accounts: they ask the address that -c iam=true makes")
+    if bool(profile.domain) != bool(profile.certificate):
+        raise ValueError("domain and certificate: give both, the certificate as the ARN of one of ACM in this region")
+    if profile.domain and not re.fullmatch(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}", profile.domain):
+        raise ValueError(f"domain {profile.domain!r}: a name as graph.example.org")
+    if profile.certificate and not re.fullmatch(r"arn:aws[\w-]*:acm:[\w-]+:\d{12}:certificate/[\w-]+", profile.certificate):
+        raise ValueError(f"certificate {profile.certificate!r}: an ARN as arn:aws:acm:REGION:ACCOUNT:certificate/ID")

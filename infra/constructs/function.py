@@ -74,7 +74,7 @@ class Function(lambda_.Function):
     ) -> None:
         profile, network = deployment.profile, deployment.network if inside else None
         role = iam.Role(scope, f"{job.title()}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
-        group = LogGroup(scope, f"{job.title()}Logs", days=profile.log_days, name=f"/lexigraph/{profile.name}/{job}")
+        group = LogGroup(scope, f"{job.title()}Logs", days=profile.log_days, name=f"/lexigraph/{profile.id}/{job}")
         group.grant_write(role)
         if network:
             actions = [f"ec2:{action}" for action in _INTERFACES]

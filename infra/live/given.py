@@ -22,7 +22,7 @@ class Given:
     @property
     def name(self) -> str:
         """What the deployment is called: the beginning of the names of its stacks."""
-        return f"lexigraph-{self.profile.name}"
+        return self.profile.prefix
 
 
 def given(about: str, arguments: list[str] | None = None) -> Given:

@@ -63,7 +63,7 @@ def examine(account: Account, profile: Profile) -> Iterator[Finding]:
         yield from found
         if any(finding.level == "error" for finding in found):
             return
-    name = f"lexigraph-{profile.name}"
+    name = profile.prefix
     for what, look in (
         ("bootstrap", lambda: _bootstrap(account)),
         ("stacks", lambda: _stacks(account, name)),

@@ -1,4 +1,7 @@
-"""Api: one REST API under one kind of key; `query` reads, `manage` writes, `stream` reads and streams."""
+"""Api: one REST API under one kind of key; `query` reads, `manage` writes, `stream` reads and streams.
+
+Where it is wanted, a second one with the same routes for who signs with IAM, and a name of one's own for the first.
+"""
 
 import json
 from collections.abc import Mapping
@@ -6,6 +9,8 @@ from typing import Any
 
 from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Size, Stack
 from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_certificatemanager as acm
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_wafv2 as waf
 from constructs import Construct
@@ -56,6 +61,20 @@ _ERRORS: Mapping[str, tuple[apigateway.ResponseType, str, str, str]] = {
     "Bad": (apigateway.ResponseType.DEFAULT_4_XX, "", "bad_request", "the request cannot be taken as it is"),
     "Failed": (apigateway.ResponseType.DEFAULT_5_XX, "", "internal_error", "the service failed; try again"),
 }
+# of the API for who signs, which has no route that it does not know
+_UNSIGNED = "sign the request with IAM (SigV4, service execute-api)"
+_SIGNED_ERRORS = {
+    **_ERRORS,
+    "Missing": (apigateway.ResponseType.MISSING_AUTHENTICATION_TOKEN, "401", "unauthorized", _UNSIGNED),
+    "Signature": (
+        apigateway.ResponseType.INVALID_SIGNATURE,
+        "401",
+        "unauthorized",
+        "the signature does not fit the request",
+    ),
+    "Expired": (apigateway.ResponseType.EXPIRED_TOKEN, "401", "unauthorized", "the credentials have expired"),
+    "Denied": (apigateway.ResponseType.ACCESS_DENIED, "403", "forbidden", "IAM does not allow execute-api:Invoke here"),
+}
 
 
 def operations() -> list[str]:
@@ -74,7 +93,7 @@ class ApiStack(Stack):
     def __init__(self, scope: Construct, id_: str, deployment: Deployment, ingestion: IngestionStack) -> None:
         super().__init__(scope, id_)
         profile = deployment.profile
-        usage_key = f"lexigraph-{profile.name}-all-tenants"  # meters, opens nothing: who may is the authorizer's word
+        usage_key = f"{profile.prefix}-all-tenants"  # meters, opens nothing: who may is the authorizer's word
         environment = {
             "LEXIGRAPH_WORKFLOW": ingestion.machine.state_machine_arn,
             "LEXIGRAPH_USAGE_KEYS": json.dumps({"*": usage_key}),
@@ -86,12 +105,20 @@ class ApiStack(Stack):
         self._grant(deployment.data, ingestion)
         self.api = self._api(profile)
         self._metered = profile.aws  # the emulator takes the caller's key for that of the usage plan
-        self._routes()
+        self._authorizer = self._asker()
+        to = {job: self._integration(function) for job, function in self.functions.items() if job != "authorize"}
+        self._routes(self.api, to)
         self._usage(usage_key)
-        if profile.web_firewall:
-            self._firewall(profile)
         CfnOutput(self, "Url", value=self.api.url)
         CfnOutput(self, "Explorer", value=f"{self.api.url}explorer/")
+        if profile.domain:
+            self._name(profile)
+        self.signed = self._signed(profile) if profile.iam else None
+        if self.signed:
+            self._routes(self.signed, to)
+            CfnOutput(self, "SignedUrl", value=self.signed.url)
+        if profile.web_firewall:
+            self._firewall(profile)
 
     def _asked(self, deployment: Deployment, environment: Mapping[str, str]) -> dict[str, Function]:
         """Make the functions that answer whole. `manage` reads files, to tell what taking them in would cost."""
@@ -138,7 +165,7 @@ class ApiStack(Stack):
         api = apigateway.RestApi(
             self,
             "Api",
-            rest_api_name=f"lexigraph-{profile.name}",
+            rest_api_name=profile.prefix,
             description="GraphRAG over the documents of a team",
             endpoint_types=[apigateway.EndpointType.REGIONAL],
             api_key_source_type=apigateway.ApiKeySourceType.AUTHORIZER,
@@ -147,16 +174,46 @@ class ApiStack(Stack):
             cloud_watch_role=profile.aws,
             # a setting of the account and region: other deployments there go on logging by it when this one is gone
             cloud_watch_role_removal_policy=RemovalPolicy.RETAIN if profile.aws else None,
-            deploy_options=self._stage(profile),
+            deploy_options=self._stage(profile, "AccessLogs"),
         )
-        for name, (type_, status, code, message) in _ERRORS.items():
-            body = json.dumps({"error": code, "message": message, "request_id": "$context.requestId"})
-            api.add_gateway_response(name, type=type_, status_code=status or None, templates={"application/json": body})
+        _answer(api, _ERRORS)
         return api
 
-    def _stage(self, profile: Profile) -> apigateway.StageOptions:
+    def _signed(self, profile: Profile) -> apigateway.RestApi:
+        """Make the API that asks for a signature: of who may by IAM, in other accounts also by this policy."""
+        others = [iam.AccountPrincipal(account) for account in profile.iam_accounts.split(",") if account]
+        let_in = iam.PolicyStatement(actions=["execute-api:Invoke"], principals=others, resources=["execute-api:/*"])
+        api = apigateway.RestApi(
+            self,
+            "Signed",
+            rest_api_name=f"{profile.prefix}-iam",
+            description="GraphRAG over the documents of a team, for who signs with IAM",
+            endpoint_types=[apigateway.EndpointType.REGIONAL],
+            binary_media_types=["multipart/form-data"],
+            min_compression_size=Size.bytes(_COMPRESSED),
+            cloud_watch_role=False,  # the other one made it
+            deploy_options=self._stage(profile, "SignedAccessLogs"),
+            policy=iam.PolicyDocument(statements=[let_in]) if others else None,
+        )
+        api.deployment_stage.node.add_dependency(self.api.node.find_child("Account"))
+        _answer(api, _SIGNED_ERRORS)
+        return api
+
+    def _name(self, profile: Profile) -> None:
+        """Give the API a name of its own, too, which somebody has to point at ``DomainTarget``."""
+        certificate = acm.Certificate.from_certificate_arn(self, "Certificate", profile.certificate)
+        name = self.api.add_domain_name(
+            "Domain",
+            domain_name=profile.domain,
+            certificate=certificate,
+            security_policy=apigateway.SecurityPolicy.TLS_1_2,
+        )
+        CfnOutput(self, "DomainTarget", value=name.domain_name_alias_domain_name)
+        CfnOutput(self, "DomainUrl", value=f"https://{profile.domain}/")
+
+    def _stage(self, profile: Profile, logs: str) -> apigateway.StageOptions:
         """Return how the stage limits and logs: who asked for which route, never what."""
-        group = LogGroup(self, "AccessLogs", days=profile.log_days)
+        group = LogGroup(self, logs, days=profile.log_days)
         access = {
             "requestId": "$context.requestId",
             "at": "$context.requestTimeEpoch",
@@ -166,6 +223,7 @@ class ApiStack(Stack):
             "milliseconds": "$context.responseLatency",
             "key": "$context.authorizer.key_id",
             "tenant": "$context.authorizer.tenant",
+            "signer": "$context.identity.userArn",
         }
         method, path = QUESTIONS.split(" ")
         limits: dict[str, Any] = {
@@ -185,25 +243,28 @@ class ApiStack(Stack):
             **limits,
         )
 
-    def _routes(self) -> None:
-        self._authorizer = apigateway.RequestAuthorizer(
+    def _asker(self) -> apigateway.RequestAuthorizer:
+        return apigateway.RequestAuthorizer(
             self,
             "Authorizer",
             handler=self.functions["authorize"].target,
             identity_sources=[apigateway.IdentitySource.header("X-API-Key")],
             results_cache_ttl=Duration.seconds(_KEY_CACHE_SECONDS),
         )
-        to = {job: self._integration(function) for job, function in self.functions.items() if job != "authorize"}
+
+    def _routes(self, api: apigateway.RestApi, to: Mapping[str, apigateway.LambdaIntegration]) -> None:
         chosen = {
             **dict.fromkeys(_MANAGED, "manage"),
             **dict.fromkeys(_STREAMED, "stream"),
             **dict.fromkeys(_FOLLOWED, "follow"),
         }
         for operation in operations():
+            if api is not self.api and operation in _PAGE:
+                continue  # a browser signs nothing
             job = chosen.get(operation, "query")
             instead = "manage" if job == "follow" else "query"  # where nothing can stream
-            self._route(operation, to.get(job, to[instead]), closed=operation not in _OPEN)
-        self._route("ANY /{proxy+}", to["query"])  # the API's own 404, and its documentation
+            self._route(api, operation, to.get(job, to[instead]))
+        self._route(api, "ANY /{proxy+}", to["query"])  # the API's own 404, and its documentation
 
     def _integration(self, function: Function) -> apigateway.LambdaIntegration:
         if function.job in ("stream", "follow"):
@@ -212,9 +273,14 @@ class ApiStack(Stack):
         # one permission a function, not one a route: a policy has room for some twenty
         return apigateway.LambdaIntegration(function.target, scope_permission_to_method=False)
 
-    def _route(self, operation: str, to: apigateway.Integration, *, closed: bool = True) -> None:
+    def _route(self, api: apigateway.RestApi, operation: str, to: apigateway.Integration) -> None:
         method, path = operation.split(" ")
-        self.api.root.resource_for_path(path).add_method(
+        if api is not self.api:
+            kind = apigateway.AuthorizationType.IAM
+            api.root.resource_for_path(path).add_method(method, to, authorization_type=kind)
+            return
+        closed = operation not in _OPEN
+        api.root.resource_for_path(path).add_method(
             method,
             to,
             authorizer=self._authorizer if closed else None,
@@ -236,10 +302,19 @@ class ApiStack(Stack):
             "Firewall",
             scope="REGIONAL",
             default_action=waf.CfnWebACL.DefaultActionProperty(allow={}),
-            visibility_config=_visible(f"lexigraph-{profile.name}"),
+            visibility_config=_visible(profile.prefix),
             rules=[_rate_rule(), *(_group_rule(name, priority) for priority, name in enumerate(groups, 1))],
         )
-        waf.CfnWebACLAssociation(self, "Guarded", resource_arn=self.api.deployment_stage.stage_arn, web_acl_arn=acl.attr_arn)
+        for name, api in (("Guarded", self.api), ("GuardedSigned", self.signed)):
+            if api:
+                waf.CfnWebACLAssociation(self, name, resource_arn=api.deployment_stage.stage_arn, web_acl_arn=acl.attr_arn)
+
+
+def _answer(api: apigateway.RestApi, errors: Mapping[str, tuple[apigateway.ResponseType, str, str, str]]) -> None:
+    """Have the gateway's own errors told as all others are."""
+    for name, (type_, status, code, message) in errors.items():
+        body = json.dumps({"error": code, "message": message, "request_id": "$context.requestId"})
+        api.add_gateway_response(name, type=type_, status_code=status or None, templates={"application/json": body})
 
 
 def _rate_rule() -> waf.CfnWebACL.RuleProperty:

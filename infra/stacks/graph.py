@@ -29,7 +29,7 @@ class GraphStack(Stack):
     ) -> None:
         super().__init__(scope, id_)
         self.load_role = self._load_role(data)
-        name = f"lexigraph-{profile.name}"
+        name = profile.prefix
         # Neptune writes its audit log into a group of this name, which it would make itself and keep for ever: it has to be
         # there before the cluster, whose name is therefore fixed
         audit = LogGroup(self, "Audit", days=30, name=f"/aws/neptune/{name}/audit")
@@ -109,7 +109,7 @@ class GraphStack(Stack):
             serverless_scaling_configuration=neptune.CfnDBCluster.ServerlessScalingConfigurationProperty(
                 min_capacity=profile.neptune_min, max_capacity=profile.neptune_max
             ),
-            tags=[CfnTag(key="lexigraph", value=profile.name)],
+            tags=[CfnTag(key="lexigraph", value=profile.id)],
         )
         cluster.apply_removal_policy(RemovalPolicy.SNAPSHOT if profile.keep_data else RemovalPolicy.DESTROY)
         return cluster

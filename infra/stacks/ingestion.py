@@ -73,7 +73,7 @@ class IngestionStack(Stack):
 
     def _machine(self, profile: Profile, data: DataStack) -> sfn.StateMachine:
         arns = {job: step.function_arn for job, step in self.steps.items()}
-        name = f"lexigraph-{profile.name}"
+        name = profile.prefix
         # this prefix keeps the log policy short
         group = LogGroup(self, "WorkflowLogs", days=profile.log_days, name=f"/aws/vendedlogs/states/{name}")
         machine = sfn.StateMachine(

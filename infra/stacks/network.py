@@ -1,4 +1,4 @@
-"""Network: a VPC without a way to the Internet, and the endpoints through which its functions reach AWS."""
+"""Network: a VPC without a way to the Internet, or one that is there, and the endpoints by which its functions reach AWS."""
 
 from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_ec2 as ec2
@@ -8,31 +8,19 @@ from constructs import Construct
 from infra.constructs.logs import LogGroup
 from infra.settings import ZONES, Profile
 
+_GATEWAYS = {"S3": ec2.GatewayVpcEndpointAwsService.S3, "DynamoDb": ec2.GatewayVpcEndpointAwsService.DYNAMODB}
+
 
 class NetworkStack(Stack):
     """Where graph and vectors can be reached from, and nothing else.
 
-    There is no NAT gateway and no public subnet: whoever takes a function over can send nothing out.
+    There is no NAT gateway and no public subnet: whoever takes a function over can send nothing out. Of a network that
+    was there already, whoever has it decides that.
     """
 
     def __init__(self, scope: Construct, id_: str, profile: Profile) -> None:
         super().__init__(scope, id_)
-        self.vpc = ec2.Vpc(
-            self,
-            "Vpc",
-            ip_addresses=ec2.IpAddresses.cidr("10.42.0.0/20"),
-            availability_zones=profile.zones.split(",") if profile.zones else None,
-            max_azs=None if profile.zones else ZONES,
-            nat_gateways=0,
-            restrict_default_security_group=False,  # needs a function of its own; nothing uses that group
-            subnet_configuration=[
-                ec2.SubnetConfiguration(name="inside", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED, cidr_mask=24)
-            ],
-            gateway_endpoints={
-                "S3": ec2.GatewayVpcEndpointOptions(service=ec2.GatewayVpcEndpointAwsService.S3),
-                "DynamoDb": ec2.GatewayVpcEndpointOptions(service=ec2.GatewayVpcEndpointAwsService.DYNAMODB),
-            },
-        )
+        self.vpc = self._existing(profile) if profile.vpc else self._own(profile)
         self.functions = ec2.SecurityGroup(
             self, "Functions", vpc=self.vpc, description="Functions that reach the stores", allow_all_outbound=False
         )
@@ -50,13 +38,51 @@ class NetworkStack(Stack):
         # the bulk loader reads from S3 by the way that functions take
         self.graph.add_egress_rule(ec2.Peer.any_ipv4(), https, "S3 by its gateway endpoint")
         self._profile = profile
-        self._endpoint("BedrockRuntime", ec2.InterfaceVpcEndpointAwsService.BEDROCK_RUNTIME)
-        if profile.reranks:
-            self._endpoint("BedrockRerank", ec2.InterfaceVpcEndpointAwsService.BEDROCK_AGENT_RUNTIME)
+        if profile.endpoints == "own":
+            self._endpoint("BedrockRuntime", ec2.InterfaceVpcEndpointAwsService.BEDROCK_RUNTIME)
+            if profile.reranks:
+                self._endpoint("BedrockRerank", ec2.InterfaceVpcEndpointAwsService.BEDROCK_AGENT_RUNTIME)
         # collections of the next generation are at on.aws, which OpenSearch's own kind of endpoint does not lead to
-        self.collections = self._endpoint("Collections", ec2.InterfaceVpcEndpointAwsService("aoss-data"))
-        self._log_flows(profile)
+        self.collections_endpoint = (
+            profile.collections_endpoint
+            or self._endpoint("Collections", ec2.InterfaceVpcEndpointAwsService("aoss-data")).vpc_endpoint_id
+        )
+        if not profile.vpc:  # who has the network has its flow logs
+            self._log_flows(profile)
         CfnOutput(self, "VpcId", value=self.vpc.vpc_id)
+        CfnOutput(self, "FunctionsGroup", value=self.functions.security_group_id)
+
+    def _own(self, profile: Profile) -> ec2.IVpc:
+        return ec2.Vpc(
+            self,
+            "Vpc",
+            ip_addresses=ec2.IpAddresses.cidr("10.42.0.0/20"),
+            availability_zones=profile.zones.split(",") if profile.zones else None,
+            max_azs=None if profile.zones else ZONES,
+            nat_gateways=0,
+            restrict_default_security_group=False,  # needs a function of its own; nothing uses that group
+            subnet_configuration=[
+                ec2.SubnetConfiguration(name="inside", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED, cidr_mask=24)
+            ],
+            gateway_endpoints={name: ec2.GatewayVpcEndpointOptions(service=service) for name, service in _GATEWAYS.items()},
+        )
+
+    def _existing(self, profile: Profile) -> ec2.IVpc:
+        """Return the network that the profile names, with gateway endpoints of ours unless it has them."""
+        subnets, tables = profile.subnets.split(","), [table for table in profile.route_tables.split(",") if table]
+        vpc = ec2.Vpc.from_vpc_attributes(
+            self,
+            "Vpc",
+            vpc_id=profile.vpc,
+            # asked for, and used by nothing: what the zones are is the subnets' matter
+            availability_zones=[f"zone-of-{subnet}" for subnet in subnets],
+            isolated_subnet_ids=subnets,
+            isolated_subnet_route_table_ids=(tables if len(tables) > 1 else tables * len(subnets)) or None,
+        )
+        if profile.endpoints == "own":
+            for name, service in _GATEWAYS.items():
+                vpc.add_gateway_endpoint(name, service=service)
+        return vpc
 
     def _endpoint(self, name: str, service: ec2.InterfaceVpcEndpointAwsService) -> ec2.InterfaceVpcEndpoint:
         """Make an endpoint: a zone costs as much as the next one, and functions of the others reach it, too."""

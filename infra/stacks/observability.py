@@ -31,7 +31,7 @@ class ObservabilityStack(Stack):
         super().__init__(scope, id_)
         self._profile = profile = deployment.profile
         key = deployment.data.key
-        self.topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True, display_name=f"Lexigraph {profile.name}")
+        self.topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True, display_name=f"Lexigraph {profile.id}")
         alarms = iam.ServicePrincipal("cloudwatch.amazonaws.com")
         # a topic with a policy of its own has lost the one by which alarms of the account may publish
         self.topic.add_to_resource_policy(
@@ -52,7 +52,7 @@ class ObservabilityStack(Stack):
         if profile.alarm_email:
             self.topic.add_subscription(subscriptions.EmailSubscription(profile.alarm_email))
         # dashboards and budgets are the account's, not the region's
-        self._name = f"lexigraph-{profile.name}-{Aws.REGION}"
+        self._name = f"{profile.prefix}-{Aws.REGION}"
         self._board = cloudwatch.Dashboard(self, "Dashboard", dashboard_name=self._name)
         self._ingestion(ingestion)
         self._api(api)
@@ -88,7 +88,10 @@ class ObservabilityStack(Stack):
         method, path = QUESTIONS.split(" ")
         p50, p95 = (metric("Latency", percentile, Method=method, Resource=path) for percentile in ("p50", "p95"))
         self._alarm("SlowAnswers", p95, P95_MILLISECONDS, "one of twenty answers takes more than 5 s", periods=3)
-        self._alarm("FailedRequests", metric("5XXError", "Sum"), 5, "the API fails", periods=2)
+        failed: cloudwatch.IMetric = metric("5XXError", "Sum")
+        if api.signed:  # that for who signs with IAM counts, too
+            failed = _sum({"m0": failed, "m1": metric("5XXError", "Sum", ApiName=api.signed.rest_api_name)})
+        self._alarm("FailedRequests", failed, 5, "the API fails", periods=2)
         self._show("Requests", {"requests": metric("Count", "Sum"), "4xx": metric("4XXError", "Sum")})
         self._show(f"Latency of {QUESTIONS}, ms", {"p50": p50, "p95": p95})
 
@@ -131,7 +134,7 @@ class ObservabilityStack(Stack):
         alarm = cloudwatch.Alarm(
             self,
             name,
-            alarm_name=f"lexigraph-{self._profile.name}-{name}",
+            alarm_name=f"{self._profile.prefix}-{name}",
             alarm_description=f"{says}; what to do: docs/operate.md, {name}",
             metric=metric,
             threshold=threshold,
@@ -164,7 +167,7 @@ class ObservabilityStack(Stack):
                 budget_type="COST",
                 time_unit="MONTHLY",
                 budget_limit=budgets.CfnBudget.SpendProperty(amount=self._profile.budget, unit="USD"),
-                cost_filters={"TagKeyValue": [f"user:lexigraph${self._profile.name}"]},
+                cost_filters={"TagKeyValue": [f"user:lexigraph${self._profile.id}"]},
             ),
             notifications_with_subscribers=notifications if email else None,
         )

@@ -20,7 +20,7 @@ class VectorStack(Stack):
 
     def __init__(self, scope: Construct, id_: str, profile: Profile, network: NetworkStack, key: kms.IKey) -> None:
         super().__init__(scope, id_)
-        self.name = f"lexigraph-{profile.name}"
+        self.name = profile.prefix
         group = self._group(profile)
         self.collection = aoss.CfnCollection(
             self,
@@ -67,7 +67,7 @@ class VectorStack(Stack):
         """Return the policies that a collection needs before it is made: whose key it has, from where it is reached."""
         rule = {"ResourceType": "collection", "Resource": [f"collection/{self.name}"]}
         encryption = {"Rules": [rule], "AWSOwnedKey": False, "KmsARN": key.key_arn}
-        access = [{"Rules": [rule], "AllowFromPublic": False, "SourceVPCEs": [network.collections.vpc_endpoint_id]}]
+        access = [{"Rules": [rule], "AllowFromPublic": False, "SourceVPCEs": [network.collections_endpoint]}]
         return [
             aoss.CfnSecurityPolicy(self, id_, name=self.name, type=type_, policy=self.to_json_string(policy))
             for id_, type_, policy in (("Encryption", "encryption", encryption), ("Access", "network", access))

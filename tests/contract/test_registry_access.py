@@ -196,3 +196,24 @@ def test_a_registry_of_the_first_format_is_brought_up_to_date(tmp_path: Path) ->
     opened.add_key(READER)
     assert opened.key(READER.digest)
     opened.close()
+
+
+def test_a_signer_has_the_oldest_key_that_was_not_revoked_and_no_one_elses(registry: Registry) -> None:
+    """A key is found by the digest of the signer alone; revoked ones stay listed, and another may follow."""
+    signer, other = "iam#" + "ab" * 32, "iam#" + "ac" * 32
+    of = [ApiKey(f"lxk_{n}", f"{signer}#lxk_{n}", tenant, ("read",), "arn") for n, tenant in enumerate("ab")]
+    assert registry.signer(signer) is None
+    for key in (*of, READER):
+        registry.add_key(key)
+    found = registry.signer(signer)
+    assert found
+    assert replace(found, created_at="") == of[0]
+    assert registry.signer(other) is registry.signer(READER.digest) is registry.signer("iam#") is None
+    registry.revoke_key(A, "lxk_0")
+    found = registry.signer(signer)
+    assert found
+    assert (found.id, found.tenant) == ("lxk_1", "b")
+    registry.revoke_key(B, "lxk_1")
+    assert registry.signer(signer) is None
+    assert [(key.id, bool(key.revoked_at)) for key in registry.keys(A)] == [("lxk_0", True), (READER.id, False)]
+    assert registry.key(signer) is None, "nobody sends a digest, and this one is no key's"

@@ -24,11 +24,26 @@ CHOSEN = {
     "snap_start": "true",
     "tags": "team=search,cost-centre=4711",
 }
+SUBNETS = ("subnet-0a1b2c3d4e5f60718", "subnet-0b1b2c3d4e5f60718")
+# dev as a platform team gives it a place: beside others in the account, in a network and bounds that are there already
+PLACED = {
+    "name": "team-a",
+    "boundary": "limits/workloads",
+    "protect": "true",
+    "iam": "true",
+    "iam_accounts": "111122223333,444455556666",
+    "domain": "graph.example.org",
+    "certificate": "arn:aws:acm:us-west-2:123456789012:certificate/0a1b2c3d-0000-4000-8000-0a1b2c3d4e5f",
+    "vpc": "vpc-0a1b2c3d4e5f60718",
+    "subnets": ",".join(SUBNETS),
+    "route_tables": "rtb-0a1b2c3d4e5f60718",
+}
+_OTHERWISE = {"chosen": CHOSEN, "placed": PLACED}
 
 
 @pytest.fixture(scope="session")
 def synthesized(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return what gives the assembly of a profile: the first process that asks makes it. ``chosen`` is dev with CHOSEN."""
+    """Return what gives the assembly of a profile, ``chosen`` or ``placed``; the first process that asks makes it."""
     if find_spec("aws_cdk") is None or shutil.which("node") is None:
         pytest.skip("needs the CDK: make synth installs it, and Node has to be there")
     from infra.synth import synthesize
@@ -43,7 +58,7 @@ def synthesized(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pat
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not out.exists():
                 partial = shared / f"{profile}.partial"
-                name, context = ("dev", CHOSEN) if profile == "chosen" else (profile, {})
+                name, context = ("dev", _OTHERWISE[profile]) if profile in _OTHERWISE else (profile, {})
                 synthesize(name, partial, **context).rename(out)
         return out
 

@@ -57,7 +57,7 @@ class Templates:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.raw = {
-            path.name.removesuffix(".template.json").split("-", 2)[2]: json.loads(path.read_text("utf-8"))
+            path.name.removesuffix(".template.json").rpartition("-")[2]: json.loads(path.read_text("utf-8"))
             for path in sorted(folder.glob("*.template.json"))
         }
         self._exports: dict[str, tuple[str, Any]] = {

@@ -18,6 +18,24 @@ from lexigraph.ingestion.estimate import EMBEDDING_PRICES, PRICES_AS_OF
 
 ARNS = {job: f"arn:aws:lambda:eu-west-1:1:function:{job}" for job in FUNCTIONS}
 
+NETWORK = {"vpc": "vpc-0a1b2c3d", "subnets": "subnet-0a1b2c3d,subnet-1a1b2c3d", "route_tables": "rtb-0a1b2c3d"}
+CERTIFICATE = "arn:aws:acm:us-west-2:123456789012:certificate/0a1b2c3d"
+EXISTING = {"endpoints": "existing", "route_tables": ""}
+WRONG_NETWORKS = [
+    ({"vpc": "main"}, "vpc 'main': an id looks as vpc-0123456789abcdef0"),
+    ({"subnets": ""}, "subnets '': name 2 or more of vpc-0a1b2c3d, in different zones"),
+    ({"subnets": "subnet-0a1b2c3d"}, "name 2 or more"),
+    ({"subnets": "subnet-0a1b2c3d,subnet-0a1b2c3d"}, "names one twice"),
+    ({"subnets": "subnet-0a1b2c3d;subnet-1a1b2c3d"}, "write commas between several"),
+    ({"route_tables": ""}, "route_tables: name that of the subnets"),
+    ({"route_tables": "rtb-0a1b2c3d,rtb-1a1b2c3d,rtb-2a1b2c3d"}, "one for all subnets, or one for each"),
+    ({"zones": "us-east-1a,us-east-1b"}, "leave it out"),
+    ({"endpoints": "some"}, "endpoints 'some': own, or existing"),
+    ({"endpoints": "existing"}, "route_tables: only our own gateway endpoints need them"),
+    ({**EXISTING, "collections_endpoint": "aoss-1"}, "an id looks as vpce-"),
+    ({"collections_endpoint": "vpce-0a1b2c3d"}, "goes with endpoints=existing"),
+]
+
 
 def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, dict[str, Any], bool]]:
     """Yield every task with its name, and whether it or a map around it catches what fails."""
@@ -50,11 +68,29 @@ def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, d
         ({"concurrency": "0"}, "concurrency takes 1 to 1,000"),
         ({"next_embedding_model": "cohere.embed-v4:0"}, "name one of bedrock:amazon.titan-embed-text-v2:0, "),
         ({"next_embedding_model": "minilm"}, "name one of bedrock:"),
+        ({"name": "Team-A"}, "name 'Team-A': at most 10 of a-z, 0-9 and single hyphens"),
+        ({"name": "team-search"}, "at most 10"),
+        ({"name": "team--a"}, "single hyphens"),
+        ({"name": "a-"}, "single hyphens"),
+        ({"boundary": "arn:aws:iam::1:policy/x"}, "give the ARN of a policy, or the name"),
+        ({"boundary": "arn:aws:iam::123456789012:role/x"}, "give the ARN of a policy, or the name"),
+        ({"protect": "on"}, "-c protect=on: expected true or false"),
+        ({"iam": "true", "iam_accounts": "1234"}, "numbers of accounts, of 12 digits"),
+        ({"iam_accounts": "123456789012"}, "-c iam=true"),
+        ({"domain": "graph.example.org"}, "give both"),
+        ({"domain": "https://x.org", "certificate": CERTIFICATE}, "a name as graph.example.org"),
+        ({"domain": "x.example.org", "certificate": "mine"}, "an ARN as arn:aws:acm:"),
+        *[({**NETWORK, **wrong}, said) for wrong, said in WRONG_NETWORKS],
+        ({"subnets": NETWORK["subnets"]}, "subnets: belongs to a network of yours: name it, too, with -c vpc="),
+        ({"endpoints": "existing"}, "endpoints: belongs to a network of yours"),
         ({"profile": "emulated"}, "-c data=FOLDER"),
     ],
 )
 def test_a_context_that_makes_no_sense_is_refused_with_what_to_write(context: dict[str, str], said: str) -> None:
-    with pytest.raises(ValueError, match=r"neptune|profile|expected|vector_|zones|concurrency|next_|tags") as refused:
+    with pytest.raises(
+        ValueError,
+        match=r"neptune|profile|expected|vector_|zones|concurrency|next_|tags|name|boundary|vpc|subnets|route_|endpoints|collections_|iam|domain|certificate",
+    ) as refused:
         profile_of(context)
     assert said in str(refused.value)
 
@@ -65,7 +101,23 @@ def test_what_the_command_line_gives_changes_the_profile_and_nothing_else() -> N
     assert (found.neptune_max, found.alarm_email, found.budget) == (32.0, "ops@example.org", 900)
     assert found.neptune_readers == PROFILES["prod"].neptune_readers
     assert profile_of({}) == PROFILES["dev"]
-    assert all(hasattr(found, name) for name in CHANGEABLE)
+
+
+def test_every_setting_that_may_be_changed_is_one_of_a_profile_and_has_a_row_in_the_docs() -> None:
+    page = (ROOT / "docs" / "deploy.md").read_text("utf-8").split("\n## Change it\n")[1].split("\n## ")[0]
+    rows = " ".join(line.split("|")[1] for line in page.splitlines() if line.startswith("|"))
+    told = set(re.findall(r"`(\w+)`", rows))
+    assert told == set(CHANGEABLE) - {"data"}  # of the emulated profile
+
+
+def test_a_name_is_part_of_that_of_the_deployment_and_of_its_stacks() -> None:
+    found = profile_of({"profile": "prod", "name": "team-a"})
+    assert (found.id, found.prefix, found.stack("api")) == (
+        "prod-team-a",
+        "lexigraph-prod-team-a",
+        "lexigraph-prod-team-a-api",
+    )
+    assert PROFILES["dev"].stack("data") == "lexigraph-dev-data"
 
 
 def test_the_next_embedding_model_is_for_build_alone_and_changes_nothing_else() -> None:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("profile", [*PROFILE_NAMES, "chosen"])
+@pytest.mark.parametrize("profile", [*PROFILE_NAMES, "chosen", "placed"])
 def test_templates_are_clean_by_the_rules_of_cfn_lint_and_cdk_nag(synthesized: Callable[[str], Path], profile: str) -> None:
     from infra.synth import lint
 

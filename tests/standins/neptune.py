@@ -1,8 +1,8 @@
 """Neptune's HTTPS data API on loopback, over a real FalkorDB, for a real boto3 client.
 
-``POST /openCypher`` (JSON as boto3 sends it, or a form), ``POST /openCypher/explain``, ``GET /status``, ``/loader`` when there
-is one (tests/standins/neptune_loader.py), and the web socket ``/gremlin`` when a Gremlin Server is given. Two ports: the
-writer's, and the readers', which refuses updates.
+``POST /openCypher`` (JSON as boto3 sends it, or a form), ``POST /openCypher/explain``, ``GET /status``,
+``/loader`` when there is one (tests/standins/neptune_loader.py), and the web socket ``/gremlin`` when a Gremlin Server is
+given. Two ports: the writer's, and the readers', which refuses updates.
 
 What is refused, as by Neptune: requests without a SigV4 header for ``neptune-db`` (403), updates at the readers
 (ReadOnlyViolation), requests over the size limit, a property that is a list or a map, an id that another node has already

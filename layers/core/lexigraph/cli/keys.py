@@ -46,26 +46,41 @@ def create(
             help="It sees only documents whose metadata pass: 'groups in [staff, press]', or JSON; repeat for and.",
         ),
     ] = None,
+    principal: Annotated[
+        str,
+        typer.Option(
+            metavar="ARN", help="Of a role or a user of AWS that signs with IAM, in a deployment; instead of a secret."
+        ),
+    ] = "",
     rate: Annotated[int, typer.Option(min=0, max=1_000_000, help="Requests a minute; 0 is as the settings say.")] = 0,
     json_: JsonOption = False,
 ) -> None:
-    """Make a key for the tenant and print it: this once, for only its hash is kept."""
+    """Make a key for the tenant and print it: this once, for only its hash is kept. That of a principal is its id."""
     from lexigraph.api.access.keys import new_key
+    from lexigraph.api.access.signers import add_signer, signer_key
 
     settings = current(context).settings()
-    scopes, limits = tuple(dict.fromkeys(scope or ["read"])), {"databases": tuple(database or ()), "rate": rate}
-    secret, key = new_key(settings.tenant, scopes, name=name, filters=rights_of(filter_ or ()), **limits)
+    scopes = tuple(dict.fromkeys(scope or ["read"]))
+    limits: dict[str, Any] = {"databases": tuple(database or ()), "rate": rate}
+    limits["filters"] = rights_of(filter_ or ())
+    if name and principal:
+        raise InvalidInput("--name: the key of a principal has the principal's name; leave it out")
     with _registry(settings) as registry:
-        registry.add_key(key)
+        if principal:
+            secret, key = "", signer_key(settings.tenant, scopes, arn=principal, **limits)
+            add_signer(registry, key)
+        else:
+            secret, key = new_key(settings.tenant, scopes, name=name, **limits)
+            registry.add_key(key)
     notes = [_LABELS] if database else []
     if key.filters:
         notes.append(f"the key sees the documents that pass {_told(key.filters)}, and nothing of any other")
     for note in notes:
         current(context).err.print(note, soft_wrap=True, highlight=False, markup=False)
     if json_:
-        print_json({"key": secret, **_plain(key)})
+        print_json({**({"key": secret} if secret else {}), **_plain(key)})
     else:
-        typer.echo(secret)
+        typer.echo(secret or key.id)
 
 
 @app.command(name="list")
@@ -82,7 +97,7 @@ def list_keys(context: typer.Context, json_: JsonOption = False) -> None:
     for key in keys:
         sees = one_line(_told(key.filters), 60) if key.filters else "all"
         times = key.created_at[:19], key.revoked_at[:19]
-        table.add_row(key.id, one_line(key.name, 40), ", ".join(key.scopes), sees, *times)
+        table.add_row(key.id, one_line(key.name, 120), ", ".join(key.scopes), sees, *times)
     if keys:
         invocation.out.print(table)
     else:

@@ -3,7 +3,8 @@
 ``key``: the caller sends ``X-API-Key``. ``open``: who sends no key of ours is the default tenant with every scope, who sends
 one is whom it stands for; for a server on loopback, which then answers only requests that name a loopback host and come
 from its own pages or none, and through no proxy. A server may be open until the first key is made, whoever's it is.
-``gateway``, ``adapter``: a gateway's authorizer has looked the key up (:mod:`lexigraph.api.access.gateway`).
+``gateway``, ``adapter``: a gateway's authorizer has looked the key up, or the gateway says who signed the request with
+IAM, for whom the registry has a key (:mod:`lexigraph.api.access.gateway`).
 Headers by which a gateway would say who asks are dropped: nobody but the gateway's own adapter may.
 """
 
@@ -17,13 +18,14 @@ from fastapi import Depends, Request
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from lexigraph.api.access.gateway import Source, asked_by
+from lexigraph.api.access.gateway import Source, asked_by, signed_by
 from lexigraph.api.access.keys import HEADER, LONGEST, PREFIX, Principal, digest
 from lexigraph.api.access.rates import RateLimit
+from lexigraph.api.access.signers import Signers
 from lexigraph.api.errors import ApiError, answer_error
 from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import SCOPES, Registry
+from lexigraph.storage.protocols import SCOPES, ApiKey, Registry
 from lexigraph.storage.protocols import Scope as KeyScope
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ class Principals:
         self._app, self._registry, self._rate, self._shared = app, registry, rate, shared
         self._open = Principal(Tenant(tenant), frozenset(SCOPES)) if open_ else None
         self._until_key = open_ == UNTIL_KEY
-        self._limit, self._source = RateLimit(), source
+        self._limit, self._source, self._signers = RateLimit(), source, Signers(registry)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -68,7 +70,7 @@ class Principals:
         said = {**scope}
         scope = {**scope, "headers": _without_context(scope["headers"])}
         try:
-            who = asked_by(said, self._source) if self._source else await self._principal(scope)
+            who = await self._told(said, self._source) if self._source else await self._principal(scope)
             # a gateway has let the caller in, and counts the requests of all; a limit of the key's own it does not know
             if who and who.rate and self._source:
                 await self._limited(who)
@@ -77,6 +79,17 @@ class Principals:
             await answer_error(Request(scope), error)(scope, receive, send)
             return
         await self._app(scope, receive, send)
+
+    async def _told(self, said: Scope, source: Source) -> Principal | None:
+        """Return who asks by the word of a gateway."""
+        arn = "" if is_public(said["path"]) else signed_by(said, source)
+        if (who := asked_by(said, source)) or not arn:
+            return who
+        key = await to_thread.run_sync(self._signers.find, arn)
+        if key is None:
+            hint = "`lexigraph keys create --principal ARN` lets a role or a user in"
+            raise ApiError(403, f"{arn[:200]} has no key here", hint=hint)
+        return _stands_for(key)
 
     async def _principal(self, scope: Scope) -> Principal | None:
         headers = Headers(scope=scope)
@@ -99,7 +112,7 @@ class Principals:
                 hint=f"send a key in the header {HEADER}; `lexigraph keys create` makes one",
                 headers={"WWW-Authenticate": "ApiKey"},
             )
-        return await self._limited(Principal(key.opens, frozenset(key.scopes), key.id, key.databases, key.rate))
+        return await self._limited(_stands_for(key))
 
     async def _anybody(self) -> Principal | None:
         """Return who asks without a key; None when one is needed."""
@@ -120,6 +133,10 @@ class Principals:
             with suppress(StoreUnavailable):
                 return await to_thread.run_sync(self._shared.wait, key, rate)
         return self._limit.wait(key, rate)
+
+
+def _stands_for(key: ApiKey) -> Principal:
+    return Principal(key.opens, frozenset(key.scopes), key.id, key.databases, key.rate)
 
 
 def is_public(path: str) -> bool:

@@ -1,7 +1,8 @@
-"""Who asks, where a gateway's authorizer has looked the key up: its word comes with the request, and not from the client.
+"""Who asks, by the word of a gateway: its authorizer has looked a key up, or it has checked a signature itself.
 
-``gateway``: in the event of a proxy integration, which Mangum hands on in the scope. ``adapter``: in a header that Lambda
-Web Adapter writes over whatever the client sent; a request that has it twice is refused.
+That word comes with the request, and not from the client. ``gateway``: in the event of a proxy integration, which Mangum
+hands on in the scope. ``adapter``: in a header that Lambda Web Adapter writes over whatever the client sent; a request that
+has it twice is refused.
 """
 
 import json
@@ -35,6 +36,14 @@ def asked_by(scope: Mapping[str, Any], source: Source) -> Principal | None:
         )
     except (KeyError, TypeError, ValueError, AttributeError, InvalidInput):
         raise _unreadable() from None
+
+
+def signed_by(scope: Mapping[str, Any], source: Source) -> str:
+    """Return the ARN of who signed the request, where the gateway asked for a signature (AWS_IAM); empty otherwise."""
+    context = _of_event(scope) if source == "gateway" else _of_header(scope)
+    identity = context.get("identity")
+    arn = identity.get("userArn") if isinstance(identity, dict) else None
+    return arn if isinstance(arn, str) else ""
 
 
 def _filters_of(told: Mapping[str, Any]) -> Filter:

@@ -112,6 +112,12 @@ class DynamoAccess:
         found = self._table.get(_digest_key(digest))
         return key_of(found) if found and not found["revoked_at"] else None
 
+    def signer(self, digest: str) -> ApiKey | None:
+        found = self._table.query(_digest_key(f"{digest}#")[0])
+        held = (item for item in found if item["digest"] == f"{digest}#{item['id']}" and not item["revoked_at"])
+        oldest = min(held, key=lambda item: str(item["created_at"]), default=None)
+        return key_of(oldest) if oldest else None
+
     def keys(self, tenant: Tenant) -> list[ApiKey]:
         listed = [_digest_key(item["digest"]) for item in self._table.query(f"t#{tenant}#keys")]
         found = self._table.get_many(listed)
@@ -204,7 +210,9 @@ def _meta_key(tenant: Tenant) -> Key:
 
 
 def _digest_key(digest: str) -> Key:
-    return f"system#key#{bounded(digest)}", _KEY
+    # the keys of a signer lie together, and are told apart by their ids
+    signer, parted, key_id = digest.rpartition("#")
+    return (f"system#key#{bounded(signer)}", key_id) if parted else (f"system#key#{bounded(digest)}", _KEY)
 
 
 def _id_key(key_id: str) -> Key:

@@ -250,6 +250,12 @@ class Registry(Protocol):
     def key(self, digest: str) -> ApiKey | None:
         """Return the key with this digest, whoever's it is; None when there is none or it was revoked."""
 
+    def signer(self, digest: str) -> ApiKey | None:
+        """Return the oldest key, not revoked, whose digest is this one, a ``#`` and its id; None when there is none.
+
+        So are the keys of who signs with IAM (:mod:`lexigraph.api.access.signers`), of which there may be revoked ones.
+        """
+
     def keys(self, tenant: Tenant) -> list[ApiKey]:
         """Return the tenant's keys, revoked ones too, oldest first."""
 

@@ -124,6 +124,11 @@ class SqliteAccess:
             row = c.execute(f"{_KEY} WHERE digest = ? AND revoked_at = ''", (digest,)).fetchone()
         return _api_key(row) if row else None
 
+    def signer(self, digest: str) -> ApiKey | None:
+        with self._database.read() as c:
+            row = c.execute(f"{_KEY} WHERE digest = ? || '#' || id AND revoked_at = '' ORDER BY k", (digest,)).fetchone()
+        return _api_key(row) if row else None
+
     def keys(self, tenant: Tenant) -> list[ApiKey]:
         with self._database.read() as c:
             return [_api_key(row) for row in c.execute(f"{_KEY} WHERE tenant = ? ORDER BY k", (tenant,))]
