@@ -65,7 +65,9 @@ class Destruction:
             return False
 
     def run(self) -> None:
-        """Take it down. Raise :class:`Failed` when a stack does not go."""
+        """Take it down. Raise :class:`Failed` when a stack does not go, or is protected and nobody was asked."""
+        if self._asked.yes and any(stack.get("EnableTerminationProtection") for stack in self._stacks.values()):
+            raise Failed(f"{self._asked.name} has termination protection: run make destroy without YES=1, and type its name")
         self._start_cluster()
         for name in _READERS:
             self._delete(name)
@@ -103,6 +105,8 @@ class Destruction:
             return
         with step(f"{stack['StackName']} deleted"):
             arn = str(stack.get("StackId") or stack["StackName"])
+            if stack.get("EnableTerminationProtection"):  # whoever has typed the name means it
+                self._cloudformation.update_termination_protection(EnableTerminationProtection=False, StackName=arn)
             self._cloudformation.delete_stack(StackName=arn)
             deadline = time.monotonic() + _STACK_SECONDS
             while (found := self._account.stack(arn)) and found["StackStatus"] not in (_DELETED, "DELETE_FAILED"):

@@ -71,7 +71,7 @@ def examine(account: Account, profile: Profile) -> Iterator[Finding]:
         ("collection", lambda: _collection(account, name)),
         ("concurrency", lambda: _concurrency(account, profile, name)),
         ("engine", lambda: _engine(account, profile)),
-        ("zones", lambda: _zones(account, profile)),
+        *(() if profile.vpc else (("zones", lambda: _zones(account, profile)),)),  # a network that is there has its zones
     ):
         yield from _looked(what, look)
     yield from _models(account, profile)

@@ -22,13 +22,14 @@ FUNCTIONS = {"Build": False, "Extract": False, "Remove": False, "Query": True}  
 
 
 class Stacks:
-    """CloudFormation with the stacks of a deployment; those in ``held`` cannot be deleted."""
+    """CloudFormation with the stacks of a deployment, protected where it is prod; those in ``held`` cannot be deleted."""
 
     def __init__(
         self, deployment: str = NAME, *, held: str = "", kept: str = "", buckets: Mapping[str, str] | None = None
     ) -> None:
         self.status = {f"{deployment}-{name}": "UPDATE_COMPLETE" for name in STACKS}
         self.gone: list[str] = []
+        self.protected = set(self.status) if "-prod" in deployment else set()
         self._held, self._kept, self._buckets = held, kept, buckets or {}
 
     def describe(self, asked: dict[str, Any]) -> Any:
@@ -37,10 +38,18 @@ class Stacks:
             return Refusal("ValidationError", "does not exist")
         outputs = [{"OutputKey": "ClusterId", "OutputValue": "c-1"}] if name.endswith("-graph") else []
         told = {"StackName": name, "StackId": f"arn:{name}", "StackStatus": self.status[name], "Outputs": outputs}
-        return {"Stacks": [{**told, "CreationTime": "2026-11-01T00:00:00Z"}]}
+        protection = {"EnableTerminationProtection": name in self.protected}
+        return {"Stacks": [{**told, **protection, "CreationTime": "2026-11-01T00:00:00Z"}]}
+
+    def protect(self, asked: dict[str, Any]) -> Any:
+        name = asked["StackName"].removeprefix("arn:")
+        (self.protected.add if asked["EnableTerminationProtection"] == "true" else self.protected.discard)(name)
+        return {"StackId": f"arn:{name}"}
 
     def delete(self, asked: dict[str, Any]) -> Any:
         name = asked["StackName"].removeprefix("arn:")
+        if name in self.protected:
+            return Refusal("ValidationError", f"Stack [{name}] cannot be deleted while TerminationProtection is enabled")
         self.gone.append(name.rpartition("-")[2])
         self.status[name] = "DELETE_FAILED" if name.endswith(f"-{self._held}") else "DELETE_COMPLETE"
         return {}
@@ -126,6 +135,7 @@ def deployed(server: AccountServer, stacks: Stacks, state: str = "available") ->
     server.answers |= {
         "cloudformation DescribeStacks": stacks.describe,
         "cloudformation DeleteStack": stacks.delete,
+        "cloudformation UpdateTerminationProtection": stacks.protect,
         "cloudformation ListStackResources": stacks.resources,
         "neptune DescribeDBClusters": cluster.describe,
         "neptune StartDBCluster": cluster.start,
@@ -165,6 +175,14 @@ def test_destroy_of_what_keeps_its_data_empties_nothing_and_tells_what_is_left(
     said = capsys.readouterr().out
     assert f"left: S3::Bucket {buckets.names['Documents2']}: $0.023 a GB a month" in said
     assert "bootstrap stack" in said
+
+
+def test_destroy_that_asks_nobody_takes_nothing_down_that_is_protected(server: AccountServer) -> None:
+    stacks = Stacks("lexigraph-prod")
+    deployed(server, stacks)
+    with pytest.raises(Failed, match="termination protection: run make destroy without YES=1"):
+        destruction("--profile", "prod", "--yes").run()
+    assert not stacks.gone and stacks.protected
 
 
 def test_destroy_starts_a_cluster_that_is_stopped_and_says_so(
