@@ -292,7 +292,8 @@ def _beyond(operation: str, body: bytes) -> str:
 def _keys_written(asked: dict[str, Any]) -> Iterator[str]:
     """Yield the partition keys of the items that a request writes, or whose conditions it looks at in a transaction."""
     for item in [asked, *(what for action in asked.get("TransactItems", ()) for what in action.values())]:
-        if key := item.get("Item") or item.get("Key"):
+        key = item.get("Item") or item.get("Key") or {}
+        if PARTITION_KEY in key:  # a request without it is refused by moto, with the service's words
             yield key[PARTITION_KEY]["S"]
 
 
