@@ -180,8 +180,10 @@ with served(Room(1_000, 0)) as address:
 def test_connections_for_which_no_file_can_be_opened_are_ended_without_a_traceback() -> None:
     command = [sys.executable, "-c", FEW_FILES]
     with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True) as process, ExitStack() as held:
-        assert process.stdout
-        address = ("127.0.0.1", int(process.stdout.readline()))
+        assert process.stdout and process.stderr
+        port = process.stdout.readline()
+        assert port, process.stderr.read()
+        address = ("127.0.0.1", int(port))
         waiting = [held.enter_context(connected(address)) for _ in range(100)]
         eventually(lambda: [said(one) for one in waiting[60:]], lambda ended: ended == [b""] * 40)
         held.close()

@@ -141,9 +141,9 @@ class _Tables:
                 self.fact(c, id_, fact, subject, predicate, object_, subject_id, object_id)
         self._whole.append(chunk)
 
-    def entity(self, id_: str, value: str, class_: str, df: int, degree: int) -> None:
-        """An entity of the tenant."""
-        self._rows["entity"][(self._key(id_),)] = (self._key(id_), raw(id_), TENANT, value, class_, df, degree)
+    def entity(self, id_: str, value: str, class_: str | None, df: int, degree: int) -> None:
+        """An entity of the tenant; a bulk load may leave out a class that is empty."""
+        self._rows["entity"][(self._key(id_),)] = (self._key(id_), raw(id_), TENANT, value, class_ or "", df, degree)
 
     def derive_anew(self, computed: Callable[[list[str]], list[Entity]]) -> None:
         """Put in the place of the properties of all entities those that are computed."""
