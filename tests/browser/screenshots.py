@@ -21,6 +21,7 @@ def take(folder: Path) -> None:
             _keep(one, "explorer-ask")
             source = page.locator(".source").first
             source.get_by_text("Why it was found").click()
+            source.get_by_text("How it was ranked").click()
             page.get_by_role("button", name="Source S1").first.click()
             source.scroll_into_view_if_needed()
             _keep(one, "explorer-why")

@@ -77,8 +77,9 @@ export function DocumentText({ id, characters, version, marked, headings, pages,
     const key = `${id} ${marked?.start} ${marked?.end}`;
     const mark = root.current?.querySelector<HTMLElement>("mark");
     if (!there || shown.current === key || !mark) return;
+    // the first one is what the reader came for: the focus is on the heading then
+    if (shown.current) mark.focus({ preventScroll: true });
     shown.current = key;
-    mark.focus({ preventScroll: true });
     keepInSight(root.current!);
   });
 

@@ -74,5 +74,21 @@ export function fileOf(uri: string): string {
   }
 }
 
+const FLAG = /((?<![\p{L}\d-])--?[\p{L}\d][\p{L}\d-]*)/u;
+
+/** Return text in which no line ends within a flag such as `--global`. */
+export function flags(text: string): ComponentChildren {
+  if (!text.includes("-")) return text;
+  return text.split(FLAG).map((part, i) =>
+    i % 2 ? (
+      <span key={i} class="flag">
+        {part}
+      </span>
+    ) : (
+      part
+    ),
+  );
+}
+
 /** Messages of the API begin small. */
 export const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -84,6 +84,12 @@ function Read({ doc, marked }: { doc: Doc; marked: Stretch | null }) {
   ];
   return (
     <div class="page document">
+      <header class="document-title">
+        <h1 ref={heading}>{title}</h1>
+        <p class="faint small">
+          {fileOf(doc.uri)} · {doc.namespace} · {number(doc.characters)} {texts.document.charactersUnit} · {texts.document.version} {doc.version} · {when(doc.updated_at)}
+        </p>
+      </header>
       <p class={`document-bar small${stuck ? " stuck" : ""}`}>
         <a href={back.href}>
           <span aria-hidden="true">←</span> {texts.document.back[back.view]}
@@ -92,23 +98,15 @@ function Read({ doc, marked }: { doc: Doc; marked: Stretch | null }) {
           {title}
         </span>
       </p>
-      <header class="document-head">
-        <div>
-          <h1 ref={heading}>{title}</h1>
-          <p class="faint small">
-            {fileOf(doc.uri)} · {doc.namespace} · {number(doc.characters)} {texts.document.charactersUnit} · {texts.document.version} {doc.version} · {when(doc.updated_at)}
-          </p>
-        </div>
-        <div class="row">
-          {panels.map(([panel, name]) => (
-            <button key={panel} type="button" class="quiet toggle" aria-pressed={open.has(panel)} onClick={() => toggle(panel)}>
-              {name}
-            </button>
-          ))}
-          {marked && <Copy text={() => location.href}>{texts.document.link}</Copy>}
-          <Delete doc={doc} />
-        </div>
-      </header>
+      <div class="row document-tools">
+        {panels.map(([panel, name]) => (
+          <button key={panel} type="button" class="quiet toggle" aria-pressed={open.has(panel)} onClick={() => toggle(panel)}>
+            {name}
+          </button>
+        ))}
+        {marked && <Copy text={() => location.href}>{texts.document.link}</Copy>}
+        <Delete doc={doc} />
+      </div>
       {doc.state === "FAILED" && (
         <Notice kind="error" title={texts.document.failed}>
           {doc.reason}
