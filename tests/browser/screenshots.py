@@ -32,7 +32,7 @@ def take(folder: Path) -> None:
             page.go_back()
             one.answered()
             page.set_viewport_size({"width": 1280, "height": 690})
-            page.get_by_role("link", name="Evidence graph").click()
+            page.get_by_role("main").get_by_role("link", name="Evidence graph").click()
             page.locator("canvas").first.wait_for()
             page.get_by_role("region", name="Statements").get_by_role("button").first.click()
             page.wait_for_timeout(500)

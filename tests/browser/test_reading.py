@@ -251,6 +251,7 @@ def test_the_start_tells_what_is_stored_and_asks_what_can_be_answered(window: Wi
     for example in examples:
         told = server.client.post("/query", json={"question": example}).json()
         assert told["confidence"] >= 0.75, example
+        assert "“" not in example
     one.page.get_by_role("link", name=examples[0]).click()
     one.answered()
     assert one.page.get_by_label("Question", exact=True).input_value() == examples[0]
@@ -441,6 +442,10 @@ def test_a_document_is_read_by_its_outline_and_statements(window: Window, server
 
 def test_documents_are_found_in_the_list(window: Window) -> None:
     one = window().open("#/documents")
+    one.page.get_by_label("Namespace").fill("elsewhere")
+    one.page.get_by_label("Namespace").press("Enter")
+    expect(one.page.get_by_text("No document fits.")).to_be_visible()
+    one.page.get_by_label("Namespace").fill("")
     one.page.get_by_label("Find in the list").fill("nept dat")
     expect(one.page.get_by_text("1 document found")).to_be_visible()
     one.page.get_by_role("link", name="Neptune Database").click()
@@ -486,7 +491,14 @@ def test_an_address_that_leads_nowhere_says_so_and_leads_on(window: Window) -> N
     assert one.page.title() == "This page does not exist · Lexigraph"
     one.page.get_by_role("main").get_by_role("link", name="Documents", exact=True).click()
     expect(one.page.get_by_role("heading", level=1)).to_have_text("Documents")
-    expect(one.open(f"#/document/source:{'0' * 32}").page.get_by_role("alert")).to_contain_text("no such document")
+    for address, told in (
+        (f"document/source:{'0' * 32}", "This document does not exist"),
+        ("document/source:nope", "This document does not exist"),
+        ("entity/nope", "This entity does not exist"),
+    ):
+        one.open("#/settings").open(f"#/{address}")
+        expect(one.page.get_by_role("heading", level=1)).to_have_text(told)
+        expect(one.page.get_by_role("alert")).to_have_count(0)
     one.expect_failed_requests()
 
 
@@ -543,7 +555,7 @@ def test_the_pages_of_a_pdf_are_shown_beside_its_text(window: Window, server: Se
 def test_the_evidence_of_a_question_is_seen_opened_found_and_exported(window: Window, tmp_path: Path) -> None:
     one = window(width=1500).open()
     one.ask(OWNER)
-    one.page.get_by_role("link", name="Evidence graph").click()
+    one.page.get_by_role("main").get_by_role("link", name="Evidence graph").click()
     counts = one.page.locator(".counts")
     expect(counts).to_contain_text("nodes shown")
     first = counts.inner_text()
@@ -669,6 +681,7 @@ def test_the_overview_tells_what_is_stored_and_works(window: Window) -> None:
     figures = one.page.locator(".figures")
     expect(figures).to_contain_text("19")
     expect(figures).to_contain_text("Statements")
+    assert all(meaning for meaning in figures.locator(".meaning").all_text_contents()), "each word is explained"
     expect(one.page.get_by_role("img", name="Working").first).to_be_visible()
 
 

@@ -71,7 +71,7 @@ export function App() {
           <ThemeSwitch />
           <a class="tool" href={to("settings")} aria-current={current === "settings" ? "page" : undefined} title={texts.views.settings}>
             <Icon name="settings" />
-            <span class={narrow ? undefined : "hidden"}>{texts.views.settings}</span>
+            <span>{texts.views.settings}</span>
           </a>
         </div>
       </header>

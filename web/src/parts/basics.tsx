@@ -26,6 +26,9 @@ export function Failure({ error, retry }: { error: ApiError; retry?: () => void 
   );
 }
 
+/** A view that was asked for something that is not there, or whose address is none. */
+export const absent = (error: ApiError) => error.status === 404 || error.code === "invalid_input";
+
 export function Loading({ what = texts.common.loading }: { what?: string }) {
   return (
     <p class="loading" role="status">

@@ -6,7 +6,7 @@ import { DocumentText, type Heading, type PageStart } from "../document/text";
 import type { Stretch, Verbatim } from "../document/blocks";
 import { PdfPanel } from "../document/pdf-panel";
 import { Copy } from "../parts/copy";
-import { Facts, Failure, Loading, Notice, fileOf, number, when } from "../parts/basics";
+import { Facts, Failure, absent, Loading, Notice, fileOf, number, when } from "../parts/basics";
 import { StatementCard } from "../parts/statement";
 import { VirtualList } from "../parts/virtual";
 import { asApiError, useResource } from "../resource";
@@ -25,8 +25,8 @@ export default function Document({ address }: ViewProps) {
   if (found.error) {
     return (
       <div class="page narrow">
-        <h1>{texts.views.document}</h1>
-        <Failure error={found.error} retry={found.error.status === 404 ? undefined : found.reload} />
+        <h1>{absent(found.error) ? texts.document.absent : texts.views.document}</h1>
+        {absent(found.error) ? <p class="faint">{texts.document.absentWhy}</p> : <Failure error={found.error} retry={found.reload} />}
         <p class="row way-on">
           <a class="button" href={to("documents")}>
             {texts.document.listTitle}

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { get, type ApiError, type Schema } from "../api/client";
 import type { ViewProps } from "../app";
-import { Failure, Loading } from "../parts/basics";
+import { Failure, Loading, absent } from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { StatementCard } from "../parts/statement";
 import { asApiError, useResource, useReturn } from "../resource";
@@ -69,8 +69,8 @@ function Entity({ id }: { id: string }) {
   if (found.error) {
     return (
       <div>
-        <h1>{texts.views.entity}</h1>
-        <Failure error={found.error} retry={found.reload} />
+        <h1>{absent(found.error) ? texts.entities.absent : texts.views.entity}</h1>
+        {absent(found.error) ? <p class="faint">{texts.entities.absentWhy}</p> : <Failure error={found.error} retry={found.reload} />}
       </div>
     );
   }
