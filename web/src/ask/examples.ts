@@ -23,12 +23,12 @@ export async function stored(signal: AbortSignal): Promise<Stored> {
   const named = await Promise.all(looked.map((d) => headings(d.id, d.title, signal)));
   // "Synopsis" stands in every document: a question about it has no one answer
   const times = Map.groupBy(named.flatMap((all) => [...new Set(all.map(folded))]), (heading) => heading);
-  const questions = looked.flatMap((d, i) => {
-    const own = named[i]!.find((heading) => times.get(folded(heading))!.length === 1);
-    return own ? [texts.ask.example(d.title, own)] : [];
-  });
+  const own = looked.map((d, i) => ({ title: d.title, headings: named[i]!.filter((heading) => times.get(folded(heading))!.length === 1) }));
+  // those with most to say
+  const best = own.filter((d) => d.headings.length).sort((a, b) => b.headings.length - a.headings.length);
+  const examples = best.slice(0, SHOWN).map((d) => texts.ask.example(d.title, d.headings[0]!));
   const { documents: all = 0, chunks: passages = 0, entities = 0 } = counts;
-  return { documents: all, passages, entities, examples: spread(questions, SHOWN) };
+  return { documents: all, passages, entities, examples };
 }
 
 async function headings(id: string, title: string, signal: AbortSignal): Promise<string[]> {
