@@ -587,6 +587,7 @@ def test_the_evidence_of_a_question_is_seen_opened_found_and_exported(window: Wi
 def test_the_evidence_graph_is_walked_by_keyboard(window: Window) -> None:
     one = window(width=1500).open("#/graph?q=Who+leads+the+team+that+owns+Tidewater%3F")
     frame = one.page.get_by_role("application")
+    one.page.locator(".graph-canvas canvas").first.wait_for()  # before, no node has a place
     frame.focus()
     selected = one.page.get_by_role("region", name="Selected")
     frame.press("ArrowDown")
@@ -671,6 +672,7 @@ def test_an_entity_is_found_as_one_types_and_told_by_source(window: Window) -> N
     expect(one.page.get_by_role("heading", level=1)).to_have_text("Heron Team")
     expect(one.page.locator(".said")).to_contain_text("Tidewater is owned by the Heron Team.")
     expect(one.page.locator(".neighbours")).to_contain_text("Tidewater")
+    expect(one.page.get_by_role("region", name="Facts")).to_contain_text("Tidewater is owned by Heron Team")
     one.page.locator(".said").get_by_role("link", name="Tidewater is owned by the Heron Team.").first.click()
     assert marked(one) == "Tidewater is owned by the Heron Team."
 

@@ -359,7 +359,7 @@ export const texts = {
     connected: "Connected with",
     more: "More evidence",
     moreNeighbours: "Show more",
-    score: "Score",
+    score: "Match",
   },
   entities: {
     title: "Entities",
@@ -380,7 +380,7 @@ export const texts = {
     names: "Written as",
     classes: "Classes",
     aliases: "Also known as",
-    neighbours: "Named together with",
+    neighbours: "Named in the same statement as",
     together: (n: number) => (n === 1 ? "once" : `${figure(n)} times`),
     noStatements: "No statements.",
     times: (n: number) => `${figure(n)}×`,

@@ -30,12 +30,20 @@ export function StatementCard({ statement: s, lit = false, onChoose, href }: Pro
         <ul class="plain statement-facts" aria-label={texts.document.facts}>
           {s.facts.map((f) => (
             <li key={f.id}>
-              <Name {...f.subject} /> <span class="predicate">{f.predicate}</span> <Name {...f.object} />
+              <FactLine of={f} />
             </li>
           ))}
         </ul>
       )}
     </article>
+  );
+}
+
+export function FactLine({ of: f }: { of: Statement["facts"][number] }) {
+  return (
+    <>
+      <Name {...f.subject} /> <span class="predicate">{f.predicate}</span> <Name {...f.object} />
+    </>
   );
 }
 
