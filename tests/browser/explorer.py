@@ -154,6 +154,8 @@ class Explorer:
         told = [f"{v['id']}: {v['help']}: {[n['html'][:160] for n in v['nodes'][:3]]}" for v in found]
         assert told == [], "\n".join([self.page.url, *told])
         assert self.page.evaluate("document.querySelector('main').scrollWidth <= document.querySelector('main').clientWidth")
+        beyond = "(({scrollHeight: h, scrollWidth: w}) => h > innerHeight || w > innerWidth)(document.documentElement)"
+        assert not self.page.evaluate(beyond), "the window itself does not scroll"
         unexpected = [e for e in self.errors if not e.startswith(tuple(self.expected) or "\0")]
         assert unexpected == [], "\n".join(unexpected)
 

@@ -21,6 +21,7 @@ def take(folder: Path) -> None:
             _keep(one, "explorer-ask")
             source = page.locator(".source").first
             source.get_by_text("Why it was found").click()
+            source.get_by_text("How it was ranked").click()
             page.get_by_role("button", name="Source S1").first.click()
             source.scroll_into_view_if_needed()
             _keep(one, "explorer-why")
@@ -31,7 +32,7 @@ def take(folder: Path) -> None:
             page.go_back()
             one.answered()
             page.set_viewport_size({"width": 1280, "height": 690})
-            page.get_by_role("link", name="Evidence graph").click()
+            page.get_by_role("main").get_by_role("link", name="Evidence graph").click()
             page.locator("canvas").first.wait_for()
             page.get_by_role("region", name="Statements").get_by_role("button").first.click()
             page.wait_for_timeout(500)

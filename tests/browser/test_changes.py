@@ -54,6 +54,10 @@ def test_a_dropped_file_is_estimated_taken_in_asked_about_and_deleted(window: Wi
     job = one.page.locator(".job").first
     job.locator("summary").click()
     expect(job.locator(".events")).to_contain_text("Reading")
+    drop(one, "gull-rock.md", LIGHTHOUSE)
+    one.page.get_by_role("button", name="Add 1 file").click()
+    expect(one.page.get_by_role("link", name="Already there, no changes")).to_be_visible(timeout=60_000)
+    expect(one.page.locator(".job").first).to_contain_text("Already there, no changes")
 
     one.open("#/ask")
     one.ask(KEEPER)
@@ -104,16 +108,28 @@ def test_a_file_that_cannot_be_read_says_why_and_what_to_do(window: Window) -> N
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"), [("a.txt", "", "The file is empty."), ("a.bin", "x", "Unsupported file type.")]
+    ("name", "text", "said", "sent"),
+    [
+        ("a.txt", "", "The file is empty.", False),
+        ("a.txt", " \n", "The file is empty.", False),
+        ("a.pdf", "", "The file is empty.", False),
+        ("a.bin", "x", "Unsupported file type.", True),
+    ],
 )
 def test_a_file_that_is_refused_is_told_of_in_the_words_of_who_sent_it(
-    window: Window, name: str, text: str, said: str
+    window: Window, name: str, text: str, said: str, sent: bool
 ) -> None:
     one = window().open("#/ingest")
     one.expect_failed_requests()
+    uploaded: list[str] = []
+    one.page.on("request", lambda r: uploaded.append(r.url) if r.method == "POST" and "/documents" in r.url else None)
     drop(one, name, text)
-    one.page.get_by_role("button", name="Add 1 file").click()
+    if sent:
+        one.page.get_by_role("button", name="Add 1 file").click()
 
+    expect(one.page.locator(".upload.failed")).to_be_visible()
+    expect(one.page.get_by_role("button", name="Add 1 file")).to_have_count(0)
+    assert bool(uploaded) == sent
     reason = one.page.locator(".upload.failed .upload-reason")
     expect(reason).to_contain_text(said)
     expect(reason).not_to_contain_text("text recognition")
@@ -213,8 +229,8 @@ def made_key(server: Server, *scopes: str) -> str:
 
 
 def test_a_key_is_made_shown_once_used_and_revoked(browser: "Browser", window: Window, guarded: Server) -> None:
-    one = window(server=guarded, key=made_key(guarded, "read", "ingest", "admin")).open("#/overview")
-    keys = one.page.get_by_role("region", name="API keys").first
+    one = window(server=guarded, key=made_key(guarded, "read", "ingest", "admin")).open("#/settings")
+    keys = one.page.get_by_role("region", name="Keys of this server").first
     keys.get_by_label("Name").fill("newsroom")
     one.button("Create key").click()
     secret = one.page.locator(".new-key").inner_text()
@@ -226,7 +242,7 @@ def test_a_key_is_made_shown_once_used_and_revoked(browser: "Browser", window: W
 
     reader = window(server=guarded, key=secret).open()
     reader.ask("What is Tidewater?")
-    reader.open("#/overview")
+    reader.open("#/settings")
     expect(reader.text("Keys are shown to keys with the scope admin.")).to_be_visible()
     reader.expect_failed_requests()
 
@@ -246,8 +262,8 @@ def test_the_first_key_closes_an_open_server_and_the_page_goes_on_with_it(
     demo_data(tmp_path, shared)
     served = Server(tmp_path)
     try:
-        one = window(server=served).open("#/overview")
-        keys = one.page.get_by_role("region", name="API keys")
+        one = window(server=served).open("#/settings")
+        keys = one.page.get_by_role("region", name="Keys of this server")
         keys.get_by_label("Name").fill("mine")
         keys.get_by_label("Administer").check()
         one.button("Create key").click()

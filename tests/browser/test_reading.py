@@ -69,9 +69,23 @@ def test_an_answer_comes_with_sources_reasons_and_scores(window: Window) -> None
     expect(one.page.locator(".prose")).to_contain_text("Tidewater is owned by the Heron Team.")
     source = one.page.locator(".source").first
     expect(source).to_contain_text("Tidewater")
-    expect(source.get_by_role("img", name="Score")).to_be_visible()
+    expect(source.get_by_role("img", name="Match")).to_be_visible()
     source.get_by_text("Why it was found").click()
+    expect(source.locator(".why > p")).to_contain_text("the question")
+    expect(source.get_by_role("row").first).to_be_hidden()
+    source.get_by_text("How it was ranked").click()
     expect(source.get_by_role("row").first).to_be_visible()
+
+
+def test_a_bar_is_as_long_as_the_match_it_tells(window: Window, server: Server) -> None:
+    told = server.client.post("/query", json={"question": OWNER}).json()["sources"]
+    one = window().open()
+    one.ask(OWNER)
+
+    for bar, source in zip(one.page.locator(".score").all(), told, strict=True):
+        expect(bar).to_have_accessible_name(re.compile(f"Match {source['final_score']:.2f} of 1"))
+        share = bar.evaluate("b => [...b.children].reduce((w, p) => w + p.getBoundingClientRect().width, 0) / b.clientWidth")
+        assert share == pytest.approx(source["final_score"], abs=0.01)
 
 
 def test_why_a_source_was_found_is_told_of_each_by_search_link_and_sum(window: Window, server: Server) -> None:
@@ -83,9 +97,15 @@ def test_why_a_source_was_found_is_told_of_each_by_search_link_and_sum(window: W
     reasons = set()
     for card, source in zip(one.page.locator(".source").all(), told["sources"], strict=True):
         card.get_by_text("Why it was found").click()
-        why = card.locator(".why")
-        expect(why).to_contain_text(f"The search by meaning found its passage at place {source['ranks']['vector']}.")
-        expect(why).to_contain_text(f"lead here through {', '.join(source['path'])}.")
+        card.get_by_text("How it was ranked").click()
+        why = card.locator(".why").first
+        expect(why).to_contain_text(f"Number {source['ranks']['vector']} of the passages that are closest by meaning.")
+        read = f"{OWNER} {source['text']} {source['title']}".casefold()
+        stated = [r["label"] != "" for r in source["path_relations"]]
+        seen = [n.casefold() in read or any(stated[max(0, i - 1) : i + 1]) for i, n in enumerate(source["path"])]
+        followed = bool(seen) and all(seen)
+        expect(card.locator(".path")).to_have_count(int(followed))
+        assert (f"Reached through {', '.join(source['path'])}," in why.inner_text()) == followed
         *parts, total = [float(t.replace("−", "-")) for t in why.locator("td").all_text_contents()]
         assert total == pytest.approx(sum(parts), abs=1e-9) == pytest.approx(source["final_score"], abs=0.005)
         meanings = why.locator("tbody th span").all_text_contents()
@@ -183,10 +203,14 @@ def test_a_question_that_the_documents_do_not_answer_is_said_to_be_one(window: W
     one.ask("What is the capital of Peru?")
 
     expect(one.page.locator(".answer")).to_contain_text("Not found in these documents")
-    expect(one.page.locator(".answer")).to_contain_text("nearest passages")
+    expect(one.page.get_by_role("heading", name="Not found")).to_be_visible()
+    expect(one.page.locator(".prose")).to_have_count(0)
+    expect(one.page.locator(".source").first).to_be_hidden()
+    one.page.get_by_text(re.compile(r"^Nearest \d+ passages$")).click()
+    expect(one.page.locator(".source").first).to_be_visible()
     expect(one.page.locator(".answer")).to_contain_text("No passage found mentions")
     for bar in one.page.locator(".score").all():
-        expect(bar).to_have_accessible_name(re.compile("not enough"))
+        expect(bar).to_have_accessible_name(re.compile("too little for an answer"))
     one.check()
 
 
@@ -227,6 +251,7 @@ def test_the_start_tells_what_is_stored_and_asks_what_can_be_answered(window: Wi
     for example in examples:
         told = server.client.post("/query", json={"question": example}).json()
         assert told["confidence"] >= 0.75, example
+        assert "“" not in example
     one.page.get_by_role("link", name=examples[0]).click()
     one.answered()
     assert one.page.get_by_label("Question", exact=True).input_value() == examples[0]
@@ -318,8 +343,77 @@ def test_an_answer_is_copied_as_markdown_with_its_sources(window: Window) -> Non
     expect(one.text("Copied")).to_be_visible()
 
     copied = one.page.evaluate("navigator.clipboard.readText()")
-    assert copied.startswith(f"**{OWNER}**")
-    assert "- [S1] Tidewater (file:///" in copied
+    assert copied.startswith(f"**{OWNER}**\n\n*Confidence ")
+    assert "Extractive answer" not in copied
+    assert "- [S1] Tidewater (tidewater.md, Ownership)" in copied
+    assert "file://" not in copied
+    one.ask("What is the capital of Peru?")
+    one.button("Copy as Markdown").click()
+    expect(one.text("Copied")).to_be_visible()
+    assert "*Not found in these documents. Confidence" in one.page.evaluate("navigator.clipboard.readText()")
+
+
+FERRY = (
+    "# Ferry Handbook\n\n## Boarding\n\n### Order of boarding\n\nThe ferry to Lanmoor takes on board in this order:\n\n"
+    "- Carts with --live-fish go first.\n- Riders follow.\n- Walkers come last.\n"
+)
+
+
+def test_a_quoted_list_keeps_its_lines_and_names_its_section(window: Window, server: Server) -> None:
+    sent = server.client.post("/documents", files={"file": ("ferry.md", FERRY)}).json()["document"]["id"]
+    try:
+        one = window(width=900).open()
+        one.ask("In which order does the ferry to Lanmoor take on board?")
+        source = one.page.locator(".source", has_text="Riders follow").first
+        expect(source.locator(".place")).to_contain_text("ferry.md, Boarding › Order of boarding")
+        lines = ["- Carts with --live-fish go first.", "- Riders follow.", "- Walkers come last."]
+        quoted = one.page.locator(".prose p", has_text="Riders follow").inner_text().splitlines()
+        assert [line for line in quoted if line.startswith("-")][:2] == lines[:2]
+        assert one.page.locator(".prose .flag").first.inner_text() == "--live-fish"
+        one.button("Copy as Markdown").click()
+        expect(one.text("Copied")).to_be_visible()
+        assert "\n".join(lines) in one.page.evaluate("navigator.clipboard.readText()")
+    finally:
+        server.client.delete(f"/documents/{sent}")
+
+
+FOCUSED = "document.activeElement.tagName + ' ' + document.activeElement.textContent.trim()"
+
+
+def test_the_focus_goes_to_the_heading_of_a_view_and_back_to_the_source_one_left(window: Window) -> None:
+    one = window().open()
+    one.ask(OWNER)
+    link = one.page.locator(".source a.title").nth(1)
+    href = link.get_attribute("href")
+    title = link.inner_text()
+    link.press("Enter")
+    expect(one.page.get_by_role("heading", level=1)).to_be_focused()
+    assert one.page.evaluate(FOCUSED) == f"H1 {title}"
+    one.page.locator("mark").first.wait_for()
+    assert one.page.evaluate(FOCUSED) == f"H1 {title}", "what comes later takes no focus"
+    one.page.keyboard.press("Tab")
+    assert one.page.evaluate(FOCUSED).endswith("Back to the answer")
+    one.page.keyboard.press("Enter")
+    one.answered()
+    one.page.wait_for_function("href => document.activeElement.getAttribute('href') === href", arg=href)
+
+    for name in ("Documents", "Entities", "Overview"):
+        one.page.get_by_role("navigation").get_by_role("link", name=name, exact=True).press("Enter")
+        expect(one.page.get_by_role("heading", level=1)).to_be_focused()
+        assert one.page.evaluate(FOCUSED) == f"H1 {name}"
+    one.page.go_back()
+    expect(one.page.get_by_role("heading", level=1)).to_be_focused()
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_window_does_not_scroll_beyond_the_page(window: Window, width: int) -> None:
+    one = window(width=width, height=700).open(f"#/ask?q={quote(OWNER)}")
+    one.answered()
+    one.page.mouse.move(60, 680)
+    one.page.mouse.wheel(0, 5_000)
+    one.page.keyboard.press("End")
+    one.page.wait_for_timeout(200)
+    assert one.page.evaluate("[scrollY, document.documentElement.scrollHeight]") == [0, 700]
 
 
 def test_questions_of_the_session_are_kept_and_forgotten(window: Window) -> None:
@@ -348,6 +442,10 @@ def test_a_document_is_read_by_its_outline_and_statements(window: Window, server
 
 def test_documents_are_found_in_the_list(window: Window) -> None:
     one = window().open("#/documents")
+    one.page.get_by_label("Namespace").fill("elsewhere")
+    one.page.get_by_label("Namespace").press("Enter")
+    expect(one.page.get_by_text("No document fits.")).to_be_visible()
+    one.page.get_by_label("Namespace").fill("")
     one.page.get_by_label("Find in the list").fill("nept dat")
     expect(one.page.get_by_text("1 document found")).to_be_visible()
     one.page.get_by_role("link", name="Neptune Database").click()
@@ -393,7 +491,14 @@ def test_an_address_that_leads_nowhere_says_so_and_leads_on(window: Window) -> N
     assert one.page.title() == "This page does not exist · Lexigraph"
     one.page.get_by_role("main").get_by_role("link", name="Documents", exact=True).click()
     expect(one.page.get_by_role("heading", level=1)).to_have_text("Documents")
-    expect(one.open(f"#/document/source:{'0' * 32}").page.get_by_role("alert")).to_contain_text("no such document")
+    for address, told in (
+        (f"document/source:{'0' * 32}", "This document does not exist"),
+        ("document/source:nope", "This document does not exist"),
+        ("entity/nope", "This entity does not exist"),
+    ):
+        one.open("#/settings").open(f"#/{address}")
+        expect(one.page.get_by_role("heading", level=1)).to_have_text(told)
+        expect(one.page.get_by_role("alert")).to_have_count(0)
     one.expect_failed_requests()
 
 
@@ -450,7 +555,7 @@ def test_the_pages_of_a_pdf_are_shown_beside_its_text(window: Window, server: Se
 def test_the_evidence_of_a_question_is_seen_opened_found_and_exported(window: Window, tmp_path: Path) -> None:
     one = window(width=1500).open()
     one.ask(OWNER)
-    one.page.get_by_role("link", name="Evidence graph").click()
+    one.page.get_by_role("main").get_by_role("link", name="Evidence graph").click()
     counts = one.page.locator(".counts")
     expect(counts).to_contain_text("nodes shown")
     first = counts.inner_text()
@@ -482,6 +587,7 @@ def test_the_evidence_of_a_question_is_seen_opened_found_and_exported(window: Wi
 def test_the_evidence_graph_is_walked_by_keyboard(window: Window) -> None:
     one = window(width=1500).open("#/graph?q=Who+leads+the+team+that+owns+Tidewater%3F")
     frame = one.page.get_by_role("application")
+    one.page.locator(".graph-canvas canvas").first.wait_for()  # before, no node has a place
     frame.focus()
     selected = one.page.get_by_role("region", name="Selected")
     frame.press("ArrowDown")
@@ -566,6 +672,7 @@ def test_an_entity_is_found_as_one_types_and_told_by_source(window: Window) -> N
     expect(one.page.get_by_role("heading", level=1)).to_have_text("Heron Team")
     expect(one.page.locator(".said")).to_contain_text("Tidewater is owned by the Heron Team.")
     expect(one.page.locator(".neighbours")).to_contain_text("Tidewater")
+    expect(one.page.get_by_role("region", name="Facts")).to_contain_text("Tidewater is owned by Heron Team")
     one.page.locator(".said").get_by_role("link", name="Tidewater is owned by the Heron Team.").first.click()
     assert marked(one) == "Tidewater is owned by the Heron Team."
 
@@ -576,6 +683,7 @@ def test_the_overview_tells_what_is_stored_and_works(window: Window) -> None:
     figures = one.page.locator(".figures")
     expect(figures).to_contain_text("19")
     expect(figures).to_contain_text("Statements")
+    assert all(meaning for meaning in figures.locator(".meaning").all_text_contents()), "each word is explained"
     expect(one.page.get_by_role("img", name="Working").first).to_be_visible()
 
 

@@ -2,6 +2,7 @@
 import type { ComponentType } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { get, reachable } from "./api/client";
+import { useArrival } from "./arrival";
 import { Icon, type IconName } from "./parts/icons";
 import { useNarrow } from "./resource";
 import { address, to, type Address } from "./router";
@@ -43,8 +44,8 @@ export function App() {
   // before the view fetches anything: it may scroll to its own place then
   useLayoutEffect(() => {
     document.title = `${texts.views[known as keyof typeof texts.views]} · Lexigraph`;
-    main.current!.scrollTop = 0;
   }, [known]);
+  useArrival(main, at);
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
@@ -70,7 +71,7 @@ export function App() {
           <ThemeSwitch />
           <a class="tool" href={to("settings")} aria-current={current === "settings" ? "page" : undefined} title={texts.views.settings}>
             <Icon name="settings" />
-            <span class={narrow ? undefined : "hidden"}>{texts.views.settings}</span>
+            <span>{texts.views.settings}</span>
           </a>
         </div>
       </header>

@@ -1,5 +1,7 @@
 /** The text of an answer, cut into what is shown: paragraphs with citations, and quoted code. Pure. */
 
+import { withLines } from "./places";
+
 /** A piece of text, or a citation with the word before it, so that no line begins with a label. */
 export type Piece = { text: string } | { label: string; lead: string };
 /** Code may have the line before it as its caption: where that only says where it comes from. */
@@ -8,8 +10,9 @@ export type Block = { kind: "text"; pieces: Piece[] } | { kind: "code"; text: st
 const LABEL = /\[(S\d+)\]/g;
 const FENCE = /^\s*(`{3,})/;
 
-/** Return the blocks of an answer. Only labels with a title in `titles` are citations; the API writes those of documents `(S1)`. */
-export function blocks(answer: string, titles: ReadonlyMap<string, string>): Block[] {
+/** Return the blocks of an answer. Only labels with a title in `titles` are citations; the API writes those of documents
+ * `(S1)`. What is in `quoted` gets its lines back. */
+export function blocks(answer: string, titles: ReadonlyMap<string, string>, quoted: ReadonlyMap<string, string> = new Map()): Block[] {
   const found: Block[] = [];
   const add = (text: string) => found.push({ kind: "code", text, caption: caption(found, titles) });
   let code: { fence: string; lines: string[] } | null = null;
@@ -21,7 +24,7 @@ export function blocks(answer: string, titles: ReadonlyMap<string, string>): Blo
         code = null;
       } else code.lines.push(line);
     } else if (fence) code = { fence, lines: [] };
-    else if (line.trim()) found.push({ kind: "text", pieces: cited(line, titles) });
+    else if (line.trim()) found.push({ kind: "text", pieces: cited(withLines(line, quoted), titles) });
   }
   if (code) add(code.lines.join("\n"));
   return found;

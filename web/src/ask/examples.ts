@@ -1,10 +1,12 @@
-/** Questions that the documents in front of the page can answer: what some of them say about a topic of theirs. */
+/** Questions that the documents in front of the page can answer: about what one of them has a heading for, and no other. */
 import { get } from "../api/client";
 import { texts } from "../texts";
 
-const LOOKED_AT = 6;
+const LOOKED_AT = 12;
 const SHOWN = 3;
-const MOST = 48; // characters of a title or a topic that fits into a question
+const LEAST = 6; // characters of a heading that says something
+const MOST = 48; // of a heading or a title that fits into a question
+const SAID = 2; // statements under it, at least
 
 export interface Stored {
   documents: number;
@@ -16,22 +18,31 @@ export interface Stored {
 /** Return how much is stored and what can be asked, a question of each of some documents. */
 export async function stored(signal: AbortSignal): Promise<Stored> {
   const [{ counts }, { documents }] = await Promise.all([get("/overview", { signal }), get("/documents", { query: { limit: 100 }, signal })]);
-  const fitting = documents.filter((d) => d.version && d.state !== "REMOVING" && d.title && d.title.length <= MOST);
-  const questions = await Promise.all(spread(fitting, LOOKED_AT).map((d) => question(d.id, d.title, signal)));
+  const read = documents.filter((d) => d.version && d.state !== "REMOVING" && d.title && d.title.length <= MOST);
+  const looked = spread(read, LOOKED_AT);
+  const named = await Promise.all(looked.map((d) => headings(d.id, d.title, signal)));
+  // "Synopsis" stands in every document: a question about it has no one answer
+  const times = Map.groupBy(named.flatMap((all) => [...new Set(all.map(folded))]), (heading) => heading);
+  const own = looked.map((d, i) => ({ title: d.title, headings: named[i]!.filter((heading) => times.get(folded(heading))!.length === 1) }));
+  // those with most to say
+  const best = own.filter((d) => d.headings.length).sort((a, b) => b.headings.length - a.headings.length);
+  const examples = best.slice(0, SHOWN).map((d) => texts.ask.example(d.title, d.headings[0]!));
   const { documents: all = 0, chunks: passages = 0, entities = 0 } = counts;
-  return { documents: all, passages, entities, examples: spread([...new Set(questions)], SHOWN) };
+  return { documents: all, passages, entities, examples };
 }
 
-async function question(id: string, title: string, signal: AbortSignal): Promise<string> {
-  const { topics } = await get("/documents/{document_id}/topics", { path: { document_id: id }, query: { limit: 20 }, signal });
-  const named = topics.map((t) => heading(t.title)).filter((t) => t.length >= 4 && t.length <= MOST && !title.includes(t) && !t.includes(title));
-  return texts.ask.example(title, named[0] ?? "");
+async function headings(id: string, title: string, signal: AbortSignal): Promise<string[]> {
+  const { topics } = await get("/documents/{document_id}/topics", { path: { document_id: id }, query: { limit: 40 }, signal });
+  const fitting = (heading: string) => heading.length >= LEAST && heading.length <= MOST && / /.test(heading) && folded(heading) !== folded(title);
+  return [...topics].filter((t) => t.statements >= SAID).map((t) => last(t.title)).filter(fitting);
 }
+
+const folded = (heading: string) => heading.toLowerCase();
 
 /** Return the heading in a topic's title: the last of its path, without its number and the words that tell it from others. */
-function heading(topic: string): string {
-  const [last = ""] = (topic.split(" > ").at(-1) ?? "").split(": ");
-  return last.replace(/^[\d.]+\s+|[.:;,\s]+$/g, "");
+function last(topic: string): string {
+  const [heading = ""] = (topic.split(" > ").at(-1) ?? "").split(": ");
+  return heading.replace(/^[\d.]+\s+|[.:;,\s]+$/g, "");
 }
 
 /** Return at most `most` entries from all over a list. */

@@ -1,12 +1,13 @@
 /** One answer with its sources. */
 import type { ComponentChildren } from "preact";
-import { useMemo, useState } from "preact/hooks";
-import { Failure, Loading, Notice, fileOf, sentence } from "../parts/basics";
-import { Legend, Path, ScoreBar, Why } from "../parts/why";
+import { useMemo, useRef, useState } from "preact/hooks";
+import { Failure, Loading, Notice, fileOf, flags, sentence } from "../parts/basics";
+import { Legend, Path, ScoreBar, Why, followed } from "../parts/why";
 import { to } from "../router";
 import { texts } from "../texts";
 import { standing, type Answer, type Asking, type Done, type Source } from "./answer";
 import { blocks, type Piece } from "./blocks";
+import { flat, quotes, usePlaces, type Place, type Places } from "./places";
 import type { SearchName } from "./query";
 
 interface Props {
@@ -22,7 +23,7 @@ interface Props {
 // an answer need not use all that it was offered
 const QUIET = new Set(["unused_sources"]);
 const WEAK = "weak_match";
-const NOTE = "Extractive answer (no language model configured): the statements below are quoted from the sources.";
+export const NOTE = "Extractive answer (no language model configured): the statements below are quoted from the sources.";
 // the page says these in its own way
 const NOT_FOUND = "Not found in these documents. The nearest statements, which do not seem to answer the question:";
 const FALLBACK = "Extractive answer (the language model could not be used): the statements below are quoted from the sources.";
@@ -32,24 +33,28 @@ const LINES = 12; // of quoted code, before it is asked for more
 export function AnswerPane({ asking, search, comparing, others, children }: Props) {
   const { answer } = asking;
   const [lit, setLit] = useState("");
+  const places = usePlaces(answer.sources);
+  const folded = useRef<HTMLDetailsElement>(null);
+  const none = answer.done !== undefined && standing(answer.done) === "none";
   const anchor = (label: string) => `source-${search}-${label}`;
   const show = (label: string) => {
     setLit(label);
+    if (folded.current) folded.current.open = true;
     const card = document.getElementById(anchor(label));
     card?.scrollIntoView({ block: "nearest", behavior: "smooth" });
     card?.focus({ preventScroll: true });
   };
   return (
-    <div class="pane">
+    <div class={none ? "pane unanswered" : "pane"}>
       <section class="answer card" aria-labelledby={`answer-${search}`} aria-busy={answer.running}>
         <header class="row spread">
           <div class="row">
-            <h2 id={`answer-${search}`}>{comparing ? texts.retrievers[search].name : texts.ask.answer}</h2>
+            <h2 id={`answer-${search}`}>{comparing ? texts.retrievers[search].name : none ? texts.ask.notFoundHead : texts.ask.answer}</h2>
             {answer.done && answer.sources.length > 0 && <Confidence done={answer.done} />}
           </div>
           {answer.done && <span class="faint small">{told(answer, search, comparing)}</span>}
         </header>
-        <AnswerText answer={answer} onLabel={show} />
+        <AnswerText answer={answer} places={places} onLabel={show} />
         {answer.running && <Loading what={answer.text ? texts.ask.writing : texts.ask.answering} />}
         {answer.error && (
           <>
@@ -60,13 +65,22 @@ export function AnswerPane({ asking, search, comparing, others, children }: Prop
         <After answer={answer} comparing={comparing} />
         {answer.done && children}
       </section>
-      {(answer.sources.length > 0 || answer.done) && (
+      {(answer.sources.length > 0 || (answer.done && !none)) && (
         <section class="sources" aria-label={comparing ? `${texts.ask.sources}: ${texts.retrievers[search].name}` : texts.ask.sources}>
-          <header class="row spread">
-            <h2>{texts.ask.sources}</h2>
-            {answer.done?.answerable && <Legend />}
-          </header>
-          <Sources answer={answer} lit={lit} others={others} anchor={anchor} />
+          {none ? (
+            <details ref={folded}>
+              <summary>{texts.ask.nearest(answer.sources.length)}</summary>
+              <Sources answer={answer} places={places} lit={lit} others={others} anchor={anchor} />
+            </details>
+          ) : (
+            <>
+              <header class="row spread">
+                <h2>{texts.ask.sources}</h2>
+                <Legend />
+              </header>
+              <Sources answer={answer} places={places} lit={lit} others={others} anchor={anchor} />
+            </>
+          )}
         </section>
       )}
     </div>
@@ -108,16 +122,19 @@ function Doubt({ done, found }: { done: Done; found: boolean }) {
   const missing = done.warnings.find((w) => w.type === WEAK)?.detail.split("; ")[1];
   return (
     <Notice kind="warn" title={texts.ask.notFound}>
-      <p>{texts.ask.notFoundWhy}</p>
+      <p>{done.extractive ? texts.ask.notFoundWhy : texts.ask.notFoundWritten}</p>
       {missing && <p>{sentence(missing)}.</p>}
     </Notice>
   );
 }
 
-export function AnswerText({ answer, onLabel }: { answer: Answer; onLabel: (label: string) => void }) {
+/** Without the passages that do not answer: they are listed with the sources. */
+const quotesNothing = (done: Done | undefined) => done !== undefined && done.extractive && standing(done) === "none";
+
+export function AnswerText({ answer, places, onLabel }: { answer: Answer; places: Places; onLabel: (label: string) => void }) {
   const titles = useMemo(() => new Map(answer.sources.map((s) => [s.label, s.title])), [answer.sources]);
   const text = useMemo(() => withoutOpening(answer.text), [answer.text]);
-  const found = useMemo(() => blocks(text, titles), [text, titles]);
+  const found = useMemo(() => blocks(text, titles, quotes(places)), [text, titles, places]);
   const pieces = (of: readonly Piece[]) => of.map((p, j) => piece(p, j, answer.sources, onLabel));
   const nothing = answer.done && answer.sources.length === 0;
   return (
@@ -128,7 +145,7 @@ export function AnswerText({ answer, onLabel }: { answer: Answer; onLabel: (labe
         </p>
       )}
       {answer.done && <Doubt done={answer.done} found={!nothing} />}
-      {!(nothing && answer.done?.extractive) && (
+      {!quotesNothing(answer.done) && (
         <div class="prose" aria-live="polite">
           {found.map((block, i) =>
             block.kind === "text" ? (
@@ -165,14 +182,15 @@ function Code({ text }: { text: string }) {
   );
 }
 
-function withoutOpening(answer: string): string {
+/** Return an answer without what the page says in its own way. */
+export function withoutOpening(answer: string): string {
   const lines = answer.split("\n");
   while (lines.length && (OPENINGS.has(lines[0]!.trim()) || !lines[0]!.trim())) lines.shift();
   return lines.join("\n");
 }
 
 function piece(p: Piece, at: number, sources: readonly Source[], onLabel: (label: string) => void) {
-  if ("text" in p) return p.text;
+  if ("text" in p) return flags(p.text);
   const title = sources.find((s) => s.label === p.label)?.title ?? "";
   return (
     <span key={at} class="together">
@@ -190,7 +208,7 @@ function After({ answer, comparing }: { answer: Answer; comparing: boolean }) {
   const warnings = done.warnings.filter((w) => !QUIET.has(w.type) && (w.type !== WEAK || done.answerable));
   return (
     <>
-      {done.extractive && answer.sources.length > 0 && <p class="faint small">{failed(done) ? texts.ask.extractiveDown : texts.ask.extractive}</p>}
+      {done.extractive && standing(done) !== "none" && <p class="faint small">{failed(done) ? texts.ask.extractiveDown : texts.ask.extractive}</p>}
       {done.unsupported.length > 0 && (
         <Notice kind="warn" title={texts.ask.unsupported}>
           <ul>
@@ -235,15 +253,17 @@ function After({ answer, comparing }: { answer: Answer; comparing: boolean }) {
 
 interface SourcesProps {
   answer: Answer;
+  places: Places;
   lit: string;
   others: ReadonlySet<string> | undefined;
   anchor: (label: string) => string;
 }
 
-function Sources({ answer, lit, others, anchor }: SourcesProps) {
+function Sources({ answer, places, lit, others, anchor }: SourcesProps) {
   const cited = new Set(answer.done?.references.map((r) => r.label));
-  const most = Math.max(...answer.sources.map((s) => s.final_score), 0);
-  const places = placesOf(answer.sources);
+  const files = filesOf(answer.sources);
+  // quoted in the answer beside it: there it is read
+  const said = answer.done && !quotesNothing(answer.done) ? flat(answer.text) : "";
   if (!answer.sources.length) return <p class="faint">{texts.ask.noSources}</p>;
   return (
     <ol class="plain cards">
@@ -254,9 +274,11 @@ function Sources({ answer, lit, others, anchor }: SourcesProps) {
           id={anchor(s.label)}
           lit={lit === s.label}
           cited={cited.has(s.label)}
-          most={most}
+          question={answer.done?.rewritten || answer.done?.question || ""}
           weak={answer.done?.answerable === false}
-          place={places.get(s.uri) ?? fileOf(s.uri)}
+          repeated={said.includes(flat(s.text))}
+          file={files.get(s.uri) ?? fileOf(s.uri)}
+          place={places.get(s.label)}
           only={others !== undefined && s.statement_id !== "" && !others.has(s.statement_id)}
         />
       ))}
@@ -265,7 +287,7 @@ function Sources({ answer, lit, others, anchor }: SourcesProps) {
 }
 
 /** Return how to name the file of each uri: with its folder where another source has the same title or file name. */
-function placesOf(sources: readonly Source[]): Map<string, string> {
+export function filesOf(sources: readonly Source[]): Map<string, string> {
   const alike = (a: Source, b: Source) => a.uri !== b.uri && (a.title === b.title || fileOf(a.uri) === fileOf(b.uri));
   return new Map(
     sources.filter((s) => s.uri).map((s) => {
@@ -292,12 +314,17 @@ interface CardProps {
   lit: boolean;
   cited: boolean;
   only: boolean;
-  most: number;
+  question: string;
   weak: boolean;
-  place: string;
+  /** The answer beside it quotes it. */
+  repeated: boolean;
+  file: string;
+  place: Place | undefined;
 }
 
-function SourceCard({ source: s, id, lit, cited, only, most, weak, place }: CardProps) {
+function SourceCard({ source: s, id, lit, cited, only, question, weak, repeated, file, place }: CardProps) {
+  const path = followed(s, question);
+
   const title = s.title || fileOf(s.uri) || texts.common.noTitle;
   return (
     <li id={id} tabIndex={-1} class={`source${lit ? " lit" : ""}${cited ? " is-cited" : ""}`}>
@@ -316,20 +343,31 @@ function SourceCard({ source: s, id, lit, cited, only, most, weak, place }: Card
           </span>
         )}
       </header>
-      {s.kind === "prose" ? <blockquote>{s.text}</blockquote> : <Code text={s.text} />}
+      {s.kind === "prose" ? <blockquote class={repeated && !lit ? "repeated" : undefined}>{flags(place?.text ?? s.text)}</blockquote> : <Code text={s.text} />}
       <p class="faint small place">
         {s.uri ? (
           <>
-            <FileName name={place} />
-            <span>{`, ${texts.characters(s.start, s.end)}`}</span>
+            <FileName name={file} />
+            {place && <Where of={place} title={title} />}
           </>
         ) : (
           texts.ask.external
         )}
       </p>
-      <ScoreBar parts={s.parts ?? {}} score={s.final_score} most={most} weak={weak} />
-      <Path {...s} />
-      <Why {...s} />
+      <ScoreBar parts={s.parts ?? {}} score={s.final_score} weak={weak} />
+      {path && <Path {...s} />}
+      <Why {...s} followed={path} />
     </li>
   );
+}
+
+/** The section and the page, as a reader would look for them. */
+function Where({ of, title }: { of: Place; title: string }) {
+  const told = whereOf(of, title);
+  return told ? <span class="section" title={told}>{`, ${told}`}</span> : null;
+}
+
+export function whereOf(of: Place, title: string): string {
+  const section = of.section.filter((h) => h !== title).join(" › ");
+  return [section, of.page !== null && texts.document.page(of.page)].filter(Boolean).join(", ");
 }

@@ -5,7 +5,7 @@
 import { Component } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, type ApiError } from "../api/client";
-import { Failure, Loading } from "../parts/basics";
+import { Failure, Loading, flags } from "../parts/basics";
 import { asApiError } from "../resource";
 import { texts } from "../texts";
 import { blocksOf, segments, type Block, type Heading, type Stretch, type Verbatim } from "./blocks";
@@ -77,8 +77,9 @@ export function DocumentText({ id, characters, version, marked, headings, pages,
     const key = `${id} ${marked?.start} ${marked?.end}`;
     const mark = root.current?.querySelector<HTMLElement>("mark");
     if (!there || shown.current === key || !mark) return;
+    // the first one is what the reader came for: the focus is on the heading then
+    if (shown.current) mark.focus({ preventScroll: true });
     shown.current = key;
-    mark.focus({ preventScroll: true });
     keepInSight(root.current!);
   });
 
@@ -209,7 +210,7 @@ class Shown extends Component<ShownProps> {
           </p>
         )}
         {segments(block, marked, within, verbatim).map((s, i) => {
-          const text = s.heading ? <strong key={i}>{s.text}</strong> : s.verbatim === "code" ? <code key={i}>{s.text}</code> : s.verbatim === "table" ? rows(s.text) : s.text;
+          const text = s.heading ? <strong key={i}>{s.text}</strong> : s.verbatim === "code" ? <code key={i}>{s.text}</code> : s.verbatim === "table" ? rows(s.text) : flags(s.text);
           return s.marked ? (
             <mark key={i} tabIndex={-1}>
               {text}

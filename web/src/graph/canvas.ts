@@ -104,7 +104,7 @@ function fill(cy: Core, graph: Graph, places: ReadonlyMap<string, Place>): void 
   });
 }
 
-const PADDING = 20;
+const PADDING = 16;
 const SAID = 19; // characters for which there is room between two columns
 const data = (n: Node, width: number) => ({ id: n.id, width, label: label(n, width) });
 
@@ -203,7 +203,7 @@ function styles(): StylesheetJson {
     },
     { selector: "edge.relation", style: { opacity: 0.9, "target-arrow-shape": "triangle", "target-arrow-color": strong, "arrow-scale": 0.9 } },
     { selector: "edge.leads_to", style: { "line-style": "dashed" } },
-    { selector: ".dim", style: { "text-opacity": 0.5, "border-opacity": 0.35 } },
+    { selector: ".dim", style: { "text-opacity": 0.8, "border-opacity": 0.35 } },
     { selector: ".match", style: { "border-width": 3, "border-color": accent } },
     { selector: "node.selected", style: { "border-width": 3, "border-color": accent } },
     { selector: "edge.far", style: { opacity: 0.2 } },

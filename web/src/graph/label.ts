@@ -21,6 +21,8 @@ export function fitted(text: string, width: number, ink: Ink): string {
     if (ink(rest) <= width) line = rest;
     // a line ends with a word, if it is not longer than the line
     else if (line.includes(" ") && rest[line.length] !== " ") line = line.slice(0, line.lastIndexOf(" "));
+    // a longer one is parted where it has a joint
+    else if (rest[line.length] !== " ") line = /^.{3,}[-._/:]|^.{3,}\p{Ll}(?=\p{Lu})/u.exec(line)?.[0] ?? line;
     rest = rest.slice(line.length).trim();
     lines.push(last && rest ? `${line.trimEnd()}…` : line.trim());
   }

@@ -130,7 +130,7 @@ export interface Place {
   y: number;
 }
 
-const WIDTHS = [110, 190, 160, 240, 170] as const;
+const WIDTHS = [104, 170, 164, 200, 168] as const;
 const RING = 180;
 
 /** How wide the nodes of a layer are. */
@@ -138,7 +138,7 @@ export const widthOf = (graph: Graph, layer: number) => (graph.rings ? RING : WI
 
 /** How high a row is. */
 export const ROW = 60;
-const GAPS = { least: 56, most: 160, labelled: 165, within: 20 };
+const GAPS = { least: 44, most: 160, labelled: 165, within: 20 };
 const WORTH = 1.25; // larger, for lines to pass behind nodes
 const FEWEST = 8; // nodes in a column that has another beside it
 

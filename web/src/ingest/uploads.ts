@@ -20,6 +20,8 @@ export interface Upload {
   reason: string;
   /** Of one that failed: whether the same file may come in by another try. */
   passes: boolean;
+  /** The server has it already, as it is. */
+  unchanged: boolean;
   /** The document it became; empty for a file of several. */
   document: string;
 }
@@ -52,8 +54,8 @@ export function choose(files: readonly { file: File; path: string }[]): void {
     .map((f): Upload => {
       const twice = counts.get(f.file.name)!.length > 1 || taken.has(f.file.name);
       const name = twice && f.path ? f.path.replaceAll("/", " - ") : f.file.name;
-      const large = f.file.size > MOST_BYTES;
-      return { key: ++keys, name, file: f.file, state: large ? "failed" : "chosen", estimate: null, job: "", event: null, reason: large ? texts.ingest.tooLarge : "", passes: false, document: "" };
+      const reason = f.file.size > MOST_BYTES ? texts.ingest.tooLarge : f.file.size === 0 ? texts.ingest.isEmpty : "";
+      return { key: ++keys, name, file: f.file, state: reason ? "failed" : "chosen", estimate: null, job: "", event: null, reason, passes: false, unchanged: false, document: "" };
     });
   uploads.value = [...uploads.value, ...chosen];
   void estimate(chosen.filter((u) => u.state === "chosen"));
@@ -64,7 +66,11 @@ async function estimate(chosen: readonly Upload[]): Promise<void> {
     if (BINARY.test(u.name) || u.file.size === 0 || u.file.size > ESTIMATED_CHARACTERS * 4 || stateOf(u.key) !== "chosen") continue;
     change(u.key, { estimate: "asking" });
     const text = await u.file.text();
-    const told = text.trim() && text.length <= ESTIMATED_CHARACTERS ? await post("/estimate", { body: { text, name: u.name } as Schema["EstimateRequest"] }).catch(() => null) : null;
+    if (!text.trim()) {
+      change(u.key, { state: "failed", estimate: null, reason: texts.ingest.isEmpty });
+      continue;
+    }
+    const told = text.length <= ESTIMATED_CHARACTERS ? await post("/estimate", { body: { text, name: u.name } as Schema["EstimateRequest"] }).catch(() => null) : null;
     change(u.key, { estimate: told });
   }
 }
@@ -152,7 +158,8 @@ async function follow(key: number, job: string): Promise<void> {
       const failed = how === "FAILED" || how === "NOTHING";
       const state = failed ? "failed" : how === "CANCELLED" ? "cancelled" : "done";
       const reason = how === "CANCELLED" ? "" : now.reason || troubles(now)[0]?.reason || "";
-      change(key, { state, reason, passes: how === "FAILED" && now.result["error"] !== "invalid_input", event: null });
+      const unchanged = state === "done" && !now.result["documents_new"] && !now.result["documents_updated"] && Boolean(now.result["documents_unchanged"]);
+      change(key, { state, unchanged, reason, passes: how === "FAILED" && now.result["error"] !== "invalid_input", event: null });
       return;
     } catch (error) {
       // a server that is away goes on with the job when it is back

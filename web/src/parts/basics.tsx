@@ -26,6 +26,9 @@ export function Failure({ error, retry }: { error: ApiError; retry?: () => void 
   );
 }
 
+/** A view that was asked for something that is not there, or whose address is none. */
+export const absent = (error: ApiError) => error.status === 404 || error.code === "invalid_input";
+
 export function Loading({ what = texts.common.loading }: { what?: string }) {
   return (
     <p class="loading" role="status">
@@ -72,6 +75,22 @@ export function fileOf(uri: string): string {
   } catch {
     return last;
   }
+}
+
+const FLAG = /((?<![\p{L}\d-])--?[\p{L}\d][\p{L}\d-]*)/u;
+
+/** Return text in which no line ends within a flag such as `--global`. */
+export function flags(text: string): ComponentChildren {
+  if (!text.includes("-")) return text;
+  return text.split(FLAG).map((part, i) =>
+    i % 2 ? (
+      <span key={i} class="flag">
+        {part}
+      </span>
+    ) : (
+      part
+    ),
+  );
 }
 
 /** Messages of the API begin small. */

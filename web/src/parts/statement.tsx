@@ -1,5 +1,6 @@
 /** A statement with its facts. */
 import type { Schema } from "../api/client";
+import { flags } from "./basics";
 import { to } from "../router";
 import { texts } from "../texts";
 
@@ -13,7 +14,7 @@ interface Props {
 }
 
 export function StatementCard({ statement: s, lit = false, onChoose, href }: Props) {
-  const words = s.kind === "prose" ? <span class="statement-text">{s.text}</span> : <pre>{s.text}</pre>;
+  const words = s.kind === "prose" ? <span class="statement-text">{flags(s.text)}</span> : <pre>{s.text}</pre>;
   return (
     <article class={`statement${lit ? " lit" : ""}`} aria-current={lit ? "true" : undefined}>
       {href ? (
@@ -29,12 +30,20 @@ export function StatementCard({ statement: s, lit = false, onChoose, href }: Pro
         <ul class="plain statement-facts" aria-label={texts.document.facts}>
           {s.facts.map((f) => (
             <li key={f.id}>
-              <Name {...f.subject} /> <span class="predicate">{f.predicate}</span> <Name {...f.object} />
+              <FactLine of={f} />
             </li>
           ))}
         </ul>
       )}
     </article>
+  );
+}
+
+export function FactLine({ of: f }: { of: Statement["facts"][number] }) {
+  return (
+    <>
+      <Name {...f.subject} /> <span class="predicate">{f.predicate}</span> <Name {...f.object} />
+    </>
   );
 }
 

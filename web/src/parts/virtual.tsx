@@ -13,11 +13,13 @@ interface Props<T> {
   /** The row to bring into sight. */
   show?: number | undefined;
   total?: number | undefined;
+  /** Stands above the rows, and stays in sight. */
+  head?: ComponentChildren;
 }
 
 const SPARE = 8;
 
-export function VirtualList<T>({ items, rowHeight, label, row, keyOf, onEnd, show, total }: Props<T>) {
+export function VirtualList<T>({ items, rowHeight, label, row, keyOf, onEnd, show, total, head }: Props<T>) {
   const box = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState({ first: 0, last: 40 });
 
@@ -52,6 +54,7 @@ export function VirtualList<T>({ items, rowHeight, label, row, keyOf, onEnd, sho
   const shown = items.slice(seen.first, seen.last);
   return (
     <div class="virtual" ref={box} tabIndex={0} role="region" aria-label={label}>
+      {head}
       <ul style={{ height: `${items.length * rowHeight}px` }}>
         {shown.map((item, i) => {
           const index = seen.first + i;

@@ -39,29 +39,26 @@ function sums(parts: Parts): Record<Group, number> {
 interface ScoreProps {
   parts: Parts;
   score: number;
-  /** The best score of the list. */
-  most: number;
-  /** Nothing in the list answers: lengths would say too much. */
+  /** Nothing in the list answers. */
   weak: boolean;
 }
 
-/** A bar as long as the score, in the colours of what adds to it: against the best of its list, where that is good enough. */
-export function ScoreBar({ parts, score, most, weak }: ScoreProps) {
+/** A bar as long as the score, of a whole that is 1, in the colours of what adds to it. */
+export function ScoreBar({ parts, score, weak }: ScoreProps) {
   const total = sums(parts);
   const groups = ORDER.filter((g) => total[g] > 0);
   if (!groups.length) return null;
   const whole = groups.reduce((sum, g) => sum + total[g], 0);
-  const full = weak ? 1 : most || 1;
-  const told = `${score.toFixed(2)}${weak ? ` (${texts.why.notEnough})` : ""}: ${groups.map((g) => `${texts.why.groups[g]} ${total[g].toFixed(2)}`).join(", ")}`;
+  const told = `${texts.why.match(score)}${weak ? `, ${texts.why.notEnough}` : ""}: ${groups.map((g) => texts.why.groups[g]).join(", ")}`;
   return (
-    <div class="score-line">
-      <div class={weak ? "score weak" : "score"} role="img" aria-label={`${texts.why.score} ${told}`}>
+    <div class="score-line" title={texts.why.scoreMeans}>
+      <div class={weak ? "score weak" : "score"} role="img" aria-label={told}>
         {groups.map((g) => (
-          <span key={g} class={`part ${g}`} style={{ width: `${(100 * score * total[g]) / whole / full}%` }} />
+          <span key={g} class={`part ${g}`} style={{ width: `${(100 * Math.min(1, score) * total[g]) / whole}%` }} />
         ))}
       </div>
       <span class="faint small" aria-hidden="true">
-        {weak ? texts.why.notEnough : score.toFixed(2)}
+        {texts.why.match(score)}
       </span>
     </div>
   );
@@ -78,6 +75,13 @@ export function Legend() {
       ))}
     </ul>
   );
+}
+
+/** Whether a reader can follow a path: the question or the words found have each name, or a relation says how it is reached. */
+export function followed({ path = [], path_relations = [], text, title }: Source, question: string): boolean {
+  const read = `${question}\n${text}\n${title}`.toLowerCase().replace(/\s+/g, " ");
+  const stated = (i: number) => Boolean(path_relations[i - 1]?.label || path_relations[i]?.label);
+  return path.length > 0 && path.every((name, i) => read.includes(name.toLowerCase()) || stated(i));
 }
 
 type Relation = NonNullable<Source["path_relations"]>[number];
@@ -111,29 +115,44 @@ function Arrow({ relation }: { relation: Relation | undefined }) {
   );
 }
 
-export function Why(found: Found) {
+/** One sentence; how the search came to it and what its score is made of only when asked for. */
+export function Why(found: Found & { followed: boolean }) {
   return (
     <details class="why">
       <summary>{texts.why.title}</summary>
-      <ul>
-        {ways(found).map((way, i) => (
-          <li key={i}>{way}</li>
-        ))}
-      </ul>
-      <PartsTable parts={found.parts ?? {}} />
+      <p>{inShort(found)}</p>
+      <details class="why-more">
+        <summary>{texts.why.details}</summary>
+        <ul>
+          {ways(found).map((way, i) => (
+            <li key={i}>{way}</li>
+          ))}
+        </ul>
+        <PartsTable parts={found.parts ?? {}} />
+      </details>
     </details>
   );
 }
 
+const WEIGHTY = 0.2; // of the whole: a group worth a word
+
+/** Return in one sentence what speaks for a source most. */
+function inShort({ reason, parts = {} }: Found): string {
+  const total = sums(parts);
+  const whole = ORDER.reduce((sum, g) => sum + total[g], 0);
+  const groups = (["meaning", "words", "graph"] as const).filter((g) => total[g] > WEIGHTY * whole).sort((a, b) => total[b] - total[a]);
+  return groups.length ? texts.why.short(groups.map((g) => texts.why.speaks[g])) : `${texts.why.reasons[reason] ?? texts.why.short([])}.`;
+}
+
 /** Return how the search came to a source, a sentence each. */
-function ways({ reason, rel_type, path = [], path_relations = [], ranks = {} }: Found): ComponentChildren[] {
+function ways({ reason, rel_type, path = [], path_relations = [], ranks = {}, followed }: Found & { followed: boolean }): ComponentChildren[] {
   const searches = Object.entries(ranks).map(([search, rank]) => texts.why.ranked(texts.why.searches[search] ?? search, rank));
   const known = searches.length > 0 && SEARCHED.has(reason);
   const stated = path_relations.flatMap((r, i) => (r.label ? [r.reverse ? `${path[i + 1]} ${r.label} ${path[i]}` : `${path[i]} ${r.label} ${path[i + 1]}`] : []));
   return [
     ...searches,
     ...(known ? [] : [`${texts.why.reasons[reason] ?? reason}.`]),
-    ...(path.length ? [texts.why.linked(path)] : []),
+    ...(followed ? [texts.why.linked(path)] : []),
     ...stated.map(texts.why.stated),
     ...(rel_type ? [texts.why.related(rel_type)] : []),
   ];

@@ -8,6 +8,7 @@ import { QuestionForm } from "../ask/form";
 import { addressOf, asked, turns, type Asked } from "../ask/query";
 import { forgetAll, past, remember } from "../ask/history";
 import { asMarkdown } from "../ask/markdown";
+import { usePlaces } from "../ask/places";
 import { Failure, Loading } from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { Copy } from "../parts/copy";
@@ -64,12 +65,13 @@ function Conversation({ a, before }: { a: Asked; before: readonly Asked[] }) {
 function Turn({ turn }: { turn: Asked }) {
   const [open, setOpen] = useState(false);
   const { answer, again } = useAnswer(turn, open ? turn.search : "");
+  const places = usePlaces(answer.sources);
   return (
     <details class="turn" onToggle={(e) => setOpen(e.currentTarget.open)}>
       <summary>{turn.question}</summary>
       {answer.running && <Loading />}
       {answer.error && <Failure error={answer.error} retry={again} />}
-      <AnswerText answer={answer} onLabel={() => go(addressOf(turn))} />
+      <AnswerText answer={answer} places={places} onLabel={() => go(addressOf(turn))} />
       <a href={addressOf(turn)}>{texts.ask.openTurn}</a>
     </details>
   );
@@ -89,6 +91,7 @@ function Answers({ a, left, right, following }: AnswersProps) {
   const [ours, theirs] = ids as [Set<string>, Set<string>];
   const both = [...ours].filter((id) => theirs.has(id)).length;
   const over = left.answer.done && right.answer.done;
+  const places = usePlaces(left.answer.sources);
   const follow: Asked = { ...a, question: "", before: [...a.before, left.answer.done?.rewritten || a.question].slice(-5) };
   return (
     <>
@@ -104,7 +107,7 @@ function Answers({ a, left, right, following }: AnswersProps) {
               <Icon name="graph" />
               {texts.ask.openGraph}
             </a>
-            <Copy text={() => asMarkdown(a.question, left.answer)}>{texts.ask.copyMarkdown}</Copy>
+            <Copy text={() => asMarkdown(a.question, left.answer, places)}>{texts.ask.copyMarkdown}</Copy>
             <Copy text={() => location.href}>{texts.ask.copyLink}</Copy>
             {!following && (
               <a class="button quiet" href={addressOf(follow)}>

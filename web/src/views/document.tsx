@@ -6,7 +6,7 @@ import { DocumentText, type Heading, type PageStart } from "../document/text";
 import type { Stretch, Verbatim } from "../document/blocks";
 import { PdfPanel } from "../document/pdf-panel";
 import { Copy } from "../parts/copy";
-import { Facts, Failure, Loading, Notice, fileOf, number, when } from "../parts/basics";
+import { Facts, Failure, absent, Loading, Notice, fileOf, number, when } from "../parts/basics";
 import { StatementCard } from "../parts/statement";
 import { VirtualList } from "../parts/virtual";
 import { asApiError, useResource } from "../resource";
@@ -25,8 +25,8 @@ export default function Document({ address }: ViewProps) {
   if (found.error) {
     return (
       <div class="page narrow">
-        <h1>{texts.views.document}</h1>
-        <Failure error={found.error} retry={found.error.status === 404 ? undefined : found.reload} />
+        <h1>{absent(found.error) ? texts.document.absent : texts.views.document}</h1>
+        {absent(found.error) ? <p class="faint">{texts.document.absentWhy}</p> : <Failure error={found.error} retry={found.reload} />}
         <p class="row way-on">
           <a class="button" href={to("documents")}>
             {texts.document.listTitle}
@@ -84,6 +84,12 @@ function Read({ doc, marked }: { doc: Doc; marked: Stretch | null }) {
   ];
   return (
     <div class="page document">
+      <header class="document-title">
+        <h1 ref={heading}>{title}</h1>
+        <p class="faint small">
+          {fileOf(doc.uri)} · {doc.namespace} · {number(doc.characters)} {texts.document.charactersUnit} · {texts.document.version} {doc.version} · {when(doc.updated_at)}
+        </p>
+      </header>
       <p class={`document-bar small${stuck ? " stuck" : ""}`}>
         <a href={back.href}>
           <span aria-hidden="true">←</span> {texts.document.back[back.view]}
@@ -92,23 +98,15 @@ function Read({ doc, marked }: { doc: Doc; marked: Stretch | null }) {
           {title}
         </span>
       </p>
-      <header class="document-head">
-        <div>
-          <h1 ref={heading}>{title}</h1>
-          <p class="faint small">
-            {fileOf(doc.uri)} · {doc.namespace} · {number(doc.characters)} {texts.document.charactersUnit} · {texts.document.version} {doc.version} · {when(doc.updated_at)}
-          </p>
-        </div>
-        <div class="row">
-          {panels.map(([panel, name]) => (
-            <button key={panel} type="button" class="quiet toggle" aria-pressed={open.has(panel)} onClick={() => toggle(panel)}>
-              {name}
-            </button>
-          ))}
-          {marked && <Copy text={() => location.href}>{texts.document.link}</Copy>}
-          <Delete doc={doc} />
-        </div>
-      </header>
+      <div class="row document-tools">
+        {panels.map(([panel, name]) => (
+          <button key={panel} type="button" class="quiet toggle" aria-pressed={open.has(panel)} onClick={() => toggle(panel)}>
+            {name}
+          </button>
+        ))}
+        {marked && <Copy text={() => location.href}>{texts.document.link}</Copy>}
+        <Delete doc={doc} />
+      </div>
       {doc.state === "FAILED" && (
         <Notice kind="error" title={texts.document.failed}>
           {doc.reason}

@@ -48,6 +48,7 @@ export default function Documents({ address }: ViewProps) {
   const all = sort !== "" || only.length > 0;
   const { documents, next, more, error, loading } = useDocuments(namespace, useSettled(find), all);
   const shown = useMemo(() => sorted(matching(documents, query), sort), [documents, address]);
+  const namespaces = useMemo(() => [...new Set(documents.map((d) => d.namespace))].sort(), [documents]);
   const place = useMemo(() => placing(documents), [documents]);
   const change = (name: string, value: string) => {
     const changed = new URLSearchParams(query);
@@ -66,7 +67,7 @@ export default function Documents({ address }: ViewProps) {
     if (loading && all) return texts.document.loadingAll(documents.length);
     if (only.length > 0) return texts.common.of(shown.length, documents.length);
     if (find) return !loading && texts.document.found(documents.length, next !== null);
-    return documents.length > 0 && texts.document.list(documents.length, next !== null);
+    return documents.length > 0 && `${texts.document.list(documents.length, next !== null)}${sort ? "" : `, ${texts.document.inOrder}`}`;
   };
   const head = (
     <>
@@ -107,7 +108,19 @@ export default function Documents({ address }: ViewProps) {
         </label>
         <label>
           {texts.document.namespace}
-          <input value={namespace} placeholder={texts.document.allNamespaces} onChange={(e) => change("in", e.currentTarget.value.trim())} />
+          <input
+            type="search"
+            list="namespaces"
+            value={namespace}
+            placeholder={texts.document.allNamespaces}
+            onChange={(e) => change("in", e.currentTarget.value.trim())}
+            onInput={(e) => !e.currentTarget.value && change("in", "")}
+          />
+          <datalist id="namespaces">
+            {namespaces.map((name) => (
+              <option key={name} value={name} />
+            ))}
+          </datalist>
         </label>
         {narrow && <SortBy sort={sort} onSort={(by) => change("sort", by)} />}
       </div>
@@ -130,8 +143,8 @@ export default function Documents({ address }: ViewProps) {
       {!loading && !error && shown.length === 0 && <p class="faint">{texts.document.noMatch}</p>}
       {shown.length > 0 && (
         <div class="list">
-          {!narrow && <Heads sort={sort} onSort={(by) => change("sort", by)} />}
           <VirtualList
+            head={!narrow && <Heads sort={sort} onSort={(by) => change("sort", by)} />}
             items={shown}
             rowHeight={narrow ? 76 : 56}
             label={texts.document.listTitle}
@@ -160,7 +173,9 @@ function Heads({ sort, onSort }: Sorting) {
         return (
           <button key={name} type="button" class={`head ${name}`} aria-pressed={how !== ""} onClick={() => onSort(next(name))}>
             {texts.document.columns[name]}
-            {how && <span aria-hidden="true">{sort.startsWith("-") ? "↓" : "↑"}</span>}
+            <span class={how ? undefined : "unsorted"} aria-hidden="true">
+              {!how ? "↕" : sort.startsWith("-") ? "↓" : "↑"}
+            </span>
             {how && <span class="hidden">{how}</span>}
           </button>
         );
@@ -174,7 +189,7 @@ function SortBy({ sort, onSort }: Sorting) {
     <label>
       {texts.document.sort}
       <select value={sort} onChange={(e) => onSort(e.currentTarget.value)}>
-        <option value="">–</option>
+        <option value="">{texts.document.byPath}</option>
         {Object.keys(COLUMNS).flatMap((name) =>
           [name, `-${name}`].map((value) => (
             <option key={value} value={value}>

@@ -2,9 +2,9 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { get, type ApiError, type Schema } from "../api/client";
 import type { ViewProps } from "../app";
-import { Failure, Loading } from "../parts/basics";
+import { Failure, Loading, absent } from "../parts/basics";
 import { Icon } from "../parts/icons";
-import { StatementCard } from "../parts/statement";
+import { FactLine, StatementCard } from "../parts/statement";
 import { asApiError, useResource, useReturn } from "../resource";
 import { go, to } from "../router";
 import { key } from "../session";
@@ -69,8 +69,8 @@ function Entity({ id }: { id: string }) {
   if (found.error) {
     return (
       <div>
-        <h1>{texts.views.entity}</h1>
-        <Failure error={found.error} retry={found.reload} />
+        <h1>{absent(found.error) ? texts.entities.absent : texts.views.entity}</h1>
+        {absent(found.error) ? <p class="faint">{texts.entities.absentWhy}</p> : <Failure error={found.error} retry={found.reload} />}
       </div>
     );
   }
@@ -185,8 +185,21 @@ function Said({ id }: { id: string }) {
     [id],
   );
   const sources = joined(found.items);
+  const facts = factsOf(id, sources);
   return (
     <section class="said" aria-labelledby="said">
+      {facts.length > 0 && (
+        <section class="facts-told" aria-labelledby="facts">
+          <h2 id="facts">{texts.document.facts}</h2>
+          <ul class="plain">
+            {facts.map((f) => (
+              <li key={f.id}>
+                <FactLine of={f} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
       <h2 id="said">{texts.entities.statements}</h2>
       {!found.loading && !found.error && sources.length === 0 && <p class="faint">{texts.entities.noStatements}</p>}
       {sources.map((s) => (
@@ -206,6 +219,13 @@ function Said({ id }: { id: string }) {
       <More of={found} />
     </section>
   );
+}
+
+/** Return the facts of the statements so far that have an entity in them, each once. */
+function factsOf(id: string, sources: readonly SourceOf[]) {
+  const all = sources.flatMap((s) => s.statements.flatMap((statement) => statement.facts));
+  const about = all.filter((f) => f.subject.id === id || f.object.id === id);
+  return [...new Map(about.map((f) => [f.id, f])).values()];
 }
 
 // a source may go on with the next page

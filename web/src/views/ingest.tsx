@@ -90,8 +90,11 @@ function Uploads() {
         >
           <label>
             {texts.ingest.namespace}
-            <input value={namespace} maxLength={128} title={texts.ingest.namespaceHint} onInput={(e) => setNamespace(e.currentTarget.value)} />
+            <input value={namespace} maxLength={128} aria-describedby="namespace-hint" onInput={(e) => setNamespace(e.currentTarget.value)} />
           </label>
+          <p id="namespace-hint" class="faint small grow">
+            {texts.ingest.namespaceHint}
+          </p>
           <p class="faint grow">
             {known.length > 0 && (
               <>
@@ -146,7 +149,7 @@ function Row({ of: u }: { of: Upload }) {
         {u.state === "waiting" && <span class="faint">{texts.ingest.waiting}</span>}
         {u.state === "sending" && texts.ingest.sending}
         {u.state === "running" && (u.event ? stage(u.event) : texts.ingest.queued)}
-        {u.state === "done" && <a href={to("documents", "", { find: u.name })}>{texts.ingest.done}</a>}
+        {u.state === "done" && <a href={to("documents", "", { find: u.name })}>{u.unchanged ? texts.ingest.unchanged : texts.ingest.done}</a>}
         {u.state === "failed" && <strong class="bad-text">{texts.ingest.failed}</strong>}
         {u.state === "stopping" && texts.ingest.cancelling}
         {u.state === "cancelled" && <span class="faint">{texts.ingest.cancelled}</span>}

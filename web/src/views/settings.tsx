@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "../parts/icons";
 import { forgetKey, key, keyWanted, theme, takeKey, type Theme } from "../session";
 import { texts } from "../texts";
+import { Keys } from "./keys";
 
 const THEMES: readonly Theme[] = ["system", "light", "dark"];
 const ICONS: Record<Theme, IconName> = { system: "system", light: "sun", dark: "moon" };
@@ -32,6 +33,7 @@ export default function Settings() {
           ))}
         </div>
       </section>
+      <Keys />
     </div>
   );
 }
@@ -43,7 +45,7 @@ export function ThemeSwitch() {
   return (
     <button type="button" class="tool" title={told} onClick={() => (theme.value = next)}>
       <Icon name={ICONS[theme.value]} />
-      <span class="hidden">{told}</span>
+      <span>{texts.shell.theme.short[theme.value]}</span>
     </button>
   );
 }

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from lexigraph.model.document import Block
 
@@ -41,6 +41,13 @@ class Outline:
     headings: tuple[Heading, ...] = ()
     pages: tuple[Page, ...] = ()
     verbatim: tuple[Verbatim, ...] = ()
+
+    def section(self, offset: int) -> list[str]:
+        """Return the headings under which a place stands, outermost first."""
+        above: list[Heading] = []
+        for heading in takewhile(lambda h: h.start <= offset, self.headings):
+            above = [*(h for h in above if h.level < heading.level), heading]
+        return [heading.text for heading in above]
 
 
 def outline_of(text: str, blocks: Sequence[Block]) -> Outline:

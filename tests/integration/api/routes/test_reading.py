@@ -90,6 +90,9 @@ def test_the_text_is_read_in_stretches_with_the_headings_in_them(client: httpx.C
     part = client.get(f"/documents/{flow}/text", params={"start": payment - 5, "limit": 20}).json()
     assert part["text"] == text[payment - 5 : payment + 15]
     assert part["headings"] == [whole["headings"][1]]
+    hostile, empty = (h["start"] for h in whole["headings"][2:])
+    sections = [client.get(f"/documents/{flow}/text", params={"start": at}).json()["section"] for at in (hostile + 9, empty)]
+    assert sections == [["The flow 🎈", "Payment", "Hostile"], ["The flow 🎈", "Empty"]]
     beyond = client.get(f"/documents/{flow}/text", params={"start": 10**9}).json()
     assert (beyond["text"], beyond["start"], beyond["end"]) == ("", len(text), len(text))
     outline = client.get(f"/documents/{flow}/outline").json()

@@ -59,7 +59,8 @@ async def document_text(
 ) -> TextReply:
     """Return a stretch of the parsed text, to which all offsets refer, with the headings and pages that begin in it.
 
-    The page in which it begins comes first. Offsets count characters, which are Unicode code points.
+    The page in which it begins comes first; `section` names the headings under which it begins. Offsets count
+    characters, which are Unicode code points.
     """
 
     def work() -> TextReply:
@@ -73,6 +74,7 @@ async def document_text(
             pages=[PageReply.of(p) for p in outline.pages if begun <= p.start < max(end, start + 1)],
             start=min(start, len(text)),
             end=end,
+            section=outline.section(start),
             text=text[start:end],
         )
 

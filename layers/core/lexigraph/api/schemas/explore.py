@@ -72,6 +72,11 @@ class TextReply(OutlineReply):
 
     start: int = Field(description="offset of the stretch", examples=[0])
     end: int = Field(description="offset behind its last character", examples=[8_412])
+    section: list[str] = Field(
+        default_factory=list,
+        description="headings under which it begins, outermost first",
+        examples=[["Approval", "Deadlines"]],
+    )
     text: str = Field(
         description="the stretch", examples=["# The approval flow\n\nMira Holm signs what Tove Lund approves."]
     )
