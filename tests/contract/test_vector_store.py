@@ -165,7 +165,8 @@ def test_the_answer_does_not_depend_on_the_order_of_writing_nor_on_other_request
         for at in range(0, 300, 70):
             vector_store.upsert(tenant, {"chunk": shuffled[at : at + 70]})
     questions = random_units(20, seed=6)
-    requests = [SearchRequest("chunk", vector=q, k=9) for q in questions]
+    # so many that compressed vectors leave none out: which of those that are as near are left out goes by the service
+    requests = [SearchRequest("chunk", vector=q, k=70) for q in questions]
     together = vector_store.search_many(A, requests)
     assert together == vector_store.search_many(B, requests)
     assert together == [vector_store.search_many(A, [request])[0] for request in requests]

@@ -125,7 +125,7 @@ def test_indexes_have_an_explicit_mapping(collection: OpenSearchServer, opened: 
     vector = mapping["properties"]["vector"]
     assert (mapping["dynamic"], vector["dimension"], vector["space_type"]) == ("strict", DIMENSION, "innerproduct")
     # the service compresses unless told otherwise, and lets nobody name the engine
-    assert (vector["compression_level"], vector["method"].get("engine")) == ("16x", None)
+    assert (vector["compression_level"], vector["method"].get("engine")) == ("8x", None)
     assert "vector" not in collection.indexes["lexigraph-entity"].mappings["properties"]
 
 
