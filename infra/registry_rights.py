@@ -38,12 +38,8 @@ _WRITTEN: Mapping[str, tuple[str, ...]] = {
     "bulk": _RESULTS,  # no function: whoever runs `lexigraph bulk`
 }
 _ASKED = ("query", "manage", "stream", "follow")
-_KNOWN = (
-    "t#*#doc#*",
-    "t#*#uris",
-    "t#*#uris-of#*",
-)  # what documents are known to yield, by which those that changed are found
-_READ_ALONE = {"authorize": _KEYS, "bulk": (*_RESULTS, *_KNOWN)}  # others read all items of tenants
+_CHANGED = ("t#*#doc#*", "t#*#uris-of#*")  # what documents are known to yield, by which those that changed are found
+_READ_ALONE = {"authorize": _KEYS, "bulk": ("t#*#entry#*", *_CHANGED)}  # others read all items of tenants
 
 
 @dataclass(frozen=True)
@@ -54,11 +50,14 @@ class RegistryRight:
     keys: Sequence[str]
 
 
-def rights(job: str) -> list[RegistryRight]:
-    """Return what a function may do with the registry. Raise ``KeyError`` for one that is not known here."""
+def rights(job: str, *, signed: bool = False) -> list[RegistryRight]:
+    """Return what a function may do with the registry; ``signed``: where callers sign with IAM, too.
+
+    Raise ``KeyError`` for one that is not known here.
+    """
     written = _WRITTEN[job]
     late = (_LATE,) if _LATE in written else ()
-    signers = _SIGNERS if job in _ASKED else ()
+    signers = _SIGNERS if signed and job in _ASKED else ()
     reads = RegistryRight(_READ, _READ_ALONE.get(job, (*_OF_TENANTS, *late, *signers)))
     changes = _NOTE if written == _SEEN else _WRITE
     return [reads, RegistryRight(changes, written)] if written else [reads]

@@ -122,10 +122,10 @@ class Function(lambda_.Function):
         """
         made, role = self._deployment, self.own_role
         if graph and made.graph:
-            made.graph.grant(role, write=graph == "write")
+            made.graph.grant(role, write=graph == "write", job=self.job)
         if graph and made.vectors:
             made.vectors.grant(role, write=graph == "write", name=self.job)
-        made.data.grant_registry(role, rights(self.job))
+        made.data.grant_registry(role, rights(self.job, signed=made.profile.iam))
         if artefacts:
             kept = "" if artefacts == "write" else DOCUMENTS
             made.data.grant_objects(role, made.data.artefacts, write=artefacts == "write", below=kept)

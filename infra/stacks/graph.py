@@ -15,8 +15,9 @@ from infra.stacks.data import BULK, DataStack
 from infra.stacks.network import NetworkStack
 
 PORT = 8182
-READ = ("neptune-db:ReadDataViaQuery", "neptune-db:GetEngineStatus")  # the second for probes: state and version
+READ = ("neptune-db:ReadDataViaQuery",)
 WRITE = (*READ, "neptune-db:WriteDataViaQuery", "neptune-db:DeleteDataViaQuery")
+_PROBING = ("build", "query")  # who says how the engine is when a deployment is tried: infra/live/probing.py
 LOAD = ("neptune-db:StartLoaderJob", "neptune-db:GetLoaderJobStatus", "neptune-db:ListLoaderJobs")
 QUERY_TIMEOUT_MS = 120_000
 
@@ -44,11 +45,11 @@ class GraphStack(Stack):
         CfnOutput(self, "ClusterId", value=self.cluster.ref)
         CfnOutput(self, "LoadRole", value=self.load_role.role_arn)
 
-    def grant(self, grantee: iam.IGrantable, *, write: bool) -> None:
-        """Let a role read the graph, or also write it. A cluster's data has no finer resources than itself."""
-        grantee.grant_principal.add_to_principal_policy(
-            iam.PolicyStatement(actions=list(WRITE if write else READ), resources=[self.arn])
-        )
+    def grant(self, grantee: iam.IGrantable, *, write: bool, job: str) -> None:
+        """Let a function's role read the graph, or also write it. A cluster's data has no finer resources than itself."""
+        status = ["neptune-db:GetEngineStatus"] if job in _PROBING else []
+        actions = [*(WRITE if write else READ), *status]
+        grantee.grant_principal.add_to_principal_policy(iam.PolicyStatement(actions=actions, resources=[self.arn]))
 
     def grant_load(self, grantee: iam.IGrantable) -> None:
         """Let a role start the bulk loader and look how far it is."""

@@ -9,12 +9,36 @@ from typing import Any
 
 import pytest
 import yaml
+from botocore import xform_name  # type: ignore[import-untyped]  # has no types
+from botocore.session import Session  # type: ignore[import-untyped]  # has no types
 
 from infra.settings import PROFILES
 
 ROOT = Path(__file__).parents[2]
 PIPELINES = ROOT / "examples" / "pipelines"
 TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+
+
+# the prefixes of actions by the names of clients, and actions that are called otherwise than their operations
+_SERVICES = {
+    "cloudformation": "cloudformation",
+    "ec2": "ec2",
+    "lambda": "lambda",
+    "logs": "logs",
+    "neptune": "rds",
+    "opensearchserverless": "aoss",
+    "s3": "s3",
+    "ssm": "ssm",
+    "stepfunctions": "states",
+    "sts": "sts",
+}
+_ACTIONS = {
+    "GetAccountSettings": "lambda:GetAccountSettings",  # OpenSearch Serverless has one of this name, too
+    "Invoke": "lambda:InvokeFunction",
+    "ListObjectsV2": "s3:ListBucket",
+    "ListObjectVersions": "s3:ListBucketVersions",
+    "DeleteObjects": "s3:DeleteObjectVersion",  # with their versions
+}
 
 
 class _Template(yaml.SafeLoader):
@@ -83,15 +107,52 @@ def test_the_role_is_for_one_environment_of_one_repository() -> None:
 def test_who_deploys_has_what_it_needs_and_no_service_whole() -> None:
     statements = read("role.yml")["Resources"]["Deployer"]["Properties"]["PolicyDocument"]["Statement"]
     everywhere = [s["Sid"] for s in statements if s["Resource"] == "*"]
-    assert everywhere == ["LookWhetherTheAccountIsReady"]
+    assert everywhere == ["LookWhetherTheAccountIsReady", "RankByAModelWhereOneIsChosen"]
     for s in statements:
         actions = [s["Action"]] if isinstance(s["Action"], str) else s["Action"]
         assert not [a for a in actions if a.endswith(":*") or a.startswith("iam:")], s["Sid"]
         if s["Resource"] == "*":
-            assert all(re.match(r"\w+:(Get|Describe|List|BatchGet)", a) for a in actions)
+            assert actions == ["bedrock:Rerank"] or all(re.match(r"\w+:(Get|Describe|List|BatchGet)", a) for a in actions)
     (items,) = [s for s in statements if s["Sid"].startswith("MakeAndRevoke")]
     keys = items["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
     assert not [key for key in keys if key.startswith("t#") and not key.startswith("t#lexigraph-smoke#")]
+
+
+def _asked(*modules: str) -> set[str]:
+    """Return the actions of what modules of infra/live ask clients of boto3 for, by their text."""
+    text = "\n".join((ROOT / "infra" / "live" / f"{name}.py").read_text("utf-8") for name in modules)
+    names = {*re.findall(r"\.(\w+)\(", text), *re.findall(r"get_paginator\(\"(\w+)\"\)", text)}
+    found = set()
+    for service in _SERVICES:
+        model = Session().get_service_model(service)
+        operations = {xform_name(name): name for name in model.operation_names}
+        found |= {_ACTIONS.get(operations[n], f"{_SERVICES[service]}:{operations[n]}") for n in names & operations.keys()}
+    return found - {"sts:GetCallerIdentity"}  # which takes no right
+
+
+def _allowed(policy: str) -> set[str]:
+    statements = read("role.yml")["Resources"][policy]["Properties"]["PolicyDocument"]["Statement"]
+    return {a for s in statements for a in ([s["Action"]] if isinstance(s["Action"], str) else s["Action"])}
+
+
+def test_services_that_are_asked_are_those_that_are_looked_at_here() -> None:
+    sources = [path.read_text("utf-8") for path in (ROOT / "infra" / "live").glob("*.py")]
+    assert set(re.findall(r"\bclient\(\"([\w-]+)\"\)", "\n".join(sources))) == _SERVICES.keys()
+
+
+def test_who_deploys_may_all_that_preflight_and_smoke_ask_for() -> None:
+    asked = _asked("account", "preflight", "deploy", "smoke", "drive", "probing")
+    assert {"lambda:InvokeFunction", "rds:DescribeDBClusters", "s3:PutObject", "ssm:GetParameter"} <= asked
+    assert asked <= _allowed("Deployer")
+    assert {"bedrock:InvokeModel", "bedrock:Rerank", "sts:AssumeRole"} <= _allowed("Deployer"), "asked by other means"
+
+
+def test_who_takes_a_deployment_down_may_do_what_that_takes_and_no_pipeline_has_it() -> None:
+    asked = _asked("account", "destroy") | {"rds:DescribeDBClusters"}  # cluster_state() of preflight
+    assert {"cloudformation:UpdateTerminationProtection", "cloudformation:DeleteStack"} <= asked
+    assert asked == _allowed("Destroyer")
+    assert read("role.yml")["Resources"]["Role"]["Properties"]["ManagedPolicyArns"] == ["Deployer"]
+    assert not _allowed("Deployer") & {"cloudformation:DeleteStack", "s3:DeleteObjectVersion"}
 
 
 @pytest.mark.slow

@@ -39,18 +39,25 @@ def assumed(templates: Templates, needs: Needs) -> Iterator[Need]:
 
 
 def on_behalf(call: Call, needs: Needs) -> Iterator[Need]:
-    """Yield what the role that a call hands over needs for it: of batch inference, its files and its model."""
-    if call["operation"] != "CreateModelInvocationJob":
-        return
-    role, why = _name(call["role"]), "a job of batch inference"
-    base: Call = {"function": role, "operation": ""}
-    places = {name: _place(call[name]) for name in ("input", "output")}
-    for operation, name in (("GetObject", "input"), ("PutObject", "output")):
-        bucket, key = places[name]
-        made = {**base, "service": "s3", "operation": operation, "bucket": bucket, "key": key, "prefix": ""}
-        yield from (replace(need, why=why, through="") for need in needs.of(made))
-    model = {**base, "service": "bedrock-runtime", "operation": "InvokeModel", "model": call["model"]}
-    yield from (replace(need, why=why, through="") for need in needs.of(model))
+    """Yield what the role that a call hands over needs for it: batch inference its files and its model, a load its files."""
+    made: list[Call] = []
+    if call["operation"] == "CreateModelInvocationJob":
+        why = "a job of batch inference"
+        made = [_file("GetObject", call["input"]), _file("PutObject", call["output"])]
+        made += [{"service": "bedrock-runtime", "operation": "InvokeModel", "model": call["model"]}]
+    elif call["operation"] == "StartLoaderJob":
+        why = "a bulk load"
+        made = [_file("ListObjectsV2", call["source"]), _file("GetObject", f"{call['source']}rows.csv.gz")]
+    for need in (need for one in made for need in needs.of({"function": _name(call["role"]), **one})):
+        # a loader lists before it reads, and never reads what is not there, for which a read needs to list the bucket
+        of_read = need.action == "s3:ListBucket" and "s3:prefix" not in dict(need.context)
+        if not (of_read and call["operation"] == "StartLoaderJob"):
+            yield replace(need, why=why, through="")
+
+
+def _file(operation: str, address: str) -> Call:
+    bucket, key = _place(address)
+    return {"service": "s3", "operation": operation, "bucket": bucket, "key": key, "prefix": key}
 
 
 def _function(job: str, properties: Mapping[str, Any]) -> Iterator[Need]:

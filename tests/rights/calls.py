@@ -80,7 +80,8 @@ def _s3(operation: str, given: Mapping[str, Any]) -> Iterator[Call]:
 def _neptune(operation: str, given: Mapping[str, Any]) -> Iterator[Call]:
     query = _TEXT.sub("", given.get("openCypherQuery", "")).upper()
     clauses = [word for word in _WRITES if re.search(rf"\b{word}\b", query)]
-    yield {"clauses": clauses, **({"role": given["iamRoleArn"]} if "iamRoleArn" in given else {})}
+    load = {"role": given["iamRoleArn"], "source": given["source"]} if operation == "StartLoaderJob" else {}
+    yield {"clauses": clauses, **load}
 
 
 def _bedrock(operation: str, given: Mapping[str, Any]) -> Iterator[Call]:

@@ -154,9 +154,8 @@ class Needs:
             wanted = {"Read"}.union(*(_CLAUSES[clause] for clause in call["clauses"]))
             yield from ((f"neptune-db:{what}DataViaQuery", self._graph, language) for what in sorted(wanted))
         elif operation in _NEPTUNE:
+            # a loader's role was passed when it was attached to the cluster: AWS asks for no iam:PassRole here
             yield f"neptune-db:{_NEPTUNE[operation]}", self._graph, {}
-            if "role" in call:
-                yield "iam:PassRole", call["role"], {"iam:PassedToService": "rds.amazonaws.com"}
         else:
             raise Unknown(f"neptunedata {operation}")
 

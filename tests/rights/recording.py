@@ -15,13 +15,14 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Self
 
 import httpx
 
 from functions.invoke import EVENTS
+from infra.live.probing import PLAN
 from infra.state_machine import FUNCTIONS, definition
 from lexigraph.ingestion.extract.schema import REPLY
 from tests.infra.templates import Templates
@@ -32,12 +33,14 @@ from tests.standins.bedrock_server import BedrockServer, message, streamed, tool
 from tests.standins.cloud import Cloud
 from tests.standins.lambda_runtime import LambdaRuntime
 from tests.standins.neptune import NeptuneStandIn
+from tests.standins.neptune_loader import Loader
 from tests.standins.opensearch import OpenSearchServer
 
 ROOT = Path(__file__).parents[2]
 HOOK = Path(__file__).with_name("hook")
 REFERENCE = re.compile(r"<(\w+)/(\w+)(?:\.\w+)?>")
 PEOPLE = "BulkPolicy"  # whoever runs `lexigraph bulk`
+LOADER = "<graph/Loader>"
 _TITAN, _DIMENSION, _OTHER = "bedrock:amazon.titan-embed-text-v2:0", 1_024, 256
 _ANSWER = "The Heron Team is led by Ines Calloway [S1]."
 _KEY = "default/default/harbour.md"
@@ -157,7 +160,7 @@ class Recording:
     def _named(self, field: str, value: Any) -> Any:
         if not isinstance(value, str):
             return value
-        if field in ("input", "output"):  # addresses of files
+        if field in ("input", "output", "source"):  # addresses of files
             bucket, _, key = value.removeprefix("s3://").partition("/")
             return f"s3://{self.names[bucket]}/{key}"
         return self.names.get(value, value)
@@ -250,12 +253,15 @@ class Recording:
             process.kill()
             process.wait(30)
 
-    def command(self, *arguments: str, of: str = "") -> str:
-        """Run a command of `lexigraph` as a person; ``of`` is whose rights the person has, empty: an administrator's."""
-        environment = {**os.environ, **self.environment(of or "authorize"), "RIGHTS_OF": of}
+    def command(self, *arguments: str, of: str = "", settings: str = "") -> str:
+        """Run a command of `lexigraph` as a person; ``of`` is whose rights the person has, empty: an administrator's.
+
+        ``settings`` names the function whose stores the person works with, empty: none but the cache.
+        """
+        environment = {**os.environ, **self.environment(settings or of or "authorize"), "RIGHTS_OF": of}
         if not of:
             environment.pop("RIGHTS_FILE")
-        else:
+        elif not settings:
             table, llm = f"dynamodb://{self.places['Registry']}", self.templates.functions["extract"]
             more = {"LEXIGRAPH_CACHE": table, "LEXIGRAPH_LLM": llm["Environment"]["Variables"]["LEXIGRAPH_LLM"]}
             environment = {k: v for k, v in environment.items() if not k.endswith("_STORE")} | more
@@ -355,6 +361,7 @@ def record(templates: Templates, folder: Path) -> list[Call]:
         maintain(made)
         take_out(made)
         hand_over(made)
+        try_out(made)
         return made.calls
 
 
@@ -487,6 +494,31 @@ def hand_over(made: Recording) -> None:
         made.command("bulk", "prepare", str(pages), "--out", batches, of=PEOPLE)
         made.command("bulk", "submit", batches, "--to", place, "--role", "<ingestion/BulkRole>", of=PEOPLE)
         made.command("bulk", "collect", batches, of=PEOPLE)
+        inbox, given = f"s3://{made.places['Documents']}", ("--out", f"{folder}/load", "--to", place, "--json")
+        told = made.command("bulk", "load", str(pages), *given, "--inbox", inbox, of=PEOPLE, settings="build")
+        load(made, json.loads(told)["source"])
+
+
+def load(made: Recording, source: str) -> None:
+    """The graph's own loader takes in what lies in the bucket."""
+    made.neptune.loader = Loader(made.cloud.client("s3"), LOADER, REGION, lambda: made.neptune.graph)
+    asked = {"source": source, "role": LOADER}
+    for _ in range(20):
+        asked = made.invoke("build", {"action": "load", "load": asked})
+        if asked["at"]["part"] == "done":
+            return
+    raise AssertionError(f"the load does not end: {asked}")
+
+
+def try_out(made: Recording) -> None:
+    """Functions probe what they depend on, as `make smoke` has them; IAM refuses who would write a key."""
+    for job, groups in PLAN:
+        for group in groups:
+            refusing = made.cloud.failing("TransactWriteItems", "AccessDeniedException")
+            with refusing if group == "registry.refused" else nullcontext():
+                found = made.invoke(job, {"probe": {"groups": [group]}})["results"]
+            # no Gremlin Server is there
+            assert not [r for r in found if r["status"] == "failed" and r["name"] != "graph.walks"], (job, group, found)
 
 
 def main() -> None:

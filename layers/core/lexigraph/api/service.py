@@ -145,7 +145,9 @@ class Service:
         llm = self.llm
         if llm is None:
             return Standing(False, False)
-        known = self._probes.ask("llm", lambda: llm.standing(_LISTED_SECONDS), _LISTED_SECONDS) or Standing()
+        known = Standing()
+        if self.settings.api_auth not in ("gateway", "adapter"):  # functions have no way to where Bedrock lists models
+            known = self._probes.ask("llm", lambda: llm.standing(_LISTED_SECONDS), _LISTED_SECONDS) or known
         if llm.answered is False or known.answers is None:
             return Standing(llm.answered, known.listed)
         return known
