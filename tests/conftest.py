@@ -1,7 +1,8 @@
 """What holds for all tests: a failure is explained within limits, and Ctrl-C interrupts, wherever they run."""
 
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -17,3 +18,11 @@ def pytest_assertrepr_compare() -> Generator[None, object, object]:
         for name in ("CI", "BUILD_NUMBER"):
             environment.delenv(name, raising=False)
         return (yield)
+
+
+@pytest.fixture(autouse=True)
+def same_folder() -> Iterator[None]:
+    """Fail a test that leaves the process in another folder, rather than one after it."""
+    before = Path.cwd()
+    yield
+    assert Path.cwd() == before

@@ -96,6 +96,7 @@ def test_every_operation_that_writes_goes_to_a_function_that_may_write(templates
         "POST /retrieve/{retriever}",
         "POST /api/v1/memory/recall",
         "POST /unstructured/multihop_query",
+        "POST /jobs/{job_id}/cancel",
         "POST /mcp",
         "DELETE /mcp",
         # refused in a deployment: no function may write keys
