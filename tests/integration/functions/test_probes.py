@@ -154,7 +154,7 @@ def _lost_node(services: Services, _: pytest.MonkeyPatch) -> None:
 
 
 def _small(_: Services, patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("tests.standins.opensearch.MOST_BYTES", 4 * 2**20)
+    patch.setattr("tests.standins.opensearch.MOST_OF_A_REQUEST", 4 * 2**20)
 
 
 def _unshown(services: Services, patch: pytest.MonkeyPatch) -> None:
@@ -348,7 +348,13 @@ CASES = [
         "NEXTGEN",
     ),
     Case("right to write vectors", _vectors("/_bulk", 403), "build vectors.write vectors.ids", "403", "data access policy"),
-    Case("right to make indexes", _vectors("/_mapping", 403), "build vectors.write vectors.ids", "403", "aoss:APIAccessAll"),
+    Case(
+        "right to describe indexes",
+        _vectors("/_mapping", 403),
+        "build vectors.write vectors.wake",
+        "403",
+        "aoss:APIAccessAll",
+    ),
     Case("multi-search", _vectors("/_msearch", 404), "build vectors.write vectors.wake", "404", "network and vector stacks"),
     Case(
         "way to the collection",

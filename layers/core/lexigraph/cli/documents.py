@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="List, show and remove documents.")
 # how the registry does its work says nothing to a user
-_INTERNAL = ("fingerprint", "intended", "extractions", "extractor", "words", "files")
+_INTERNAL = ("counts", "fingerprint", "intended", "extractions", "extractor", "words", "files")
 _SHOWN = 10
 _NAME = "Id, path, URI, the end of a URI, or the `id` that the document came with."
 
