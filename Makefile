@@ -10,7 +10,7 @@ WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
 # images set it to stay small; here each of hundreds of processes would compile all that it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test ci soak lint types format lock bench openapi architecture clean requirements invoke layers synth rights gate release preflight deploy smoke destroy servers runtimes model emulate sbom audit web screenshots
+.PHONY: help setup demo test ci soak lint types format lock bench openapi architecture clean requirements invoke layers synth rights gate release preflight deploy smoke destroy servers runtimes model emulate sbom audit web screenshots docs
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -61,6 +61,10 @@ $(VENV)/browser: requirements/browser.lock $(VENV)/dev
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/browser.lock
 	@touch $@
 
+$(VENV)/docs: requirements/docs.lock $(VENV)/dev
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/docs.lock
+	@touch $@
+
 setup: $(VENV)/dev  ## create .venv with everything
 
 demo: $(VENV)/laptop  ## ingest examples/corpus, ask questions, print cited answers
@@ -81,7 +85,7 @@ format: $(VENV)/dev  ## rewrite the sources in the project's format
 # a file to a process: what its tests share is made once; the servers are fetched where they can be had; tests that need one say why they are skipped
 # a weakness of a package that became known is printed and fails nothing: no change of ours brought it
 ci: lint $(VENV)/infra $(VENV)/emulator $(VENV)/browser node_modules/.bin/cdk web  ## all that CI runs
-	@$(MAKE) --no-print-directory -j 2 types test
+	@$(MAKE) --no-print-directory -j 2 types test docs
 	-@$(BIN)/python -m tests.servers
 	-@$(BIN)/python -m tests.browser.install
 	-@$(MAKE) --no-print-directory audit
@@ -125,6 +129,7 @@ lock: $(VENV)/uv  ## resolve requirements/*.lock anew
 	$$L --extra files --extra llama-index pyproject.toml -c requirements/laptop.lock -c requirements/aws.lock -o requirements/layer-parsers.lock; \
 	$$C --group infra -c requirements/dev.lock -o requirements/infra.lock; \
 	$$C --group browser -c requirements/dev.lock -o requirements/browser.lock; \
+	$$C --group docs -c requirements/dev.lock -o requirements/docs.lock; \
 	$$C --no-deps --group model -o requirements/model.lock; \
 	$$C --group emulator -o requirements/emulator.lock; \
 	$$C --group audit -o requirements/audit.lock; \
@@ -167,6 +172,10 @@ sbom: $(VENV)/laptop  ## write what ships as CycloneDX, with licences and digest
 
 audit: .build/audit $(VENV)/laptop  ## ask for known weaknesses of what ships, where the network allows it
 	@$(BIN)/python -m infra.audit .build/audit/bin/pip-audit
+
+# the environment variable silences an advertisement of the theme
+docs: $(VENV)/docs  ## build the documentation as a site into .build/site; fails on a broken link or reference
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 openapi: $(VENV)/laptop  ## renew docs/openapi.json; refuses what would break clients
 	@$(BIN)/python -m lexigraph.api.openapi.file docs/openapi.json

@@ -36,8 +36,9 @@ class LexicalGraphIndex:
 
     Stores and models default to what the settings name. Safe to use from several processes at once.
 
-    >>> with LexicalGraphIndex() as index:
-    ...     report = index.ingest(["docs/"])
+    Examples:
+        >>> with LexicalGraphIndex() as index:
+        ...     report = index.ingest(["docs/"])
     """
 
     def __init__(

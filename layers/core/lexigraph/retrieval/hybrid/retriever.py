@@ -40,8 +40,9 @@ class HybridRetriever(StatementRetriever[HybridResults]):
     ``weights`` are the constants of the scores. Safe to share between threads. Raise ``InvalidInput`` for parameters that
     are not allowed.
 
-    >>> retriever = HybridRetriever(graph_store, vector_store, graph_rank="degree")
-    >>> retriever.retrieve(Tenant("default"), Question.of("How does the approval flow progress?")).preview()
+    Examples:
+        >>> retriever = HybridRetriever(graph_store, vector_store, graph_rank="degree")
+        >>> retriever.retrieve(Tenant("default"), Question.of("How does the approval flow progress?")).preview()
     """
 
     def __init__(

@@ -35,8 +35,10 @@ class SemanticGuidedRetriever(Composite[SemanticArgs]):
     those of :class:`~lexigraph.retrieval.semantic.args.SemanticArgs`; all else is as for every
     :class:`~lexigraph.retrieval.stages.composite.Composite`.
 
-    >>> retriever = SemanticGuidedRetriever(graph_store, vector_store, post_processors=[StatementDiversityPostProcessor()])
-    >>> retriever.retrieve(Tenant("default"), Question.of("Which query languages does Neptune support?"))
+    Examples:
+        >>> diverse = [StatementDiversityPostProcessor()]
+        >>> retriever = SemanticGuidedRetriever(graph_store, vector_store, post_processors=diverse)
+        >>> retriever.retrieve(Tenant("default"), Question.of("Which query languages does Neptune support?"))
     """
 
     SEARCHES = SEMANTIC_SEARCHES

@@ -17,8 +17,9 @@ class TraversalBasedRetriever(Composite[TraversalArgs]):
     :class:`~lexigraph.retrieval.traversal.args.TraversalArgs`; all else is as for every
     :class:`~lexigraph.retrieval.stages.composite.Composite`.
 
-    >>> retriever = TraversalBasedRetriever(graph_store, vector_store, max_search_results=10)
-    >>> retriever.retrieve(Tenant("default"), Question.of("Which query languages does Neptune support?"))
+    Examples:
+        >>> retriever = TraversalBasedRetriever(graph_store, vector_store, max_search_results=10)
+        >>> retriever.retrieve(Tenant("default"), Question.of("Which query languages does Neptune support?"))
     """
 
     SEARCHES = SEARCHES
