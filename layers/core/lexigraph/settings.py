@@ -59,98 +59,108 @@ class Settings(BaseSettings):
     document_store: str = Field("", description="s3://BUCKET/PREFIX[?OPTIONS] or file:///PATH")
     registry: str = Field("", description="dynamodb://TABLE[?OPTIONS] or sqlite:///PATH")
     artefact_store: str = Field(
-        "", description="s3://BUCKET/PREFIX[?OPTIONS] or file:///PATH: what steps of an ingest hand on"
+        "", description="s3://BUCKET/PREFIX[?OPTIONS] or file:///PATH: intermediate results of an ingest"
     )
     cache: str = Field(
-        "", description="dynamodb://TABLE[?OPTIONS], sqlite:///PATH, or none; may be shared by several databases"
+        "", description="dynamodb://TABLE[?OPTIONS], sqlite:///PATH, or none; several databases may share one"
     )
-    tenant: str = Field("default", description="who owns what is read and written")
+    tenant: str = Field("default", description="tenant whose data is read and written")
 
     # models
     embedding_model: str = Field("minilm", description="minilm, bedrock:MODEL_ID or llama-index:DOTTED.CLASS")
-    embedding_dimension: int | None = Field(None, ge=8, le=16_000, description="needed for models not listed here")
+    embedding_dimension: int | None = Field(
+        None, ge=8, le=16_000, description="vector size; required for models that have no known dimension"
+    )
     llm: str = Field("none", description="none, bedrock:MODEL_ID, ollama:MODEL, openai:MODEL or llama-index:DOTTED.CLASS")
     llm_options: dict[str, str | int | float | bool] = Field(
         default_factory=dict,
-        description="base_url of an OpenAI-compatible server, more request fields, or class arguments (JSON)",
+        description="base_url of an OpenAI-compatible server, extra request fields, or class arguments (JSON)",
     )
     embedding_options: dict[str, str | int | float | bool] = Field(
         default_factory=dict, description="arguments of the LlamaIndex embedding class (JSON)"
     )
     rerank_model: str = Field(
-        DEFAULT_RERANK_MODEL, description="Bedrock model id, or name of a cross-encoder; none: no model of Bedrock"
+        DEFAULT_RERANK_MODEL, description="Bedrock model id or cross-encoder name; none disables reranking by Bedrock"
     )
-    region: str | None = Field(None, description="AWS region of Bedrock; default that of the AWS configuration")
-    answer_max_tokens: int = Field(1024, ge=1, le=64_000, description="longest answer")
+    region: str | None = Field(None, description="AWS region of Bedrock; default: that of the AWS configuration")
+    answer_max_tokens: int = Field(1024, ge=1, le=64_000, description="maximum tokens of an answer")
     llm_window: int = Field(
-        0, ge=0, le=10_000_000, description="tokens that llm reads and writes at once; 0: 4,096 of Ollama, 32,768 of others"
+        0, ge=0, le=10_000_000, description="context window of the LLM in tokens; 0: 4,096 for Ollama, 32,768 for others"
     )
-    extract_max_tokens: int = Field(4096, ge=64, le=64_000, description="longest reply of an extraction")
-    extract_concurrency: int = Field(4, ge=1, le=64, description="chunks that a model is asked for at the same time")
-    model_timeout: float = Field(60.0, gt=0, le=900, description="seconds until a model call is given up")
-    model_attempts: int = Field(6, ge=1, le=20, description="tries of a throttled model call")
-    threads: int = Field(0, ge=0, le=64, description="cores that local models use; 0 is all")
+    extract_max_tokens: int = Field(4096, ge=64, le=64_000, description="maximum tokens of an extraction reply")
+    extract_concurrency: int = Field(4, ge=1, le=64, description="concurrent LLM calls during extraction")
+    model_timeout: float = Field(60.0, gt=0, le=900, description="timeout of a model call, in seconds")
+    model_attempts: int = Field(6, ge=1, le=20, description="attempts of a throttled model call")
+    threads: int = Field(0, ge=0, le=64, description="cores for local models; 0: all")
 
     # ingestion
-    extractor: Literal["auto", "local", "llm"] = Field("auto", description="auto is llm when there is one, else local")
-    propositions: bool = Field(False, description="llm extraction: split into propositions first")
-    chunk_tokens: int = Field(256, ge=32, le=2_048, description="longest chunk")
-    chunk_overlap: int = Field(25, ge=0, le=512, description="tokens before a chunk that its extractor is told, too")
-    max_file_bytes: int = Field(100_000_000, ge=1, description="largest file")
-    max_text_chars: int = Field(20_000_000, ge=1, description="longest parsed text of one document")
+    extractor: Literal["auto", "local", "llm"] = Field("auto", description="auto: llm if LEXIGRAPH_LLM is set, else local")
+    propositions: bool = Field(False, description="LLM extraction: split the text into propositions first")
+    chunk_tokens: int = Field(256, ge=32, le=2_048, description="maximum tokens of a chunk")
+    chunk_overlap: int = Field(25, ge=0, le=512, description="tokens before a chunk that its extractor also sees")
+    max_file_bytes: int = Field(100_000_000, ge=1, description="maximum file size, in bytes")
+    max_text_chars: int = Field(20_000_000, ge=1, description="maximum length of a document's parsed text, in characters")
     max_parts: int = Field(
-        750_000, ge=1, description="lines, rows or sentences of one document, thrice as many tags, ten times as many cells"
+        750_000,
+        ge=1,
+        description="maximum lines, rows or sentences of a document (tags: three times, cells: ten times as many)",
     )
-    max_read_seconds: float = Field(300.0, gt=0, le=86_400, description="processor time that reading one file may take")
-    max_pages: int = Field(5_000, ge=1, description="pages of a PDF or epub, slides of a pptx")
-    max_archive_bytes: int = Field(500_000_000, ge=1, description="unpacked size of a docx, xlsx, pptx, epub or jsonl.gz")
-    max_archive_ratio: int = Field(200, ge=2, description="unpacked to packed size of a docx, xlsx, pptx, epub or jsonl.gz")
-    relations: bool = Field(True, description="let the language model, if there is one, relate neighbouring chunks")
-    relation_window: int = Field(2, ge=1, le=10, description="chunks after a chunk that may be related to it")
-    relation_truncate: int = Field(400, ge=50, le=10_000, description="characters of each chunk that the model is shown")
+    max_read_seconds: float = Field(300.0, gt=0, le=86_400, description="processor time limit for reading one file")
+    max_pages: int = Field(5_000, ge=1, description="maximum pages of a PDF or epub, or slides of a pptx")
+    max_archive_bytes: int = Field(
+        500_000_000, ge=1, description="maximum unpacked size of a docx, xlsx, pptx, epub or jsonl.gz"
+    )
+    max_archive_ratio: int = Field(
+        200, ge=2, description="maximum compression ratio of a docx, xlsx, pptx, epub or jsonl.gz"
+    )
+    relations: bool = Field(True, description="have the LLM, if set, relate neighbouring chunks")
+    relation_window: int = Field(2, ge=1, le=10, description="following chunks to which a chunk may be related")
+    relation_truncate: int = Field(
+        400, ge=50, le=10_000, description="characters of each chunk shown to the model that relates chunks"
+    )
     relation_temperature: float = Field(0.0, ge=0, le=2, description="temperature of the model that relates chunks")
-    entity_min_length: int = Field(2, ge=1, le=50, description="entities with shorter names relate nothing")
-    cooccur_min_count: int = Field(2, ge=1, le=50, description="chunks in which two entities must stand together")
+    entity_min_length: int = Field(2, ge=1, le=50, description="minimum length of entity names that relate chunks")
+    cooccur_min_count: int = Field(
+        2, ge=1, le=50, description="chunks in which two entities must occur together to be related"
+    )
     synonyms: Path | None = Field(None, description="file with lines 'name = other name, other name'")
-    hash_incremental: bool = Field(True, description="an incremental ingest skips what has the hash that it had")
-    entity_normalize: bool = Field(True, description="names that a text or synonyms call the same are one entity")
-    batch_documents: int = Field(64, ge=1, le=1_000, description="documents written together")
+    hash_incremental: bool = Field(True, description="incremental ingests skip content whose hash has not changed")
+    entity_normalize: bool = Field(True, description="merge entity names that a text or the synonyms equate")
+    batch_documents: int = Field(64, ge=1, le=1_000, description="documents written per batch")
 
     # the HTTP API
     api_auth: Literal["key", "open", "gateway", "adapter"] = Field(
-        "key", description="open asks for no key: for loopback only; gateway, adapter: as the gateway's authorizer says"
+        "key", description="key; open: no key, on loopback only; gateway or adapter: trust API Gateway's authorizer"
     )
-    api_rate: int = Field(600, ge=0, le=1_000_000, description="requests a minute and key; 0 is no limit")
-    api_deadline: float = Field(60.0, gt=0, le=900, description="seconds until a request is answered with 503")
-    api_connections: int = Field(1_000, ge=1, le=100_000, description="connections that a server process holds at most")
+    api_rate: int = Field(600, ge=0, le=1_000_000, description="requests per minute and key; 0: unlimited")
+    api_deadline: float = Field(60.0, gt=0, le=900, description="seconds after which a request is answered with 503")
+    api_connections: int = Field(1_000, ge=1, le=100_000, description="maximum connections of a server process")
     api_connections_each: int = Field(
-        250, ge=0, le=100_000, description="connections of one address; 0 is no limit, as behind a proxy"
+        250, ge=0, le=100_000, description="maximum connections per client address; 0: unlimited, for use behind a proxy"
     )
-    api_follow: float = Field(0.0, ge=0, le=900, description="seconds that /ingest/stream follows a job; 0: to its end")
-    ingest_in: Literal["process", "thread"] = Field("process", description="where the server takes documents in")
-    ingest_jobs: int = Field(2, ge=1, le=16, description="tenants whose documents the server takes in at the same time")
-    queue_jobs: int = Field(100, ge=1, le=100_000, description="ingests of a tenant that the server lets wait")
-    queue_bytes: int = Field(500_000_000, ge=1, description="bytes of files of a tenant that the server lets wait")
+    api_follow: float = Field(0.0, ge=0, le=900, description="seconds that /ingest/stream follows a job; 0: until it ends")
+    ingest_in: Literal["process", "thread"] = Field("process", description="where the server runs ingests")
+    ingest_jobs: int = Field(2, ge=1, le=16, description="tenants whose ingests the server runs at the same time")
+    queue_jobs: int = Field(100, ge=1, le=100_000, description="maximum queued ingests per tenant")
+    queue_bytes: int = Field(500_000_000, ge=1, description="maximum bytes of queued uploads per tenant")
     ingest_roots: dict[str, Path] = Field(
-        default_factory=dict, description="the folder whose files /ingest may take in, by tenant (JSON)"
+        default_factory=dict, description="folder from which /ingest may read files, by tenant (JSON)"
     )
 
     # on AWS
-    inbox: str = Field(
-        "", description="s3://BUCKET[/PREFIX][?OPTIONS] where files to take in are put, as TENANT/NAMESPACE/NAME"
-    )
-    workflow: str = Field("", description="ARN of the state machine that takes files in; empty: this process does")
+    inbox: str = Field("", description="s3://BUCKET[/PREFIX][?OPTIONS] for files to ingest, named TENANT/NAMESPACE/NAME")
+    workflow: str = Field("", description="ARN of the state machine that runs ingests; empty: this process runs them")
     usage_keys: dict[str, str] = Field(
-        default_factory=dict, description="key of the gateway's usage plan by tenant, '*' for all others (JSON)"
+        default_factory=dict, description="usage plan key of API Gateway by tenant, '*' for all others (JSON)"
     )
 
     # asking
-    bm25: bool = Field(True, description="hybrid search counts words, unless a question says otherwise")
-    graph_rank: Literal["none", "degree", "pagerank"] = Field("none", description="centrality that hybrid search counts")
+    bm25: bool = Field(True, description="use BM25 in hybrid search by default")
+    graph_rank: Literal["none", "degree", "pagerank"] = Field("none", description="centrality used by hybrid search")
     reranker: Literal["tfidf", "bedrock", "model", "none"] | None = Field(
-        None, description="what reranks where a question does not say; default that of each retriever"
+        None, description="default reranker; unset: that of each retriever"
     )
-    max_question_chars: int = Field(MAX_CHARS, ge=1, le=100_000, description="longest question")
+    max_question_chars: int = Field(MAX_CHARS, ge=1, le=100_000, description="maximum length of a question, in characters")
 
     @property
     def model_window(self) -> int:
