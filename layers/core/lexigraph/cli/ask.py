@@ -34,25 +34,27 @@ if TYPE_CHECKING:
 
 _MOST_READ = 1_000_000  # bytes on stdin; fewer characters are allowed
 
-QuestionArgument = Annotated[str, typer.Argument(help="The question; - reads it from stdin.", show_default=False)]
+QuestionArgument = Annotated[str, typer.Argument(help="The question, or - to read it from stdin.", show_default=False)]
 RetrieverOption = Annotated[
     RetrieverName,
     typer.Option(
-        help="traversal is chunk-based and entity-based search together, chunk and entity one of them; "
-        "topic searches long documents by what their sections are about; "
-        "semantic-guided starts from single statements; "
-        "hybrid explains chunk by chunk how vectors, words and relations count; "
-        "multihop walks hop by hop, multidoc draws on several documents evenly; "
-        "vector, bm25 and fused are baselines that rank chunks by likeness alone."
+        help="traversal: chunk-based and entity-based search combined; chunk, entity: one of the two; "
+        "topic: by topics, for long documents; "
+        "semantic-guided: beam search over statements; "
+        "hybrid: vectors, BM25 and relations, with explained scores; "
+        "multihop: follows links hop by hop; multidoc: balances several documents; recall: a session's memory; "
+        "vector, bm25, fused: baselines without the graph."
     ),
 ]
 FilterOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--filter", metavar="'KEY OP VALUE'", help="On metadata: 'year >= 2020', 'team in [a, b]'; repeat for and."
+        "--filter",
+        metavar="'KEY OP VALUE'",
+        help="Filter on metadata: 'year >= 2020', 'team in [a, b]'. Repeated filters must all match.",
     ),
 ]
-LimitOption = Annotated[int | None, typer.Option(metavar="N", help="Short for --max-search-results.")]
+LimitOption = Annotated[int | None, typer.Option(metavar="N", help="Alias of --max-search-results.")]
 LlmOption = Annotated[str | None, typer.Option(metavar="MODEL", help="Language model, or none. (LEXIGRAPH_LLM)")]
 
 
@@ -68,16 +70,14 @@ def query(
     limit: LimitOption = None,
     arg: ArgOption = None,
     llm: LlmOption = None,
-    stream: Annotated[bool, typer.Option("--stream", help="Print the answer as the model writes it.")] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Leave out what the model says and its citations do not bear out.")
-    ] = False,
+    stream: Annotated[bool, typer.Option("--stream", help="Stream the answer as the model writes it.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Remove sentences that their citations do not support.")] = False,
     json_: JsonOption = False,
     **given: Any,
 ) -> None:
-    """Answer a question from the documents, and say where each part of the answer stands.
+    """Answer a question from the documents, with citations.
 
-    Without a language model the answer is made of the best statements, quoted.
+    Without a language model the answer quotes the best statements.
     """
     if stream and json_:
         raise InvalidInput("--stream and --json exclude each other: JSON is printed when it is whole")
@@ -113,11 +113,11 @@ def retrieve(
     limit: LimitOption = None,
     arg: ArgOption = None,
     llm: LlmOption = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show path, score parts, facts and places too.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Also show paths, score parts, facts and offsets.")] = False,
     json_: JsonOption = False,
     **given: Any,
 ) -> None:
-    """Find the statements for a question, by document and topic, without an answer."""
+    """Retrieve statements for a question, grouped by document and topic."""
     invocation = current(context)
     settings = invocation.settings(llm=llm)
     text, condition, given = asked(question, settings), all_of(filters or ()), chosen(given, limit, retriever, arg)

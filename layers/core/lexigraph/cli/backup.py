@@ -19,9 +19,9 @@ FileArgument = Annotated[Path, typer.Argument(metavar="FILE", show_default=False
 
 
 def backup(context: typer.Context, file: FileArgument, json_: JsonOption = False) -> None:
-    """Write the whole database, of all tenants, into one new file, while others go on reading and writing.
+    """Back up the whole database, with all tenants, into one new file. Readers and writers are not blocked.
 
-    The file is read again to the last byte before it counts. It holds texts, and digests of keys: keep it as you keep those.
+    The file is verified by reading it back. It contains document texts and key digests: protect it like the database.
     """
     from lexigraph.ingestion.upkeep.backup import back_up
 
@@ -39,7 +39,7 @@ def backup(context: typer.Context, file: FileArgument, json_: JsonOption = False
 
 
 def restore(context: typer.Context, file: FileArgument, json_: JsonOption = False) -> None:
-    """Make the database of a backup in a folder (--data) that is new or empty; put right what was under way then."""
+    """Restore a backup into a new or empty folder (--data), and repair what was in progress when it was made."""
     from lexigraph.ingestion.upkeep import backup as core
 
     invocation = current(context)

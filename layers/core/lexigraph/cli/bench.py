@@ -32,18 +32,20 @@ def bench() -> None:
 @app.command()
 def speed(
     context: typer.Context,
-    statements: Annotated[int, typer.Option(min=100, max=10_000_000, help="About how many the index holds.")] = 100_000,
+    statements: Annotated[
+        int, typer.Option(min=100, max=10_000_000, help="Approximate number of statements in the index.")
+    ] = 100_000,
     retriever: Annotated[
-        list[str] | None, typer.Option(help="What is asked; repeat for several. multidoc gives a row a setting.")
+        list[str] | None, typer.Option(help="Retriever to measure; may be repeated. multidoc gives one row per preset.")
     ] = None,
-    questions: Annotated[int, typer.Option(min=1, max=10_000, help="Of each of four kinds.")] = 50,
+    questions: Annotated[int, typer.Option(min=1, max=10_000, help="Questions of each of the four kinds.")] = 50,
     folder: Annotated[
-        Path | None, typer.Option(help="Where indexes are built, kept and found again; default is a temporary one.")
+        Path | None, typer.Option(help="Folder in which indexes are built and reused. Default: a temporary folder.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the made-up corpus.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the synthetic corpus.")] = 1,
     json_: JsonOption = False,
 ) -> None:
-    """Measure how long a question takes on a made-up index, warm, its embedding given."""
+    """Measure the latency of questions on a synthetic index (warm, embeddings precomputed)."""
     from lexigraph.evaluation.speed import MEASURED, measure_speed
 
     invocation = current(context)
@@ -64,14 +66,16 @@ app.command()(questions)
 @app.command()
 def build(
     context: typer.Context,
-    statements: Annotated[int, typer.Option(min=100, max=10_000_000, help="About how many are written.")] = 20_000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the made-up corpus.")] = 1,
+    statements: Annotated[
+        int, typer.Option(min=100, max=10_000_000, help="Approximate number of statements to write.")
+    ] = 20_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the synthetic corpus.")] = 1,
     folder: Annotated[
-        Path | None, typer.Option(help="Where the database is built, and left; default is a temporary one.")
+        Path | None, typer.Option(help="Folder in which the database is built and kept. Default: a temporary folder.")
     ] = None,
     json_: JsonOption = False,
 ) -> None:
-    """Measure the build stage: extractions and embeddings are given, everything is written."""
+    """Measure the build stage, with precomputed extractions and embeddings."""
     from lexigraph.evaluation.build import measure
 
     _refuse_used(folder)
@@ -90,14 +94,14 @@ def build(
 def ingest(
     context: typer.Context,
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.")],
-    documents: Annotated[int | None, typer.Option(min=1, help="Take in so many at most.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, max=64, help="Cores to use; default is LEXIGRAPH_THREADS.")] = None,
+    documents: Annotated[int | None, typer.Option(min=1, help="Maximum number of documents.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, max=64, help="Cores to use. Default: LEXIGRAPH_THREADS.")] = None,
     folder: Annotated[
-        Path | None, typer.Option(help="Where the database is built, and left; default is a temporary one.")
+        Path | None, typer.Option(help="Folder in which the database is built and kept. Default: a temporary folder.")
     ] = None,
     json_: JsonOption = False,
 ) -> None:
-    """Measure an ingest of any files with the models of the settings, into a new embedded database."""
+    """Measure an ingest of any files into a new embedded database, with the configured models."""
     from lexigraph.cli.progress import telling
     from lexigraph.evaluation.ingest import measure
 
@@ -117,13 +121,13 @@ def ingest(
 def reading(
     context: typer.Context,
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.")],
-    seed: Annotated[int, typer.Option(min=0, help="Of the samples.")] = 1,
-    samples: Annotated[int, typer.Option(min=0, max=10_000, help="Statements, facts and topics to show, each.")] = 30,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the samples.")] = 1,
+    samples: Annotated[int, typer.Option(min=0, max=10_000, help="Number of statements, facts and topics to show.")] = 30,
     json_: JsonOption = False,
 ) -> None:
-    """Show how documents are read: chunks, topics, statements by kind, and samples to judge by eye.
+    """Show how documents are read: chunks, topics and statements by kind, with samples to inspect.
 
-    Nothing is stored. With a language model set, it is asked about every chunk.
+    Nothing is stored. A configured language model is called for every chunk.
     """
     from lexigraph.evaluation.reading import measure
     from lexigraph.inference.factory import make_llm

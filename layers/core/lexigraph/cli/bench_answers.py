@@ -26,28 +26,31 @@ def answers(
     folder: FolderArgument,
     questions: Annotated[
         Path,
-        typer.Option(metavar="FILE", help="JSON lines: question, expected or answer or unanswerable, files; - is stdin."),
+        typer.Option(
+            metavar="FILE",
+            help="JSON lines with question, one of expected, answer or unanswerable, and files; - reads stdin.",
+        ),
     ],
     retriever: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="What is asked; may be repeated. Default is all.")
+        list[str] | None, typer.Option(metavar="NAME", help="Retriever to measure; may be repeated. Default: all.")
     ] = None,
-    budgets: Annotated[str, typer.Option(metavar="N,N,...", help="Room of a reader, in tokens.")] = "300,1000,2000",
+    budgets: Annotated[str, typer.Option(metavar="N,N,...", help="Context sizes to compare, in tokens.")] = "300,1000,2000",
     index: IndexOption = None,
     run: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help='Write what was found: {"id", "texts", "figures"}, a line a question.'),
+        typer.Option(metavar="FILE", help='Write the results as JSON lines: {"id", "texts", "figures"} per question.'),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Ask the first N questions only.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use only the first N questions.")] = None,
     llm: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Language model that answers, or none. (LEXIGRAPH_LLM)")
+        str | None, typer.Option(metavar="MODEL", help="Language model that writes the answers, or none. (LEXIGRAPH_LLM)")
     ] = None,
-    by_type: Annotated[bool, typer.Option("--by-type", help="Show the answers' figures by type of question, too.")] = False,
+    by_type: Annotated[bool, typer.Option("--by-type", help="Also show the figures by type of question.")] = False,
     arg: ArgOption = None,
     json_: JsonOption = False,
 ) -> None:
-    """Measure answers about your own documents, beside plain search, over questions whose answers are known.
+    """Measure answers about your own documents against plain search, given questions with known answers.
 
-    Documents are taken in first, unless --index names a folder that holds them already.
+    The documents are ingested first, unless --index names a folder that already contains them.
     """
     from lexigraph.answering.query_engine import AnswerArgs
     from lexigraph.evaluation.answers import answer_figures, ask, found_within

@@ -15,9 +15,10 @@ from lexigraph.model.errors import InvalidInput
 if TYPE_CHECKING:
     from lexigraph.ingestion.pipeline import LexicalGraphIndex
 
-FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Documents, or a database of lexigraph.")]
+FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of documents, or a Lexigraph database.")]
 IndexOption = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", help="Where the index is kept and reused; default is a temporary one.")
+    Path | None,
+    typer.Option(metavar="FOLDER", help="Folder in which the index is kept and reused. Default: a temporary folder."),
 ]
 
 

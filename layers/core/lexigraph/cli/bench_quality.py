@@ -30,26 +30,31 @@ COMPARED = ("traversal", "semantic-guided", "hybrid", "vector", "bm25", "fused")
 
 def quality(
     context: typer.Context,
-    corpus: Annotated[Path, typer.Option(metavar="FILE", help="Passages, JSON lines: id, title, text; may be .gz.")],
-    questions: Annotated[Path, typer.Option(metavar="FILE", help="Questions, JSON lines: id, question, gold, hops.")],
+    corpus: Annotated[
+        Path, typer.Option(metavar="FILE", help="Passages as JSON lines with id, title and text; may be gzipped.")
+    ],
+    questions: Annotated[
+        Path, typer.Option(metavar="FILE", help="Questions as JSON lines with id, question, gold and hops.")
+    ],
     retriever: Annotated[
         list[str], typer.Option(metavar="NAME", help=f"One of {', '.join(COMPARED)}, or all; may be repeated.")
     ],
     run: Annotated[
-        Path | None, typer.Option(metavar="FILE", help='Write what was found: {"id", "ranked"}, a line a question.')
+        Path | None, typer.Option(metavar="FILE", help='Write the results as JSON lines: {"id", "ranked"} per question.')
     ] = None,
     index: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Where the index is kept and reused; default is a temporary one.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Folder in which the index is kept and reused. Default: a temporary folder."),
     ] = None,
-    no_titles: Annotated[bool, typer.Option("--no-titles", help="Leave titles out of text, embedding and links.")] = False,
-    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Ask the first N questions only.")] = None,
+    no_titles: Annotated[bool, typer.Option("--no-titles", help="Ignore titles in text, embeddings and links.")] = False,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use only the first N questions.")] = None,
     budgets: BudgetsOption = None,
     arg: ArgOption = None,
     json_: JsonOption = False,
 ) -> None:
-    """Measure how much of the known evidence retrieval finds first, and the time it takes.
+    """Measure recall of the known evidence, and the time that retrieval takes.
 
-    The corpus is ingested first, unless --index names a folder that holds it already.
+    The corpus is ingested first, unless --index names a folder that already contains it.
     """
     from lexigraph.evaluation.corpus import read_corpus, read_questions
     from lexigraph.evaluation.index import corpus_index

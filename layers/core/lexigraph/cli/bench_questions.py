@@ -23,17 +23,19 @@ if TYPE_CHECKING:
 def questions(
     context: typer.Context,
     folder: FolderArgument,
-    number: Annotated[int, typer.Option(min=0, max=10_000, help="Questions that the documents answer.")] = 50,
-    unanswerable: Annotated[int, typer.Option(min=0, max=10_000, help="Questions that they should not answer.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed drafts the same questions.")] = 1,
+    number: Annotated[int, typer.Option(min=0, max=10_000, help="Number of questions that the documents answer.")] = 50,
+    unanswerable: Annotated[
+        int, typer.Option(min=0, max=10_000, help="Number of questions that the documents do not answer.")
+    ] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draft; the same seed gives the same questions.")] = 1,
     index: IndexOption = None,
     llm: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Language model that writes them, or none. (LEXIGRAPH_LLM)")
+        str | None, typer.Option(metavar="MODEL", help="Language model that writes the questions, or none. (LEXIGRAPH_LLM)")
     ] = None,
 ) -> None:
-    """Draft questions about your own documents, with what is expected, as JSON lines for bench answers.
+    """Draft questions with expected answers about your own documents, as JSON lines for bench answers.
 
-    Without a language model they are made of the documents' facts. Read them, and mend or delete what is no good.
+    Without a language model they are derived from facts. Review them, and correct or delete bad ones.
     """
     from lexigraph.evaluation.drafts import cloze, statements_of, swapped
     from lexigraph.inference.factory import make_llm

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from lexigraph.storage.protocols import ContentCache
 
 _LOOK_SECONDS = 15.0  # between two looks at the loader
-app = typer.Typer(help="Extract many documents by batch inference of Bedrock; load them by Neptune's bulk loader.")
-FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="What `bulk prepare` wrote.", show_default=False)]
+app = typer.Typer(help="Extract with Bedrock batch inference and load with Neptune's bulk loader.")
+FolderArgument = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="Folder written by `bulk prepare`.", show_default=False)
+]
 
 
 @app.command()
@@ -37,12 +39,14 @@ def prepare(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="New folder for the batches.", show_default=False)],
     no_temperature: Annotated[
-        bool, typer.Option("--no-temperature", help="Send no temperature: for models that refuse one.")
+        bool, typer.Option("--no-temperature", help="Omit the temperature, for models that reject it.")
     ] = False,
-    most: Annotated[int, typer.Option(min=200, max=50_000, help="Records a job; the quota differs by model.")] = 25_000,
+    most: Annotated[
+        int, typer.Option(min=200, max=50_000, help="Maximum records per job; the quota depends on the model.")
+    ] = 25_000,
     json_: JsonOption = False,
 ) -> int:
-    """Cut documents into chunks and write down what has to be asked: chunks whose extraction is not cached."""
+    """Write the batch inference requests of all chunks that have no cached extraction."""
     from lexigraph.inference.factory import make_batches
     from lexigraph.ingestion import bulk
 
@@ -74,10 +78,10 @@ def submit(
     context: typer.Context,
     folder: FolderArgument,
     to: Annotated[str, typer.Option(metavar="S3", help="s3://BUCKET/PREFIX[?region=REGION].", show_default=False)],
-    role: Annotated[str, typer.Option(metavar="ARN", help="Role with which Bedrock reads and writes there.")],
+    role: Annotated[str, typer.Option(metavar="ARN", help="IAM role that Bedrock assumes to read and write there.")],
     json_: JsonOption = False,
 ) -> None:
-    """Put the batches into S3 and start their jobs. Run again, it starts those that failed or were not started."""
+    """Upload the batches to S3 and start their jobs. Run it again to start jobs that failed."""
     from lexigraph.inference.factory import make_batches
     from lexigraph.ingestion import bulk
 
@@ -93,9 +97,9 @@ def submit(
 
 @app.command()
 def collect(context: typer.Context, folder: FolderArgument, json_: JsonOption = False) -> int:
-    """Put the replies of jobs that are over into the cache: an ingest of the same documents finds them there.
+    """Store the results of finished jobs in the cache, for the next ingest of the same documents.
 
-    Exit code 7 says that jobs are still at work.
+    Exits with 7 while jobs are running.
     """
     from lexigraph.inference.factory import make_batches
     from lexigraph.ingestion import bulk
@@ -126,24 +130,24 @@ def collect(context: typer.Context, folder: FolderArgument, json_: JsonOption = 
 def load(
     context: typer.Context,
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for what is under way.", show_default=False)],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the state of the load.", show_default=False)],
     to: Annotated[str, typer.Option(metavar="S3", help="s3://BUCKET/PREFIX?region=REGION.", show_default=False)],
-    role: Annotated[str, typer.Option(metavar="ARN", help="Role with which Neptune reads there.")] = "",
-    namespace: Annotated[str, typer.Option(help="As of `ingest`.")] = "default",
+    role: Annotated[str, typer.Option(metavar="ARN", help="IAM role that Neptune assumes to read there.")] = "",
+    namespace: Annotated[str, typer.Option(help="Namespace, as for `ingest`.")] = "default",
     parallelism: Annotated[
-        Literal["LOW", "MEDIUM", "HIGH", "OVERSUBSCRIBE"], typer.Option(help="How much of the cluster the loader takes.")
+        Literal["LOW", "MEDIUM", "HIGH", "OVERSUBSCRIBE"], typer.Option(help="Share of the cluster that the loader may use.")
     ] = "MEDIUM",
     inbox: Annotated[
-        str, typer.Option(metavar="S3", help="Write files only, for documents to be put here: s3://BUCKET.")
+        str, typer.Option(metavar="S3", help="Only write the files; documents will be uploaded to this inbox: s3://BUCKET.")
     ] = "",
-    status: Annotated[bool, typer.Option("--status", help="Tell how far it is, and do nothing.")] = False,
-    no_progress: Annotated[bool, typer.Option("--no-progress", help="Show failures and the summary only.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="Show the progress of the load and exit.")] = False,
+    no_progress: Annotated[bool, typer.Option("--no-progress", help="Show only failures and the summary.")] = False,
     json_: JsonOption = False,
 ) -> int:
-    """Load documents into Neptune by its bulk loader, then ingest them; for some 100,000 chunks or more.
+    """Load documents with Neptune's bulk loader, then publish them. Worth it from about 100,000 chunks.
 
-    Interrupted, it is run again and goes on where it was. It has to reach Neptune and OpenSearch, which is from inside the
-    VPC; elsewhere --inbox leaves the loader and the ingest to a deployment. Exit code 7 says that the loader is at work.
+    Run it again to resume. It needs to reach Neptune and OpenSearch, so run it inside the VPC, or use --inbox to leave
+    the load and the ingest to a deployment. Exits with 7 while the loader is running.
     """
     from lexigraph.ingestion.bulk_load import BulkLoad, progress_of
     from lexigraph.storage.neptune.loader import NeptuneLoader

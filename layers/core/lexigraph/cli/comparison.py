@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from lexigraph.evaluation.metrics import Estimate
 
 BudgetsOption = Annotated[
-    str | None, typer.Option(metavar="N,N,...", help="Compare what stands in the first so many tokens, as 300,1000,2000.")
+    str | None, typer.Option(metavar="N,N,...", help="Compare the first N tokens of the results, such as 300,1000,2000.")
 ]
 
 

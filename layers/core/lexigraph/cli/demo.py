@@ -35,9 +35,11 @@ class Example:
 
 def demo(
     context: typer.Context,
-    open_: Annotated[bool, typer.Option("--open", help="Then serve it, and open the explorer in a browser.")] = False,
+    open_: Annotated[
+        bool, typer.Option("--open", help="Afterwards, serve the index and open the explorer in a browser.")
+    ] = False,
 ) -> int:
-    """Ingest the example corpus into .demo and ask four of its questions. No account, no language model needed."""
+    """Ingest the example corpus into .demo and answer four questions. Needs no account and no language model."""
     from lexigraph.answering.query_engine import LexicalGraphQueryEngine
     from lexigraph.api.explorer import PAGE
 

@@ -47,11 +47,11 @@ class SettingRow:
 
 def doctor(
     context: typer.Context,
-    repair: Annotated[bool, typer.Option("--repair", help="Put right what an interrupted run left in the stores.")] = False,
-    probe_llm: Annotated[bool, typer.Option("--probe-llm", help="Ask the language model for one word.")] = False,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON, with all settings.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair what an interrupted run left behind.")] = False,
+    probe_llm: Annotated[bool, typer.Option("--probe-llm", help="Send a one-word request to the language model.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON, including all settings.")] = False,
 ) -> int:
-    """Check settings, stores, models, disk and documents; say what to do about each problem."""
+    """Check settings, stores, models, disk and documents, and suggest a fix for each problem."""
     invocation = current(context)
     settings = invocation.settings()
     rows = list(setting_rows(settings, invocation.given))

@@ -28,10 +28,10 @@ _NAME = "Id, path, URI, the end of a URI, or the `id` that the document came wit
 @app.command(name="list")
 def list_documents(
     context: typer.Context,
-    namespace: Annotated[str | None, typer.Option(help="Those of one namespace only.")] = None,
+    namespace: Annotated[str | None, typer.Option(help="Only documents of this namespace.")] = None,
     json_: JsonOption = False,
 ) -> None:
-    """List all documents, by URI."""
+    """List documents, sorted by URI."""
     invocation = current(context)
     settings = invocation.settings()
     with invocation.index(settings) as index:
@@ -60,7 +60,7 @@ def list_documents(
 def show(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help=_NAME, show_default=False)],
-    text: Annotated[bool, typer.Option("--text", help="The parsed text, into which all offsets point.")] = False,
+    text: Annotated[bool, typer.Option("--text", help="Print the parsed text, to which all offsets refer.")] = False,
     json_: JsonOption = False,
 ) -> None:
     """Show one document."""
@@ -84,11 +84,11 @@ def rm(
     context: typer.Context,
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", help=_NAME, show_default=False)] = None,
     every: Annotated[bool, typer.Option("--all", help="Remove every document of the tenant.")] = False,
-    namespace: Annotated[str | None, typer.Option(help="With --all: those of one namespace only.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    namespace: Annotated[str | None, typer.Option(help="With --all: only documents of this namespace.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     json_: JsonOption = False,
 ) -> int:
-    """Remove documents with all that only they support; what other documents support too stays."""
+    """Remove documents and everything that only they support."""
     if bool(names) == every or (namespace is not None and not every):
         raise InvalidInput("name the documents to remove, or give --all (with --namespace, if you like)")
     invocation = current(context)

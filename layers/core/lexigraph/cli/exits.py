@@ -27,15 +27,15 @@ class ExitCode(IntEnum):
 
     OK = 0, "done"
     UNEXPECTED = 1, "an unexpected error"
-    INVALID = 2, "wrong usage, or input that is not allowed"
+    INVALID = 2, "wrong usage or invalid input"
     NOT_FOUND = 3, "no such document or database"
-    PARTLY = 4, "some documents failed, the rest was done"
+    PARTLY = 4, "some documents failed, the rest succeeded"
     STORE = 5, "a store cannot be opened, read or written"
     MODEL = 6, "a model cannot be loaded or reached"
-    CONFLICT = 7, "another process holds it; try again"
-    NOTHING = 8, "every document failed: nothing was taken in"
+    CONFLICT = 7, "locked by another process; try again"
+    NOTHING = 8, "every document failed"
     UNHEALTHY = 9, "doctor found a problem"
-    INTERRUPTED = 130, "interrupted; run it again and it goes on"
+    INTERRUPTED = 130, "interrupted; run again to resume"
 
 
 _OF_ERRORS: tuple[tuple[type[LexigraphError], ExitCode], ...] = (

@@ -23,29 +23,30 @@ def ingest(
     context: typer.Context,
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
     namespace: Annotated[
-        str, typer.Option(help="A part of the database; the same file in two is two documents.")
+        str, typer.Option(help="Namespace of the documents. The same file in two namespaces is two documents.")
     ] = "default",
     full: Annotated[
-        bool, typer.Option("--full", help="Extract and embed everything anew, also what has not changed.")
+        bool, typer.Option("--full", help="Extract and embed everything again, including unchanged documents.")
     ] = False,
     extractor: Annotated[
         Literal["auto", "local", "llm"] | None,
-        typer.Option(help="What finds statements: auto takes llm when there is one. (LEXIGRAPH_EXTRACTOR)"),
+        typer.Option(help="Extractor; auto uses llm if a language model is configured. (LEXIGRAPH_EXTRACTOR)"),
     ] = None,
     llm: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Language model, such as ollama:llama3.2, or none. (LEXIGRAPH_LLM)")
     ] = None,
     synonyms: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Lines 'name = other name, other name'. (LEXIGRAPH_SYNONYMS)")
+        Path | None,
+        typer.Option(metavar="FILE", help="File with lines 'name = other name, other name'. (LEXIGRAPH_SYNONYMS)"),
     ] = None,
-    no_progress: Annotated[bool, typer.Option("--no-progress", help="Show failures and the summary only.")] = False,
+    no_progress: Annotated[bool, typer.Option("--no-progress", help="Show only failures and the summary.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> int:
-    """Take in files and folders: new and changed documents are built, unchanged ones cost nothing.
+    """Ingest files and folders. Unchanged documents are skipped.
 
-    Types: txt, md, rst, adoc, html, pdf, docx, pptx, epub, xlsx, csv, json, jsonl, jsonl.gz (one document a line: id,
-    title, text), log, man, source code. What cannot be read is reported in one line and the rest goes on; files of other
-    types are counted at the end. An interrupted run is continued by the next one.
+    File types: txt, md, rst, adoc, html, pdf, docx, pptx, epub, xlsx, csv, json, jsonl, jsonl.gz (one document per line:
+    id, title, text), log, man, source code. Files that cannot be read are reported and skipped. Run it again to resume
+    an interrupted ingest.
     """
     invocation = current(context)
     settings = invocation.settings(extractor=extractor, llm=llm, synonyms=synonyms)

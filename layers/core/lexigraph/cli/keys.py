@@ -18,7 +18,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import ApiKey, Registry
 
-app = typer.Typer(help="Make, list and revoke the keys of the HTTP API.")
+app = typer.Typer(help="Create, list and revoke API keys.")
 _LABELS = (
     "a db_name is a label: the key may give no other one, and reads all of the tenant's documents on every route; "
     "to part data, use tenants"
@@ -28,34 +28,31 @@ _LABELS = (
 @app.command()
 def create(
     context: typer.Context,
-    name: Annotated[str, typer.Option(help="What the key is for.")] = "",
+    name: Annotated[str, typer.Option(help="Name of the key.")] = "",
     scope: Annotated[
-        list[str] | None, typer.Option(help="What it may do: read, ingest or admin; may be repeated. [default: read]")
+        list[str] | None, typer.Option(help="Permission: read, ingest or admin; may be repeated. [default: read]")
     ] = None,
     database: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A db_name it may give where a route has one; may be repeated. A label: it parts no data. Default: any."
-        ),
+        typer.Option(help="db_name that the key may use; may be repeated. A label, not a data boundary. Default: any."),
     ] = None,
     filter_: Annotated[
         list[str] | None,
         typer.Option(
             "--filter",
             metavar="'KEY OP VALUE'",
-            help="It sees only documents whose metadata pass: 'groups in [staff, press]', or JSON; repeat for and.",
+            help="Restrict the key to documents whose metadata match: 'groups in [staff, press]', or JSON. "
+            "Repeated filters must all match.",
         ),
     ] = None,
     principal: Annotated[
         str,
-        typer.Option(
-            metavar="ARN", help="Of a role or a user of AWS that signs with IAM, in a deployment; instead of a secret."
-        ),
+        typer.Option(metavar="ARN", help="IAM role or user that signs its requests, in a deployment, instead of a secret."),
     ] = "",
-    rate: Annotated[int, typer.Option(min=0, max=1_000_000, help="Requests a minute; 0 is as the settings say.")] = 0,
+    rate: Annotated[int, typer.Option(min=0, max=1_000_000, help="Requests per minute; 0 uses LEXIGRAPH_API_RATE.")] = 0,
     json_: JsonOption = False,
 ) -> None:
-    """Make a key for the tenant and print it: this once, for only its hash is kept. That of a principal is its id."""
+    """Create a key for the tenant and print it once. Only its hash is stored; a principal's key is its id."""
     from lexigraph.api.access.keys import new_key
     from lexigraph.api.access.signers import add_signer, signer_key
 
@@ -85,7 +82,7 @@ def create(
 
 @app.command(name="list")
 def list_keys(context: typer.Context, json_: JsonOption = False) -> None:
-    """List the tenant's keys, revoked ones too."""
+    """List the tenant's keys, including revoked ones."""
     invocation = current(context)
     settings = invocation.settings()
     with _registry(settings) as registry:
@@ -105,8 +102,8 @@ def list_keys(context: typer.Context, json_: JsonOption = False) -> None:
 
 
 @app.command()
-def revoke(context: typer.Context, key: Annotated[str, typer.Argument(help="Its id, as `keys list` shows it.")]) -> None:
-    """Revoke a key: it opens nothing from now on."""
+def revoke(context: typer.Context, key: Annotated[str, typer.Argument(help="Key id, as shown by `keys list`.")]) -> None:
+    """Revoke a key, effective immediately."""
     settings = current(context).settings()
     with _registry(settings) as registry:  # a whole key is as good a name as its id
         revoked = registry.revoke_key(Tenant(settings.tenant), "_".join(key.split("_")[:2]))

@@ -20,7 +20,7 @@ _VARIABLES = "\n".join(
     f"  LEXIGRAPH_{name.upper():<22} {field.description}" for name, field in Settings.model_fields.items()
 )
 # \b keeps the lines after it as they are
-_EPILOG = f"""Global options may also stand behind the command.
+_EPILOG = f"""Global options may also follow the command.
 
 \b
 Exit codes
@@ -67,16 +67,16 @@ def options(
     data: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Folder of the database. (LEXIGRAPH_DATA) [default: .lexigraph]")
     ] = None,
-    tenant: Annotated[str | None, typer.Option(metavar="NAME", help="Who owns the data. (LEXIGRAPH_TENANT)")] = None,
+    tenant: Annotated[str | None, typer.Option(metavar="NAME", help="Tenant that owns the data. (LEXIGRAPH_TENANT)")] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting; may be repeated.")
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Override a setting; may be repeated.")
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log to stderr; show where an error arose.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log to stderr and show tracebacks.")] = False,
     version: Annotated[  # noqa: ARG001  # its callback does the work
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Documents become a lexical graph, questions become cited answers."""
+    """Turn documents into a lexical graph and questions into cited answers."""
     given = {**assignments(set_ or ()), **{k: v for k, v in {"data": data, "tenant": tenant}.items() if v is not None}}
     invocation = context.obj = Invocation(given, verbose)
     start_logging(invocation.err, verbose)

@@ -17,7 +17,7 @@ _ROW = re.compile(r"^\s*\|\s*``(\w+)``\s*\|\s*(.+?)\s*\|[^|]*\|\s*$", re.MULTILI
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ArgOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=VALUE", help="A parameter of the retriever, as the HTTP API names it; may be repeated."),
+    typer.Option(metavar="NAME=VALUE", help="Retriever parameter, named as in the HTTP API; may be repeated."),
 ]
 _NAMES = {int: "INTEGER", float: "NUMBER", str: "TEXT"}
 

@@ -24,25 +24,25 @@ _SHOWN = 160
 
 def recall(
     context: typer.Context,
-    query: Annotated[str, typer.Argument(help="Words or a regular expression; - reads them from stdin.")],
+    query: Annotated[str, typer.Argument(help="Words or a regular expression, or - to read them from stdin.")],
     session_id: Annotated[
         str,
         typer.Option(
-            metavar="NAME", show_default=False, help="Whose recalls before this one count; default: a new session."
+            metavar="NAME", show_default=False, help="Session whose earlier recalls count. Default: a new session."
         ),
     ] = _DEFAULT.session_id,
     max_results: Annotated[
-        int, typer.Option("--max-results", "-n", metavar="N", help="Nodes at most, 1 to 50.")
+        int, typer.Option("--max-results", "-n", metavar="N", help="Maximum number of nodes, 1 to 50.")
     ] = _DEFAULT.max_results,
     force_regex: Annotated[
-        bool, typer.Option("--force-regex", help="The query is a regular expression, whatever it looks like.")
+        bool, typer.Option("--force-regex", help="Treat the query as a regular expression.")
     ] = _DEFAULT.force_regex,
     filters: FilterOption = None,
     json_: JsonOption = False,
 ) -> None:
-    """Find entities, statements and topics, with the edges around them; what a session found before counts.
+    """Recall entities, statements and topics with their edges, weighted by the session so far.
 
-    With --json the reply of POST /api/v1/memory/recall.
+    --json prints the response of POST /api/v1/memory/recall.
     """
     invocation = current(context)
     settings = invocation.settings()

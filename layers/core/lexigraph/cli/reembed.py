@@ -27,28 +27,30 @@ def reembed(
     context: typer.Context,
     model: Annotated[
         str | None,
-        typer.Option("--embedding-model", metavar="MODEL", help="The new model. [default: that of the settings]"),
+        typer.Option("--embedding-model", metavar="MODEL", help="New model. [default: LEXIGRAPH_EMBEDDING_MODEL]"),
     ] = None,
     dimension: Annotated[
-        int | None, typer.Option("--embedding-dimension", min=8, max=16_000, help="Numbers a vector of the new model.")
+        int | None, typer.Option("--embedding-dimension", min=8, max=16_000, help="Vector size of the new model.")
     ] = None,
     options: Annotated[
-        str, typer.Option("--embedding-options", metavar="JSON", help="Arguments of the new LlamaIndex class.")
+        str, typer.Option("--embedding-options", metavar="JSON", help="Arguments of the new LlamaIndex class (JSON).")
     ] = "{}",
     from_: Annotated[
         str | None,
-        typer.Option("--from", metavar="LABEL", help="Label to come from, as minilm-384. [default: that of the settings]"),
+        typer.Option(
+            "--from",
+            metavar="LABEL",
+            help="Label of the present embeddings, such as minilm-384. [default: that of the settings]",
+        ),
     ] = None,
-    drop_old: Annotated[
-        bool, typer.Option("--drop-old", help="When all is there, delete the records of the label to come from.")
-    ] = False,
-    no_progress: Annotated[bool, typer.Option("--no-progress", help="Show the summary only.")] = False,
+    drop_old: Annotated[bool, typer.Option("--drop-old", help="Delete the old records once all new ones exist.")] = False,
+    no_progress: Annotated[bool, typer.Option("--no-progress", help="Show only the summary.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> int:
-    """Embed all records of the tenant by another model, beside those in use; nothing is read or extracted again.
+    """Embed all records of the tenant with another model, beside those in use, without extracting again.
 
-    Readers go on with the old model until LEXIGRAPH_EMBEDDING_MODEL names the new one and they are started again. Run it
-    again for what was taken in meanwhile (after that with --from LABEL), at last with --drop-old.
+    Readers use the old model until LEXIGRAPH_EMBEDDING_MODEL names the new one and they restart. Run it again for
+    documents ingested meanwhile (with --from LABEL after the switch), and finally with --drop-old.
     """
     from lexigraph.inference.factory import make_embedder
     from lexigraph.ingestion.upkeep import reembed as core

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 def serve(
     context: typer.Context,
-    host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65_535, help="Port; 0 takes a free one.")] = 8010,
+    host: Annotated[str, typer.Option(metavar="HOST", help="Host to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65_535, help="Port; 0 picks a free one.")] = 8010,
     open_: Annotated[
         bool | None,
         typer.Option(
             "--open/--keys",
-            help="Ask for no key, on loopback only; or for one. Default: for none until the first key is made.",
+            help="Require no key (loopback only), or require one. Default: no key until the first one is created.",
             show_default=False,
         ),
     ] = None,
@@ -38,13 +38,13 @@ def serve(
         list[str] | None,
         typer.Option(
             metavar="[TENANT=]FOLDER",
-            help="Folder whose files the tenant may have taken in by their paths; one a tenant. Default: none.",
+            help="Folder whose files the tenant may ingest by path; one per tenant. Default: none.",
             show_default=False,
         ),
     ] = None,
     workers: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Server processes.")] = 1,
 ) -> None:
-    """Serve the explorer and the HTTP API, with its documentation at /docs, until interrupted."""
+    """Serve the explorer and the HTTP API, with API documentation at /docs."""
     from lexigraph.ingestion.roots import check_roots
 
     invocation = current(context)
@@ -95,7 +95,7 @@ def serve_until_interrupted(
 
 
 def mcp(context: typer.Context) -> None:
-    """Serve search, answers and recall as tools to a program that starts this command (MCP over stdio)."""
+    """Serve search, answers and recall as MCP tools over stdio."""
     import asyncio
 
     from lexigraph.api.access.keys import Principal

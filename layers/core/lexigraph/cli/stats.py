@@ -15,7 +15,7 @@ from lexigraph.storage.common.counts import live_counts
 
 
 def stats(context: typer.Context, json_: JsonOption = False) -> None:
-    """Count what is stored for the tenant; sizes on disk are those of all tenants."""
+    """Show counts for the tenant, and sizes on disk of all tenants."""
     invocation = current(context)
     settings = invocation.settings()
     tenant = Tenant(settings.tenant)
