@@ -43,7 +43,7 @@ from lexigraph.storage.factory import RegistryFactory
 
 RETRIEVERS = ("traversal", "semantic-guided", "hybrid", "multihop", "multidoc", "recall", "fused", "bm25", "vector")
 QUERY = "query"  # POST /query: retrieval and an answer
-WRITER = "load"  # the tenant of what is taken in meanwhile
+WRITER = "load"  # the tenant of what is ingested meanwhile
 SECONDS = 120.0  # until a client gives up
 GROWTH, GROWTH_MB = 1.1, 50.0
 MOST_LOST = 0.5
@@ -84,7 +84,7 @@ class Figures:
         if self.memory and self.memory["private_end"] > self.memory["private_warm"] * GROWTH + GROWTH_MB:
             found.append(f"memory grew from {self.memory['private_warm']:.0f} to {self.memory['private_end']:.0f} MB")
         if self.readers_kept is not None and self.readers_kept <= MOST_LOST:
-            found.append(f"readers kept {self.readers_kept:.0%} of their answers while documents were taken in")
+            found.append(f"readers kept {self.readers_kept:.0%} of their answers while documents were ingested")
         return found
 
 
@@ -290,7 +290,7 @@ def _serve(settings_json: str, seed: int, listener: socket.socket, workers: int,
 
 
 def measure(target: Target, questions: Sequence[str], given: argparse.Namespace) -> Figures:
-    """Ask each retriever alone, then all in turn, then the same while documents are taken in."""
+    """Ask each retriever alone, then all in turn, then the same while documents are ingested."""
     figures = Figures(given.clients)
     load = Load(target, questions, given.clients, figures)
     names = given.retriever or [*RETRIEVERS, QUERY]
@@ -323,7 +323,7 @@ def show(figures: Figures) -> None:
         print(f"\nserver, MB: private {memory['private_warm']:.0f} warm, {memory['private_end']:.0f} at the end", end="; ")
         print(f"with mapped files {memory['all_warm']:.0f} and {memory['all_end']:.0f}")
     if figures.readers_kept is not None:
-        print(f"{figures.documents_taken_in} documents taken in meanwhile; readers kept {figures.readers_kept:.0%}")
+        print(f"{figures.documents_taken_in} documents ingested meanwhile; readers kept {figures.readers_kept:.0%}")
 
 
 def main() -> int:
@@ -341,7 +341,7 @@ def main() -> int:
     parser.add_argument("--warm", type=float, default=0.0, help="seconds of the same before, shown as the phase warm")
     parser.add_argument("--each", type=float, default=0.0, help="seconds in which each retriever is asked alone")
     parser.add_argument("--retriever", action="append", choices=[*RETRIEVERS, QUERY], help="again for more (default all)")
-    parser.add_argument("--ingest", action="store_true", help="measure again while documents are taken in")
+    parser.add_argument("--ingest", action="store_true", help="measure again while documents are ingested")
     parser.add_argument("--documents", type=int, default=100, help="taken in at a time with --ingest, at least 50")
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args()

@@ -47,7 +47,7 @@ CORPUS = Path(__file__).parents[1] / "examples" / "corpus"
 QUESTIONS = CORPUS.parent / "questions.jsonl"
 RETRIEVERS = ("traversal", "semantic-guided", "multihop", "hybrid", "bm25")
 _ASKED = 8
-_SERVED_SECONDS = 6.0  # in which a server has taken in what it was sent
+_SERVED_SECONDS = 6.0  # in which a server has ingested what it was sent
 _WRITERS, _UPLOADS, _SECONDS = 2, 4, 180.0
 
 

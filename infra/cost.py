@@ -46,7 +46,7 @@ class Workload:
     s3_gets_a_document: float = 30.0
     graph_io_a_chunk: float = 500.0
     ingest_hours: float = 2.0  # for 1,000 documents
-    graph_units_more: float = 2.0  # beyond the least capacity, while documents are taken in
+    graph_units_more: float = 2.0  # beyond the least capacity, while documents are ingested
     vector_units: float = 2.0  # awake: one that writes, one that searches
     vector_kb_a_chunk: float = 60.0
     graph_kb_a_chunk: float = 30.0
@@ -92,7 +92,7 @@ def endpoints(profile: Profile) -> int:
 
 
 def idle(profile: Profile) -> list[Line]:
-    """Return what a month costs in which nobody asks and nothing is taken in."""
+    """Return what a month costs in which nobody asks and nothing is ingested."""
     p = prices()
     instances = 1 + profile.neptune_readers
     running = HOURS * (Hours.of(profile.neptune_hours).share if profile.neptune_hours else 1.0)

@@ -45,7 +45,7 @@ class Profile:
     endpoint_zones: int = 1  # of these two that have interface endpoints
     # functions
     concurrency: int = 3  # batches of chunks of a file extracted at the same time
-    reserve: int = 0  # environments of `extract` and of `build`, each, whatever is taken in; 0: as many as Lambda gives
+    reserve: int = 0  # environments of `extract` and of `build`, each, whatever is ingested; 0: as many as Lambda gives
     snap_start: bool = False  # of functions that somebody waits for
     log_days: int = 14
     # models

@@ -1,6 +1,6 @@
 """Neptune's bulk loader inside a deployment, as a step that the state machine repeats until it is over.
 
-It belongs to no job: nothing of a load is shown before documents are taken in. What fails it fails the execution.
+It belongs to no job: nothing of a load is shown before documents are ingested. What fails it fails the execution.
 """
 
 import os

@@ -44,7 +44,7 @@ def _begin(event: S3EventNotificationEventBridgeModel, created: bool) -> None:
     try:
         at = inbox().located(detail.bucket.name, detail.object.key)
         file_type(at.name)
-        if created:  # what was taken in before goes, whatever it is called
+        if created:  # what was ingested before goes, whatever it is called
             checked_name("key: its namespace", at.namespace)
             checked_name("key: the name of the file", at.name, len(at.name))
     except InvalidInput as error:

@@ -36,7 +36,7 @@ class Cloud(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a deployment is: ``api`` is the address of its stage. ``job_seconds``: for which a document may be taken in."""
+    """Where a deployment is: ``api`` is the address of its stage. ``job_seconds``: for which a document may be ingested."""
 
     api: str
     bucket: str

@@ -75,7 +75,7 @@ class ObservabilityStack(Stack):
         self._alarm("DeadLetters", dead, 1, "a change could not be begun")
         # the emulator knows no alarm over several metrics
         runs = _sum({"m0": failed, "m1": late}) if self._profile.aws else failed
-        self._alarm("FailedRuns", runs, 1, "a document could not be taken in")
+        self._alarm("FailedRuns", runs, 1, "a document could not be ingested")
         self._alarm("OldChanges", oldest, 900, "changes wait longer than 15 minutes", periods=2)
         self._alarm("Untended", dropped, 1, "what killed writers left could not be taken away")
         watched = {"dead letters": dead, "oldest change, seconds": oldest, "failed runs": failed, "timed out runs": late}

@@ -47,7 +47,7 @@ def _demo(folder: Path) -> Path:
 
 
 def demo_data(folder: Path, shared: Path) -> Path:
-    """Return a copy of the demo corpus, taken in, in a folder; it is taken in once in ``shared``."""
+    """Return a copy of the demo corpus, taken in, in a folder; it is ingested once in ``shared``."""
     shared.mkdir(parents=True, exist_ok=True)
     shutil.copytree(_demo(shared), folder / "data")
     return folder / "data"

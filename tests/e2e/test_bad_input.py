@@ -16,7 +16,7 @@ GOOD = "# Harbour Office\n\nThe Harbour Office runs Lighthouse. Mira Holm leads 
 LATIN_1 = "Renée Müller leads the café in Besançon. The café was built by José Muñoz."
 
 
-# ---------------------------------------------------------------- files that cannot be taken in
+# ---------------------------------------------------------------- files that cannot be ingested
 
 
 def missing(folder: Path) -> Path:
@@ -167,7 +167,7 @@ def test_bad_lines_of_a_jsonl_file_are_named_by_number(tmp_path: Path) -> None:
 def test_a_folder_without_documents_is_said(tmp_path: Path) -> None:
     told = here("--data", tmp_path / "data", "ingest", tmp_path)
 
-    assert (told.code, told.out) == (ExitCode.OK, "nothing to take in: no file of a known type there\n")
+    assert (told.code, told.out) == (ExitCode.OK, "nothing to ingest: no supported files there\n")
 
 
 def test_folders_that_link_to_each_other_end(tmp_path: Path) -> None:
@@ -353,6 +353,6 @@ def test_a_folder_of_unknown_files_only_says_what_they_are(tmp_path: Path) -> No
     told = here("--data", tmp_path / "data", "ingest", tmp_path)
 
     assert told.out.splitlines() == [
-        "nothing to take in: no file of a known type there",
+        "nothing to ingest: no supported files there",
         "skipped     1 file: 1 .bin (unknown type)",
     ]

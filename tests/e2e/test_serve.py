@@ -46,7 +46,7 @@ class Server:
 
 @contextmanager
 def serving(folder: Path, workers: int = 2, **env: str) -> Iterator[Server]:
-    """Serve the data in a folder, whose files may be taken in."""
+    """Serve the data in a folder, whose files may be ingested."""
     environment = {"LEXIGRAPH_DATA": str(folder / "data"), "LEXIGRAPH_API_RATE": "0", **env}
     with begin(
         "serve", "--port", "0", "--open", "--root", ".", "--workers", str(workers), cwd=folder, env=environment

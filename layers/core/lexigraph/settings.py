@@ -180,7 +180,7 @@ class Settings(BaseSettings):
 
     @property
     def uploads(self) -> Path:
-        """The folder where files that clients sent wait until they are taken in."""
+        """The folder where files that clients sent wait until they are ingested."""
         return self.data.expanduser().resolve() / "uploads"
 
     @property

@@ -19,6 +19,7 @@ from fastapi.responses import Response
 
 from lexigraph.cli.connections import OneByOne, Patience, Room, protocol
 from lexigraph.cli.serve import listening
+from tests.imports import ROOT
 from tests.waiting import eventually
 
 SECONDS = 30.0
@@ -179,7 +180,10 @@ with served(Room(1_000, 0)) as address:
 
 def test_connections_for_which_no_file_can_be_opened_are_ended_without_a_traceback() -> None:
     command = [sys.executable, "-c", FEW_FILES]
-    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True) as process, ExitStack() as held:
+    with (
+        subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True, cwd=ROOT) as process,
+        ExitStack() as held,
+    ):
         assert process.stdout and process.stderr
         port = process.stdout.readline()
         assert port, process.stderr.read()

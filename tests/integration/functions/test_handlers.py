@@ -552,7 +552,7 @@ def test_what_relates_new_chunks_is_begun_once_its_file_and_its_model_are_known(
         assert called("manage", event("manage.relate"))[0] == 422
     with deployed(tmp_path, LEXIGRAPH_API_AUTH="gateway", LEXIGRAPH_LLM="openai:test", LEXIGRAPH_RELATIONS="false") as api:
         status, told = called("manage", event("manage.relate"))
-        assert (status, told["message"]) == (404, "path: no document was taken in from there")
+        assert (status, told["message"]) == (404, "path: no document was ingested from there")
         invoke("start", message("start.created", version_id=api.put(HARBOUR)))
         bring_in(run_of(api))
         (record,) = api.stores.registry.documents(DEFAULT)

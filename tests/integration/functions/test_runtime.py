@@ -33,7 +33,7 @@ LONG = HARBOUR + "\n".join(
     section(f"Room {n}", f"The Harbour Office keeps Granite {n} in room {n}. Tove Lund built it.") for n in range(40)
 )
 GATEWAY = {"LEXIGRAPH_API_AUTH": "gateway", "LEXIGRAPH_API_DEADLINE": "2"}  # nobody carries out what is waited for
-# what the functions behind the gateway answer to their payloads where nothing was taken in
+# what the functions behind the gateway answer to their payloads where nothing was ingested
 ANSWERED = {
     "query": {"query.health": 200, "query.jobs": 200, "query.retrieve": 200, "query.query": 200},
     "manage": {

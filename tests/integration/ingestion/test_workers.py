@@ -16,6 +16,7 @@ from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.document import ChunkText
 from lexigraph.model.errors import ModelUnavailable
 from lexigraph.settings import Settings
+from tests.imports import ROOT
 from tests.laptop import content, open_laptop
 from tests.models import WordEmbedder
 from tests.waiting import eventually
@@ -108,7 +109,7 @@ def test_workers_end_when_the_process_that_started_them_is_killed():
         "    print(*children(os.getpid()), flush=True)\n"
         "    list(results)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None
         pids = [int(one) for one in process.stdout.readline().split()]
         assert len(pids) == 2

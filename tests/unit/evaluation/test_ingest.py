@@ -45,5 +45,5 @@ def test_a_number_of_documents_is_taken_of_folders_and_of_files_of_records(tmp_p
 
 
 def test_nothing_to_take_in_is_said(tmp_path):
-    with pytest.raises(InvalidInput, match="nothing to take in"):
+    with pytest.raises(InvalidInput, match="nothing to ingest"):
         measured(tmp_path, tmp_path)

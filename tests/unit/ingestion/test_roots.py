@@ -1,4 +1,4 @@
-"""Which files of this machine a tenant may have taken in by their paths."""
+"""Which files of this machine a tenant may have ingested by their paths."""
 
 import os
 import sqlite3

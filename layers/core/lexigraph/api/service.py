@@ -129,7 +129,7 @@ class Service:
 
     @property
     def handover(self) -> "Handover | None":
-        """To whom this server hands over what is to be taken in; None when it does that itself."""
+        """To whom this server hands over what is to be ingested; None when it does that itself."""
         return self._handover() if self.settings.workflow else None
 
     @property

@@ -97,7 +97,7 @@ def summarise(report: IngestReport, totals: Mapping[str, int], console: Console)
     if report.skipped:
         rows["skipped"] = told(report.skipped)
     if not report.files_processed and not report.failures:
-        console.print("nothing to take in: no file of a known type there")
+        console.print("nothing to ingest: no supported files there")
         rows = {name: value for name, value in rows.items() if name == "skipped"}
     for name, value in rows.items():
         console.print(f"{name:<12}{value}", soft_wrap=True)

@@ -45,7 +45,7 @@ class CorpusIndex:
     def fill(self, on_event: Listener = lambda _: None) -> IngestReport | None:
         """Ingest what is missing; return what was done, None when all was there.
 
-        It stays incomplete when an extraction failed. Raise ``InvalidInput`` for a passage that cannot be taken in.
+        It stays incomplete when an extraction failed. Raise ``InvalidInput`` for a passage that cannot be ingested.
         """
         if self.complete:
             return None
@@ -54,7 +54,7 @@ class CorpusIndex:
         report = self._index.ingest([passages], tenant=self.settings.tenant, on_event=on_event)
         if report.failures:
             number, first = len(report.failures), report.failures[0]
-            raise InvalidInput(f"{number:,} passages cannot be taken in; the first is {first.uri}: {first.reason}")
+            raise InvalidInput(f"{number:,} passages cannot be ingested; the first is {first.uri}: {first.reason}")
         self.complete = not report.chunks_failed
         _mark(self._folder, self._fingerprint, complete=self.complete)
         return report

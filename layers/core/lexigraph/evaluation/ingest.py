@@ -1,4 +1,4 @@
-"""How fast files are taken in: the whole ingest, with the models of the settings, into a database of its own."""
+"""How fast files are ingested: the whole ingest, with the models of the settings, into a database of its own."""
 
 import gzip
 import resource
@@ -105,7 +105,7 @@ def measure(
     settings = settings.model_copy(update={"data": folder / "data", **stores, **chosen})
     items = [one for one in _chosen(paths, documents, folder) if isinstance(one, FileItem)]
     if not items:
-        raise InvalidInput("there is nothing to take in: no file of a known type")
+        raise InvalidInput("there is nothing to ingest: no supported files")
     processor, workers = _processor(resource.RUSAGE_SELF), _processor(resource.RUSAGE_CHILDREN)
     stages = _Stages(on_event)
     with LexicalGraphIndex(settings=settings) as index:

@@ -121,7 +121,7 @@ def with_warnings(result: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A file, line or document that could not be taken in, and why, in one line."""
+    """A file, line or document that could not be ingested, and why, in one line."""
 
     uri: str
     reason: str
@@ -152,7 +152,7 @@ class IngestReport:
     ``documents_removed`` are records that a file held before and holds no more. ``cooccur_edges`` are pairs of entities that
     chunks which were not there before name together often enough, ``llm_rel_edges`` relations between chunks that were not
     known before, ``relations_created`` both. ``skipped`` are files of no known type in folders, ``failures`` files and
-    documents that could not be taken in; ``chunk_failures`` and ``pair_failures`` the first 100 of the ``chunks_failed`` and
+    documents that could not be ingested; ``chunk_failures`` and ``pair_failures`` the first 100 of the ``chunks_failed`` and
     of the ``pairs_failed`` of chunks, which the next run asks about again; ``chunk_reasons`` and ``pair_reasons`` say how
     many of them failed for which reason.
     """

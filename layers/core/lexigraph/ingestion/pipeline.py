@@ -81,9 +81,9 @@ class LexicalGraphIndex:
         on_event: Listener = lambda _: None,
         job: JobRecord | None = None,
     ) -> IngestReport:
-        """Take in files and folders; return what was done. What cannot be read is reported and the rest goes on.
+        """Ingest files and folders; return what was done. What cannot be read is reported and the rest goes on.
 
-        Of a view only such documents are taken in as it sees, none in the place of one that it does not see.
+        Of a view only such documents are ingested as it sees, none in the place of one that it does not see.
         A file given as a ``FileItem`` has the URI that the item says, wherever it lies. ``job`` is one that was started
         for this before and whose lease (:func:`job_lease`) the caller holds; by default one is started.
         ``incremental`` skips what has not changed; otherwise everything is written once more, with the same ids, out of what

@@ -225,7 +225,7 @@ def relate_document(
             raise Conflict(f"{record.source_id}: another process is working on it; try again when it is done")
         now = stores.registry.document(tenant, record.source_id)  # it may have changed before the lease was taken
         if now is None:
-            raise NotFound("the document is gone: take it in again")
+            raise NotFound("the document is gone: ingest it again")
         result = _relate_new(stores, tenant, now, extractor, what, tell)
     end(stores.registry, tenant, job_id, result, tell)
     return result

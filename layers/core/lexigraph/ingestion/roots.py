@@ -1,4 +1,4 @@
-"""Which files of this machine a tenant may have taken in by their paths: those of its root, and no secrets among them.
+"""Which files of this machine a tenant may have ingested by their paths: those of its root, and no secrets among them.
 
 A root is a folder that whoever runs the server has named for one tenant (``ingest_roots``); without one nothing is read.
 Wherever a root lies, and wherever links in it lead, hidden files and the server's own are not read. What a file holds is
@@ -17,7 +17,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.common.folders import embedded_folder
 
-OUTSIDE = "lies outside the folder that may be taken in (ingest_roots), is hidden, or is the server's own"
+OUTSIDE = "lies outside the folder that may be ingested (ingest_roots), is hidden, or is the server's own"
 NO_ROOT = "no folder of the server is open to this tenant (ingest_roots, serve --root): send the file to POST /documents"
 
 

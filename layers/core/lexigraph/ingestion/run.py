@@ -101,7 +101,7 @@ class Run:
     """Documents on their way in: those of a whole ingest in process, or those of one part of a file in the workflow.
 
     ``report`` grows with it; ``tell`` hears of its steps. ``fresh`` writes all chunks, new or not; ``again`` relates also
-    those that were related before. With a ``view`` only what it sees is taken in, and taken away. ``ahead`` groups of
+    those that were related before. With a ``view`` only what it sees is ingested, and taken away. ``ahead`` groups of
     documents are read before those before them are written, for an extractor that works by itself.
     """
 
@@ -245,7 +245,7 @@ class Run:
         return [one for one in group if one[1].id not in mine]
 
     def _admitted(self, group: Sequence[Loaded]) -> Sequence[Loaded]:
-        """Return the documents that may be taken in; of a view those that it sees, in the place of none that it does not."""
+        """Return the documents that may be ingested; of a view those that it sees, in the place of none that it does not."""
         if self.view is None:
             return group
         ids = [source.id for _, source, _ in group]

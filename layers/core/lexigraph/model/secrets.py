@@ -1,4 +1,4 @@
-"""What a key looks like: those of the HTTP API, and private keys. Text that holds one is taken in by nobody.
+"""What a key looks like: those of the HTTP API, and private keys. Text that holds one is ingested by nobody.
 
 A reader who may only ask would otherwise be quoted the key of an administrator.
 """

@@ -321,7 +321,7 @@ def test_an_ingest_that_can_take_in_nothing_is_refused_with_the_reasons(api: Api
     (tmp_path / "broken.pdf").write_bytes(b"no pdf")
     reply = client.post("/ingest", json={"path": "broken.pdf"})
     assert (reply.status_code, reply.json()["error"]) == (422, "invalid_input")
-    assert reply.json()["message"].startswith("path: nothing could be taken in: broken.pdf: ")
+    assert reply.json()["message"].startswith("path: nothing could be ingested: broken.pdf: ")
     assert str(tmp_path) not in reply.text
     job = client.get(reply.json()["hint"].split()[1]).json()
     assert [f["uri"].rpartition("/")[2] for f in job["result"]["failures"]] == ["broken.pdf"]

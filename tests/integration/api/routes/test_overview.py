@@ -56,7 +56,7 @@ def test_what_is_amiss_is_told_with_what_to_do(api: Api) -> None:
     told = {warning["type"]: warning for warning in client.get("/overview").json()["warnings"]}
     assert told.keys() == {"no_language_model", "documents_failed"}
     assert all(warning["remedy"] for warning in told.values())
-    assert told["documents_failed"]["detail"] == "1 document could not be taken in"
+    assert told["documents_failed"]["detail"] == "1 document could not be ingested"
 
 
 def test_nothing_is_counted_again_until_something_changes(api: Api) -> None:

@@ -57,7 +57,7 @@ class Counted:
 
 @dataclass
 class Town:
-    """Two documents, of which one is taken in; ``folder`` and ``table`` are where."""
+    """Two documents, of which one is ingested; ``folder`` and ``table`` are where."""
 
     aws: AwsServer
     folder: Path

@@ -1,4 +1,4 @@
-"""Handing over what is to be taken in or removed to a deployment's workflow; without that a server does it itself."""
+"""Handing over what is to be ingested or removed to a deployment's workflow; without that a server does it itself."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -79,7 +79,7 @@ class Handover:
             document = source_id(tenant, at.namespace, at.uri)
         record = self._registry.document(tenant, document)
         if record is None:
-            raise NotFound("path: no document was taken in from there")
+            raise NotFound("path: no document was ingested from there")
         asked = {"namespace": record.namespace, "resumable": True, RELATE: {"name": record.uri, "what": asdict(what)}}
         job = self._registry.start_job(tenant, KIND, asked)
         with self._or_failed(tenant, job):
@@ -102,7 +102,7 @@ class Handover:
         return FileItem(file, at.uri, type_)
 
     def remove(self, tenant: Tenant, document_id: str) -> JobRecord:
-        """Remove a document, and its file from the inbox, lest it be taken in once more. Raise ``NotFound``."""
+        """Remove a document, and its file from the inbox, lest it be ingested once more. Raise ``NotFound``."""
         record = self._registry.document(tenant, document_id)
         if record is None:
             raise NotFound(f"no document {document_id!r}")
@@ -165,7 +165,7 @@ class Handover:
 
 
 def is_id(path: str) -> bool:
-    """Whether a document is named by its id instead of where it was taken in from."""
+    """Whether a document is named by its id instead of where it was ingested from."""
     return path.startswith("source:")
 
 

@@ -41,7 +41,7 @@ def standing(job: JobRecord, now: float | None = None) -> JobRecord:
     """Return a job as it stands at a time (seconds since the epoch; default now).
 
     One that waits for a file has failed when that did not come while its address was good, with a grace. Nothing is
-    written: a file that comes all the same is taken in, and the job goes on.
+    written: a file that comes all the same is ingested, and the job goes on.
     """
     until = (job.request.get("upload") or {}).get("until")
     if until is None or job.status != "RUNNING" or job.seq:
@@ -74,11 +74,11 @@ def nothing_taken(job: JobRecord) -> bool:
 
 
 def check_any_taken(job: JobRecord) -> None:
-    """Raise ``ApiError`` 422 when nothing at all of a path could be taken in, with the first reasons."""
+    """Raise ``ApiError`` 422 when nothing at all of a path could be ingested, with the first reasons."""
     if not nothing_taken(job):
         return
     failures = job.result["failures"]
     reasons = Counter(f"{PurePath(f['uri']).name}: {f['reason']}" for f in failures)
     told = "; ".join(list(reasons)[:_SHOWN])
     more = f"; and {len(reasons) - _SHOWN:,} more" if len(reasons) > _SHOWN else ""
-    raise ApiError(422, f"path: nothing could be taken in: {told}{more}", hint=f"GET /jobs/{job.id} lists what failed")
+    raise ApiError(422, f"path: nothing could be ingested: {told}{more}", hint=f"GET /jobs/{job.id} lists what failed")

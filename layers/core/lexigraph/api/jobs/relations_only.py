@@ -64,7 +64,7 @@ RelationsOnly = Annotated[NewChunks | None, Depends(_asked)]
 def begin_relate(
     service: Service, tenant: Tenant, path: str, what: NewChunks, *, namespace: str, refresh: bool
 ) -> JobRecord:
-    """Start a job that relates the new chunks of the document taken in from ``path`` into a namespace, or of that id.
+    """Start a job that relates the new chunks of the document ingested from ``path`` into a namespace, or of that id.
 
     Raise ``InvalidInput`` for a boundary that is none, without a language model or with ``refresh``, ``NotFound`` for no
     such document.
@@ -78,7 +78,7 @@ def begin_relate(
         return service.handover.relate(tenant, namespace, path, what)
     document = path if is_id(path) else source_id(tenant, namespace, inside(tenant, path, service.settings).as_uri())
     if service.stores.registry.document(tenant, document) is None:
-        raise NotFound(f"path: no document was taken in from {path[:80]!r} into the namespace {namespace!r}")
+        raise NotFound(f"path: no document was ingested from {path[:80]!r} into the namespace {namespace!r}")
     what.checked(service.settings)
     request: dict[str, Any] = {"resumable": True, RELATE: {"name": document, "what": asdict(what)}}
     return service.jobs.begin(tenant, request)

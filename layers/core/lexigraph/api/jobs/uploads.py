@@ -91,7 +91,7 @@ GivenMetadata = Annotated[dict[str, Scalar], Depends(_metadata)]
 
 
 def check_whole(tenant: Tenant) -> None:
-    """Raise ``ApiError`` 403 for a view where what is taken in is not looked at document by document."""
+    """Raise ``ApiError`` 403 for a view where what is ingested is not looked at document by document."""
     if isinstance(tenant, View):
         raise ApiError(403, "the key has filters: it may not do this", hint="send documents to POST /documents")
 

@@ -33,7 +33,7 @@ _Name = Annotated[str, Field(min_length=1, max_length=200, pattern=PATTERN), NAM
 
 
 class EstimateRequest(Body):
-    """What would be taken in: what lies at ``path``, or a ``text``. The language model's prices are the caller's to give."""
+    """What would be ingested: what lies at ``path``, or a ``text``. The language model's prices are the caller's to give."""
 
     path: Place | None = Field(None, description="what lies on the server, as for an ingest", examples=["corpus/flow.md"])
     text: _Text | None = Field(None, description="a document, instead of path", examples=["# Flow\n\nMira Holm signs."])

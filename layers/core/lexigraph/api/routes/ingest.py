@@ -72,7 +72,7 @@ Namespace = Annotated[
 @router.post(
     "/ingest",
     operation_id="ingest",
-    summary="Take in a file or folder",
+    summary="Ingest a file or folder",
     responses={202: {"model": IngestReply, "description": "still at work: ask for the job"}, **errors(404)},
 )
 async def ingest(
@@ -107,7 +107,7 @@ async def ingest(
 
 
 _STREAM: dict[str, Any] = {
-    "summary": "Take in a file or folder, and tell every step",
+    "summary": "Ingest a file or folder and stream its events",
     "response_class": StreamingResponse,
     "responses": {200: events("`start`, the stages, `result`, `done`; a stage `error` ends it", _EVENTS), **errors(404)},
 }
@@ -131,7 +131,7 @@ async def ingest_stream(
 
     A client that goes away stops nothing: the job goes on, and ``/jobs/{id}/events`` tells the rest; the header
     ``X-Job-Id`` has the id. A server that follows a job for some time only says so by a last stage ``job_continues``. With
-    ``inc_rel_only`` the new chunks of a document that was taken in from ``path`` are related to others, nothing else.
+    ``inc_rel_only`` the new chunks of a document that was ingested from ``path`` are related to others, nothing else.
     GET is for clients that can do nothing else: without keys it asks for a header that other pages cannot send.
     """
     check_meant(request, who)

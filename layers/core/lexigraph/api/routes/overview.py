@@ -168,7 +168,7 @@ def _warnings(
         told = "the language model does not answer: answers are quotations from the documents"
         yield Warned(type="model_unavailable", detail=told, remedy="run lexigraph doctor --probe-llm")
     if failed := documents.get("FAILED", 0):
-        told = f"{failed} document{'s' * (failed > 1)} could not be taken in"
+        told = f"{failed} document{'s' * (failed > 1)} could not be ingested"
         yield Warned(type="documents_failed", detail=told, remedy="see the reasons in /documents, then send them again")
     if failed := jobs["FAILED"]:
         told = f"{failed} of the latest jobs failed"

@@ -33,7 +33,7 @@ Namespace = Annotated[
 
 
 class IngestRequest(Body):
-    """What to take in (E-08)."""
+    """What to ingest (E-08)."""
 
     path: Place
     namespace: Namespace = Field(description="what it is filed under", default="default", examples=["default"])
@@ -81,7 +81,7 @@ class IngestReply(Reply):
     pairs_failed: int = Field(default=0, description="pairs of chunks that the model gave nothing usable for", examples=[0])
     elapsed_sec: float = Field(description="seconds", default=0.0, examples=[2.41])
     incremental: bool = Field(description="what had not changed was skipped", default=False, examples=[True])
-    documents_new: int = Field(description="documents taken in", default=0, examples=[1])
+    documents_new: int = Field(description="documents ingested", default=0, examples=[1])
     documents_updated: int = Field(description="documents replaced", default=0, examples=[0])
     documents_unchanged: int = Field(description="documents skipped", default=0, examples=[0])
     documents_removed: int = Field(description="records that a file holds no more", default=0, examples=[0])

@@ -1,4 +1,4 @@
-"""Where files wait to be taken in on AWS, and the state machine that takes them in: adapters of S3 and Step Functions.
+"""Where files wait to be ingested on AWS, and the state machine that takes them in: adapters of S3 and Step Functions.
 
 A file lies at ``PREFIX/TENANT/NAMESPACE/NAME`` in the bucket of the inbox, wherever it comes from; NAME may have slashes.
 The bucket keeps versions, and tells of every change; who takes in reads the version that it was told of.
@@ -95,7 +95,7 @@ class Inbox:
         """Return what lies at a key. Raise ``InvalidInput`` for one that is no file of a tenant's namespace."""
         parts = key.removeprefix(self._prefix).split("/", 2)
         if bucket != self.place.name or not key.startswith(self._prefix) or len(parts) < 3 or not all(parts):
-            raise InvalidInput("key: files are taken in from TENANT/NAMESPACE/NAME in the inbox")
+            raise InvalidInput("key: files are ingested from TENANT/NAMESPACE/NAME in the inbox")
         return Located(Tenant(parts[0]), unquote(parts[1]), parts[2].rpartition("/")[2], f"s3://{bucket}/{quote(key)}")
 
     def key_of(self, uri: str) -> str:
@@ -168,6 +168,6 @@ class Workflow:
             self._client.call("start_execution", stateMachineArn=self._arn, name=name, input=json.dumps(asked))
         except Refused as error:
             if error.code == "ExecutionLimitExceeded":
-                raise Conflict("as many files are being taken in as the account allows; try again") from None
+                raise Conflict("as many files are being ingested as the account allows; try again") from None
             if error.code != "ExecutionAlreadyExists":
                 raise

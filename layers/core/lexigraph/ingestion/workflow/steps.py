@@ -255,7 +255,7 @@ class Steps(Workbench):
         if job.status == "SUCCEEDED":
             return dict(job.result)
         if record is None:
-            raise NotFound("the document is gone: take it in again")
+            raise NotFound("the document is gone: ingest it again")
         checked = what.checked(self.settings)
         extractor = relations.for_new_chunks(self.settings, self._llm(), checked)
         return relations.relate_document(self.stores, tenant, record, extractor, checked, job_id)

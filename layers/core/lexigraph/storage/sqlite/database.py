@@ -78,7 +78,7 @@ class Database:
             _DATABASES.add(self)
         with translated(path):
             if not create and not path.exists():
-                raise NotFound(f"no database in {path.parent}: {path.name} is not there; take documents in first")
+                raise NotFound(f"no database in {path.parent}: {path.name} is not there; ingest documents first")
             path.parent.mkdir(0o700, parents=True, exist_ok=True)  # other people's documents
         with self._borrowed(create=True) as handle:
             self._prepare(handle)
