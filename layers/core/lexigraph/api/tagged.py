@@ -33,7 +33,11 @@ class _Tagged(APIRoute):
 async def _known(
     _: Annotated[
         str,
-        Header(alias="If-None-Match", description="`ETag` of a reply: 304 when it still holds", examples=['"9f86d0"']),
+        Header(
+            alias="If-None-Match",
+            description="`ETag` of an earlier response; 304 if it is still current",
+            examples=['"9f86d0"'],
+        ),
     ] = "",
 ) -> None:
     """Document the header, which the route reads itself."""
@@ -41,7 +45,7 @@ async def _known(
 
 def tagged_router(prefix: str, tag: str) -> APIRouter:
     """Return a router whose replies to GET have tags."""
-    unchanged: dict[int | str, dict[str, Any]] = {304: {"description": "what `If-None-Match` names still holds"}}
+    unchanged: dict[int | str, dict[str, Any]] = {304: {"description": "not modified"}}
     return APIRouter(prefix=prefix, tags=[tag], route_class=_Tagged, dependencies=[Depends(_known)], responses=unchanged)
 
 

@@ -26,7 +26,9 @@ from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.common.folders import translated
 from lexigraph.storage.protocols import JobRecord
 
-Wait = Annotated[float, Query(ge=0, le=600, description="seconds to wait for the end; then 202", examples=[20.0]), NUMBER]
+Wait = Annotated[
+    float, Query(ge=0, le=600, description="seconds to wait for completion before answering 202", examples=[20.0]), NUMBER
+]
 _MAX_NAME = 200
 _MAX_METADATA = 20_000
 
@@ -57,7 +59,7 @@ async def _metadata(
         str,
         Form(
             max_length=_MAX_METADATA,
-            description="a JSON object of texts, numbers and true/false, which filters see; goes before what the file says",
+            description="JSON object of strings, numbers and booleans, available to filters; overrides metadata in the file",
             examples=['{"groups": "staff"}'],
         ),
         TEXT,

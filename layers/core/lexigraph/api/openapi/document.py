@@ -20,17 +20,17 @@ _STATIC = "/static-offline-docs"
 _ABOUT = """
 GraphRAG as a service: documents become a lexical graph, questions become ranked statements and cited answers.
 
-Every route but `/health` asks for a key in the header `X-API-Key`. Every error has one shape: `error`, `message`,
-`request_id` and, where there is one, a `hint`. Changes are additive; clients should pass over fields they do not know.
+Every route except `/health` requires a key in the header `X-API-Key`. Every error has the same shape: `error`, `message`,
+`request_id` and, where there is one, a `hint`. Changes are additive; clients should ignore unknown fields.
 """
 
 
 class ErrorReply(BaseModel):
-    """What every status but 2xx answers."""
+    """Body of every error response."""
 
-    error: str = Field(description="stable and machine readable", examples=["invalid_input"])
+    error: str = Field(description="stable, machine-readable code", examples=["invalid_input"])
     message: str = Field(description="the field, the limit and the remedy", examples=["max_results: at most 50"])
-    request_id: str = Field(description="finds the request in the log", examples=["9f86d081884c7d65"])
+    request_id: str = Field(description="id of the request in the log", examples=["9f86d081884c7d65"])
     hint: str | None = Field(None, description="what to do", examples=["send at most 50"])
 
 
@@ -58,7 +58,12 @@ def describe(app: FastAPI) -> None:
         if app.openapi_schema is None:
             made = get_openapi(title=app.title, version=app.version, description=_ABOUT.strip(), routes=app.routes)
             made.setdefault("components", {})["securitySchemes"] = {
-                "key": {"type": "apiKey", "in": "header", "name": HEADER, "description": "`lexigraph keys create` makes one"}
+                "key": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": HEADER,
+                    "description": "create one with `lexigraph keys create`",
+                }
             }
             for path, methods in made["paths"].items():
                 for operation in methods.values():

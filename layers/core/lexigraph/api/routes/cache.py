@@ -13,12 +13,14 @@ router = APIRouter(prefix="/cache", tags=["service"])
 
 
 class CacheStats(Reply):
-    """How much is remembered for the tenant. A key's holder is not told what others asked: entries are numbered."""
+    """Cache statistics of the tenant. Entries are numbered, since questions of other keys are private."""
 
-    embedding_cache_size: int = Field(description="questions whose vectors are remembered", examples=[1])
-    answer_cache_size: int = Field(description="questions whose answers are remembered", examples=[1])
-    embedding_cache_keys: list[str] = Field(description="one a vector, without its question", examples=[["embedding-1"]])
-    answer_cache_keys: list[str] = Field(description="one an answer, without its question", examples=[["answer-1"]])
+    embedding_cache_size: int = Field(description="number of cached question embeddings", examples=[1])
+    answer_cache_size: int = Field(description="number of cached answers", examples=[1])
+    embedding_cache_keys: list[str] = Field(
+        description="one per embedding, without the question", examples=[["embedding-1"]]
+    )
+    answer_cache_keys: list[str] = Field(description="one per answer, without the question", examples=[["answer-1"]])
 
     @classmethod
     def of(cls, embeddings: int, answers: int) -> "CacheStats":
@@ -37,9 +39,9 @@ class Cleared(Reply):
     cleared: Literal[True] = Field(description="always true", default=True, examples=[True])
 
 
-@router.get("/stats", operation_id="cache_stats", summary="Show what is remembered")
+@router.get("/stats", operation_id="cache_stats", summary="Get cache statistics")
 async def cache_stats(who: Reader, service: TheService) -> CacheStats:
-    """Return how many vectors of questions and answers are remembered for the tenant."""
+    """Return the number of cached answers and question embeddings of the tenant."""
 
     def work() -> CacheStats:
         service.freshness(who.tenant)  # what was cleared elsewhere counts no more
@@ -48,8 +50,8 @@ async def cache_stats(who: Reader, service: TheService) -> CacheStats:
     return await service.run(work)
 
 
-@router.post("/clear", operation_id="clear_cache", summary="Forget what is remembered")
+@router.post("/clear", operation_id="clear_cache", summary="Clear caches")
 async def clear_cache(who: Admin, service: TheService) -> Cleared:
-    """Forget the tenant's answers and vectors of questions, in every process that serves the same stores."""
+    """Clear the tenant's cached answers and question embeddings, in every process that serves the same stores."""
     await service.run(lambda: service.forget(who.tenant))
     return Cleared()

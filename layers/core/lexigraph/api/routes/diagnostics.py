@@ -29,27 +29,27 @@ StoreState = Literal["ok", "unavailable", "damaged"]
 
 
 class GraphState(Reply):
-    """Whether the graph can be read, and what is in it (E-49)."""
+    """State and counts of the graph store (E-49)."""
 
-    graph: bool = Field(description="the graph store answers", examples=[True])
+    graph: bool = Field(description="whether the graph store answers", examples=[True])
     detail: dict[str, int] = Field(description="live counts by kind", examples=[{"sources": 3, "chunks": 41}])
 
 
 class VectorState(Reply):
     """The vector index of chunks (E-50)."""
 
-    vector_index: bool = Field(description="it holds vectors of the embedding model", examples=[True])
+    vector_index: bool = Field(description="whether it contains vectors of the embedding model", examples=[True])
     name: str = Field(description="label of embedding and dimension", examples=["minilm-384"])
-    dimension: int = Field(description="numbers in a vector", examples=[384])
+    dimension: int = Field(description="vector dimension", examples=[384])
 
 
 class ModelState(Reply):
-    """The language model (E-51), as its service lists it: that costs no tokens. Remembered for ten seconds."""
+    """State of the language model (E-51), from its provider's model list, which uses no tokens. Cached for ten seconds."""
 
     llm_api: bool | None = Field(
-        description="its service answers, and the last call of the model did not fail; null: not known", examples=[False]
+        description="whether the provider answers and the last call succeeded; null if unknown", examples=[False]
     )
-    model_listed: bool | None = Field(description="its service lists the model; null: not known", examples=[False])
+    model_listed: bool | None = Field(description="whether the provider lists the model; null if unknown", examples=[False])
     name: str = Field(description="none, or the model's name", examples=["none"])
 
 
@@ -57,27 +57,29 @@ class EmbeddingState(Reply):
     """The embedding model (E-51)."""
 
     embedding_api: bool | None = Field(
-        description="the embedding model answers; null: not yet, after five seconds", examples=[True]
+        description="whether the embedding model answers; null if it has not within five seconds", examples=[True]
     )
-    dimension: int = Field(description="numbers in a vector", examples=[384])
+    dimension: int = Field(description="vector dimension", examples=[384])
 
 
 class RelationState(Reply):
     """Relations by kind (E-52)."""
 
-    llm_rel: int = Field(description="relations that a model found between chunks", examples=[0])
-    relates_to: int = Field(description="pairs of chunks that share entities", examples=[120])
-    co_occurs_with: int = Field(description="pairs of entities that stand in common chunks", examples=[345])
-    total: int = Field(description="of all kinds", examples=[465])
-    relation_extraction_enabled: bool = Field(description="ingestion asks a model for relations", examples=[False])
-    relation_debug: bool = Field(description="each pair of chunks that a model was asked about is logged", examples=[False])
+    llm_rel: int = Field(description="number of chunk relations found by a model", examples=[0])
+    relates_to: int = Field(description="number of chunk pairs that share entities", examples=[120])
+    co_occurs_with: int = Field(description="number of co-occurring entity pairs", examples=[345])
+    total: int = Field(description="total", examples=[465])
+    relation_extraction_enabled: bool = Field(
+        description="whether ingestion uses a model to relate chunks", examples=[False]
+    )
+    relation_debug: bool = Field(description="whether each chunk pair sent to the model is logged", examples=[False])
 
 
 class NoiseControl(Reply):
-    """What is too little to count (E-55)."""
+    """Thresholds of entity relations (E-55)."""
 
-    entity_min_length: int = Field(description="shortest name of an entity", examples=[2])
-    cooccur_min_count: int = Field(description="common chunks at least", examples=[2])
+    entity_min_length: int = Field(description="minimum length of entity names", examples=[2])
+    cooccur_min_count: int = Field(description="minimum number of common chunks", examples=[2])
 
 
 class AliasSample(Reply):
@@ -101,11 +103,11 @@ class AliasState(Reply):
 
 
 class Diagnostics(Reply):
-    """What works and what is in the stores. A store or model that is down is seen here, not a crash (E-71)."""
+    """State of stores and models. Unavailable ones are reported here (E-71)."""
 
     api_version: str = Field(description="of the HTTP API, semantic versioning", examples=["0.1.0"])
     stores: dict[str, StoreState] = Field(
-        description="each store: ok, busy or out of reach for now, or damaged (waiting does not help)",
+        description="state of each store: ok, busy or unreachable, or damaged (needs repair)",
         examples=[{"graph": "ok", "vectors": "ok", "registry": "ok"}],
     )
     graph: GraphState
@@ -114,18 +116,22 @@ class Diagnostics(Reply):
     embedding: EmbeddingState
     relations: RelationState
     relation_weights: dict[str, float] = Field(
-        description="bonus by kind of relation", examples=[{"STEP_NEXT": 0.12, "CAUSES": 0.22}]
+        description="bonus by relation type", examples=[{"STEP_NEXT": 0.12, "CAUSES": 0.22}]
     )
     feature_flags: dict[str, bool] = Field(
-        description="what is switched on; settings change each", examples=[{"bm25_enabled": True, "rerank_enabled": False}]
+        description="enabled features, each controlled by a setting",
+        examples=[{"bm25_enabled": True, "rerank_enabled": False}],
     )
     noise_control: NoiseControl
     entity_aliases: AliasState
 
 
-@router.get("/diagnostics", operation_id="diagnostics", summary="Tell what works")
+@router.get("/diagnostics", operation_id="diagnostics", summary="Run diagnostics")
 async def diagnostics(who: Reader, service: TheService) -> Diagnostics:
-    """Tell what works and what is there. What is down is said, and is no error (E-71); no model is paid for it."""
+    """Check stores and models, and return counts and settings. Uses no model tokens.
+
+    Unavailable components are reported in the response and are not errors (E-71).
+    """
     return await service.run(lambda: diagnose(service, who.tenant))
 
 

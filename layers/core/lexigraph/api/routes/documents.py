@@ -27,29 +27,29 @@ DocumentId = Annotated[
     str,
     Path(
         pattern="^source:[0-9a-f]{32}$",
-        description="as the list shows it",
+        description="document id",
         examples=["source:3c067f04242ced37302a063b8b72672e"],
     ),
 ]
 
 
 class DocumentReply(Reply):
-    """A document and how it stands."""
+    """A document and its state."""
 
     id: str = Field(description="of the document", examples=["source:3c067f04242ced37302a063b8b72672e"])
-    uri: str = Field(description="where the document comes from", examples=["upload://default/flow.md"])
+    uri: str = Field(description="URI of the document", examples=["upload://default/flow.md"])
     namespace: str = Field(description="what it is filed under", examples=["default"])
-    title: str = Field(description="what it calls itself", examples=["The approval flow"])
+    title: str = Field(description="title", examples=["The approval flow"])
     state: Literal["BUILDING", "READY", "REMOVING", "FAILED"] = Field(
-        description="whether questions see it", examples=["READY"]
+        description="READY documents are visible to questions", examples=["READY"]
     )
-    version: int = Field(description="grows with every change", examples=[1])
+    version: int = Field(description="incremented with every change", examples=[1])
     chunks: int = Field(description="pieces of text", examples=[12])
-    characters: int = Field(description="of its text", examples=[8_412])
-    failed_chunks: int = Field(description="chunks from which nothing could be extracted", examples=[0])
-    reason: str = Field(description="why it failed", examples=[""])
+    characters: int = Field(description="number of characters", examples=[8_412])
+    failed_chunks: int = Field(description="number of chunks whose extraction failed", examples=[0])
+    reason: str = Field(description="reason of the failure", examples=[""])
     updated_at: str = Field(description="time of the last change, UTC", examples=["2026-11-22T06:08:29.533+00:00"])
-    metadata: dict[str, Any] = Field(description="what came with it; filters see it", examples=[{"year": 2024}])
+    metadata: dict[str, Any] = Field(description="metadata, available to filters", examples=[{"year": 2024}])
 
     @classmethod
     def of(cls, record: DocumentRecord) -> "DocumentReply":
@@ -59,18 +59,18 @@ class DocumentReply(Reply):
 
 
 class DocumentList(Reply):
-    """A page of documents, by uri; ``next`` is where the next page begins, null at the end."""
+    """A page of documents, sorted by URI; ``next`` is null on the last page."""
 
     documents: list[DocumentReply] = Field(description="the page")
-    next: str | None = Field(description="`after` of the next page, null at the end", examples=[None])
+    next: str | None = Field(description="value of `after` for the next page; null on the last page", examples=[None])
 
 
 class DocumentJob(Reply):
-    """The job that takes a document in."""
+    """The job that ingests a document."""
 
-    job_id: str = Field(description="ask /jobs for it", examples=["0f6c2d1a9b3e4f508172635445362718"])
-    status: Literal["RUNNING", "SUCCEEDED"] = Field(description="how the job stands", examples=["SUCCEEDED"])
-    status_url: str = Field(description="where to ask for the job", examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
+    job_id: str = Field(description="job id, for /jobs", examples=["0f6c2d1a9b3e4f508172635445362718"])
+    status: Literal["RUNNING", "SUCCEEDED"] = Field(description="status of the job", examples=["SUCCEEDED"])
+    status_url: str = Field(description="URL of the job", examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
     namespace: str = Field(description="what it is filed under", examples=["default"])
     document: DocumentReply | None = Field(
         description="null while the job is not over, and for a file of several documents", examples=[None]
@@ -78,11 +78,11 @@ class DocumentJob(Reply):
 
 
 class Removed(Reply):
-    """How many documents were removed."""
+    """Result of a deletion."""
 
     removed: int = Field(description="documents removed", examples=[1])
     job_id: str | None = Field(
-        description="the job that removes it, absent where that is done at once", default=None, examples=[None]
+        description="job that removes it; absent if it was removed immediately", default=None, examples=[None]
     )
 
 
@@ -92,24 +92,38 @@ async def list_documents(
     service: TheService,
     namespace: Annotated[
         str | None,
-        Query(min_length=1, max_length=LONGEST, pattern=PATTERN, description="those of one namespace", examples=["default"]),
+        Query(
+            min_length=1,
+            max_length=LONGEST,
+            pattern=PATTERN,
+            description="only documents of this namespace",
+            examples=["default"],
+        ),
         NAME,
     ] = None,
     after: Annotated[
         str,
-        Query(pattern="^(source:[0-9a-f]{32})?$", description="`next` of the page before; first when empty", examples=[""]),
+        Query(
+            pattern="^(source:[0-9a-f]{32})?$",
+            description="`next` of the previous page; empty for the first page",
+            examples=[""],
+        ),
         TEXT,
     ] = "",
-    limit: Annotated[int, Query(ge=1, le=1_000, description="at most so many", examples=[100]), WHOLE] = 100,
+    limit: Annotated[int, Query(ge=1, le=1_000, description="maximum number", examples=[100]), WHOLE] = 100,
     find: Annotated[
         str,
-        Query(max_length=200, description="words or parts of words of title, uri and namespace, all of them", examples=[""]),
+        Query(
+            max_length=200,
+            description="words, or parts of words, that title, URI and namespace must all contain",
+            examples=[""],
+        ),
         TEXT,
     ] = "",
 ) -> DocumentList:
-    """Return a page of documents, by uri.
+    """Return a page of documents, sorted by URI.
 
-    With `find` a page may be shorter than asked for, and empty before the end: go on while there is a `next`.
+    With `find` a page may be short or empty before the end: continue while `next` is set.
     """
     words = find.casefold().split()
 
@@ -156,8 +170,8 @@ def _page(found: Sequence[DocumentRecord], more: str | None) -> DocumentList:
 @router.post(
     "",
     operation_id="send_document",
-    summary="Send a document",
-    responses={202: {"model": DocumentJob, "description": "still at work: ask for the job"}},
+    summary="Upload a document",
+    responses={202: {"model": DocumentJob, "description": "in progress: poll the job"}},
 )
 async def send_document(
     who: Writer,
@@ -172,9 +186,9 @@ async def send_document(
     ] = "default",
     wait: Wait = 20.0,
 ) -> DocumentJob:
-    """Take a document in. A file of the same name in the same namespace is replaced, at once and whole.
+    """Upload and ingest a document. A file of the same name in the same namespace is replaced atomically.
 
-    What a key with filters sends has to pass them.
+    Documents sent with a filtered key must match its filters.
     """
     job = await take_upload(service, who.tenant, file, namespace, wait, response, metadata)
     running = job.status == "RUNNING"
@@ -189,9 +203,9 @@ async def send_document(
     )
 
 
-@router.get("/{document_id}", operation_id="get_document", summary="Show a document", responses=errors(404))
+@router.get("/{document_id}", operation_id="get_document", summary="Get a document", responses=errors(404))
 async def get_document(who: Reader, service: TheService, document_id: DocumentId) -> DocumentReply:
-    """Return what is known of a document."""
+    """Return a document's record."""
     found = await service.run(lambda: service.stores.registry.document(who.tenant, document_id))
     if found is None:
         raise ApiError(404, "no such document")
@@ -201,12 +215,12 @@ async def get_document(who: Reader, service: TheService, document_id: DocumentId
 @router.delete(
     "/{document_id}",
     operation_id="remove_document",
-    summary="Remove a document",
+    summary="Delete a document",
     response_model_exclude_none=True,
-    responses={202: {"model": Removed, "description": "still at work: ask for the job"}, **errors(404)},
+    responses={202: {"model": Removed, "description": "in progress: poll the job"}, **errors(404)},
 )
 async def remove_document(who: Writer, service: TheService, response: Response, document_id: DocumentId) -> Removed:
-    """Remove a document with all that only it supports; questions no longer see it when this answers with 200."""
+    """Remove a document and everything that only it supports. After a 200, questions no longer see it."""
     handover = await service.run(lambda: service.handover)  # it may have to be opened
     if handover is None:
 

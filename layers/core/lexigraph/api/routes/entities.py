@@ -36,22 +36,22 @@ EntityId = Annotated[
     str,
     Path(
         pattern="^entity:[0-9a-f]{32}$",
-        description="as results show it",
+        description="entity id",
         examples=["entity:3c067f04242ced37302a063b8b72672e"],
     ),
 ]
-Place = Annotated[str, Query(pattern="^[0-9]{0,9}$", description="`next` of the page before", examples=[""])]
+Place = Annotated[str, Query(pattern="^[0-9]{0,9}$", description="`next` of the previous page", examples=[""])]
 
 
-@router.get("", operation_id="find_entities", summary="Find entities by name")
+@router.get("", operation_id="find_entities", summary="Search entities")
 async def find_entities(
     who: Reader,
     service: TheService,
-    q: Annotated[str, Query(max_length=200, description="a name, or how it begins", examples=["tove"]), TEXT] = "",
+    q: Annotated[str, Query(max_length=200, description="a name or the beginning of one", examples=["tove"]), TEXT] = "",
     cursor: Place = "",
-    limit: Annotated[int, Query(ge=1, le=100, description="at most so many", examples=[20]), WHOLE] = 20,
+    limit: Annotated[int, Query(ge=1, le=100, description="maximum number", examples=[20]), WHOLE] = 20,
 ) -> EntityList:
-    """Return entities whose names have these words, the last of which may be begun only; case and accents do not matter.
+    """Return entities whose names contain the given words; the last word may be a prefix. Case and accents are ignored.
 
     The name itself comes first, then names that begin so, then those that have all the words, then those that have some;
     each time those first that most documents name. Without ``q`` come those that most documents name. What only titles
@@ -67,9 +67,9 @@ async def find_entities(
     return await service.run(work, asks=who.tenant.whole)
 
 
-@router.get("/{entity_id}", operation_id="get_entity", summary="Show an entity", responses=errors(404))
+@router.get("/{entity_id}", operation_id="get_entity", summary="Get an entity", responses=errors(404))
 async def get_entity(who: Reader, service: TheService, entity_id: EntityId) -> EntityReply:
-    """Return how an entity is named and as what it is seen, what else means the same, and how much is said of it."""
+    """Return an entity with its names, classes, aliases and counts."""
 
     def work() -> EntityReply:
         graph = service.stores.graph
@@ -85,7 +85,7 @@ async def get_entity(who: Reader, service: TheService, entity_id: EntityId) -> E
 @router.get(
     "/{entity_id}/statements",
     operation_id="entity_statements",
-    summary="List statements that name an entity",
+    summary="List an entity's statements",
     responses=errors(404),
 )
 async def entity_statements(
@@ -96,19 +96,21 @@ async def entity_statements(
         str,
         Query(
             pattern="^(source:[0-9a-f]{32})?$",
-            description="those of one document only",
+            description="only statements of this document",
             examples=["source:3c067f04242ced37302a063b8b72672e"],
         ),
     ] = "",
     cursor: Annotated[
         str,
-        Query(pattern=r"^([0-9a-f]{32}\.[0-9]{1,9}\.[0-9]{1,9})?$", description="`next` of the page before", examples=[""]),
+        Query(
+            pattern=r"^([0-9a-f]{32}\.[0-9]{1,9}\.[0-9]{1,9})?$", description="`next` of the previous page", examples=[""]
+        ),
     ] = "",
-    limit: Annotated[int, Query(ge=1, le=200, description="at most so many statements", examples=[50]), WHOLE] = 50,
+    limit: Annotated[int, Query(ge=1, le=200, description="maximum number of statements", examples=[50]), WHOLE] = 50,
 ) -> EntityStatements:
-    """Return a page of the statements that name an entity, by document and as each reads.
+    """Return a page of the statements that mention an entity, grouped by document, in reading order.
 
-    The first document of a page may go on with the last of the page before. A page may be shorter than asked for.
+    The first document of a page may continue the last one of the previous page. A page may be short.
     """
 
     def work() -> EntityStatements:
@@ -141,7 +143,7 @@ async def entity_statements(
 @router.get(
     "/{entity_id}/neighbours",
     operation_id="entity_neighbours",
-    summary="List entities named beside an entity",
+    summary="List an entity's neighbours",
     responses=errors(404),
 )
 async def entity_neighbours(
@@ -149,9 +151,9 @@ async def entity_neighbours(
     service: TheService,
     entity_id: EntityId,
     cursor: Place = "",
-    limit: Annotated[int, Query(ge=1, le=200, description="at most so many", examples=[50]), WHOLE] = 50,
+    limit: Annotated[int, Query(ge=1, le=200, description="maximum number", examples=[50]), WHOLE] = 50,
 ) -> NeighbourList:
-    """Return a page of the entities that the same statements name, those of most statements first, with what joins them."""
+    """Return a page of the entities in the same statements, most frequent first, with their relations."""
 
     def work() -> NeighbourList:
         graph, begin = service.stores.graph, int(cursor or 0)

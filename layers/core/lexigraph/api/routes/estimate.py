@@ -33,11 +33,11 @@ _Name = Annotated[str, Field(min_length=1, max_length=200, pattern=PATTERN), NAM
 
 
 class EstimateRequest(Body):
-    """What would be ingested: what lies at ``path``, or a ``text``. The language model's prices are the caller's to give."""
+    """What to estimate: a ``path`` or a ``text``. Prices of the language model may be given."""
 
-    path: Place | None = Field(None, description="what lies on the server, as for an ingest", examples=["corpus/flow.md"])
-    text: _Text | None = Field(None, description="a document, instead of path", examples=["# Flow\n\nMira Holm signs."])
-    name: _Name = Field("text.md", description="of the text: its end says the type", examples=["flow.md"])
+    path: Place | None = Field(None, description="path on the server, as for an ingest", examples=["corpus/flow.md"])
+    text: _Text | None = Field(None, description="document text, instead of path", examples=["# Flow\n\nMira Holm signs."])
+    name: _Name = Field("text.md", description="file name of the text; its suffix gives the type", examples=["flow.md"])
     usd_per_million_input: float | None = Field(None, ge=0, le=10_000, description="dollars", examples=[1.0])
     usd_per_million_output: float | None = Field(None, ge=0, le=10_000, description="dollars", examples=[5.0])
 
@@ -49,25 +49,25 @@ class EstimateRequest(Body):
 
 
 class EstimateReply(Reply):
-    """Tokens, money and minutes of taking everything in anew; what is unchanged costs nothing."""
+    """Estimated tokens, cost and minutes of a full ingest. Unchanged documents cost nothing."""
 
     files: int = Field(description="files read", examples=[17])
     documents: int = Field(description="documents in them", examples=[19])
-    characters: int = Field(description="of its text", examples=[31_000])
+    characters: int = Field(description="number of characters", examples=[31_000])
     chunks: int = Field(description="pieces of text", examples=[86])
-    model_calls: int = Field(description="calls of the language model", examples=[0])
-    input_tokens: int = Field(description="of the language model, about", examples=[0])
-    output_tokens: int = Field(description="of the language model, about", examples=[0])
+    model_calls: int = Field(description="language model calls", examples=[0])
+    input_tokens: int = Field(description="estimated language model tokens", examples=[0])
+    output_tokens: int = Field(description="estimated language model tokens", examples=[0])
     embedding_tokens: int = Field(description="about", examples=[15_200])
-    usd: float | None = Field(description="dollars; null where a price is not known", examples=[0.0])
+    usd: float | None = Field(description="US dollars; null if a price is unknown", examples=[0.0])
     minutes: float = Field(description="about", examples=[0.12])
-    prices_as_of: str = Field(description="month of the prices known", examples=["2026-08"])
-    notes: list[str] = Field(description="what could not be read, which price is missing", examples=[[]])
+    prices_as_of: str = Field(description="date of the price list", examples=["2026-08"])
+    notes: list[str] = Field(description="unreadable files and missing prices", examples=[[]])
 
 
-@router.post("/estimate", operation_id="estimate", summary="Tell what an ingest would take", responses=errors(404))
+@router.post("/estimate", operation_id="estimate", summary="Estimate tokens and cost", responses=errors(404))
 async def estimate_ingest(who: Writer, service: TheService, body: EstimateRequest) -> EstimateReply:
-    """Read and cut documents, without any model, and tell what taking them in anew would need. Nothing is kept of them."""
+    """Read and chunk documents without calling a model, and estimate tokens, cost and time. Nothing is stored."""
     if body.path is not None:
         check_whole(who.tenant)
     # the process ends before the answer is due, so that whoever waits for it can say so

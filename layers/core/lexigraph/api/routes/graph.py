@@ -32,30 +32,34 @@ class NodeReply(Reply):
 class EdgeReply(Reply):
     """An edge between two nodes."""
 
-    source: str = Field(description="where it begins", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"])
-    target: str = Field(description="where it ends", examples=["entity:3c067f04242ced37302a063b8b72672e"])
+    source: str = Field(description="start", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"])
+    target: str = Field(description="end", examples=["entity:3c067f04242ced37302a063b8b72672e"])
     type: str = Field(description="kind of edge", examples=["MENTIONS"])
 
 
 class NetTotals(Reply):
-    """How much there is around a node."""
+    """Size of a neighbourhood."""
 
     nodes: int = Field(description="the node too", examples=[340])
     edges: int = Field(description="between these", examples=[610])
-    complete: bool = Field(description="these are all: of a type of edge 2,000 are looked at", examples=[True])
+    complete: bool = Field(
+        description="whether the counts are complete; at most 2,000 edges per type are read", examples=[True]
+    )
 
 
 class Egonet(Reply):
-    """What is around a node, the node too."""
+    """The neighbourhood of a node, including the node."""
 
     nodes: list[NodeReply] = Field(description="the nodes")
     edges: list[EdgeReply] = Field(description="the edges between them")
-    totals: NetTotals = Field(description="how much was found, shown or not")
-    offset: int = Field(description="nodes a step away that were passed over", examples=[0])
-    next_offset: int | None = Field(description="`offset` of the next part, null at the end", examples=[None])
+    totals: NetTotals = Field(description="totals, including what is not shown")
+    offset: int = Field(description="number of neighbours skipped", examples=[0])
+    next_offset: int | None = Field(
+        description="value of `offset` for the next page; null on the last page", examples=[None]
+    )
 
 
-@router.get("/egonet", operation_id="egonet", summary="Show what is around a node", responses=errors(404))
+@router.get("/egonet", operation_id="egonet", summary="Get the neighbourhood of a node", responses=errors(404))
 async def egonet(
     who: Reader,
     service: TheService,
@@ -65,28 +69,28 @@ async def egonet(
             alias="id",
             max_length=100,
             pattern=f"^{_KINDS}:.",
-            description="of a node",
+            description="node id",
             examples=["entity:3c067f04242ced37302a063b8b72672e"],
         ),
         TEXT,
     ],
-    depth: Annotated[int, Query(ge=1, le=3, description="steps from the node", examples=[1]), WHOLE] = 1,
-    limit: Annotated[int, Query(ge=1, le=500, description="at most so many nodes", examples=[120]), WHOLE] = 120,
+    depth: Annotated[int, Query(ge=1, le=3, description="maximum distance from the node", examples=[1]), WHOLE] = 1,
+    limit: Annotated[int, Query(ge=1, le=500, description="maximum number of nodes", examples=[120]), WHOLE] = 120,
     offset: Annotated[
-        int, Query(ge=0, le=100_000, description="pass over so many nodes a step away", examples=[0]), WHOLE
+        int, Query(ge=0, le=100_000, description="number of direct neighbours to skip", examples=[0]), WHOLE
     ] = 0,
     kinds: Annotated[
         str,
         Query(
             pattern=f"^({_KINDS}(,{_KINDS}){{0,5}})?$",
-            description="only nodes of these kinds, parted by commas; else of all",
+            description="comma-separated node kinds to include; default: all",
             examples=["statement,entity"],
         ),
     ] = "",
 ) -> Egonet:
-    """Return the nodes within ``depth`` steps of a node with what is known of them, and the edges between them.
+    """Return the nodes within ``depth`` steps of a node, with their properties and the edges between them.
 
-    Where more nodes are a step away than fit, ``next_offset`` is the ``offset`` that goes on.
+    If more neighbours exist than fit, ``next_offset`` is the ``offset`` of the next page.
     """
 
     def work() -> Egonet:

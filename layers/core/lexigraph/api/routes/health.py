@@ -13,18 +13,18 @@ router = APIRouter(tags=["service"])
 
 
 class Health(Reply):
-    """The server is alive; its stores and models are the matter of ``/diagnostics``, which asks them."""
+    """Liveness of the server; ``/diagnostics`` checks stores and models."""
 
     status: Literal["ok"] = Field(description="always ok", default="ok", examples=["ok"])
     stores: Literal["ok", "damaged"] = Field(
-        description="damaged: a request has met damaged files since the server began; lexigraph doctor names them",
+        description="damaged if a request has hit damaged files since the server started; `lexigraph doctor` lists them",
         default="ok",
         examples=["ok"],
     )
     api_version: str = Field(description="of the HTTP API, semantic versioning", examples=["0.1.0"])
 
 
-@router.get("/health", operation_id="health", summary="Tell whether the server is alive")
+@router.get("/health", operation_id="health", summary="Health check")
 async def health(service: TheService) -> Health:
-    """Answer at once, without a key."""
+    """Return immediately; no key is required."""
     return Health(stores="damaged" if service.damaged else "ok", api_version=__version__)

@@ -36,24 +36,26 @@ _EVENTS = (
 _OUTCOME = ("result", "done", "error")
 Incremental = Annotated[bool, Query(description="skip chunks whose text has not changed (E-05)", examples=[True]), FLAG]
 Refresh = Annotated[
-    bool, Query(description="ask the models anew, also about what has not changed (E-06)", examples=[False]), FLAG
+    bool, Query(description="call the models again, including for unchanged text (E-06)", examples=[False]), FLAG
 ]
 Checkpoint = Annotated[
     bool,
-    Query(description="what models answered before for the same text is not asked again (E-32)", examples=[True]),
+    Query(description="reuse earlier model results for the same text (E-32)", examples=[True]),
     FLAG,
 ]
 RefreshRelations = Annotated[
-    bool, Query(description="with refresh, find relations between chunks anew (E-07)", examples=[True]), FLAG
+    bool, Query(description="with refresh, also detect relations between chunks again (E-07)", examples=[True]), FLAG
 ]
 Wait = Annotated[
     float,
-    Query(ge=0, le=600, description="seconds to wait for the end; then 202 and a job to ask for", examples=[20.0]),
+    Query(
+        ge=0, le=600, description="seconds to wait for completion before answering 202 with a job to poll", examples=[20.0]
+    ),
     NUMBER,
 ]
 Where = Annotated[
     str,
-    Query(min_length=1, max_length=4_096, description="a file or folder of the server", examples=["corpus/flow.md"]),
+    Query(min_length=1, max_length=4_096, description="file or folder on the server", examples=["corpus/flow.md"]),
     TEXT,
 ]
 Namespace = Annotated[
@@ -62,7 +64,7 @@ Namespace = Annotated[
         min_length=1,
         max_length=LONGEST,
         pattern=PATTERN,
-        description="what the documents are filed under",
+        description="namespace of the documents",
         examples=["default"],
     ),
     NAME,
@@ -73,7 +75,7 @@ Namespace = Annotated[
     "/ingest",
     operation_id="ingest",
     summary="Ingest a file or folder",
-    responses={202: {"model": IngestReply, "description": "still at work: ask for the job"}, **errors(404)},
+    responses={202: {"model": IngestReply, "description": "in progress: poll the job"}, **errors(404)},
 )
 async def ingest(
     who: Writer,
@@ -84,16 +86,13 @@ async def ingest(
     refresh: Refresh = False,
     refresh_relations: RefreshRelations = True,
     checkpoint: Checkpoint = True,
-    progress: Annotated[
-        bool, Query(description="tell the stages in the reply, as the stream does", examples=[False]), FLAG
-    ] = False,
+    progress: Annotated[bool, Query(description="include the stages in the response", examples=[False]), FLAG] = False,
     wait: Wait = 20.0,
 ) -> IngestReply:
-    """Take in what lies at ``path``, inside the folder that is open to the tenant, and answer when it is done.
+    """Ingest ``path``, inside the folder opened to the tenant, and respond when it is done.
 
-    A run that was interrupted goes on where it stopped. What cannot be read is in ``failures``; 422 when nothing can.
-    ``warnings`` tell of chunks and pairs of chunks that the language model gave nothing usable for; 500 when it did for
-    none.
+    An interrupted run resumes where it stopped. ``failures`` lists what could not be read; 422 if nothing could.
+    ``warnings`` reports chunks and pairs for which the language model returned nothing usable; 500 if it did so for all.
     """
     check_whole(who.tenant)
     how = {"refresh": refresh or not checkpoint, "relations": refresh_relations}
@@ -127,12 +126,12 @@ async def ingest_stream(
     refresh_relations: RefreshRelations = True,
     checkpoint: Checkpoint = True,
 ) -> StreamingResponse:
-    """Begin a job and replay its events from the first: ``start``, the stages, ``result``, ``done``.
+    """Start a job and stream its events from the first: ``start``, the stages, ``result``, ``done``.
 
-    A client that goes away stops nothing: the job goes on, and ``/jobs/{id}/events`` tells the rest; the header
-    ``X-Job-Id`` has the id. A server that follows a job for some time only says so by a last stage ``job_continues``. With
-    ``inc_rel_only`` the new chunks of a document that was ingested from ``path`` are related to others, nothing else.
-    GET is for clients that can do nothing else: without keys it asks for a header that other pages cannot send.
+    The job continues if the client disconnects, and ``/jobs/{id}/events`` returns the remaining events; the header
+    ``X-Job-Id`` holds the job id. If the server stops following the job early, the last stage is ``job_continues``. With
+    ``inc_rel_only`` only the new chunks of a document ingested from ``path`` are related to other chunks.
+    GET is for clients that cannot send POST; a server without keys then requires the header ``X-API-Key``, with any value.
     """
     check_meant(request, who)
     check_whole(who.tenant)

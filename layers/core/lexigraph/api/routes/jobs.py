@@ -20,23 +20,23 @@ JobId = Annotated[
         min_length=1,
         max_length=64,
         pattern="^[0-9a-f]+$",
-        description="as the ingest answered it",
+        description="job id",
         examples=["0f6c2d1a9b3e4f508172635445362718"],
     ),
 ]
 
 
 class JobReply(Reply):
-    """A job: what was asked for, how it stands, and its result."""
+    """A job with its status and result."""
 
     id: str = Field(description="of the job", examples=["0f6c2d1a9b3e4f508172635445362718"])
-    kind: str = Field(description="what it does", examples=["ingest"])
-    status: JobStatus = Field(description="how the job stands", examples=["SUCCEEDED"])
-    created_at: str = Field(description="time of the beginning, UTC", examples=["2026-11-22T06:08:27.123+00:00"])
+    kind: str = Field(description="kind of job", examples=["ingest"])
+    status: JobStatus = Field(description="status of the job", examples=["SUCCEEDED"])
+    created_at: str = Field(description="start time, UTC", examples=["2026-11-22T06:08:27.123+00:00"])
     updated_at: str = Field(description="time of the last change, UTC", examples=["2026-11-22T06:08:29.533+00:00"])
     namespace: str = Field(description="what it is filed under", examples=["default"])
-    result: dict[str, Any] = Field(description="as the ingest would have answered", examples=[{"chunks_new": 12}])
-    reason: str = Field(description="why it failed", examples=[""])
+    result: dict[str, Any] = Field(description="result of the job", examples=[{"chunks_new": 12}])
+    reason: str = Field(description="reason of the failure", examples=[""])
 
     @classmethod
     def of(cls, job: JobRecord) -> "JobReply":
@@ -62,10 +62,10 @@ class JobList(Reply):
 
 
 class EventReply(Reply):
-    """A step of a job; ``seq`` counts from 1."""
+    """An event of a job; ``seq`` starts at 1."""
 
-    seq: int = Field(description="counts from 1", examples=[1])
-    stage: str = Field(description="what was done", examples=["scan_input"])
+    seq: int = Field(description="sequence number, starting at 1", examples=[1])
+    stage: str = Field(description="stage", examples=["scan_input"])
     at: str = Field(description="time, UTC", examples=["2026-11-22T06:08:27.123+00:00"])
     data: dict[str, Any] = Field(description="figures of the stage", examples=[{"files": 1}])
 
@@ -85,29 +85,29 @@ class EventList(Reply):
 async def list_jobs(
     who: ReaderOrWriter,
     service: TheService,
-    limit: Annotated[int, Query(ge=1, le=1_000, description="at most so many", examples=[50]), WHOLE] = 50,
+    limit: Annotated[int, Query(ge=1, le=1_000, description="maximum number", examples=[50]), WHOLE] = 50,
 ) -> JobList:
-    """Return the latest jobs, newest first."""
+    """Return the most recent jobs, newest first."""
     found = await service.run(lambda: service.stores.registry.jobs(who.tenant, limit=limit))
     return JobList(jobs=[JobReply.of(standing(job)) for job in found])
 
 
-@router.get("/{job_id}", operation_id="get_job", summary="Tell how a job stands", responses=errors(404))
+@router.get("/{job_id}", operation_id="get_job", summary="Get a job", responses=errors(404))
 async def get_job(who: ReaderOrWriter, service: TheService, job_id: JobId) -> JobReply:
     """Return a job with its result."""
     return JobReply.of(standing(await service.run(lambda: service.stores.registry.job(who.tenant, job_id))))
 
 
-@router.get("/{job_id}/events", operation_id="job_events", summary="List what a job did", responses=errors(404))
+@router.get("/{job_id}/events", operation_id="job_events", summary="List a job's events", responses=errors(404))
 async def job_events(
     who: ReaderOrWriter,
     service: TheService,
     job_id: JobId,
     after: Annotated[
-        int, Query(ge=0, le=2**53, description="events after the one with this number", examples=[0]), WHOLE
+        int, Query(ge=0, le=2**53, description="only events after this sequence number", examples=[0]), WHOLE
     ] = 0,
 ) -> EventList:
-    """Return the steps of a job, in order."""
+    """Return the events of a job, in order."""
 
     def work() -> EventList:
         registry = service.stores.registry
@@ -121,13 +121,13 @@ async def job_events(
     "/{job_id}/cancel",
     operation_id="cancel_job",
     summary="Cancel an ingest",
-    responses={202: {"model": JobReply, "description": "it is stopping: ask for the job"}, **errors(404, 409)},
+    responses={202: {"model": JobReply, "description": "cancelling: poll the job"}, **errors(404, 409)},
 )
 async def cancel_job(who: Writer, service: TheService, response: Response, job_id: JobId) -> JobReply:
-    """Stop an ingest. Documents that were finished stay; of the others nothing does.
+    """Cancel an ingest. Finished documents are kept, unfinished ones are discarded.
 
-    A job that waits for its turn is over at once. One at work stops at its next step: after the file that is being read,
-    or the chunks that a model is asked about. A deployment cannot do this: stop the execution in Step Functions.
+    A queued job ends immediately. A running job stops at its next step: after the file being read,
+    or the model calls under way. Not available in a deployment: stop the execution in Step Functions.
     """
 
     def work() -> JobRecord:

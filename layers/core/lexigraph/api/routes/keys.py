@@ -25,40 +25,40 @@ _BY_OPERATOR = "whoever runs it makes and revokes keys with `lexigraph keys`"
 
 
 class NewKey(Body):
-    """What a key is to be."""
+    """Properties of a new key."""
 
     name: Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=PATTERN), NAME] | None = Field(
-        None, description="what it is for", examples=["newsroom"]
+        None, description="name", examples=["newsroom"]
     )
     scopes: list[Scope] = Field(
         default_factory=lambda: list[Scope](("read",)),
         min_length=1,
         max_length=3,
-        description="what it may do",
+        description="scopes",
         examples=[["read"]],
     )
     databases: list[Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=PATTERN), NAME]] = Field(
-        default_factory=list, max_length=100, description="`db_name`s that it may give; any when empty", examples=[[]]
+        default_factory=list, max_length=100, description="allowed values of `db_name`; empty: any", examples=[[]]
     )
-    rate: int = Field(0, ge=0, le=1_000_000, description="requests a minute; 0: as the settings say", examples=[0])
+    rate: int = Field(0, ge=0, le=1_000_000, description="requests per minute; 0: the configured default", examples=[0])
     filters: AnyFilter | None = Field(
         None,
-        description="it sees only documents whose metadata pass",
+        description="filter on the documents it can see",
         examples=[{"key": "groups", "operator": "in", "value": ["staff"]}],
     )
 
 
 class KeyReply(Reply):
-    """A key, by its id: the secret is never told again."""
+    """A key, without its secret."""
 
-    id: str = Field(description="its public name", examples=["lxk_5554b5e1"])
-    name: str = Field(description="what it is for", examples=["newsroom"])
-    scopes: list[Scope] = Field(description="what it may do", examples=[["read"]])
-    databases: list[str] = Field(description="`db_name`s that it may give; any when empty", examples=[[]])
-    rate: int = Field(description="requests a minute; 0: as the settings say", examples=[0])
-    filters: dict[str, Any] | None = Field(description="what documents that it sees have to pass", examples=[None])
+    id: str = Field(description="key id", examples=["lxk_5554b5e1"])
+    name: str = Field(description="name", examples=["newsroom"])
+    scopes: list[Scope] = Field(description="scopes", examples=[["read"]])
+    databases: list[str] = Field(description="allowed values of `db_name`; empty: any", examples=[[]])
+    rate: int = Field(description="requests per minute; 0: the configured default", examples=[0])
+    filters: dict[str, Any] | None = Field(description="filter on the documents it can see", examples=[None])
     created_at: str = Field(description="time, UTC", examples=["2026-11-22T06:08:27.123+00:00"])
-    revoked_at: str = Field(description="time, UTC; empty while it opens something", examples=[""])
+    revoked_at: str = Field(description="time of revocation, UTC; empty while valid", examples=[""])
 
     @classmethod
     def of(cls, key: ApiKey) -> "KeyReply":
@@ -67,31 +67,31 @@ class KeyReply(Reply):
 
 
 class MadeKey(KeyReply):
-    """A key that was just made, with its secret."""
+    """A new key with its secret."""
 
-    key: str = Field(description="the secret: shown this once", examples=["lxk_5554b5e1_x1f..."])
+    key: str = Field(description="the secret; shown only once", examples=["lxk_5554b5e1_x1f..."])
 
 
 class KeyList(Reply):
-    """The keys of a tenant, revoked ones too, oldest first."""
+    """The keys of a tenant, including revoked ones, oldest first."""
 
     keys: list[KeyReply] = Field(description="oldest first")
 
 
 @router.get("", operation_id="list_keys", summary="List keys")
 async def list_keys(who: Admin, service: TheService, response: Response) -> KeyList:
-    """Return the tenant's keys, revoked ones too, without their secrets."""
+    """Return the tenant's keys, including revoked ones, without their secrets."""
     _check_may(service, who)
     response.headers["Cache-Control"] = "no-store"
     found = await service.run(lambda: service.stores.registry.keys(who.tenant))
     return KeyList(keys=[KeyReply.of(key) for key in found])
 
 
-@router.post("", operation_id="create_key", summary="Make a key", status_code=201)
+@router.post("", operation_id="create_key", summary="Create a key", status_code=201)
 async def create_key(who: Admin, service: TheService, response: Response, body: NewKey) -> MadeKey:
-    """Make a key for the tenant, and show its secret this once: only a hash of it is kept.
+    """Create a key for the tenant and return its secret once. Only its hash is stored.
 
-    Where no key was made so far, a server that asks for none does from then on.
+    Creating the first key makes an open server require keys.
     """
     _check_may(service, who)
     response.headers["Cache-Control"] = "no-store"
@@ -117,9 +117,9 @@ async def create_key(who: Admin, service: TheService, response: Response, body: 
 async def revoke_key(
     who: Admin,
     service: TheService,
-    key_id: Annotated[str, Path(pattern="^lxk_[0-9a-f]{8}$", description="as the list shows it", examples=["lxk_5554b5e1"])],
+    key_id: Annotated[str, Path(pattern="^lxk_[0-9a-f]{8}$", description="document id", examples=["lxk_5554b5e1"])],
 ) -> KeyReply:
-    """Revoke a key: it opens nothing from now on. The key that asks cannot be revoked by itself."""
+    """Revoke a key, effective immediately. A key cannot revoke itself."""
     _check_may(service, who)
     if key_id == who.key_id:
         raise ApiError(409, "this is the key that asks", code="conflict", hint="revoke it with another one")

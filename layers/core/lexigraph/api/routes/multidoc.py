@@ -25,31 +25,33 @@ class FewShot(Body):
 
 
 class MultidocRequest(Filtered):
-    """A question for several documents; what is not given is the preset's (W-19)."""
+    """A question over several documents; unset parameters come from the preset (W-19)."""
 
     question: QuestionText = Field(description="as it was asked")
     preset: Literal["factual", "explanatory", "comprehensive", "specific"] = Field(
-        "explanatory", description="defaults of the other parameters", examples=["explanatory"]
+        "explanatory", description="preset that gives the defaults", examples=["explanatory"]
     )
-    num_docs: int | None = Field(None, ge=1, le=10, description="articles at most", examples=[5])
-    max_sections: int | None = Field(None, ge=1, le=10, description="sections of each at most", examples=[3])
+    num_docs: int | None = Field(None, ge=1, le=10, description="maximum number of articles", examples=[5])
+    max_sections: int | None = Field(None, ge=1, le=10, description="maximum sections per article", examples=[3])
     min_relevance: float | None = Field(None, ge=0, le=1, description="(1 + cosine) / 2 at least", examples=[0.7])
-    min_fact_chars: int = Field(9, ge=0, le=1_000, description="shortest fact", examples=[20])
-    reranker: Literal["tfidf", "bedrock", "model"] | None = Field(None, description="orders articles", examples=["tfidf"])
+    min_fact_chars: int = Field(9, ge=0, le=1_000, description="minimum length of a fact", examples=[20])
+    reranker: Literal["tfidf", "bedrock", "model"] | None = Field(
+        None, description="ordering of articles", examples=["tfidf"]
+    )
     examples: list[FewShot] = Field(
         description="questions with answers, as examples for the model", default_factory=list, max_length=20
     )
 
 
 class Article(Reply):
-    """A document that was drawn on (W-09)."""
+    """A document used for the answer (W-09)."""
 
     title: str = Field(description="title of the document", examples=["Quantum_entanglement"])
     category: str = Field(description="from its metadata", examples=["Physics"])
     word_count: int = Field(description="of the whole document", examples=[5234])
-    relevance: float = Field(description="sum over its sections", examples=[1.75])
+    relevance: float = Field(description="summed relevance of its sections", examples=[1.75])
     source_id: str = Field(description="id of the document", examples=["source:3c067f04242ced37302a063b8b72672e"])
-    uri: str = Field(description="where the document comes from", examples=["upload://default/entanglement.md"])
+    uri: str = Field(description="URI of the document", examples=["upload://default/entanglement.md"])
     namespace: str = Field(description="what it is filed under", examples=["default"])
 
 
@@ -59,22 +61,22 @@ class MultidocReply(Reply):
     answer: str = Field(description="with citations", examples=["Entanglement links particles [S1]."])
     sources: list[str] = Field(description="titles in rank order", examples=[["Quantum_entanglement"]])
     facts: list[str] = Field(description="sentences of the sections", examples=[["Quantum entanglement links particles."]])
-    num_articles: int = Field(description="articles drawn on", examples=[1])
-    fact_support: list[int] = Field(description="sections that state each fact", examples=[[1]])
+    num_articles: int = Field(description="number of articles used", examples=[1])
+    fact_support: list[int] = Field(description="section ids by fact", examples=[[1]])
     best_relevance: float | None = Field(
-        description="of the best section there is, relevant enough or not; null: there is none", examples=[0.923]
+        description="relevance of the best section, even if below the threshold; null if there is none", examples=[0.923]
     )
     articles: list[Article] = Field(description="best first")
     sections: list[dict[str, Any]] = Field(
         description="section_id, title, content, article_title, relevance_score",
         examples=[[{"section_id": "chunk:3c06", "title": "Introduction", "relevance_score": 0.923}]],
     )
-    citations: list[dict[str, Any]] = Field(description="what the labels stand for", examples=[[{"label": "S1"}]])
-    unsupported: list[UnsupportedReply] = Field(description="what the citations do not bear out")
-    answerable: bool = Field(description="the documents seem to answer it", examples=[True])
-    confidence: float = Field(description="how sure that is, 0 to 1; below 0.5 it is not", examples=[0.93])
-    extractive: bool = Field(description="no language model wrote it", examples=[False])
-    warnings: list[NoticeReply] = Field(description="what went less well")
+    citations: list[dict[str, Any]] = Field(description="sources by label", examples=[[{"label": "S1"}]])
+    unsupported: list[UnsupportedReply] = Field(description="sentences not supported by their citations")
+    answerable: bool = Field(description="whether the documents appear to answer the question", examples=[True])
+    confidence: float = Field(description="confidence that the question is answerable, 0 to 1", examples=[0.93])
+    extractive: bool = Field(description="true if no language model wrote the answer", examples=[False])
+    warnings: list[NoticeReply] = Field(description="warnings")
 
 
 @router.post(
@@ -84,7 +86,7 @@ class MultidocReply(Reply):
     response_model=MultidocReply,
 )
 async def multidoc(request: Request, who: Reader, service: TheService, body: MultidocRequest) -> dict[str, Any]:
-    """Answer from the best sections of the best articles; the same question is answered from memory (W-20)."""
+    """Answer from the best sections of the best articles. Repeated questions are cached (W-20)."""
 
     def work() -> dict[str, Any]:
         key = service.answer_key(who.tenant, "multidoc", body.model_dump())

@@ -32,7 +32,7 @@ class OfferReply(Reply):
     url: str = Field(description="good for some minutes, and for this file alone", examples=["https://inbox.s3.../flow.md"])
     headers: dict[str, str] = Field(description="to be sent with it", examples=[{"x-amz-meta-lexigraph-job": "0f6c2d1a"}])
     expires_sec: int = Field(description="how long the address is good", examples=[900])
-    job_id: str = Field(description="ask /jobs for it", examples=["0f6c2d1a9b3e4f508172635445362718"])
+    job_id: str = Field(description="job id, for /jobs", examples=["0f6c2d1a9b3e4f508172635445362718"])
     status_url: str = Field(description="where to ask", examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
 
 

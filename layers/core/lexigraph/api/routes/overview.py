@@ -46,9 +46,9 @@ class Counted:
     growth: tuple[Day, ...]
 
 
-@router.get("/overview", operation_id="overview", summary="Show what there is")
+@router.get("/overview", operation_id="overview", summary="Get an overview")
 async def overview(who: Reader, service: TheService) -> Overview:
-    """Return counts by kind, languages, kinds of files, growth by day, jobs, the state of stores and models, and warnings.
+    """Return counts by kind, languages, file types, growth by day, jobs, the state of stores and models, and warnings.
 
     Counts are those of `counted_at`; where counting takes long and documents change, they may be some time old. While they
     are counted for the first time, `counted_at` is empty and `counts` has the documents only: ask again.

@@ -37,10 +37,10 @@ _EVENTS = (
     },
 )
 async def query(request: Request, who: Reader, service: TheService, body: QueryRequest) -> Response:
-    """Answer from the documents, and say where each part of the answer stands.
+    """Answer a question from the documents, with citations.
 
-    With ``stream`` the reply is server-sent events: ``token`` with a piece of the answer, then ``sources``, then ``done``
-    with the rest; ``error`` when it breaks off. An answer that is remembered comes as one ``token``, with ``cached`` true.
+    With ``stream`` the response is server-sent events: ``token`` with a piece of the answer, then ``sources``, then ``done``
+    with the rest; ``error`` if it fails midway. A cached answer is one ``token``, with ``cached`` true.
     """
     if not body.stream:
         answered = service.run(lambda: Answers(service, who.tenant, body).whole(), asks=who.tenant.whole)
@@ -67,7 +67,7 @@ async def query(request: Request, who: Reader, service: TheService, body: QueryR
     response_model_exclude_unset=True,
 )
 async def preview(who: Reader, service: TheService, body: PreviewRequest) -> dict[str, Any]:
-    """Return the chunks that ``/query`` would draw on, in its order, with the parts of their scores and no answer."""
+    """Return the chunks that ``/query`` would use, in its order, with score parts and without an answer."""
 
     def work() -> dict[str, Any]:
         found = service.engine(who.tenant, "hybrid", body.parameters).retrieve(body.question, filters=body.where())

@@ -40,26 +40,28 @@ StatementId = Annotated[
     str,
     Path(
         pattern="^statement:[0-9a-f]{32}$",
-        description="as results show it",
+        description="entity id",
         examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"],
     ),
 ]
-Offset = Annotated[int, Query(ge=0, le=_FARTHEST, description="offset in the parsed document", examples=[0]), WHOLE]
+Offset = Annotated[int, Query(ge=0, le=_FARTHEST, description="start offset in the parsed text", examples=[0]), WHOLE]
 
 
-@router.get("/documents/{document_id}/text", operation_id="document_text", summary="Read a document", responses=errors(404))
+@router.get(
+    "/documents/{document_id}/text", operation_id="document_text", summary="Get a document's text", responses=errors(404)
+)
 async def document_text(
     who: Reader,
     service: TheService,
     document_id: DocumentId,
     start: Offset = 0,
     limit: Annotated[
-        int, Query(ge=1, le=200_000, description="at most so many characters", examples=[50_000]), WHOLE
+        int, Query(ge=1, le=200_000, description="maximum number of characters", examples=[50_000]), WHOLE
     ] = 50_000,
 ) -> TextReply:
-    """Return a stretch of the parsed text, to which all offsets refer, with the headings and pages that begin in it.
+    """Return a range of the parsed text, to which all offsets refer, with the headings and pages that begin in it.
 
-    The page in which it begins comes first; `section` names the headings under which it begins. Offsets count
+    The page in which the range begins comes first; `section` names the headings above it. Offsets count
     characters, which are Unicode code points.
     """
 
@@ -84,11 +86,11 @@ async def document_text(
 @router.get(
     "/documents/{document_id}/outline",
     operation_id="document_outline",
-    summary="List headings, pages, code and tables of a document",
+    summary="Get a document's outline",
     responses=errors(404),
 )
 async def document_outline(who: Reader, service: TheService, document_id: DocumentId) -> OutlineReply:
-    """Return all headings, pages, code and tables of a document, with where they stand in its parsed text."""
+    """Return all headings, pages, code blocks and tables of a document, with their offsets in its parsed text."""
 
     def work() -> OutlineReply:
         record, _, outline = _parsed(service, who.tenant, document_id)
@@ -105,17 +107,17 @@ async def document_outline(who: Reader, service: TheService, document_id: Docume
 @router.get(
     "/documents/{document_id}/topics",
     operation_id="document_topics",
-    summary="List topics of a document",
+    summary="List a document's topics",
     responses=errors(404),
 )
 async def document_topics(
     who: Reader,
     service: TheService,
     document_id: DocumentId,
-    cursor: Annotated[str, Query(pattern="^[0-9]{0,9}$", description="`next` of the page before", examples=[""])] = "",
-    limit: Annotated[int, Query(ge=1, le=1_000, description="at most so many", examples=[200]), WHOLE] = 200,
+    cursor: Annotated[str, Query(pattern="^[0-9]{0,9}$", description="`next` of the previous page", examples=[""])] = "",
+    limit: Annotated[int, Query(ge=1, le=1_000, description="maximum number", examples=[200]), WHOLE] = 200,
 ) -> TopicList:
-    """Return a page of the topics of a document, in the order in which they begin."""
+    """Return a page of a document's topics, in reading order."""
 
     def work() -> TopicList:
         graph, begin = service.stores.graph, int(cursor or 0)
@@ -132,7 +134,7 @@ async def document_topics(
 @router.get(
     "/documents/{document_id}/statements",
     operation_id="document_statements",
-    summary="List statements of a document",
+    summary="List a document's statements",
     responses=errors(404),
 )
 async def document_statements(
@@ -141,16 +143,16 @@ async def document_statements(
     document_id: DocumentId,
     start: Offset = 0,
     end: Annotated[
-        int, Query(ge=0, le=_FARTHEST, description="offset up to which statements are wanted", examples=[5_000]), WHOLE
+        int, Query(ge=0, le=_FARTHEST, description="end offset in the parsed text", examples=[5_000]), WHOLE
     ] = _FARTHEST,
     cursor: Annotated[
-        str, Query(pattern=r"^([0-9]{1,9}\.[0-9]{1,9})?$", description="`next` of the page before", examples=[""])
+        str, Query(pattern=r"^([0-9]{1,9}\.[0-9]{1,9})?$", description="`next` of the previous page", examples=[""])
     ] = "",
-    limit: Annotated[int, Query(ge=1, le=500, description="at most so many", examples=[100]), WHOLE] = 100,
+    limit: Annotated[int, Query(ge=1, le=500, description="maximum number", examples=[100]), WHOLE] = 100,
 ) -> StatementPage:
-    """Return a page of the statements of a document as it reads, or of those that stand in a stretch of its text.
+    """Return a page of a document's statements in reading order, or of those within a range of its text.
 
-    A page may be shorter than asked for, and empty before the end: go on while there is a `next`.
+    A page may be short or empty before the end: continue while `next` is set.
     """
 
     def work() -> StatementPage:
@@ -179,13 +181,13 @@ async def document_statements(
 @router.get(
     "/statements/{statement_id}",
     operation_id="get_statement",
-    summary="Show where a statement stands",
+    summary="Get a statement",
     responses=errors(404),
 )
 async def get_statement(who: Reader, service: TheService, statement_id: StatementId) -> StatementPlace:
-    """Return a statement with its document and its place in it: what a link to a citation leads to.
+    """Return a statement with its document and offsets: the target of a citation link.
 
-    A statement keeps its id as long as its document says it.
+    A statement keeps its id for as long as its document contains it.
     """
 
     def work() -> StatementPlace:

@@ -28,86 +28,84 @@ class RecallRequest(Filtered):
     )
     session_id: Annotated[str, NAME] = Field(
         "default",
-        description="what was seen before in it counts; the default one is the key's own",
+        description="session whose earlier recalls count; default: a session per key",
         min_length=1,
         max_length=LONGEST,
         pattern=PATTERN,
         examples=["default"],
     )
-    max_results: int = Field(10, description="nodes at most", ge=1, le=50, examples=[10])
-    force_regex: bool = Field(default=False, description="the query is a regular expression (RE2)", examples=[False])
+    max_results: int = Field(10, description="maximum number of nodes", ge=1, le=50, examples=[10])
+    force_regex: bool = Field(default=False, description="treat the query as a regular expression (RE2)", examples=[False])
 
 
 class MemoryNode(Reply):
-    """A node and its score. What does not apply is left out."""
+    """A node and its score. Fields that do not apply are omitted."""
 
     model_config = ConfigDict(serialize_by_alias=True, populate_by_name=True)
 
     key: str = Field(description="id of the node", examples=["entity:3c067f04242ced37302a063b8b72672e"])
     type: str = Field(description="entity, statement or topic", examples=["entity"])
     name: str = Field(description="its name, or the beginning of its text", examples=["JWT"])
-    description: str = Field(description="what is known of it", examples=["JWT replaced session cookies in 2024"])
+    description: str = Field(description="properties", examples=["JWT replaced session cookies in 2024"])
     score: float = Field(description="higher is better", examples=[0.91])
-    scores: dict[str, float] = Field(
-        description="what the score is made of", examples=[{"general": 1.0, "topical": 0.5, "session": 0.7}]
-    )
+    scores: dict[str, float] = Field(description="score parts", examples=[{"general": 1.0, "topical": 0.5, "session": 0.7}])
     source: str = Field(description="the first of sources", examples=["bm25_nodes"])
     sources: list[str] = Field(description="the strategies that found it", examples=[["bm25_nodes", "vector"]])
     class_: Annotated[str | None, Field(alias="class", description="of an entity", examples=["concept"])] = None
     title: str | None = Field(None, description="of its document", examples=["Decisions"])
     uri: str | None = Field(None, description="of its document", examples=["upload://default/decisions.md"])
-    via: str | None = Field(None, description="the node it lies around", examples=[None])
+    via: str | None = Field(None, description="node whose context it is", examples=[None])
 
 
 class MemoryEdge(Reply):
     """An edge between two of the nodes (M-18)."""
 
     edge_id: str = Field(description="of the edge", examples=["fact:6e7013c1fb155a8b81e41154d64cb7a6"])
-    source: str = Field(description="where it begins", examples=["entity:3c067f04242ced37302a063b8b72672e"])
+    source: str = Field(description="start", examples=["entity:3c067f04242ced37302a063b8b72672e"])
     relationship: str = Field(description="in words", examples=["replaced"])
-    target: str = Field(description="where it ends", examples=["entity:5b18f04242ced37302a063b8b726712a"])
+    target: str = Field(description="end", examples=["entity:5b18f04242ced37302a063b8b726712a"])
     type: str = Field(description="kind of edge", examples=["RELATION"])
 
 
 class StrategyReply(Reply):
-    """What a strategy found, or why it did not."""
+    """Result of a strategy."""
 
     name: str = Field(description="of the strategy", examples=["vector"])
     found: int = Field(description="nodes it found", examples=[7])
-    error: str | None = Field(None, description="why it failed", examples=[None])
-    skipped: str | None = Field(None, description="why it was left out", examples=[None])
-    incomplete: str | None = Field(None, description="that a bound was met, so that there may be more", examples=[None])
+    error: str | None = Field(None, description="reason of the failure", examples=[None])
+    skipped: str | None = Field(None, description="reason it was skipped", examples=[None])
+    incomplete: str | None = Field(None, description="whether a limit was reached, so that more may exist", examples=[None])
 
 
 class SessionReply(Reply):
     """The session before this recall."""
 
     id: str = Field(description="its name", examples=["default"])
-    recalls: int = Field(description="recalls in it so far", examples=[3])
-    hot: list[str] = Field(description="its nodes seen last", examples=[["entity:3c067f04242ced37302a063b8b72672e"]])
+    recalls: int = Field(description="number of recalls so far", examples=[3])
+    hot: list[str] = Field(description="most recently seen nodes", examples=[["entity:3c067f04242ced37302a063b8b72672e"]])
 
 
 class RecallMetadata(Reply):
-    """How the ranking came about (M-19)."""
+    """How the ranking was computed (M-19)."""
 
     phase: str = Field(description="early, mid or deep", examples=["mid"])
     weights: dict[str, float] = Field(
         description="of the parts of a score", examples=[{"general": 0.5, "topical": 0.3, "session": 0.2}]
     )
     tiers: dict[str, int] = Field(description="nodes by strategy", examples=[{"vector": 4, "context": 3}])
-    strategies: list[StrategyReply] = Field(description="the ways of searching")
+    strategies: list[StrategyReply] = Field(description="strategies")
     session: SessionReply
-    warnings: list[NoticeReply] = Field(description="what went less well")
+    warnings: list[NoticeReply] = Field(description="warnings")
     timings: dict[str, float] = Field(description="milliseconds by step", examples=[{"total": 9.1}])
     calls: dict[str, int] = Field(description="store calls", examples=[{"vector": 1, "graph": 2, "registry": 2}])
 
 
 class RecallReply(Reply):
-    """Ranked nodes, what lies around the best of them, and the edges between (M-17 to M-19)."""
+    """Ranked nodes, the context of the best of them, and their edges (M-17 to M-19)."""
 
     query: str = Field(description="as it was asked", examples=["JWT authentication decisions"])
     nodes: list[MemoryNode] = Field(description="best first")
-    context: list[MemoryNode] = Field(description="what lies around the best")
+    context: list[MemoryNode] = Field(description="context of the best nodes")
     edges: list[MemoryEdge] = Field(description="between nodes")
     metadata: RecallMetadata
 
@@ -115,12 +113,12 @@ class RecallReply(Reply):
 @router.post(
     "/recall",
     operation_id="hm_recall",
-    summary="Recall what is known",
+    summary="Recall",
     response_model=RecallReply,
     response_model_exclude_unset=True,
 )
 async def recall(who: Reader, service: TheService, body: RecallRequest) -> dict[str, Any]:
-    """Return entities, statements and topics for words or a pattern, those near to what the session saw first."""
+    """Return entities, statements and topics that match words or a pattern, weighted by the session so far."""
     args = RecallArgs(body.session_id, body.max_results, body.force_regex)
 
     def work() -> dict[str, Any]:

@@ -17,7 +17,7 @@ router = APIRouter(prefix="/retrieve", tags=["retrieve"])
 @router.post(
     "/{retriever}",
     operation_id="retrieve",
-    summary="Find statements",
+    summary="Retrieve statements",
     response_model=RetrieveReply,
     response_model_exclude_unset=True,
     responses=errors(404),
@@ -26,9 +26,9 @@ async def retrieve(
     who: Reader,
     service: TheService,
     body: RetrieveRequest,
-    retriever: Annotated[RetrieverName, Path(description="by name")],
+    retriever: Annotated[RetrieverName, Path(description="retriever name")],
 ) -> dict[str, Any]:
-    """Return the statements for a question, ranked, each with its reason and the parts of its score."""
+    """Return ranked statements for a question, each with its reason and score parts."""
 
     def work() -> dict[str, Any]:
         engine = service.engine(who.tenant, retriever, body.parameters)

@@ -33,16 +33,18 @@ class MultihopRequest(Filtered):
         examples=["explain the appeals process"],
     )
     db_name: Name = Field(description="label of the database", examples=["fractal_db"])
-    namespace: Name = Field(description="as the upload answered it", examples=["document_upload_3f9a1c2e"])
+    namespace: Name = Field(description="namespace returned by the upload", examples=["document_upload_3f9a1c2e"])
     role: str | None = Field(
         None, min_length=1, max_length=64, description="paragraph, list, table, code, row or heading", examples=["paragraph"]
     )
-    use_symbolic: bool = Field(default=True, description="follow edges, and count the role", examples=[True])
+    use_symbolic: bool = Field(default=True, description="follow symbolic edges and weight roles", examples=[True])
     num_hops: int = Field(3, description="hops", ge=1, le=8, examples=[3])
-    top_k_per_hop: int = Field(15, description="chunks kept by each hop", ge=1, le=200, examples=[15])
+    top_k_per_hop: int = Field(15, description="maximum chunks kept per hop", ge=1, le=200, examples=[15])
     final_top_k: int = Field(10, description="results", ge=1, le=100, examples=[10])
-    hop_decay: float = Field(0.85, gt=0, le=1, description="1.0 leaves hops equal", examples=[0.85])
-    context_expansion_ratio: float = Field(0.5, gt=0, le=1, description="share that seeds the next hop", examples=[0.5])
+    hop_decay: float = Field(0.85, gt=0, le=1, description="score factor per hop; 1.0 disables decay", examples=[0.85])
+    context_expansion_ratio: float = Field(
+        0.5, gt=0, le=1, description="share of results that seeds the next hop", examples=[0.5]
+    )
 
 
 class HopReply(Reply):
@@ -58,16 +60,18 @@ class CellReply(Reply):
     row_id: int = Field(description="its number in the namespace", examples=[34])
     value: str = Field(description="its text", examples=["Appeals must be submitted in writing within 14 days..."])
     role: str = Field(description="paragraph, list, table, code or row", examples=["paragraph"])
-    parent: str = Field(description="the part it belongs to", examples=["chunk_6"])
+    parent: str = Field(description="id of its parent", examples=["chunk_6"])
     text: str = Field(description="value again", examples=["Appeals must be submitted in writing within 14 days..."])
     score: float = Field(description="higher is better", examples=[0.923])
     hop: int = Field(description="the hop that gave it its score", examples=[0])
     reason: str = Field(description="how it was found", examples=["semantic"])
-    chunk_id: str = Field(description="where the text stands", examples=["chunk:3c067f04242ced37302a063b8b72672e"])
-    uri: str = Field(description="where the document comes from", examples=["upload://document_upload_3f9a1c2e/appeals.md"])
+    chunk_id: str = Field(
+        description="id of the chunk that contains it", examples=["chunk:3c067f04242ced37302a063b8b72672e"]
+    )
+    uri: str = Field(description="URI of the document", examples=["upload://document_upload_3f9a1c2e/appeals.md"])
     title: str = Field(description="title of the document", examples=["Appeals"])
-    start: int = Field(description="offset in the parsed document", examples=[127])
-    end: int = Field(description="offset behind its last character", examples=[168])
+    start: int = Field(description="start offset in the parsed text", examples=[127])
+    end: int = Field(description="end offset (exclusive)", examples=[168])
 
 
 class SymbolicEdgeReply(Reply):
@@ -85,30 +89,30 @@ class MultihopReply(Reply):
     hops: list[HopReply] = Field(description="from the first")
     final_results: list[CellReply] = Field(description="best first")
     symbolic_edges: list[SymbolicEdgeReply] = Field(description="what edges led to")
-    symbolic_failures: int = Field(description="hops that went without symbolic edges", examples=[0])
-    warnings: list[NoticeReply] = Field(description="what went less well")
+    symbolic_failures: int = Field(description="hops for which no symbolic edges were found", examples=[0])
+    warnings: list[NoticeReply] = Field(description="warnings")
     timings: dict[str, float] = Field(description="milliseconds by step", examples=[{"total": 9.1}])
     calls: dict[str, int] = Field(description="store calls", examples=[{"vector": 4, "graph": 3}])
 
 
 class UploadReply(Reply):
-    """What came of an uploaded file (H-26). ``namespace`` is what to ask in."""
+    """Result of an upload (H-26). Query it in ``namespace``."""
 
-    status: Literal["success", "accepted"] = Field(description="accepted: still at work", examples=["success"])
-    namespace: str = Field(description="what to ask in", examples=["document_upload_3f9a1c2e"])
+    status: Literal["success", "accepted"] = Field(description="accepted: in progress", examples=["success"])
+    namespace: str = Field(description="namespace to query", examples=["document_upload_3f9a1c2e"])
     db_name: str = Field(description="label of the database", examples=["fractal_db"])
     total_cells: int = Field(description="chunks of the document", examples=[42])
     vector_source: Literal["generated"] = Field(description="always generated", default="generated", examples=["generated"])
-    job_id: str = Field(description="ask /jobs for it", examples=["0f6c2d1a9b3e4f508172635445362718"])
-    status_url: str = Field(description="where to ask for the job", examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
+    job_id: str = Field(description="job id, for /jobs", examples=["0f6c2d1a9b3e4f508172635445362718"])
+    status_url: str = Field(description="URL of the job", examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
 
 
 @router.post("/unstructured/upload_document", include_in_schema=False)
 @router.post(
     "/unstructured/upload_document/",
     operation_id="upload_document",
-    summary="Send a document",
-    responses={202: {"model": UploadReply, "description": "still at work: ask for the job"}},
+    summary="Upload a document",
+    responses={202: {"model": UploadReply, "description": "in progress: poll the job"}},
 )
 async def upload_document(
     who: Writer,
@@ -123,7 +127,7 @@ async def upload_document(
     ] = DATABASE,
     wait: Wait = 20.0,
 ) -> UploadReply:
-    """Take a document in; the reply names the namespace made for it (H-26)."""
+    """Upload and ingest a document into a new namespace, which the response names (H-26)."""
     check_database(who, db_name)
     namespace = f"document_upload_{secrets.token_hex(4)}"  # one for this document alone (H-04)
     job = await take_upload(service, who.tenant, file, namespace, wait, response, metadata)
@@ -142,12 +146,12 @@ async def upload_document(
 @router.post(
     "/unstructured/multihop_query/",
     operation_id="multihop_query",
-    summary="Answer hop by hop",
+    summary="Multi-hop query",
     response_model=MultihopReply,
     responses=errors(404),
 )
 async def multihop_query(who: Reader, service: TheService, body: MultihopRequest) -> dict[str, Any]:
-    """Walk from the chunks most like the query through the namespace, hop by hop, and rank what was reached (H)."""
+    """Follow the graph hop by hop from the chunks most similar to the query, and rank the results (H)."""
     check_database(who, body.db_name)
 
     def work() -> dict[str, Any]:

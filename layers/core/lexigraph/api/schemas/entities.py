@@ -12,9 +12,9 @@ from lexigraph.storage.protocols import Companion, EntityProfile
 
 
 class EntitySummary(NamedReply):
-    """An entity, and how much there is of it."""
+    """An entity with its counts."""
 
-    class_: str = Field(alias="class", description="what it is, as most say; empty where none does", examples=["Person"])
+    class_: str = Field(alias="class", description="most frequent class; empty if none is known", examples=["Person"])
     documents: int = Field(description="that name it", examples=[3])
     facts: int = Field(description="in which it stands", examples=[5])
 
@@ -32,21 +32,21 @@ class EntityList(Reply):
 
 
 class Times(Reply):
-    """A name, and how often it is given."""
+    """A name and its frequency."""
 
-    name: str = Field(description="as it is written", examples=["T. Lund"])
+    name: str = Field(description="spelling", examples=["T. Lund"])
     count: int = Field(description="mentions", examples=[4])
 
 
 class EntityReply(EntitySummary):
-    """What is known of an entity."""
+    """An entity with its names, classes and counts."""
 
     statements: int = Field(description="that name it", examples=[12])
-    neighbours: int = Field(description="other entities that one of these names, too", examples=[9])
-    complete: bool = Field(description="these are all: 20,000 mentions are read at most", examples=[True])
-    names: list[Times] = Field(description="how it is written, most often first")
-    classes: list[Times] = Field(description="as what it is seen, most often first")
-    aliases: list[NamedReply] = Field(description="other entities that mean the same")
+    neighbours: int = Field(description="number of entities that occur in the same statements", examples=[9])
+    complete: bool = Field(description="whether the counts are complete; at most 20,000 mentions are read", examples=[True])
+    names: list[Times] = Field(description="spellings, most frequent first")
+    classes: list[Times] = Field(description="classes, most frequent first")
+    aliases: list[NamedReply] = Field(description="aliases of the entity")
 
     @classmethod
     def made(cls, entity: Entity, profile: EntityProfile, aliases: list[NamedReply]) -> "EntityReply":
@@ -65,30 +65,30 @@ class EntityReply(EntitySummary):
 class SourceStatements(Reply):
     """Statements of one document."""
 
-    document: DocumentTitle = Field(description="where they stand")
-    statements: list[PlacedStatement] = Field(description="as it reads")
+    document: DocumentTitle = Field(description="document")
+    statements: list[PlacedStatement] = Field(description="text")
 
 
 class EntityStatements(Reply):
-    """A page of statements, by document. It may be shorter than asked for."""
+    """A page of statements, grouped by document. It may be short."""
 
     sources: list[SourceStatements] = Field(description="the page")
     next: str | None = Field(description="`cursor` of the next page, null at the end", examples=[None])
 
 
 class RelationReply(Reply):
-    """What facts say of two entities."""
+    """A relation between two entities."""
 
-    predicate: str = Field(description="what is said", examples=["signs"])
-    direction: Literal["out", "in"] = Field(description="of the entity asked about, or about it", examples=["out"])
-    count: int = Field(description="statements that say it", examples=[3])
+    predicate: str = Field(description="predicate", examples=["signs"])
+    direction: Literal["out", "in"] = Field(description="outgoing or incoming", examples=["out"])
+    count: int = Field(description="number of statements that support it", examples=[3])
 
 
 class NeighbourReply(EntitySummary):
-    """An entity that is named beside another."""
+    """An entity that occurs in statements with another."""
 
-    together: int = Field(description="statements that name both", examples=[12])
-    relations: list[RelationReply] = Field(description="what facts say of the two, most often said first")
+    together: int = Field(description="number of statements that mention both", examples=[12])
+    relations: list[RelationReply] = Field(description="relations between the two, most frequent first")
 
     @classmethod
     def made(cls, entity: Entity, companion: Companion) -> "NeighbourReply":
@@ -101,11 +101,11 @@ class NeighbourReply(EntitySummary):
 
 
 class NeighbourList(Reply):
-    """A page of neighbours, those of most statements first."""
+    """A page of neighbours, most statements first."""
 
     neighbours: list[NeighbourReply] = Field(description="the page")
     total: int = Field(description="neighbours in all", examples=[91])
-    complete: bool = Field(description="these are all: 20,000 mentions are read at most", examples=[True])
+    complete: bool = Field(description="whether the counts are complete; at most 20,000 mentions are read", examples=[True])
     next: str | None = Field(description="`cursor` of the next page, null at the end", examples=[None])
 
 

@@ -18,9 +18,9 @@ _ENTITY = "entity:3c067f04242ced37302a063b8b72672e"
 class HeadingReply(Reply):
     """A heading of a document."""
 
-    text: str = Field(description="as it reads", examples=["Approval"])
-    level: int = Field(description="from 1 downwards", examples=[2])
-    start: int = Field(description="offset in the parsed document", examples=[127])
+    text: str = Field(description="text", examples=["Approval"])
+    level: int = Field(description="heading level, from 1", examples=[2])
+    start: int = Field(description="start offset in the parsed text", examples=[127])
 
     @classmethod
     def of(cls, heading: Heading) -> "HeadingReply":
@@ -32,7 +32,7 @@ class PageReply(Reply):
     """A page of a document that has pages."""
 
     number: int = Field(description="from 1", examples=[3])
-    start: int = Field(description="offset in the parsed document", examples=[5_210])
+    start: int = Field(description="start offset in the parsed text", examples=[5_210])
 
     @classmethod
     def of(cls, page: Page) -> "PageReply":
@@ -41,11 +41,11 @@ class PageReply(Reply):
 
 
 class VerbatimReply(Reply):
-    """Code or a table in a document: text whose line breaks and spaces have a meaning."""
+    """A code block or table, whose line breaks and spaces matter."""
 
     kind: Literal["code", "table"] = Field(description="what it is", examples=["code"])
-    start: int = Field(description="offset in the parsed document", examples=[310])
-    end: int = Field(description="offset behind its last character", examples=[402])
+    start: int = Field(description="start offset in the parsed text", examples=[310])
+    end: int = Field(description="end offset (exclusive)", examples=[402])
 
     @classmethod
     def of(cls, verbatim: Verbatim) -> "VerbatimReply":
@@ -54,7 +54,7 @@ class VerbatimReply(Reply):
 
 
 class OutlineReply(Reply):
-    """Where a document has its headings, pages, code and tables.
+    """Headings, pages, code blocks and tables of a document.
 
     Offsets count characters (Unicode code points) of its parsed text.
     """
@@ -63,33 +63,31 @@ class OutlineReply(Reply):
     version: int = Field(description="of the document, whose text this is", examples=[1])
     characters: int = Field(description="of the whole text", examples=[8_412])
     headings: list[HeadingReply] = Field(description="in order")
-    pages: list[PageReply] = Field(description="in order; none where the text has no pages")
-    verbatim: list[VerbatimReply] = Field(description="code and tables, in order")
+    pages: list[PageReply] = Field(description="pages in order; empty if the document has none")
+    verbatim: list[VerbatimReply] = Field(description="code blocks and tables, in order")
 
 
 class TextReply(OutlineReply):
-    """A stretch of the parsed text of a document, with the headings and pages in it."""
+    """A range of a document's parsed text, with its headings and pages."""
 
-    start: int = Field(description="offset of the stretch", examples=[0])
-    end: int = Field(description="offset behind its last character", examples=[8_412])
+    start: int = Field(description="start offset", examples=[0])
+    end: int = Field(description="end offset (exclusive)", examples=[8_412])
     section: list[str] = Field(
         default_factory=list,
-        description="headings under which it begins, outermost first",
+        description="headings above its start, outermost first",
         examples=[["Approval", "Deadlines"]],
     )
-    text: str = Field(
-        description="the stretch", examples=["# The approval flow\n\nMira Holm signs what Tove Lund approves."]
-    )
+    text: str = Field(description="text", examples=["# The approval flow\n\nMira Holm signs what Tove Lund approves."])
 
 
 class TopicReply(Reply):
     """A topic of a document."""
 
     id: str = Field(description="of the topic", examples=["topic:3c067f04242ced37302a063b8b72672e"])
-    title: str = Field(description="what its statements are about", examples=["Approval"])
-    start: int = Field(description="offset of its first statement in the parsed document", examples=[127])
-    end: int = Field(description="offset behind its last one", examples=[912])
-    statements: int = Field(description="how many it has", examples=[7])
+    title: str = Field(description="topic", examples=["Approval"])
+    start: int = Field(description="start offset of its first statement", examples=[127])
+    end: int = Field(description="end offset of its last statement (exclusive)", examples=[912])
+    statements: int = Field(description="number of statements", examples=[7])
 
     @classmethod
     def of(cls, topic: TopicSpan) -> "TopicReply":
@@ -98,7 +96,7 @@ class TopicReply(Reply):
 
 
 class TopicList(Reply):
-    """A page of the topics of a document, as it reads."""
+    """A page of a document's topics, in reading order."""
 
     topics: list[TopicReply] = Field(description="the page")
     total: int = Field(description="topics of the document", examples=[31])
@@ -106,33 +104,33 @@ class TopicList(Reply):
 
 
 class NamedReply(Reply):
-    """Something with a name."""
+    """A named component."""
 
     id: str = Field(description="of it", examples=[_ENTITY])
-    name: str = Field(description="what it is called", examples=["Tove Lund"])
+    name: str = Field(description="name", examples=["Tove Lund"])
 
 
 class ObjectReply(Reply):
     """The object of a fact."""
 
-    id: str | None = Field(description="of the entity; null where it is none", examples=[_ENTITY])
-    name: str = Field(description="as the fact says it", examples=["the approval"])
+    id: str | None = Field(description="entity id; null if the object is not an entity", examples=[_ENTITY])
+    name: str = Field(description="text of the object", examples=["the approval"])
 
 
 class TopicTitle(Reply):
     """A topic by its title."""
 
     id: str = Field(description="of the topic", examples=["topic:3c067f04242ced37302a063b8b72672e"])
-    title: str = Field(description="what its statements are about", examples=["Approval"])
+    title: str = Field(description="topic", examples=["Approval"])
 
 
 class FactReply(Reply):
     """A fact that a statement supports."""
 
     id: str = Field(description="of the fact", examples=["fact:3c067f04242ced37302a063b8b72672e"])
-    subject: NamedReply = Field(description="of whom it is said")
-    predicate: str = Field(description="what is said", examples=["signs"])
-    object: ObjectReply = Field(description="about what")
+    subject: NamedReply = Field(description="subject")
+    predicate: str = Field(description="predicate", examples=["signs"])
+    object: ObjectReply = Field(description="object")
 
     @classmethod
     def of(cls, fact: FactRow) -> "FactReply":
@@ -144,31 +142,33 @@ class FactReply(Reply):
 
 
 class PlacedStatement(Reply):
-    """A statement where it stands. Offsets count characters (Unicode code points) of the parsed document."""
+    """A statement with its location. Offsets count characters (Unicode code points) of the parsed text."""
 
     id: str = Field(description="of the statement", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"])
-    text: str = Field(description="so that it stands alone", examples=["Mira Holm signs what Tove Lund approves."])
+    text: str = Field(description="self-contained text", examples=["Mira Holm signs what Tove Lund approves."])
     original: str = Field(
-        description="the words of the document, where they do not stand alone; else empty",
+        description="wording in the document if it differs from `text`; else empty",
         examples=["She signs what Tove Lund approves."],
     )
     kind: StatementKind
-    start: int = Field(description="offset in the parsed document", examples=[127])
-    end: int = Field(description="offset behind its last character", examples=[168])
-    chunk_id: str = Field(description="where the text stands", examples=["chunk:3c067f04242ced37302a063b8b72672e"])
-    topic: TopicTitle = Field(description="what it is about")
-    entities: list[NamedReply] = Field(description="what it names")
-    facts: list[FactReply] = Field(description="what it says of them")
+    start: int = Field(description="start offset in the parsed text", examples=[127])
+    end: int = Field(description="end offset (exclusive)", examples=[168])
+    chunk_id: str = Field(
+        description="id of the chunk that contains it", examples=["chunk:3c067f04242ced37302a063b8b72672e"]
+    )
+    topic: TopicTitle = Field(description="topic")
+    entities: list[NamedReply] = Field(description="entities it mentions")
+    facts: list[FactReply] = Field(description="facts it supports")
 
 
 class DocumentTitle(Reply):
     """A document by its title."""
 
     id: str = Field(description="of the document", examples=[_SOURCE])
-    title: str = Field(description="what it calls itself", examples=["The approval flow"])
-    uri: str = Field(description="where it comes from", examples=["upload://default/flow.md"])
+    title: str = Field(description="title", examples=["The approval flow"])
+    uri: str = Field(description="URI", examples=["upload://default/flow.md"])
     namespace: str = Field(description="what it is filed under", examples=["default"])
-    version: int = Field(description="that is shown", examples=[1])
+    version: int = Field(description="version that is live", examples=[1])
 
     @classmethod
     def of(cls, source: Source) -> "DocumentTitle":
@@ -177,13 +177,13 @@ class DocumentTitle(Reply):
 
 
 class StatementPlace(PlacedStatement):
-    """A statement, and the document that it stands in."""
+    """A statement and its document."""
 
-    document: DocumentTitle = Field(description="where it stands")
+    document: DocumentTitle = Field(description="document that contains it")
 
 
 class StatementPage(Reply):
-    """A page of the statements of a document, as it reads. It may be shorter than asked for, and empty before the end."""
+    """A page of a document's statements in reading order. It may be short or empty before the end."""
 
     statements: list[PlacedStatement] = Field(description="the page")
     next: str | None = Field(description="`cursor` of the next page, null at the end", examples=["3.1"])
