@@ -10,7 +10,7 @@ WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
 # images set it to stay small; here each of hundreds of processes would compile all that it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test ci soak lint types format lock bench openapi architecture clean requirements invoke layers synth rights gate release preflight deploy smoke destroy servers runtimes model emulate sbom audit web screenshots docs
+.PHONY: help setup demo test ci soak lint types format lock bench openapi architecture clean requirements invoke layers synth rights gate dist release preflight deploy smoke destroy servers runtimes model emulate sbom audit web screenshots docs
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -126,7 +126,7 @@ lock: $(VENV)/uv  ## resolve requirements/*.lock anew
 	$$C --group dev -c requirements/laptop.lock -c requirements/aws.lock -o requirements/dev.lock; \
 	L="$(BIN)/uv pip compile --quiet --python-version 3.13 --python-platform aarch64-manylinux_2_28 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links"; \
 	$$L --extra api --extra aws pyproject.toml -c requirements/laptop.lock -c requirements/aws.lock -o requirements/layer-core.lock; \
-	$$L --extra files --extra llama-index pyproject.toml -c requirements/laptop.lock -c requirements/aws.lock -o requirements/layer-parsers.lock; \
+	$$L --extra files pyproject.toml -c requirements/laptop.lock -c requirements/aws.lock -o requirements/layer-parsers.lock; \
 	$$C --group infra -c requirements/dev.lock -o requirements/infra.lock; \
 	$$C --group browser -c requirements/dev.lock -o requirements/browser.lock; \
 	$$C --group docs -c requirements/dev.lock -o requirements/docs.lock; \
@@ -148,8 +148,12 @@ rights: $(VENV)/infra  ## what functions ask of AWS against what their roles all
 gate: $(VENV)/infra  ## fail when deploying over the last release would replace or lose anything that holds data
 	@$(BIN)/python -m infra.gate
 
-release: $(VENV)/infra  ## keep these templates in infra/released as those of the last release
-	@$(BIN)/python -m infra.gate --release
+dist: $(VENV)/laptop web  ## build wheel and sdist, with the explorer and the examples, into dist/
+	@rm -rf dist
+	@$(BIN)/uv build --quiet --no-build-isolation --out-dir dist .
+
+release: $(VENV)/infra  ## check, build and test a release: make release VERSION=1.2.3 (DRY=1 changes nothing)
+	@$(BIN)/python -m infra.release $(VERSION)
 
 emulate: $(VENV)/infra $(VENV)/emulator node_modules/.bin/cdk web  ## deploy to an emulator on loopback and drive it from upload to answer
 	@$(BIN)/python -m infra.emulate

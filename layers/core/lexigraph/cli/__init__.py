@@ -1,1 +1,14 @@
-"""The command line."""
+"""The command line, one file a command; ``main.py`` puts them together."""
+
+import sys
+
+
+def run() -> None:
+    """Run the command line and exit. Without the packages that it needs, say what to install."""
+    try:
+        from lexigraph.cli import main
+    except ModuleNotFoundError as error:
+        if error.name not in ("rich", "typer"):
+            raise
+        sys.exit('the command line needs more packages: pip install "lexigraph[laptop]", or "lexigraph[cli]" for this alone')
+    main.run()

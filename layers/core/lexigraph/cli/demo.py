@@ -72,13 +72,12 @@ def demo(
 
 
 def examples_folder() -> Path:
-    """Return the folder ``examples`` of the checkout that the package runs from, or of the current folder."""
-    checkout = Path(lexigraph.__file__).resolve().parents[3] / "examples"
-    here = Path.cwd() / "examples"
-    for folder in (checkout, here):
+    """Return the folder of examples: that of the wheel, or of the checkout that the package runs from."""
+    package = Path(lexigraph.__file__).resolve().parent
+    for folder in (package / "examples", package.parents[2] / "examples"):
         if (folder / "corpus").is_dir() and (folder / "questions.jsonl").is_file():
             return folder
-    raise NotFound(f"no folder {here}: run the demo in a checkout of the repository, which has examples/corpus")
+    raise NotFound(f"no examples in {package}: this installation is incomplete; reinstall lexigraph")
 
 
 def read_examples(path: Path) -> dict[str, Example]:
