@@ -114,7 +114,9 @@ def _expect(words: str, told: str) -> None:
 def _runs(python: str) -> bool:
     """Whether there is such a Python; the shim of a version manager may be there without one."""
     found = shutil.which(python)
-    return bool(found) and not subprocess.run([found, "-c", ""], capture_output=True, timeout=60, check=False).returncode
+    if found is None:
+        return False
+    return subprocess.run([found, "-c", ""], capture_output=True, timeout=60, check=False).returncode == 0
 
 
 def main() -> int:

@@ -49,7 +49,7 @@ def test_a_bill_lists_every_package_of_its_locks_with_version_digests_and_licenc
     assert set(made["dependencies"][0]["dependsOn"]) == listed.keys()
     for lock in SHIPPED[name]:
         entries = re.findall(r"^(\S+)==([^\s;\\]+)", Path(f"requirements/{lock}.lock").read_text(), re.MULTILINE)
-        assert len(entries) > 30
+        assert len(entries) > 15
         for package, version in entries:
             component = listed[f"pkg:pypi/{package}@{version}"]
             assert component["licenses"] == [{"expression": licences()[package]}]
