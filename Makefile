@@ -181,8 +181,9 @@ audit: .build/audit $(VENV)/laptop  ## ask for known weaknesses of what ships, w
 docs: $(VENV)/docs  ## build the documentation as a site into .build/site; fails on a broken link or reference
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
-openapi: $(VENV)/laptop  ## renew docs/openapi.json; refuses what would break clients
+openapi: $(VENV)/dev  ## renew docs/openapi.json and what the client makes of it; refuses what would break clients
 	@$(BIN)/python -m lexigraph.api.openapi.file docs/openapi.json
+	@$(BIN)/python -m tests.client_code
 
 architecture: $(VENV)/dev  ## draw the picture of docs/architecture.md anew from the imports
 	@$(BIN)/python -m tests.architecture

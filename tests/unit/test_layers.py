@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "settings": {"model", "settings"},
     "retry": {"model", "retry"},
     "aws": {"model", "aws"},
+    "client": {"model", "client"},
     "storage": {"model", "settings", "retry", "aws", "storage"},
     "inference": {"model", "settings", "retry", "aws", "inference"},
     "ingestion": {"model", "settings", "storage", "inference", "ingestion"},
@@ -123,6 +124,7 @@ def test_stages_know_no_way_of_retrieving_and_ways_no_other_way() -> None:
         "lexigraph.evaluation.index",
         "lexigraph.evaluation.quality",
         "lexigraph.cli.main",
+        "lexigraph.client",
     ],
 )
 def test_importing_a_module_loads_nothing_heavy(module: str) -> None:

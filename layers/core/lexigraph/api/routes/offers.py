@@ -36,9 +36,9 @@ class OfferReply(Reply):
     status_url: str = Field(description="where to ask", examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
 
 
-@router.post("/upload-url", operation_id="offer_upload", summary="Say where to put a large file", responses=errors(404))
+@router.post("/upload-url", operation_id="offer_upload", summary="Create an upload URL", responses=errors(404))
 async def offer_upload(who: Writer, service: TheService, body: OfferRequest) -> OfferReply:
-    """Begin a job that waits for a file, and answer where the client puts it."""
+    """Create a job that waits for a file, and return the URL to upload it to."""
     handover = service.handover
     if handover is None:
         raise ApiError(404, "this server takes files in itself", hint="POST /documents")

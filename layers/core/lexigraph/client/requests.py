@@ -1,0 +1,73 @@
+"""What both clients do alike and without a network: addresses, what is sent, and what is tried again after how long."""
+
+import json
+import os
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lexigraph.client.operations import OPERATIONS
+from lexigraph.model.errors import InvalidInput
+
+HEADER = "X-API-Key"
+LARGE_BYTES = 4_000_000  # in a deployment larger files are put into the bucket
+_LONGEST = 30.0  # seconds between two tries
+_FIRST = 0.5
+# these change something when they are done twice; they are tried again only where nothing can have been done
+ONCE = frozenset({"create_key", "hm_recall", "ingest", "ingest_and_stream", "upload_document"})
+BROKEN = -1  # the connection broke after something was sent
+_BUSY = frozenset({BROKEN, 502, 503, 504})
+
+
+def address(base: str, operation: str, path: Mapping[str, str]) -> tuple[str, str]:
+    """Return method and URL of an operation of docs/openapi.json."""
+    method, template = OPERATIONS[operation]
+    return method, base + template.format(**path)
+
+
+def given(url: str | None, key: str | None) -> tuple[str, str]:
+    """Return address and key, from the environment where they are not given. Raise ``InvalidInput``."""
+    url = url or os.environ.get("LEXIGRAPH_URL") or "http://127.0.0.1:8010"
+    if not url.startswith(("http://", "https://")):
+        raise InvalidInput(f"url {url[:80]!r}: begin with http:// or https://")
+    return url.rstrip("/"), key or os.environ.get("LEXIGRAPH_API_KEY") or ""
+
+
+def pause(operation: str, tried: int, attempts: int, status: int, told: str | None) -> float | None:
+    """Return the seconds to wait before the next try, None to give up. ``status`` 0: the server was not reached.
+
+    ``told`` is the header Retry-After. Without it full jitter: anything up to 0.5 s, 1 s, 2 s ... 30 s.
+    """
+    refused = status in (0, 429)  # nothing was done
+    if tried >= attempts or not (refused or (status in _BUSY and operation not in ONCE)):
+        return None
+    if told and told.isdecimal():
+        return min(float(told), _LONGEST)
+    return random.uniform(0, min(_LONGEST, _FIRST * 2 ** (tried - 1)))  # noqa: S311  # spreads clients, no secret
+
+
+def sent(**values: Any) -> dict[str, Any]:
+    """Return what is given, without what is None."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def parameters(**values: Any) -> dict[str, str]:
+    """Return query parameters as text."""
+    return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in sent(**values).items()}
+
+
+def document(file: Path | str | tuple[str, bytes]) -> tuple[str, bytes]:
+    """Return name and bytes of a file to send. Raise ``InvalidInput`` for one that cannot be read."""
+    if isinstance(file, tuple):
+        return file
+    path = Path(file)
+    try:
+        return path.name, path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"file {path}: {(error.strerror or type(error).__name__).lower()}") from None
+
+
+def form(namespace: str, metadata: Mapping[str, object] | None) -> dict[str, str]:
+    """Return the fields that go with a file."""
+    return {"namespace": namespace} | ({"metadata": json.dumps(metadata)} if metadata else {})

@@ -1,0 +1,386 @@
+"""The client without ``async``. Made from ``asynchronous.py``: change that and run `python -m tests.client_code`."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, Unpack, cast
+
+import httpx
+
+from lexigraph.client import types
+from lexigraph.client.failures import ApiFailure, Unreachable, failure_of
+from lexigraph.client.requests import (
+    BROKEN,
+    HEADER,
+    LARGE_BYTES,
+    address,
+    document,
+    form,
+    given,
+    parameters,
+    pause,
+    sent,
+)
+from lexigraph.client.streams import Answer, Event, Parser
+from lexigraph.model.errors import NotFound
+
+_ENDED = frozenset({"SUCCEEDED", "FAILED", "PARTIAL", "CANCELLED"})
+_POLL_SECONDS = 1.0
+
+
+class Client:
+    """A client of one server with one key. Use it in a ``with`` block, or ``close`` it; it is safe to share.
+
+    ``url`` and ``api_key`` default to the environment (``LEXIGRAPH_URL``, ``LEXIGRAPH_API_KEY``), the address to
+    ``http://127.0.0.1:8010``. ``timeout`` is in seconds, for connecting and for each read. What fails because the server is
+    busy, restarting or limiting requests is tried ``attempts`` times in all. ``transport`` is httpx's.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout: float = 60.0,
+        attempts: int = 4,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self.url, key = given(url, api_key)
+        self._attempts = attempts
+        headers = {HEADER: key} if key else {}
+        self._http = httpx.Client(headers=headers, timeout=timeout, transport=transport)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._http.close()
+
+    # ------------------------------------------------------------ questions
+
+    def query(self, question: str, **options: Unpack[types.QueryOptions]) -> types.QueryReply:
+        """Answer a question, with citations."""
+        return cast(types.QueryReply, self._call("query", body={"question": question, **options}))
+
+    def stream(self, question: str, **options: Unpack[types.QueryOptions]) -> Answer:
+        """Answer a question piece by piece. Nothing is sent before it is iterated over."""
+        return Answer(self._events("query", body={"question": question, **options, "stream": True}))
+
+    def retrieve(
+        self, question: str, retriever: str = "traversal", **options: Unpack[types.RetrieveOptions]
+    ) -> types.RetrieveReply:
+        """Retrieve ranked statements, each with its reason and score parts."""
+        reply = self._call("retrieve", {"retriever": retriever}, body={"question": question, **options})
+        return cast(types.RetrieveReply, reply)
+
+    def multidoc(self, question: str, **options: Unpack[types.MultidocOptions]) -> types.MultidocReply:
+        """Answer a question from the best sections of several documents."""
+        return cast(types.MultidocReply, self._call("query_multidoc", body={"question": question, **options}))
+
+    def multihop(self, query: str, **options: Unpack[types.MultihopOptions]) -> types.MultihopReply:
+        """Follow the graph hop by hop within a namespace. ``db_name`` and ``namespace`` are required."""
+        return cast(types.MultihopReply, self._call("multihop_query", body={"query": query, **options}))
+
+    def recall(self, query: str, **options: Unpack[types.RecallOptions]) -> types.RecallReply:
+        """Recall entities, statements and topics within a session."""
+        return cast(types.RecallReply, self._call("hm_recall", body={"query": query, **options}))
+
+    def preview(self, question: str, **options: Unpack[types.PreviewOptions]) -> types.PreviewReply:
+        """Return the ranking that an answer would use, with score parts."""
+        return cast(types.PreviewReply, self._call("ranking_preview", body={"question": question, **options}))
+
+    def statement(self, statement_id: str) -> types.StatementPlace:
+        """Return a statement with its document and offsets."""
+        return cast(types.StatementPlace, self._call("get_statement", {"statement_id": statement_id}))
+
+    # ------------------------------------------------------------ ingestion
+
+    def upload(
+        self,
+        file: Path | str | tuple[str, bytes],
+        *,
+        namespace: str = "default",
+        metadata: Mapping[str, object] | None = None,
+        wait: float = 600.0,
+        on_event: Callable[[types.EventReply], None] | None = None,
+    ) -> types.JobReply:
+        """Upload a file, or a name with bytes, and wait up to ``wait`` seconds until it is ingested (0: do not wait).
+
+        A file of the same name in the same namespace is replaced. Files over 4 MB go to the upload URL of a deployment.
+        ``on_event`` is called with each step. Raises ``InvalidInput`` for a file that is refused.
+        """
+        name, data = document(file)
+        job_id = self._offered(name, data, namespace) if len(data) > LARGE_BYTES else None
+        if job_id is None:
+            query = parameters(wait=0)
+            reply = self._call("send_document", query=query, data=form(namespace, metadata), files={"file": (name, data)})
+            job_id = str(reply["job_id"])
+        return self.wait(job_id, wait, on_event=on_event)
+
+    def upload_folder(
+        self, folder: Path | str, *, namespace: str = "default", wait: float = 600.0
+    ) -> Iterator[tuple[Path, types.JobReply]]:
+        """Upload the files of a folder and those below it, one after the other; yield each with its job."""
+        for path in sorted(Path(folder).rglob("*")):
+            if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
+                yield path, self.upload(path, namespace=namespace, wait=wait)
+
+    def _offered(self, name: str, data: bytes, namespace: str) -> str | None:
+        """Put a large file where the server says; return the job, None where the server takes it directly."""
+        try:
+            offer = self._call("offer_upload", body={"name": name, "namespace": namespace})
+        except NotFound:
+            return None
+        reply = self._http.put(offer["url"], content=data, headers={**offer["headers"], HEADER: ""})
+        if not reply.is_success:
+            raise failure_of(reply.status_code, reply.content)
+        return str(offer["job_id"])
+
+    def upload_document(self, file: Path | str | tuple[str, bytes], *, wait: float = 20.0) -> types.UploadReply:
+        """Upload a file into a new namespace, which the reply names, for ``multihop``."""
+        name, data = document(file)
+        reply = self._call("upload_document", query=parameters(wait=wait), data={}, files={"file": (name, data)})
+        return cast(types.UploadReply, reply)
+
+    def ingest(
+        self,
+        path: str,
+        *,
+        namespace: str = "default",
+        incremental: bool | None = None,
+        refresh: bool | None = None,
+        refresh_relations: bool | None = None,
+        checkpoint: bool | None = None,
+        progress: bool | None = None,
+        wait: float | None = None,
+    ) -> types.IngestReply:
+        """Ingest a file or folder of the server."""
+        query = parameters(
+            incremental=incremental,
+            refresh=refresh,
+            refresh_relations=refresh_relations,
+            checkpoint=checkpoint,
+            progress=progress,
+            wait=wait,
+        )
+        return cast(types.IngestReply, self._call("ingest", query=query, body={"path": path, "namespace": namespace}))
+
+    def ingest_stream(self, path: str, **options: str | float | bool) -> Iterator[Event]:
+        """Ingest a file or folder of the server, and yield each event of it."""
+        for event in self._events("ingest_and_stream", query=parameters(path=path, **options)):
+            yield event
+
+    def estimate(self, **what: Unpack[types.EstimateRequest]) -> types.EstimateReply:
+        """Estimate tokens and cost of ingesting a ``path`` of the server, or a ``text``."""
+        return cast(types.EstimateReply, self._call("estimate", body=dict(what)))
+
+    def job(self, job_id: str) -> types.JobReply:
+        """Return a job."""
+        return cast(types.JobReply, self._call("get_job", {"job_id": job_id}))
+
+    def jobs(self, limit: int = 20) -> list[types.JobReply]:
+        """Return the most recent jobs, newest first."""
+        return cast(list[types.JobReply], (self._call("list_jobs", query=parameters(limit=limit)))["jobs"])
+
+    def job_events(self, job_id: str, after: int = 0) -> list[types.EventReply]:
+        """Return the events of a job after a sequence number."""
+        reply = self._call("job_events", {"job_id": job_id}, query=parameters(after=after))
+        return cast(list[types.EventReply], reply["events"])
+
+    def cancel_job(self, job_id: str) -> types.JobReply:
+        """Cancel an ingest."""
+        return cast(types.JobReply, self._call("cancel_job", {"job_id": job_id}))
+
+    def wait(
+        self, job_id: str, seconds: float = 600.0, *, on_event: Callable[[types.EventReply], None] | None = None
+    ) -> types.JobReply:
+        """Wait until a job has ended, or for so many seconds; return it as it is then."""
+        deadline, seen = time.monotonic() + seconds, 0
+        while True:
+            job = self.job(job_id)
+            if on_event:
+                for event in self.job_events(job_id, seen):
+                    seen = event["seq"]
+                    on_event(event)
+            if job["status"] in _ENDED or time.monotonic() >= deadline:
+                return job
+            time.sleep(min(_POLL_SECONDS, max(0.0, deadline - time.monotonic())))
+
+    # ------------------------------------------------------------ documents and entities
+
+    def documents(self, *, namespace: str | None = None, find: str | None = None) -> Iterator[types.DocumentReply]:
+        """Iterate over documents, sorted by URI; ``find`` are words of title, URI and namespace."""
+        query = parameters(namespace=namespace, find=find)
+        return cast(Iterator[types.DocumentReply], self._pages("list_documents", "documents", query=query, by="after"))
+
+    def document(self, document_id: str) -> types.DocumentReply:
+        """Return a document's record."""
+        return cast(types.DocumentReply, self._call("get_document", {"document_id": document_id}))
+
+    def document_text(self, document_id: str, *, start: int = 0, limit: int | None = None) -> types.TextReply:
+        """Return a range of a document's parsed text."""
+        query = parameters(start=start, limit=limit)
+        return cast(types.TextReply, self._call("document_text", {"document_id": document_id}, query=query))
+
+    def document_outline(self, document_id: str) -> types.OutlineReply:
+        """Return the headings, pages, code blocks and tables of a document."""
+        return cast(types.OutlineReply, self._call("document_outline", {"document_id": document_id}))
+
+    def document_topics(self, document_id: str) -> Iterator[types.TopicReply]:
+        """Iterate over a document's topics."""
+        pages = self._pages("document_topics", "topics", {"document_id": document_id})
+        return cast(Iterator[types.TopicReply], pages)
+
+    def document_statements(
+        self, document_id: str, *, start: int | None = None, end: int | None = None
+    ) -> Iterator[types.PlacedStatement]:
+        """Iterate over a document's statements in reading order, or those of a range of its text."""
+        query = parameters(start=start, end=end)
+        pages = self._pages("document_statements", "statements", {"document_id": document_id}, query)
+        return cast(Iterator[types.PlacedStatement], pages)
+
+    def delete_document(self, document_id: str) -> types.Removed:
+        """Delete a document and everything that only it supports."""
+        return cast(types.Removed, self._call("remove_document", {"document_id": document_id}))
+
+    def entities(self, q: str | None = None) -> Iterator[types.EntitySummary]:
+        """Iterate over entities whose names contain words, best first; without words those that most documents name."""
+        return cast(Iterator[types.EntitySummary], self._pages("find_entities", "entities", query=parameters(q=q)))
+
+    def entity(self, entity_id: str) -> types.EntityReply:
+        """Return an entity with its names, classes, aliases and counts."""
+        return cast(types.EntityReply, self._call("get_entity", {"entity_id": entity_id}))
+
+    def entity_statements(self, entity_id: str, *, document: str | None = None) -> Iterator[types.SourceStatements]:
+        """Iterate over documents with their statements that mention an entity. A document may come in several parts."""
+        pages = self._pages("entity_statements", "sources", {"entity_id": entity_id}, parameters(document=document))
+        return cast(Iterator[types.SourceStatements], pages)
+
+    def entity_neighbours(self, entity_id: str) -> Iterator[types.NeighbourReply]:
+        """Iterate over the entities that occur in the same statements, most frequent first."""
+        pages = self._pages("entity_neighbours", "neighbours", {"entity_id": entity_id})
+        return cast(Iterator[types.NeighbourReply], pages)
+
+    def egonet(
+        self,
+        node_id: str,
+        *,
+        depth: int | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+        kinds: Sequence[str] | None = None,
+    ) -> types.Egonet:
+        """Return the neighbourhood of a node."""
+        joined = ",".join(kinds) if kinds else None
+        query = parameters(id=node_id, depth=depth, limit=limit, offset=offset, kinds=joined)
+        return cast(types.Egonet, self._call("egonet", query=query))
+
+    # ------------------------------------------------------------ administration
+
+    def keys(self) -> list[types.KeyReply]:
+        """Return the tenant's keys, including revoked ones."""
+        return cast(list[types.KeyReply], (self._call("list_keys"))["keys"])
+
+    def create_key(self, **key: Unpack[types.NewKey]) -> types.MadeKey:
+        """Create a key. Its secret is in this reply only."""
+        return cast(types.MadeKey, self._call("create_key", body=dict(key)))
+
+    def revoke_key(self, key_id: str) -> types.KeyReply:
+        """Revoke a key."""
+        return cast(types.KeyReply, self._call("revoke_key", {"key_id": key_id}))
+
+    def overview(self) -> types.Overview:
+        """Return counts, jobs and the state of stores and models."""
+        return cast(types.Overview, self._call("overview"))
+
+    def diagnostics(self) -> types.Diagnostics:
+        """Check stores and models."""
+        return cast(types.Diagnostics, self._call("diagnostics"))
+
+    def health(self) -> types.Health:
+        """Check that the server is alive; needs no key."""
+        return cast(types.Health, self._call("health"))
+
+    def cache_stats(self) -> types.CacheStats:
+        """Return the number of cached answers and question embeddings."""
+        return cast(types.CacheStats, self._call("cache_stats"))
+
+    def clear_cache(self) -> types.Cleared:
+        """Clear the tenant's cached answers and question embeddings."""
+        return cast(types.Cleared, self._call("clear_cache"))
+
+    # ------------------------------------------------------------ the wire
+
+    def _call(
+        self, operation: str, path: Mapping[str, str] | None = None, *, body: object = None, **more: Any
+    ) -> dict[str, Any]:
+        """Call an operation, again where that is safe and may help; return what it replied. Raise ``ApiFailure``."""
+        method, url = address(self.url, operation, path or {})
+        request = sent(json=body, params=more.pop("query", None), **more)
+        tried = 0
+        while True:
+            tried += 1
+            try:
+                reply = self._http.request(method, url, **request)
+            except httpx.TransportError as error:
+                status, told = 0 if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)) else BROKEN, None
+                wrong: ApiFailure = Unreachable(0, "unreachable", f"{self.url}: {error or type(error).__name__}")
+            else:
+                if reply.is_success:
+                    return cast(dict[str, Any], reply.json())
+                status, told = reply.status_code, reply.headers.get("Retry-After")
+                wrong = failure_of(status, reply.content)
+            seconds = pause(operation, tried, self._attempts, status, told)
+            if seconds is None:
+                raise wrong
+            time.sleep(seconds)
+
+    def _events(self, operation: str, *, body: object = None, query: Mapping[str, str] | None = None) -> Iterator[Event]:
+        """Yield the events of a stream; it is begun again only before its first event."""
+        method, url = address(self.url, operation, {})
+        request = sent(json=body, params=query)
+        tried, begun = 0, False
+        while True:
+            tried += 1
+            parser = Parser()
+            try:
+                with self._http.stream(method, url, **request) as reply:
+                    if reply.is_success:
+                        for line in reply.iter_lines():
+                            if event := parser.feed(line):
+                                begun = True
+                                yield event
+                        return
+                    status, told = reply.status_code, reply.headers.get("Retry-After")
+                    wrong: ApiFailure = failure_of(status, reply.read())
+            except (httpx.TransportError, json.JSONDecodeError) as error:
+                status, told = 0 if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)) else BROKEN, None
+                wrong = Unreachable(0, "unreachable", f"{self.url}: the stream broke off")
+            seconds = None if begun else pause(operation, tried, self._attempts, status, told)
+            if seconds is None:
+                raise wrong
+            time.sleep(seconds)
+
+    def _pages(
+        self,
+        operation: str,
+        field: str,
+        path: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
+        by: str = "cursor",
+    ) -> Iterator[Any]:
+        """Yield what stands in a field of all pages."""
+        more: dict[str, str] = {}
+        while True:
+            page = self._call(operation, path, query={**(query or {}), **more})
+            for one in page[field]:
+                yield one
+            if not page.get("next"):
+                return
+            more = {by: str(page["next"])}
