@@ -122,7 +122,7 @@ requirements: $(VENV)/dev  ## which test shows which requirement; fails when one
 lock: $(VENV)/uv  ## resolve requirements/*.lock anew
 	@set -e; C="$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links"; \
 	$$C --extra laptop pyproject.toml -o requirements/laptop.lock; \
-	$$C --extra aws pyproject.toml -c requirements/laptop.lock -o requirements/aws.lock; \
+	$$C --extra aws --extra otel pyproject.toml -c requirements/laptop.lock -o requirements/aws.lock; \
 	$$C --group dev -c requirements/laptop.lock -c requirements/aws.lock -o requirements/dev.lock; \
 	L="$(BIN)/uv pip compile --quiet --python-version 3.13 --python-platform aarch64-manylinux_2_28 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links"; \
 	$$L --extra api --extra aws pyproject.toml -c requirements/laptop.lock -c requirements/aws.lock -o requirements/layer-core.lock; \

@@ -4,6 +4,7 @@ A function gets its event checked by a model; ``{"warmup": true}`` it answers wi
 trying what it depends on (``functions/probes/run.py``).
 """
 
+import os
 import random
 import sys
 import traceback
@@ -18,6 +19,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.parser import parse
 
 from functions.settings import settings as settings
+from lexigraph import telemetry
 from lexigraph.model.errors import Conflict, LexigraphError
 from lexigraph.storage.factory import RegistryFactory
 from lexigraph.storage.protocols import Registry
@@ -69,7 +71,9 @@ def function(model: type[E]) -> Callable[[Callable[[E], Any]], Handler]:
                 metrics.add_metric(name="Probes", unit=MetricUnit.Count, value=1)
                 return run(event["probe"])
             metrics.add_metric(name="Calls", unit=MetricUnit.Count, value=1)
-            return work(parse(event=event, model=model))
+            telemetry.start(settings())
+            with telemetry.joined({"x-amzn-trace-id": os.environ.get("_X_AMZN_TRACE_ID", "")}):
+                return work(parse(event=event, model=model))
 
         made: Handler = handler
         return made

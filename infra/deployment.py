@@ -39,6 +39,7 @@ class Deployment:
             "LEXIGRAPH_EMBEDDING_MODEL": self.profile.embedding_model,
             "LEXIGRAPH_LLM": self.profile.llm,
             "LEXIGRAPH_RERANK_MODEL": self.profile.rerank_model,
+            **({"LEXIGRAPH_TELEMETRY": "xray"} if self.profile.tracing else {}),
             "LEXIGRAPH_DATA": self.profile.data or "/tmp/lexigraph",  # noqa: S108  # the one folder a function may write
         }
         if self.graph:

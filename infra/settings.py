@@ -55,6 +55,7 @@ class Profile:
     rerank_model: str = "none"  # of Bedrock, that questions with `"reranker": "bedrock"` ask
     # operation
     web_firewall: bool = False
+    tracing: bool = False  # spans of what functions do, as subsegments of X-Ray
     budget: int = 300
     tags: str = ""  # of all that can change its tags, as "team=search,cost-centre=4711"
     alarm_email: str = ""
@@ -122,7 +123,7 @@ CHANGEABLE = (
     "name boundary protect iam iam_accounts domain certificate vpc subnets route_tables endpoints collections_endpoint "
     "neptune_min neptune_max neptune_readers neptune_hours vector_units vector_indexes zones endpoint_zones "
     "concurrency reserve snap_start log_days embedding_model next_embedding_model llm rerank_model "
-    "budget tags alarm_email data"
+    "tracing budget tags alarm_email data"
 ).split()
 _FIELDS = {"name": "suffix"}  # where they are called otherwise than on the command line
 

@@ -22,6 +22,7 @@ CHOSEN = {
     "rerank_model": DEFAULT_RERANK_MODEL,
     "endpoint_zones": "2",
     "snap_start": "true",
+    "tracing": "true",
     "tags": "team=search,cost-centre=4711",
 }
 SUBNETS = ("subnet-0a1b2c3d4e5f60718", "subnet-0b1b2c3d4e5f60718")

@@ -101,7 +101,7 @@ class ScriptedLLMServer(LoopbackServer):
             return hang_up(request)
         message = {"role": "assistant", "content": reply.text}
         choice = {"index": 0, "message": message, "finish_reason": reply.finish_reason}
-        whole = {"id": "c1", "object": "chat.completion", "model": asked["model"], "choices": [choice], "usage": {}}
+        whole = {"id": "c1", "object": "chat.completion", "model": asked["model"], "choices": [choice], "usage": _USED}
         return send(request, 200, json.dumps(whole).encode(), "application/json; charset=utf-8")
 
     def _stream(self, request: BaseHTTPRequestHandler, asked: Mapping[str, Any], reply: Reply) -> None:
@@ -131,9 +131,13 @@ class ScriptedLLMServer(LoopbackServer):
             hang_up(request)
             return
         event({}, reply.finish_reason)
-        write('data: {"object": "chat.completion.chunk", "choices": [], "usage": {"total_tokens": 1}}\n\n')
+        if asked.get("stream_options", {}).get("include_usage"):
+            write(f"data: {json.dumps({'object': 'chat.completion.chunk', 'choices': [], 'usage': _USED})}\n\n")
         write("data: [DONE]\n\n")
         request.wfile.write(b"0\r\n\r\n")
+
+
+_USED = {"prompt_tokens": 120, "completion_tokens": 8, "total_tokens": 128}
 
 
 def _as_reply(answer: Answer) -> Reply:

@@ -26,6 +26,12 @@ KNOWN_DIMENSIONS = {
     "bedrock:cohere.embed-english-v3": 1024,
     "bedrock:cohere.embed-multilingual-v3": 1024,
 }
+# Dollars a million tokens, in and out: us-east-1 list prices of the date, only those seen on a price page.
+PRICES_AS_OF = "2026-08"
+MODEL_PRICES = {
+    "bedrock:amazon.titan-embed-text-v2:0": (0.02, 0.0),
+    "bedrock:global.anthropic.claude-haiku-4-5-20251001-v1:0": (1.0, 5.0),
+}
 DEFAULT_RERANK_MODEL = "cohere.rerank-v3-5:0"
 DEFAULT_CROSS_ENCODER = "cross-encoder/ms-marco-MiniLM-L6-v2"
 _MAY_HOLD_KEYS = ("llm_options", "embedding_options", "usage_keys")  # no message repeats what they hold
@@ -146,6 +152,13 @@ class Settings(BaseSettings):
     ingest_roots: dict[str, Path] = Field(
         default_factory=dict, description="folder from which /ingest may read files, by tenant (JSON)"
     )
+
+    # traces
+    telemetry: Literal["off", "otlp", "console", "xray"] = Field(
+        "off", description="OpenTelemetry traces: otlp (OTEL_EXPORTER_OTLP_ENDPOINT), console, or xray on Lambda"
+    )
+    telemetry_content: bool = Field(False, description="record questions, prompts and answers in traces")
+    telemetry_tenant: bool = Field(False, description="record names of tenants in traces")
 
     # on AWS
     inbox: str = Field("", description="s3://BUCKET[/PREFIX][?OPTIONS] for files to ingest, named TENANT/NAMESPACE/NAME")

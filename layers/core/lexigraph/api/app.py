@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fastapi import Depends, FastAPI
 
-from lexigraph import __version__
+from lexigraph import __version__, telemetry
 from lexigraph.api.access.auth import Openness, Principals
 from lexigraph.api.errors import handle_errors
 from lexigraph.api.explorer import PAGE, add_explorer
@@ -51,6 +51,7 @@ def create_app(
     service's stores are opened when first needed, so that making the app costs nothing.
     """
     settings = settings or load_settings()
+    telemetry.start(settings)
     service = service or Service(settings)
 
     @asynccontextmanager
@@ -93,4 +94,8 @@ def create_app(
     )
     # the last one added is the outermost
     app.add_middleware(Requests, max_upload_bytes=settings.max_file_bytes + _MULTIPART_OVERHEAD)
+    if telemetry.on():
+        from lexigraph.api.traced import TracedRequests
+
+        app.add_middleware(TracedRequests)
     return app

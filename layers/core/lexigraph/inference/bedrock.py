@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lexigraph import telemetry
 from lexigraph.aws import code_of
 from lexigraph.inference.bedrock_client import BedrockClient, Refused
 from lexigraph.inference.chat import not_empty, parse_json, streamed, turns, with_schema
@@ -95,7 +96,9 @@ class BedrockLLM:
         return parse_json(_text(reply), self.name, truncated=False) if given is None else given
 
     def _converse(self, prompt: Prompt, tools: Mapping[str, Any] | None = None) -> Any:
-        return self._client.retry(lambda: self._call("converse", prompt, {"toolConfig": tools} if tools else {}))
+        reply = self._client.retry(lambda: self._call("converse", prompt, {"toolConfig": tools} if tools else {}))
+        _count(reply.get("usage"), reply["stopReason"])
+        return reply
 
     def _call(self, operation: str, prompt: Prompt, extra: Mapping[str, Any]) -> Any:
         request = {"modelId": self.model, **self.body(prompt, temperature=self._temperature), **extra}
@@ -122,6 +125,10 @@ class BedrockLLM:
         return body
 
 
+def _count(used: Mapping[str, int] | None, finish: str) -> None:
+    telemetry.usage((used or {}).get("inputTokens"), (used or {}).get("outputTokens"), finish)
+
+
 def _text(reply: Mapping[str, Any]) -> str:
     return "".join(block.get("text", "") for block in reply["output"]["message"]["content"])
 
@@ -134,6 +141,8 @@ def _pieces(events: Any) -> Generator[str, None, None]:
             if piece := event.get("contentBlockDelta", {}).get("delta", {}).get("text"):
                 yield piece
             stopped = stopped or "messageStop" in event
+            if "messageStop" in event or "metadata" in event:
+                _count(event.get("metadata", {}).get("usage"), event.get("messageStop", {}).get("stopReason", ""))
     if not stopped:
         raise ConnectionResetError("the stream ended before the reply did")
 
@@ -212,14 +221,21 @@ class BedrockEmbedder:
             if len(batches) == 1:
                 return self._request(asked, kind)
             with ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="bedrock") as pool:
-                return np.concatenate(list(pool.map(lambda batch: self._request(batch, kind), batches)))
+                return np.concatenate(list(pool.map(telemetry.carried(lambda batch: self._request(batch, kind)), batches)))
 
         return embed_distinct(texts, self.dimension, embed)
 
     def _request(self, batch: Sequence[str], kind: str) -> FloatArray:
         body = json.dumps(self._family.request(batch, kind, self.dimension))
         request = {"modelId": self.model, "contentType": "application/json", "accept": "application/json", "body": body}
-        raw = self._client.retry(lambda: self._client.send("bedrock-runtime", "invoke_model", request)["body"].read())
+
+        def read() -> tuple[bytes, Mapping[str, str]]:
+            reply = self._client.send("bedrock-runtime", "invoke_model", request)
+            return reply["body"].read(), reply.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+
+        raw, headers = self._client.retry(read)
+        if (tokens := headers.get("x-amzn-bedrock-input-token-count", "")).isdigit():
+            telemetry.usage(int(tokens))
         try:
             return unit_rows(self._family.vectors(json.loads(raw)), len(batch), self.dimension, f"bedrock:{self.model}")
         except (ValueError, KeyError, TypeError):

@@ -14,6 +14,7 @@ from lexigraph.inference.minilm import DIMENSION, MiniLM
 from lexigraph.inference.openai_compatible import OpenAICompatible, Server
 from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
 from lexigraph.inference.rerank import CrossEncoderReranker, TfidfReranker
+from lexigraph.inference.traced import traced
 from lexigraph.model.errors import InvalidInput
 from lexigraph.retry import Retry
 from lexigraph.settings import DEFAULT_CROSS_ENCODER, DEFAULT_RERANK_MODEL, Settings
@@ -27,6 +28,10 @@ OLLAMA_URL = "http://localhost:11434/v1"
 
 def make_embedder(settings: Settings) -> Embedder:
     """Return the embedder of ``settings.embedding_model``. Raise ``InvalidInput`` for one that is not known."""
+    return traced(_embedder(settings), settings.embedding.spec)
+
+
+def _embedder(settings: Settings) -> Embedder:
     embedding = settings.embedding
     kind, _, model = embedding.spec.partition(":")
     if embedding.spec == "minilm":
@@ -48,6 +53,10 @@ def make_llm(settings: Settings) -> LanguageModel | None:
     Keys come from ``OPENAI_API_KEY`` and ``OLLAMA_API_KEY``. ``llm_options`` are the arguments of a LlamaIndex class,
     elsewhere further fields of the request, except ``base_url``, which says where a server is.
     """
+    return traced(_llm(settings), settings.llm)
+
+
+def _llm(settings: Settings) -> LanguageModel | None:
     kind, _, model = settings.llm.partition(":")
     options = dict(settings.llm_options)
     name = _name(settings.llm, options)
@@ -81,6 +90,10 @@ def make_reranker(name: str | None, settings: Settings) -> Reranker | None:
 
     Raise ``InvalidInput`` for another name, and for ``bedrock`` where no model of Bedrock is to be asked.
     """
+    return traced(_reranker(name, settings), f"{name}:{settings.rerank_model}" if name == "bedrock" else f"{name}")
+
+
+def _reranker(name: str | None, settings: Settings) -> Reranker | None:
     if name is None or name == "none":
         return None
     if name == "tfidf":

@@ -25,6 +25,7 @@ from urllib.request import (
     build_opener,
 )
 
+from lexigraph import telemetry
 from lexigraph.inference.chat import not_empty, parse_json, streamed, turns, with_schema
 from lexigraph.inference.line import connected, still_wanted
 from lexigraph.inference.protocols import Prompt, ReplyCut, Standing
@@ -135,6 +136,7 @@ class OpenAICompatible:
         with self._shape():
             choice = reply["choices"][0]
             message, finish = choice["message"], choice.get("finish_reason") or ""
+            _count(reply, finish)
             text, refusal = _text(message.get("content")), message.get("refusal")
         if refusal:
             raise ModelUnavailable(f"{self.name} refused to answer", public="the model refused to answer")
@@ -177,6 +179,8 @@ class OpenAICompatible:
         body["max_completion_tokens" if _NEW_MAX_TOKENS in self._quirks else "max_tokens"] = prompt.max_tokens
         if stream:
             body["stream"] = True
+            if telemetry.on() and _NO_USAGE not in self._quirks:
+                body["stream_options"] = {"include_usage": True}
         return body
 
     def _post(self, body: Mapping[str, Any]) -> HTTPResponse:
@@ -208,7 +212,10 @@ class OpenAICompatible:
                 with self._shape():
                     choices = event.get("choices") or ()
                     said = [_text((choice.get("delta") or {}).get("content")) for choice in choices]
-                    ended = ended or any(choice.get("finish_reason") for choice in choices)
+                    finish = next((choice["finish_reason"] for choice in choices if choice.get("finish_reason")), "")
+                    ended = ended or bool(finish)
+                    if telemetry.on():
+                        _count(event, finish)
                 yield from filter(None, said)
         if not ended:
             raise ConnectionResetError("the stream ended before the reply did")
@@ -255,6 +262,7 @@ class OpenAICompatible:
 _NO_TEMPERATURE: Final = "no temperature"
 _NEW_MAX_TOKENS: Final = "max_completion_tokens"
 _NO_SCHEMA: Final = "no schema"
+_NO_USAGE: Final = "no stream_options"
 _STATUSES: Final = {401: "access refused, ", 403: "access refused, ", 404: "not found, ", 429: "too many requests, "}
 _CODE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
@@ -287,6 +295,8 @@ class _Refused(Exception):
         if self.status not in (400, 422):
             return None
         said = self.message.lower()
+        if "stream_options" in said or "include_usage" in said:
+            return _NO_USAGE
         if "max_completion_tokens" in said:
             return _NEW_MAX_TOKENS
         if "temperature" in said:
@@ -300,6 +310,13 @@ class _Unusable(_Refused):
     def __init__(self, body: bytes) -> None:
         super().__init__(500, "", "", 0.0)
         self.args = ("a reply that is no JSON, or was cut" if body.strip() else "an empty reply",)
+
+
+def _count(reply: Mapping[str, Any], finish: str) -> None:
+    """Note the tokens that a reply, or an event of one, says it took; not every server tells."""
+    used = reply.get("usage") or {}
+    if used or finish:
+        telemetry.usage(used.get("prompt_tokens"), used.get("completion_tokens"), finish, str(reply.get("model") or ""))
 
 
 class _NoRedirect(HTTPRedirectHandler):

@@ -12,11 +12,8 @@ from lexigraph.ingestion.extract.prompts import EXTRACT, PROPOSE, RELATE, fenced
 from lexigraph.ingestion.extract.schema import PROPOSITIONS, RELATIONS, REPLY
 from lexigraph.ingestion.load import FileItem, Rejected, load
 from lexigraph.model.tokens import count_tokens
-from lexigraph.settings import Settings
+from lexigraph.settings import MODEL_PRICES, PRICES_AS_OF, Settings
 
-# Dollars a million tokens, us-east-1 list prices; only those seen on a price page.
-PRICES_AS_OF = "2026-08"
-EMBEDDING_PRICES = {"bedrock:amazon.titan-embed-text-v2:0": 0.02}
 FREE = frozenset({"none", "minilm"})
 
 _LOCAL_CHUNKS_A_SECOND = 12.0  # extraction and embedding on two cores: `lexigraph demo`
@@ -163,8 +160,8 @@ def _price_of_embedding(tokens: int, settings: Settings, notes: list[str]) -> fl
     """Return dollars, None with a note when the price is not known."""
     if settings.embedding_model in FREE:
         return 0.0
-    price = EMBEDDING_PRICES.get(settings.embedding_model)
+    price = MODEL_PRICES.get(settings.embedding_model)
     if price is None:
         notes.append(f"the price of {settings.embedding_model} is not known here")
         return None
-    return tokens * price / 1e6
+    return tokens * price[0] / 1e6

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from lexigraph import telemetry
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.protocols import Embedder, LanguageModel
 from lexigraph.ingestion import relations
@@ -96,39 +97,44 @@ class LexicalGraphIndex:
         asking, namespace = Tenant(tenant), checked_name("namespace", namespace)
         owner = asking.whole
         began = time.perf_counter()
-        self._refuse_other_embedding(owner)
-        given = job
-        if job is None:
-            named = [p.uri if isinstance(p, FileItem) else str(p) for p in paths]
-            job = self.stores.registry.start_job(owner, "ingest", {"paths": named, "namespace": namespace})
-        incremental = incremental and not refresh and self.settings.hash_incremental
-        report = IngestReport(job_id=job.id, incremental=incremental)
-        tell = recording(self.stores.registry, owner, job.id, on_event)
-        heard = stopping(self.stores.registry, owner, job.id, tell)
-        renewing = Renewing(self.stores.cache, job.id) if refresh else None
-        try:
-            with (
-                self.stores.registry.lease(owner, [] if given else [job_lease(job.id)]),
-                self._working() as extractor,
-            ):
-                self._close_dead_jobs(owner)
-                models = CachedModels(extractor, self.models.embedder, renewing or self.stores.cache)
-                of_run = self.stores, models, self.llm, self.settings, owner, namespace, report, heard
-                view = asking if isinstance(asking, View) else None
-                again, ahead = refresh and refresh_relations, _AHEAD if self._workers() else 0
-                run = Run(*of_run, fresh=not incremental, again=again, ahead=ahead, view=view)
-                run.take_in([p if isinstance(p, FileItem) else Path(p) for p in paths])
-                if renewing:
-                    renewing.forget(owner)
-        except BaseException as error:
+        with telemetry.span("ingest") as span:
+            self._refuse_other_embedding(owner)
+            given = job
+            if job is None:
+                named = [p.uri if isinstance(p, FileItem) else str(p) for p in paths]
+                job = self.stores.registry.start_job(owner, "ingest", {"paths": named, "namespace": namespace})
+            span.set({"lexigraph.job.id": job.id})
+            telemetry.owned(span, owner)
+            incremental = incremental and not refresh and self.settings.hash_incremental
+            report = IngestReport(job_id=job.id, incremental=incremental)
+            tell = recording(self.stores.registry, owner, job.id, on_event)
+            heard = stopping(self.stores.registry, owner, job.id, tell)
+            renewing = Renewing(self.stores.cache, job.id) if refresh else None
+            try:
+                with (
+                    self.stores.registry.lease(owner, [] if given else [job_lease(job.id)]),
+                    self._working() as extractor,
+                ):
+                    self._close_dead_jobs(owner)
+                    models = CachedModels(extractor, self.models.embedder, renewing or self.stores.cache)
+                    of_run = self.stores, models, self.llm, self.settings, owner, namespace, report, heard
+                    view = asking if isinstance(asking, View) else None
+                    again, ahead = refresh and refresh_relations, _AHEAD if self._workers() else 0
+                    run = Run(*of_run, fresh=not incremental, again=again, ahead=ahead, view=view)
+                    run.take_in([p if isinstance(p, FileItem) else Path(p) for p in paths])
+                    if renewing:
+                        renewing.forget(owner)
+                    if span:
+                        span.set({f"lexigraph.ingest.{n}": v for n, v in report.to_dict().items() if isinstance(v, int)})
+            except BaseException as error:
+                report.elapsed_sec = round(time.perf_counter() - began, 3)
+                failed = {**report.to_dict(), "error": code_of(error)}
+                status: JobStatus = "CANCELLED" if isinstance(error, Cancelled) else "FAILED"
+                self.stores.registry.finish_job(owner, job.id, status, failed, in_general(error))
+                raise
             report.elapsed_sec = round(time.perf_counter() - began, 3)
-            failed = {**report.to_dict(), "error": code_of(error)}
-            status: JobStatus = "CANCELLED" if isinstance(error, Cancelled) else "FAILED"
-            self.stores.registry.finish_job(owner, job.id, status, failed, in_general(error))
-            raise
-        report.elapsed_sec = round(time.perf_counter() - began, 3)
-        end(self.stores.registry, owner, job.id, report.to_dict(), tell)
-        return report
+            end(self.stores.registry, owner, job.id, report.to_dict(), tell)
+            return report
 
     def _working(self) -> AbstractContextManager[Extractor]:
         """The extractor, or several processes of it."""

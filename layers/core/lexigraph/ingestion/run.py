@@ -2,10 +2,12 @@
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from lexigraph import telemetry
 from lexigraph.inference.protocols import LanguageModel
 from lexigraph.ingestion import marks, relations, remove, versions
 from lexigraph.ingestion.build import IdentifiedChunk, identify
@@ -65,7 +67,7 @@ def read(
     before = documents_of(registry, tenant, namespace, item.uri) if item.type in MANY_DOCUMENTS else ()
     left = {r.uri: (r.source_id, r.updated_at) for r in before if r.metadata.get("file_type") == item.type}
     complete = True
-    for found in load(item, settings):
+    for found in telemetry.each("read", load(item, settings)):
         left.pop(found.uri, None)
         if isinstance(found, Rejected):
             reject(found)
@@ -278,8 +280,9 @@ class Run:
             self._count_names(plans)
             self._put(plans)
         self._relate(plans)
-        versions.show(versions.written(plans), self.stores, self.tenant)
-        self._settling.when_due()
+        with _stage("finish", plans):
+            versions.show(versions.written(plans), self.stores, self.tenant)
+            self._settling.when_due()
         self.report.documents_new += new
         self.report.documents_updated += len(plans) - new
         self.tell(
@@ -339,7 +342,11 @@ class Run:
     ) -> versions.Plan:
         """Cut a document into the chunks of a version, to which ``live`` are those of the one before."""
         document, source, mark = one
-        chunks = split(document, max_tokens=self.settings.chunk_tokens, overlap=self.settings.chunk_overlap)
+        with telemetry.span("chunk") as span:
+            chunks = split(document, max_tokens=self.settings.chunk_tokens, overlap=self.settings.chunk_overlap)
+            if span:
+                span.set({"lexigraph.document.id": source.id, "lexigraph.document.version": version})
+                span.set({"lexigraph.chunks": len(chunks)})
         identified = identify(self.tenant, source.id, chunks, known)
         new = [c for c in identified if c.id not in live]
         made_by = self.models.extractor.name
@@ -348,7 +355,8 @@ class Run:
     def extract(self, plans: Sequence[versions.Plan], written: dict[str, Ids]) -> None:
         """Extract the new chunks of all plans; ``written`` tells then which records :meth:`write` writes."""
         of_run = self.models, self.tenant, self.report, self._pace
-        versions.extract(plans, *of_run, aliases=self.settings.entity_normalize)
+        with _stage("extract", plans):
+            versions.extract(plans, *of_run, aliases=self.settings.entity_normalize)
         written.update((p.source.id, versions.new_records(p)) for p in plans)
 
     def write(self, plans: Sequence[versions.Plan]) -> None:
@@ -357,7 +365,8 @@ class Run:
         self._relate(plans)
 
     def _put(self, plans: Sequence[versions.Plan]) -> None:
-        versions.write(plans, self.stores, self.models, self.tenant, self.report, self.tell)
+        with _stage("build", plans):
+            versions.write(plans, self.stores, self.models, self.tenant, self.report, self.tell)
         built = {
             "chunks": sum(len(p.new) for p in plans),
             "statements": sum(len(g.statements) for p in plans for g in p.graphs),
@@ -366,9 +375,10 @@ class Run:
         self.together.add(plans)
 
     def _relate(self, plans: Sequence[versions.Plan]) -> None:
-        relations.relate_plans(
-            plans, self.stores, self.tenant, self._relations, self.settings, self.report, self.tell, again=self.again
-        )
+        with _stage("relate", plans):
+            relations.relate_plans(
+                plans, self.stores, self.tenant, self._relations, self.settings, self.report, self.tell, again=self.again
+            )
 
     def _mark(self, content: str) -> str:
         return marks.mark(content, self._made_with, self.models.embedder.label)
@@ -377,6 +387,16 @@ class Run:
         self.report.documents_unchanged += len(unchanged)
         records = self.stores.registry.records(self.tenant, unchanged)
         self.report.chunks_skipped += sum(record.chunks for record in records.values())
+
+
+@contextmanager
+def _stage(name: str, plans: Sequence[versions.Plan]) -> Iterator[None]:
+    """Record a stage that a group of documents goes through together."""
+    with telemetry.span(name) as span:
+        if span:
+            span.set({"lexigraph.documents": len(plans), "lexigraph.chunks": sum(len(p.new) for p in plans)})
+            span.set({"lexigraph.document.ids": [p.source.id for p in plans]})
+        yield
 
 
 def _without_repeats(group: Sequence[Loaded]) -> tuple[list[Loaded], list[Loaded]]:

@@ -5,6 +5,7 @@ from contextlib import ExitStack, closing
 from importlib import import_module
 from typing import Any, Literal, cast
 
+from lexigraph import telemetry
 from lexigraph.model.errors import Misconfigured
 from lexigraph.settings import EmbeddingModel, Settings, load_settings
 from lexigraph.storage.protocols import ContentCache, DocumentStore, GraphStore, Registry, Stores, VectorStore
@@ -139,6 +140,10 @@ def _open(store: str, homes: dict[str, str], connection: str | None, options: di
         raise Misconfigured(f"{store} connection: scheme {scheme[:40]!r} is unknown; known are {', '.join(homes)}")
     module, name = homes[scheme].split(":")
     back_end = getattr(import_module(module), name)
+    if telemetry.on():
+        from lexigraph.storage.traced import traced
+
+        back_end = traced(store, back_end, given)
     try:
         inspect.signature(back_end).bind(given, **options)
     except TypeError as error:
@@ -154,6 +159,7 @@ def open_stores(settings: Settings | None = None, *, seconds: float | None = Non
     as the store thinks right, which waits for a collection that wakes.
     """
     settings = settings or load_settings()
+    telemetry.start(settings)
     at = settings.connections
     with ExitStack() as opened:
         graph = GraphStoreFactory.for_graph_store(at["graph"], create=create, **_patience(at["graph"], seconds))

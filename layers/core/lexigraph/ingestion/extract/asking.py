@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from lexigraph import telemetry
 from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt
 from lexigraph.ingestion.extract.reply import UnusableReply
 from lexigraph.model.errors import ModelUnavailable
@@ -20,6 +21,7 @@ _PROBE = "Reply with the word: ready"
 def in_order(work: Callable[[T], R], items: Iterable[T], concurrency: int) -> Iterator[R]:
     """Yield the work on each item, in order; ``concurrency`` are worked on at the same time."""
     waiting: deque[Future[R]] = deque()
+    work = telemetry.carried(work)
     with ThreadPoolExecutor(concurrency, "ask") as pool:
         try:
             for item in items:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from threading import Lock, Thread
 
+from lexigraph import telemetry
 from lexigraph.inference.protocols import Reranker
 from lexigraph.retrieval.hybrid.results import HybridItem
 from lexigraph.retrieval.stages.reranking import min_max, scored
@@ -36,7 +37,9 @@ class RerankGuard:
         own, found = Trace(), list[list[float] | None]()
         # a thread of our own that nobody waits for: what hangs must not hold up the question, nor the end of the process
         asking = Thread(
-            target=lambda: found.append(scored(reranker, queries, texts, own, instead=instead)), name="rerank", daemon=True
+            target=telemetry.carried(lambda: found.append(scored(reranker, queries, texts, own, instead=instead))),
+            name="rerank",
+            daemon=True,
         )
         with trace.step("rerank"):
             asking.start()

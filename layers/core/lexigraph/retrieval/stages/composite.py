@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
+from lexigraph import telemetry
 from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
 from lexigraph.model.errors import InvalidInput
@@ -187,7 +188,8 @@ class Composite(StatementRetriever[SearchResults], Generic[A]):
             # statements are reranked against the question and the entity names looked up (G-35)
             queries = [text, *(a.entity.value for a in entities if len(a.path) < 2)]
             looked_at, ranked = looking(rank_statements(expansion, queries, reranker, stores.trace))
-            results = assemble(ranked, self.args, lambda chunk_id: expansion.found.said(chunk_id).values())
+            with telemetry.span("results"):
+                results = assemble(ranked, self.args, lambda chunk_id: expansion.found.said(chunk_id).values())
         return SearchResults(
             text,
             results,

@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
+from lexigraph import telemetry
 from lexigraph.inference.protocols import LanguageModel, Prompt, Reranker
 from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailable, in_general
 from lexigraph.model.graph import Source
@@ -126,7 +127,7 @@ class StatementEnhancementPostProcessor:
         pairs = [(result, s) for result in found.results for s in result.statements if s.kind == "prose"]
         batches = [pairs[at : at + _AT_ONCE] for at in range(0, len(pairs), _AT_ONCE)]
         with ThreadPoolExecutor(min(self.max_concurrent, max(len(batches), 1))) as pool:
-            replies = list(pool.map(self._ask, batches))
+            replies = list(pool.map(telemetry.carried(self._ask), batches))
         texts = {i: text for reply in replies if reply for i, text in reply.items()}
         told = _changed(found, {s.id: lambda s: _completed(s, texts.get(s.id, s.text)) for s in found.statements})
         if None in replies:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from lexigraph import telemetry
 from lexigraph.inference.protocols import Embedder
 from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.filters import Filter, having, keys_of
@@ -45,6 +46,16 @@ class StatementRetriever(ABC, Generic[R]):
         ``InvalidInput`` when it holds vectors of another embedding, and for a question that is none.
         """
         owner, asked = self.models.asked(tenant, question)
+        with telemetry.span(f"retrieval {type(self).__name__}") as span:
+            found = self._retrieved(owner, asked)
+            if span:
+                span.set({"gen_ai.operation.name": "retrieval", "gen_ai.provider.name": "lexigraph"})
+                span.set({"lexigraph.retriever": type(self).__name__, "lexigraph.statements": len(found.statements)})
+                span.set({"gen_ai.retrieval.query.text": asked.text} if telemetry.content() else {})
+                telemetry.owned(span, owner)
+        return found
+
+    def _retrieved(self, owner: Tenant, asked: Question) -> R:
         trace = Trace()
         stores = BoundStores(self.graph_store, self.vector_store, owner, asked.filters, trace)
         found = self._find(stores, asked.text)

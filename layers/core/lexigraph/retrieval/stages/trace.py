@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from lexigraph import telemetry
 from lexigraph.model.errors import StoreDamaged
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import StatementRow
@@ -60,7 +61,8 @@ class Trace:
             self.calls[store] = self.calls.get(store, 0) + 1
         began = time.perf_counter()
         try:
-            yield
+            with telemetry.span(name):
+                yield
         finally:
             self.timings[name] = round(self.timings.get(name, 0.0) + _since(began), 3)
 

@@ -1,5 +1,6 @@
 """Traversal-based retrieval (G-06): chunks from above, entities from below, links between, statements ranked at the end."""
 
+from lexigraph import telemetry
 from lexigraph.retrieval.stages.anchors import POOL, Goal, Inquiry, find_anchors
 from lexigraph.retrieval.stages.composite import Composite
 from lexigraph.retrieval.stages.keywords import keywords, subqueries
@@ -30,16 +31,18 @@ class TraversalBasedRetriever(Composite[TraversalArgs]):
         args = self.args
         by_chunk, by_entity = self._has(ChunkBasedSearch), self._has(EntityBasedSearch)
         inquiry = self._inquire(text, by_entity, stores.trace)
-        anchors = find_anchors(
-            stores,
-            inquiry,
-            pool=max(POOL, args.start_chunks * (args.vss_diversity_factor or 1)) if by_chunk else 0,
-            max_entities=args.max_keywords if by_entity else 0,
-            expand_entities=args.expand_entities,
-            topics=max(POOL, args.topic_top_k) if self._has(TopicBeamSearch) else 0,
-        )
+        with telemetry.span("anchors"):
+            anchors = find_anchors(
+                stores,
+                inquiry,
+                pool=max(POOL, args.start_chunks * (args.vss_diversity_factor or 1)) if by_chunk else 0,
+                max_entities=args.max_keywords if by_entity else 0,
+                expand_entities=args.expand_entities,
+                topics=max(POOL, args.topic_top_k) if self._has(TopicBeamSearch) else 0,
+            )
         expansion = TraversalExpansion(stores, text, anchors, args, self.weights)
-        expansion.run()
+        with telemetry.span("expansion"):
+            expansion.run()
         return inquiry, expansion
 
     def _inquire(self, text: str, by_entity: bool, trace: Trace) -> Inquiry:
