@@ -82,6 +82,10 @@ def create_app(
     describe(app)
     add_explorer(app, page)
     tools = add_mcp(app, service)
+    if telemetry.on():
+        from lexigraph.api.traced import NamesRoute
+
+        app.add_middleware(NamesRoute)
     app.add_middleware(Arrivals, service=service, most=settings.max_file_bytes)
     app.add_middleware(
         Principals,

@@ -22,7 +22,8 @@ class TracedRequests:
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         method = scope["method"] if scope["method"] in _METHODS else "_OTHER"
-        status, left = 0, False
+        status, found = 0, dict[str, str]()
+        scope["lexigraph.route"] = found
 
         async def note(message: Message) -> None:
             nonlocal status
@@ -30,18 +31,12 @@ class TracedRequests:
                 status = message["status"]
             await send(message)
 
-        async def hear() -> Message:
-            nonlocal left
-            message = await receive()
-            left = left or message["type"] == "http.disconnect"
-            return message
-
         with telemetry.joined(headers), telemetry.span(method if method != "_OTHER" else "HTTP", "server") as span:
             try:
-                await self._app(scope, hear, note)
+                await self._app(scope, receive, note)
             finally:
                 if span:
-                    route = getattr(scope.get("route"), "path", "")
+                    route = found.get("path", "")
                     host, port = scope.get("server") or ("", None)
                     span.rename(f"{method if method != '_OTHER' else 'HTTP'} {route}".strip())
                     span.set(
@@ -58,3 +53,17 @@ class TracedRequests:
                     )
                     if status >= 500:
                         span.fail(str(status))
+
+
+class NamesRoute:
+    """Innermost middleware, which tells the outermost the route: those between hand on copies of the scope."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            if (told := scope.get("lexigraph.route")) is not None:
+                told["path"] = getattr(scope.get("route"), "path", "")

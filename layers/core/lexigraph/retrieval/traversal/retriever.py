@@ -31,7 +31,7 @@ class TraversalBasedRetriever(Composite[TraversalArgs]):
         args = self.args
         by_chunk, by_entity = self._has(ChunkBasedSearch), self._has(EntityBasedSearch)
         inquiry = self._inquire(text, by_entity, stores.trace)
-        with telemetry.span("anchors"):
+        with telemetry.span("find_anchors"):
             anchors = find_anchors(
                 stores,
                 inquiry,
