@@ -52,6 +52,15 @@ def test_a_rerank_model_that_was_chosen_has_its_endpoint_and_the_right_to_be_ask
     assert of_model not in without.may("query")["bedrock:InvokeModel"]
 
 
+def test_tracing_is_a_setting_of_every_function_and_needs_no_further_right(templates: OF, profile: str) -> None:
+    without, found = templates(profile), templates("chosen")
+    for job, properties in found.functions.items():
+        assert properties["Environment"]["Variables"]["LEXIGRAPH_TELEMETRY"] == "xray"
+        assert "LEXIGRAPH_TELEMETRY" not in without.functions[job]["Environment"]["Variables"]
+        of_traces = [{a for a in t.may(job) if a.startswith("xray:")} for t in (without, found)]
+        assert of_traces == [{"xray:PutTraceSegments", "xray:PutTelemetryRecords"}] * 2
+
+
 def test_functions_ask_dynamodb_at_the_hosts_that_its_gateway_endpoint_leads_to(
     templates: OF, profile: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
