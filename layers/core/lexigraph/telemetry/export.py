@@ -1,14 +1,13 @@
 """Where spans go: an OTLP endpoint, the error output, or X-Ray."""
 
 import sys
+from importlib import import_module
 from typing import Any, Literal
 
 from opentelemetry import trace
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SimpleSpanProcessor
-
-from lexigraph import __version__
 
 
 def provider(to: Literal["otlp", "console", "xray"]) -> Any:
@@ -24,7 +23,7 @@ def provider(to: Literal["otlp", "console", "xray"]) -> Any:
 
 
 def _resource() -> Resource:
-    found = Resource.create({"service.version": __version__})
+    found = Resource.create({"service.version": import_module("lexigraph").__version__})
     unnamed = str(found.attributes.get("service.name", "")).startswith("unknown_service")
     return found.merge(Resource({"service.name": "lexigraph"})) if unnamed else found
 

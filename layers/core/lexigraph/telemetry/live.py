@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
+from importlib import import_module
 from threading import Lock
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -11,8 +12,6 @@ from typing import Any, Self, TypeVar
 from opentelemetry import context, trace
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from lexigraph import __version__
-from lexigraph.telemetry import Kind
 from lexigraph.telemetry.xray import parent_of
 
 T = TypeVar("T")
@@ -25,7 +24,7 @@ _END = object()
 class Span:
     """A span of OpenTelemetry. ``of`` is the store or model that it is a call of; ``price`` dollars a million tokens."""
 
-    def __init__(self, tracer: trace.Tracer, name: str, kind: Kind) -> None:
+    def __init__(self, tracer: trace.Tracer, name: str, kind: str) -> None:
         self._tracer, self._name, self._kind = tracer, name, _KINDS[kind]
         self.of: object = None
         self.price: tuple[float, float] | None = None
@@ -120,9 +119,9 @@ class Live:
 
     def __init__(self, provider: trace.TracerProvider, *, content: bool, tenant: bool) -> None:
         self.content, self.tenant = content, tenant
-        self._tracer = provider.get_tracer("lexigraph", __version__)
+        self._tracer = provider.get_tracer("lexigraph", import_module("lexigraph").__version__)
 
-    def span(self, name: str, kind: Kind = "internal") -> Span:
+    def span(self, name: str, kind: str = "internal") -> Span:
         """Return a span that has not begun."""
         return Span(self._tracer, name, kind)
 
