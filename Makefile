@@ -10,7 +10,7 @@ WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
 # images set it to stay small; here each of hundreds of processes would compile all that it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test ci soak lint types format lock bench openapi architecture clean requirements invoke layers synth rights gate dist release preflight deploy smoke destroy servers runtimes model emulate sbom audit web screenshots docs
+.PHONY: help setup demo test ci soak lint types format lock bench openapi architecture clean requirements invoke layers synth rights gate dist release preflight deploy smoke destroy servers runtimes model emulate sbom audit web screenshots docs frameworks
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -130,6 +130,7 @@ lock: $(VENV)/uv  ## resolve requirements/*.lock anew
 	$$C --group infra -c requirements/dev.lock -o requirements/infra.lock; \
 	$$C --group browser -c requirements/dev.lock -o requirements/browser.lock; \
 	$$C --group docs -c requirements/dev.lock -o requirements/docs.lock; \
+	for F in haystack langchain llama-index; do $$C --extra client --extra $$F --group framework-tests pyproject.toml -o requirements/$$F.lock; done; \
 	$$C --no-deps --group model -o requirements/model.lock; \
 	$$C --group emulator -o requirements/emulator.lock; \
 	$$C --group audit -o requirements/audit.lock; \
@@ -178,6 +179,9 @@ audit: .build/audit $(VENV)/laptop  ## ask for known weaknesses of what ships, w
 	@$(BIN)/python -m infra.audit .build/audit/bin/pip-audit
 
 # the environment variable silences an advertisement of the theme
+frameworks: $(VENV)/dev  ## test the integrations, each in an environment of its own
+	@$(BIN)/python -m tests.frameworks
+
 docs: $(VENV)/docs  ## build the documentation as a site into .build/site; fails on a broken link or reference
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 

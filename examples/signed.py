@@ -47,7 +47,7 @@ def main(url: str, question: str) -> None:
             raise SystemExit(f"{reply.status_code}: {reply.read().decode()}")
         for line in reply.iter_lines():
             if line.startswith("data:"):
-                print(json.dumps(json.loads(line[5:]), ensure_ascii=False))  # noqa: T201
+                print(json.dumps(json.loads(line[5:]), ensure_ascii=False))
 
 
 if __name__ == "__main__":

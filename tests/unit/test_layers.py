@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "ingestion": {"model", "settings", "telemetry", "storage", "inference", "ingestion"},
     "retrieval": {"model", "settings", "telemetry", "storage", "inference", "retrieval"},
     "answering": {"model", "settings", "telemetry", "storage", "inference", "retrieval", "answering"},
+    "integrations": {"model", "ingestion", "answering", "client", "integrations"},
     "evaluation": {
         "model",
         "settings",
