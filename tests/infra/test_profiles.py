@@ -14,7 +14,7 @@ from infra.hours import EXAMPLE
 from infra.layers import ROOT, _pins
 from infra.settings import CHANGEABLE, PROFILES, profile_of
 from infra.state_machine import FUNCTIONS, definition
-from lexigraph.ingestion.estimate import EMBEDDING_PRICES, PRICES_AS_OF
+from lexigraph.settings import MODEL_PRICES, PRICES_AS_OF
 
 ARNS = {job: f"arn:aws:lambda:eu-west-1:1:function:{job}" for job in FUNCTIONS}
 
@@ -259,7 +259,11 @@ def test_pins_are_told_apart_by_extras_versions_and_markers(tmp_path: Path) -> N
 def test_every_price_has_a_unit_and_a_source_and_the_file_a_date() -> None:
     told = json.loads((ROOT / "infra" / "prices.json").read_text("utf-8"))
     assert told["date"] == PRICES_AS_OF  # of the estimate before an ingest
-    assert told["prices"]["embedding_million_tokens"]["usd"] == EMBEDDING_PRICES[PROFILES["dev"].embedding_model]
+    dev, usd = PROFILES["dev"], {name: price["usd"] for name, price in told["prices"].items()}
+    assert {  # of estimates and traces
+        dev.embedding_model: (usd["embedding_million_tokens"], 0.0),
+        dev.llm: (usd["llm_million_input"], usd["llm_million_output"]),
+    } == MODEL_PRICES
     for name, price in told["prices"].items():
         assert price["usd"] > 0, name
         assert price["unit"], name
