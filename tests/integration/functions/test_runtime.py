@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,26 +51,43 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.startswith(("LEXIGRAPH_", "AWS_"))}
 
 
-@pytest.mark.parametrize("name", ALL)
+# started by the test of a file's whole way, which looks at their warm-up, too
+ON_THE_WAY = ("start", "parse", "chunk", "extract", "build", "finish", "remove")
+
+
+def check_warm_up(name: str, function: LambdaRuntime) -> None:
+    """Fail where a warm-up is not answered, or starting took too much processor time or memory."""
+    assert function.invoke(event("warmup")).reply == {"warm": True}
+    assert function.cold < 10, name
+    assert function.memory_mb() < 512, name
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name not in ON_THE_WAY])
 def test_every_function_starts_under_the_runtime_client_and_answers_a_warm_up(tmp_path: Path, name: str) -> None:
     with deployed(tmp_path, aws=True, **GATEWAY), LambdaRuntime(name, environment()) as function:
-        assert function.invoke(event("warmup")).reply == {"warm": True}
+        check_warm_up(name, function)
         for payload, status in ANSWERED.get(name, {}).items():
             reply = function.invoke(event(payload)).reply
             assert reply["statusCode"] == status, (payload, reply)
         if name == "authorize":
             reply = function.invoke(event("authorize")).reply
             assert reply["policyDocument"]["Statement"][0]["Effect"] == "Deny", "the key of the payload is nobody's"
-        print(f"\n{name:10} cold {function.cold:5.2f} s CPU  memory {function.memory_mb():5.0f} MB", end="")
-        assert function.cold < 10
         assert function.memory_mb() < 512
 
 
 def test_a_file_goes_all_the_way_through_functions_in_their_own_processes(tmp_path: Path) -> None:
-    with deployed(tmp_path / "data", aws=True) as made:
+    with deployed(tmp_path / "data", aws=True) as made, ExitStack() as started:
+        functions: dict[str, LambdaRuntime] = {}
+
+        def running(name: str) -> LambdaRuntime:
+            """Return the environment of a function, kept from one call to the next, as Lambda does."""
+            if name not in functions:
+                functions[name] = started.enter_context(LambdaRuntime(name, environment()))
+                check_warm_up(name, functions[name])
+            return functions[name]
+
         told = message("start.created", version_id=made.put(HARBOUR))
-        with LambdaRuntime("start", environment()) as function:
-            assert function.invoke(told).reply == {"batchItemFailures": []}
+        assert running("start").invoke(told).reply == {"batchItemFailures": []}
         asked, uri, registry = made.started()[0], f"s3://{inbox()}/{KEY}", made.stores.registry
         other = event("remove.documents")["removal"]["job_id"]
         registry.start_job(DEFAULT, "relate", {}, job_id=other)
@@ -82,29 +99,27 @@ def test_a_file_goes_all_the_way_through_functions_in_their_own_processes(tmp_pa
             ("finish", event("finish", run=asked["run"])),
             ("finish", event("finish.close", run=asked["run"])),
         ):
-            with LambdaRuntime(name, environment()) as function:
-                answer = function.invoke(payload)
-                assert answer.error is None, answer
-                if name == "build":
-                    refused = function.invoke(event("build.relate")).error
-                    same = function.invoke(event("build.reembed", model="")).error
-                    assert same is not None and "is the one in use" in same["errorMessage"]
+            answer = running(name).invoke(payload)
+            assert answer.error is None, answer
+            if name == "build":
+                refused = running(name).invoke(event("build.relate")).error
+                same = running(name).invoke(event("build.reembed", model="")).error
+                assert same is not None and "is the one in use" in same["errorMessage"]
         found = content(made.stores)
         failed = event("finish.failed", run=asked["run"])
         registry.finish_job(DEFAULT, asked["run"]["job_id"], "RUNNING", {})
-        with LambdaRuntime("finish", environment()) as function:
-            error = function.invoke(failed).error
-            assert function.invoke(event("finish.ended")).error is None
+        error = running("finish").invoke(failed).error
+        assert running("finish").invoke(event("finish.ended")).error is None
         assert "a newer state of the file came in" in registry.job(DEFAULT, other).reason
         registry.finish_job(DEFAULT, other, "RUNNING", {})
         made.delete()
-        with LambdaRuntime("start", environment()) as function:
-            assert function.invoke(message("start.deleted")).reply == {"batchItemFailures": []}
-        with LambdaRuntime("remove", environment()) as function:
-            gone = function.invoke(event("remove", run=made.started()[1]["run"])).reply
-            assert function.invoke(event("remove.documents")).reply == {"documents_removed": 1}
-            assert function.invoke(event("remove.tend")).reply == {"tenants": 0, "late_writers": 0}
-            assert function.invoke(event("remove.check")).reply["at"]["part"] == "done"
+        assert running("start").invoke(message("start.deleted")).reply == {"batchItemFailures": []}
+        remove = running("remove")
+        gone = remove.invoke(event("remove", run=made.started()[1]["run"])).reply
+        assert remove.invoke(event("remove.documents")).reply == {"documents_removed": 1}
+        assert remove.invoke(event("remove.tend")).reply == {"tenants": 0, "late_writers": 0}
+        assert remove.invoke(event("remove.check")).reply["at"]["part"] == "done"
+        assert functions.keys() == set(ON_THE_WAY)
     path = tmp_path / "harbour.md"
     path.write_text(HARBOUR)
     with LexicalGraphIndex(settings=Settings(data=tmp_path / "whole")) as whole:
