@@ -48,13 +48,11 @@ def check(wheel: Path, python: str, *, locked: bool = False) -> str:
         _said(home, [*command, "ingest", "notes", "--no-progress"])
         answer = json.loads(_said(home, [*command, "query", QUESTION, "--json"]))
         _expect("Quill Line", answer["answer"])
+        _expect("lexigraph[bedrock]", _refused(home, [*command, "--set", "embedding_model=bedrock:none", "ingest", "notes"]))
         _serve(home, command)
         _install(home / "smallest", python, [str(wheel)], None)
         _expect("Quill Line", _said(home, [str(home / "smallest" / "bin" / "python"), "-c", ASK]))
-        told = subprocess.run(
-            [home / "smallest" / "bin" / "lexigraph"], capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
-        _expect("lexigraph[cli]", told.stderr)
+        _expect("lexigraph[cli]", _refused(home, [str(home / "smallest" / "bin" / "lexigraph")]))
     return f"{python}: installed in {installed:.0f} s, {size / 1e6:.0f} MB with all packages, everything works"
 
 
@@ -106,6 +104,15 @@ def _said(where: Path, command: list[str]) -> str:
     return done.stdout
 
 
+def _refused(where: Path, command: list[str]) -> str:
+    done = subprocess.run(
+        command, cwd=where, env=_environment(), capture_output=True, text=True, timeout=_SECONDS, check=False
+    )
+    if not done.returncode:
+        raise Failed(f"{' '.join(command)}: was expected to fail, and did not")
+    return done.stderr
+
+
 def _expect(words: str, told: str) -> None:
     if words not in told:
         raise Failed(f"{words!r} was expected in: {told[:600]}")
@@ -126,9 +133,8 @@ def main() -> int:
     parser.add_argument("python", nargs="*", help="names or paths of Pythons; default: those of 3.11 to 3.14 that are found")
     parser.add_argument("--locked", action="store_true")
     given = parser.parse_args()
-    pythons = (
-        given.python or [name for minor in range(11, 15) if shutil.which(name := f"python3.{minor}")] or [sys.executable]
-    )
+    versions = [f"python3.{minor}" for minor in range(11, 15)]
+    pythons = given.python or [name for name in versions if _runs(name)] or [sys.executable]
     failed = 0
     for python in pythons:
         try:

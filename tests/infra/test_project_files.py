@@ -23,6 +23,7 @@ TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding=
         ("vendor.github-issue-forms", FORMS),
         ("vendor.github-issue-config", [ROOT / ".github" / "ISSUE_TEMPLATE" / "config.yml"]),
         ("vendor.dependabot", [ROOT / ".github" / "dependabot.yml"]),
+        ("vendor.compose-spec", [ROOT / "compose.yaml"]),
     ],
 )
 def test_each_file_is_what_its_schema_says(schema: str, paths: list) -> None:

@@ -47,14 +47,14 @@ _CREDENTIALS = {
 }
 
 
-def session(region: str | None, what: str, unavailable: type[LexigraphError] = Misconfigured) -> Any:
+def session(region: str | None, what: str, unavailable: type[LexigraphError] = Misconfigured, *, extra: str = "aws") -> Any:
     """Return a new session of boto3. Raise ``unavailable``, which names ``what`` needs it, where there can be none."""
     try:
         import boto3  # type: ignore[import-untyped]  # boto3 carries no types
         import botocore.session
         from botocore.exceptions import BotoCoreError
     except ImportError as error:
-        raise unavailable(f'{what} need boto3; run: pip install "lexigraph[aws]"') from error
+        raise unavailable(f'{what} need boto3; run: pip install "lexigraph[{extra}]"') from error
     core = botocore.session.Session()
     core.register_component("data_loader", _loader())
     try:

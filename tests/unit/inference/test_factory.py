@@ -165,8 +165,9 @@ def test_minilm_without_its_packages_names_the_extra(monkeypatch, package):
 
 
 def test_bedrock_without_boto3_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "boto3", None)
-    with pytest.raises(ModelUnavailable, match=r'pip install "lexigraph\[aws\]"'):
+    for package in ("boto3", "botocore"):
+        monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ModelUnavailable, match=r'pip install "lexigraph\[bedrock\]"'):
         make_reranker("bedrock", Settings()).score(["q"], ["a"])
 
 

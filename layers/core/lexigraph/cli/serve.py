@@ -6,6 +6,7 @@ import tempfile
 import webbrowser
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,7 @@ import typer
 
 from lexigraph.cli.invocation import Invocation, current, require_database
 from lexigraph.cli.processes import Processes
-from lexigraph.model.errors import InvalidInput
+from lexigraph.model.errors import InvalidInput, Misconfigured
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 
@@ -65,6 +66,7 @@ def serve_until_interrupted(
     browse: bool = False,
 ) -> None:
     """Serve the data of the settings until interrupted; with ``browse`` the explorer is opened in the user's browser."""
+    _require_api()
     from lexigraph.api.access.auth import UNTIL_KEY
     from lexigraph.api.explorer import PAGE
     from lexigraph.api.service import Service
@@ -98,6 +100,7 @@ def mcp(context: typer.Context) -> None:
     """Serve search, answers and recall as MCP tools over stdio."""
     import asyncio
 
+    _require_api()
     from lexigraph.api.access.keys import Principal
     from lexigraph.api.mcp import serve_stdio
     from lexigraph.api.service import Service
@@ -107,6 +110,12 @@ def mcp(context: typer.Context) -> None:
     service = Service(settings)
     asyncio.run(serve_stdio(service, Principal(Tenant(settings.tenant), frozenset({"read"}))))
     service.close()
+
+
+def _require_api() -> None:
+    """Raise ``Misconfigured`` where the packages of ``lexigraph[api]`` are not installed."""
+    if missing := [name for name in ("fastapi", "mcp", "uvicorn") if find_spec(name) is None]:
+        raise Misconfigured(f'the server needs {", ".join(missing)}; run: pip install "lexigraph[api]"')
 
 
 def _openness(host: str, asked: bool | None, registry: "Registry") -> "Openness":

@@ -51,7 +51,7 @@ class BedrockClient:
         self._timeout = timeout
         self._retry = retry or Retry()
         self._endpoint_url = endpoint_url
-        self._session = Lazy(lambda: session(region, "Bedrock models", ModelUnavailable))
+        self._session = Lazy(lambda: session(region, "Bedrock models", ModelUnavailable, extra="bedrock"))
         self._clients = {
             name: Lazy(partial(self._made, name)) for name in ("bedrock-runtime", "bedrock-agent-runtime", "bedrock")
         }
@@ -107,8 +107,9 @@ class BedrockClient:
         return f"arn:{meta.partition}:bedrock:{meta.region_name}::foundation-model/{model}"
 
     def _made(self, service: str) -> Any:
+        made = self._session()  # first: without boto3 it says what to install
         settings = config(min(CONNECT_SECONDS, self._timeout), self._timeout)
-        return self._session().client(service, config=settings, endpoint_url=self._endpoint_url)
+        return made.client(service, config=settings, endpoint_url=self._endpoint_url)
 
     def _refused(self, error: Any) -> Refused:
         code, said = code_of(error), " ".join(str(error.response["Error"].get("Message", "")).split())[:300].lower()
