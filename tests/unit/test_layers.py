@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "retrieval": {"model", "settings", "telemetry", "storage", "inference", "retrieval"},
     "answering": {"model", "settings", "telemetry", "storage", "inference", "retrieval", "answering"},
     "integrations": {"model", "ingestion", "answering", "client", "integrations"},
+    "exchange": {"model", "settings", "storage", "ingestion", "exchange"},
     "evaluation": {
         "model",
         "settings",
@@ -39,6 +40,7 @@ MAY_IMPORT = {
     },
     "api": {"model", "settings", "telemetry", "storage", "inference", "ingestion", "retrieval", "answering", "api"},
     "cli": {
+        "exchange",
         "model",
         "settings",
         "storage",

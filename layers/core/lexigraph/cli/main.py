@@ -9,7 +9,22 @@ from typing import Annotated
 import typer
 
 from lexigraph import __version__
-from lexigraph.cli import ask, backup, bench, bulk, demo, doctor, documents, ingest, keys, recall, reembed, serve, stats
+from lexigraph.cli import (
+    ask,
+    backup,
+    bench,
+    bulk,
+    demo,
+    doctor,
+    documents,
+    exchange,
+    ingest,
+    keys,
+    recall,
+    reembed,
+    serve,
+    stats,
+)
 from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.group import Commands
 from lexigraph.cli.invocation import Invocation, assignments, start_logging
@@ -46,6 +61,8 @@ app.command()(stats.stats)
 app.command()(doctor.doctor)
 app.command()(backup.backup)
 app.command()(backup.restore)
+app.command()(exchange.export)
+app.command("import")(exchange.import_)
 app.add_typer(bulk.app, name="bulk")
 app.command()(reembed.reembed)
 app.command()(demo.demo)
