@@ -22,7 +22,7 @@ from tests.laptop import open_laptop, write_pages
 from tests.models import SentenceExtractor, WordEmbedder
 
 PAGES = {
-    "Sable Ferry": 'The Sable Ferry is run by the Quill Line. It crosses the Nare "twice" a day.\n\nThe Quill Line has ships.',
+    "Sable Ferry": 'The Sable Ferry is run by the Quill Line. It crosses "twice" a day.\n\nThe Quill Line has ships.',
     "Quill Line": "The Quill Line was founded by Mara Voss. Mara Voss & Sons owns the Quill Line.",
     "Harbour": "The Harbour Office keeps the lamps. The Sable Ferry calls at the Harbour Office.",
 }
@@ -211,7 +211,7 @@ def test_rdflib_reads_the_n_quads(index: LexicalGraphIndex) -> None:
     derived = rdflib.URIRef("http://www.w3.org/ns/prov#wasDerivedFrom")
     text = rdflib.URIRef("https://github.com/lexigraph/lexigraph/vocabulary#text")
     found = {str(o): s for s, _, o, _ in read.quads((None, text, None, None))}
-    assert 'It crosses the Nare "twice" a day.' in found
+    assert 'It crosses "twice" a day.' in found
     statement = found["The Quill Line has ships."]
     (chunk_,) = {o for _, _, o, _ in read.quads((statement, derived, None, None))}
     assert {o for _, _, o, _ in read.quads((chunk_, derived, None, None))}
