@@ -48,7 +48,10 @@ def check(wheel: Path, python: str, *, locked: bool = False) -> str:
         _said(home, [*command, "ingest", "notes", "--no-progress"])
         answer = json.loads(_said(home, [*command, "query", QUESTION, "--json"]))
         _expect("Quill Line", answer["answer"])
-        _expect("lexigraph[bedrock]", _refused(home, [*command, "--set", "embedding_model=bedrock:cohere.embed-v4:0", "ingest", "notes"]))
+        _expect(
+            "lexigraph[bedrock]",
+            _refused(home, [*command, "--set", "embedding_model=bedrock:cohere.embed-v4:0", "ingest", "notes"]),
+        )
         _serve(home, command)
         _install(home / "smallest", python, [str(wheel)], None)
         _expect("Quill Line", _said(home, [str(home / "smallest" / "bin" / "python"), "-c", ASK]))
