@@ -101,6 +101,9 @@ class Settings(BaseSettings):
 
     # ingestion
     extractor: Literal["auto", "local", "llm"] = Field("auto", description="auto: llm if LEXIGRAPH_LLM is set, else local")
+    extraction_file: Path | None = Field(
+        None, description="YAML file with classes, relations, instructions and examples for LLM extraction"
+    )
     propositions: bool = Field(False, description="LLM extraction: split the text into propositions first")
     chunk_tokens: int = Field(256, ge=32, le=2_048, description="maximum tokens of a chunk")
     chunk_overlap: int = Field(25, ge=0, le=512, description="tokens before a chunk that its extractor also sees")

@@ -19,9 +19,9 @@ from lexigraph.inference.bedrock import BedrockLLM
 from lexigraph.inference.bedrock_batch import LEAST_RECORDS, BatchJob, BedrockBatches, read_line, request_line
 from lexigraph.ingestion.chunk import chunk as split
 from lexigraph.ingestion.events import Failure
+from lexigraph.ingestion.extract import guide_of
 from lexigraph.ingestion.extract.llm import LLMExtractor
 from lexigraph.ingestion.extract.reply import UnusableReply
-from lexigraph.ingestion.extract.schema import REPLY
 from lexigraph.ingestion.load import Rejected, load, scan
 from lexigraph.ingestion.models import extraction_use
 from lexigraph.ingestion.workflow.artefacts import plain_chunk, read_chunk
@@ -112,7 +112,7 @@ def prepare(
         with (folder / _file(job)).open("w", encoding="utf-8", errors="replace") as lines:
             for number, chunk in islice(chunks, size):
                 prompt = extractor.prompt(chunk)
-                lines.write(request_line(f"{number:011d}", llm, prompt, REPLY, temperature=temperature))
+                lines.write(request_line(f"{number:011d}", llm, prompt, extractor.schema, temperature=temperature))
     batches = [{"records": size, "tries": 0, "source": "", "arn": "", "collected": False} for size in sizes]
     _save(folder, {"id": secrets.token_hex(6), "tenant": tenant, "extractor": extractor.name, "batches": batches})
     return report
@@ -186,7 +186,7 @@ def _extractor(settings: Settings, llm: BedrockLLM) -> LLMExtractor:
         raise InvalidInput("extractor 'local' asks no model: set LEXIGRAPH_EXTRACTOR=llm")
     if settings.propositions:
         raise InvalidInput("propositions need two replies in a row, which a batch cannot give: unset LEXIGRAPH_PROPOSITIONS")
-    return LLMExtractor(llm, max_tokens=settings.extract_max_tokens)
+    return LLMExtractor(llm, max_tokens=settings.extract_max_tokens, guide=guide_of(settings))
 
 
 def _chunks(paths: Sequence[Path], settings: Settings, report: Prepared) -> Iterator[ChunkText]:

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from lexigraph.ingestion.chunk import chunk
+from lexigraph.ingestion.extract import guide_of
 from lexigraph.ingestion.extract.blocks import says
-from lexigraph.ingestion.extract.prompts import EXTRACT, PROPOSE, RELATE, fenced
-from lexigraph.ingestion.extract.schema import PROPOSITIONS, RELATIONS, REPLY
+from lexigraph.ingestion.extract.guide import asked_with
+from lexigraph.ingestion.extract.prompts import PROPOSE, RELATE, fenced
+from lexigraph.ingestion.extract.schema import PROPOSITIONS, RELATIONS
 from lexigraph.ingestion.load import FileItem, Rejected, load
 from lexigraph.model.tokens import count_tokens
 from lexigraph.settings import MODEL_PRICES, PRICES_AS_OF, Settings
@@ -123,7 +125,7 @@ def _asked(read: _Read, settings: Settings) -> tuple[int, int, int]:
     """Return how often a language model would be asked, and the tokens it would read and write."""
     calls = asked = answered = 0
     if settings.extraction == "llm":
-        calls, asked, answered = read.asked, _sent(read, EXTRACT, REPLY), round(read.said * _REPLY_SHARE)
+        calls, asked, answered = read.asked, _sent(read, *asked_with(guide_of(settings))), round(read.said * _REPLY_SHARE)
         if settings.propositions:  # which are shown with the passage then
             said = round(read.said * _PROPOSITIONS_SHARE)
             calls, asked, answered = 2 * calls, asked + _sent(read, PROPOSE, PROPOSITIONS) + said, answered + said

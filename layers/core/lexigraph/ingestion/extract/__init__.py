@@ -7,6 +7,7 @@ from lexigraph.model.errors import InvalidInput
 
 if TYPE_CHECKING:
     from lexigraph.inference.protocols import LanguageModel
+    from lexigraph.ingestion.extract.guide import Guide
     from lexigraph.model.document import ChunkText
     from lexigraph.model.extraction import Extraction
     from lexigraph.settings import Settings
@@ -41,6 +42,15 @@ class OneByOne(Extractor, Protocol):
         """Return what a chunk yields; at most ``concurrency`` are asked for at the same time. Raise as ``extract``."""
 
 
+def guide_of(settings: "Settings") -> "Guide | None":
+    """Return what the settings' extraction file asks for, None without one. Raise ``Misconfigured`` for a wrong file."""
+    if settings.extraction_file is None:
+        return None
+    from lexigraph.ingestion.extract.guide import read_guide
+
+    return read_guide(settings.extraction_file)
+
+
 def make_extractor(settings: "Settings", llm: "LanguageModel | None" = None) -> Extractor:
     """Return the extractor that the settings ask for; nothing heavy is loaded before its first chunk.
 
@@ -56,6 +66,7 @@ def make_extractor(settings: "Settings", llm: "LanguageModel | None" = None) -> 
 
     return LLMExtractor(
         llm,
+        guide=guide_of(settings),
         max_tokens=settings.extract_max_tokens,
         propositions=settings.propositions,
         concurrency=settings.extract_concurrency,

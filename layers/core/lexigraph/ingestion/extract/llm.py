@@ -8,9 +8,10 @@ from typing import Any
 from lexigraph.inference.protocols import LanguageModel, MalformedReply, Prompt
 from lexigraph.ingestion.extract.asking import alive, asked, in_order
 from lexigraph.ingestion.extract.blocks import as_it_stands, says, with_verbatim
-from lexigraph.ingestion.extract.prompts import EXTRACT, FINGERPRINT, PROPOSE, REPAIR, fenced
-from lexigraph.ingestion.extract.reply import UnusableReply, read_propositions, read_reply
-from lexigraph.ingestion.extract.schema import PROPOSITIONS, REPLY
+from lexigraph.ingestion.extract.guide import Guide, asked_with
+from lexigraph.ingestion.extract.prompts import FINGERPRINT, PROPOSE, REPAIR, fenced
+from lexigraph.ingestion.extract.reply import MAX_REPORTED, UnusableReply, read_propositions, read_reply
+from lexigraph.ingestion.extract.schema import PROPOSITIONS
 from lexigraph.model.document import ChunkText
 from lexigraph.model.errors import ModelUnavailable
 from lexigraph.model.extraction import Extraction
@@ -24,39 +25,50 @@ _logger = logging.getLogger(__name__)
 class LLMExtractor:
     """Asks ``model`` once a chunk for topics, statements, facts, entities and aliases; code and tables need no model.
 
-    ``propositions`` adds a call before, which rewrites the chunk into standalone propositions. ``max_tokens`` bounds every
-    reply; ``concurrency`` is how many chunks are asked for at the same time.
+    ``guide`` says which classes and relations are wanted. ``propositions`` adds a call before, which rewrites the chunk into
+    standalone propositions. ``max_tokens`` bounds every reply; ``concurrency`` is how many chunks are asked for at the same
+    time.
 
     A reply that is no JSON, of the wrong shape or without one good statement is repaired once: the model is shown what was
     wrong. After that, and for a chunk that the model refuses, the extraction is marked ``failed`` and the run goes on.
     """
 
     def __init__(
-        self, model: LanguageModel, *, max_tokens: int = 4096, propositions: bool = False, concurrency: int = 4
+        self,
+        model: LanguageModel,
+        *,
+        max_tokens: int = 4096,
+        propositions: bool = False,
+        concurrency: int = 4,
+        guide: Guide | None = None,
     ) -> None:
         self._model = model
         self._max_tokens = max_tokens
         self._propositions = propositions
         self.concurrency = concurrency
-        self.name = f"llm-{VERSION}-{FINGERPRINT}:{model.name}{'+propositions' if propositions else ''}"
+        self._guide = guide
+        self._system, self.schema = asked_with(guide)
+        made_with = f"{'+propositions' if propositions else ''}{f'+guide-{guide.fingerprint}' if guide else ''}"
+        self.name = f"llm-{VERSION}-{FINGERPRINT}:{model.name}{made_with}"
 
     def extract(self, chunks: Sequence[ChunkText]) -> Iterator[Extraction]:
         """Yield one extraction a chunk, in order. Raise ``ModelUnavailable`` when the model answers nothing at all."""
         return in_order(self.one, chunks, self.concurrency)
 
     def prompt(self, chunk: ChunkText, propositions: Sequence[str] = ()) -> Prompt:
-        """Return what the model is asked for a chunk; the reply is to be of the shape ``schema.REPLY``."""
-        return Prompt(fenced(chunk, "\n".join(propositions)), EXTRACT, max_tokens=self._max_tokens)
+        """Return what the model is asked for a chunk; the reply is to be of the shape ``schema``."""
+        return Prompt(fenced(chunk, "\n".join(propositions)), self._system, max_tokens=self._max_tokens)
 
     @staticmethod
     def asks(chunk: ChunkText) -> bool:
         """Tell whether the model has to be asked about a chunk: not about code with a line or two around it."""
         return says(chunk)
 
-    @staticmethod
-    def read(reply: Any, chunk: ChunkText) -> Extraction:
+    def read(self, reply: Any, chunk: ChunkText) -> Extraction:
         """Return what a chunk yields by its reply. Raise ``UnusableReply``."""
-        return with_verbatim(read_reply(reply, chunk), chunk)
+        kept, outside = self._guide.within(reply) if self._guide else (reply, ())
+        extraction = read_reply(kept, chunk)
+        return with_verbatim(replace(extraction, dropped=(*outside[:MAX_REPORTED], *extraction.dropped)), chunk)
 
     def one(self, chunk: ChunkText) -> Extraction:
         """Return what a chunk yields. Raise ``ModelUnavailable`` when the model answers nothing at all."""
@@ -81,7 +93,7 @@ class LLMExtractor:
     def _extraction(self, chunk: ChunkText) -> Extraction:
         lines, dropped = self._proposed(chunk) if self._propositions else ([], ())
         extraction = asked(
-            self._model, self.prompt(chunk, lines), REPLY, "extraction", REPAIR, lambda reply: self.read(reply, chunk)
+            self._model, self.prompt(chunk, lines), self.schema, "extraction", REPAIR, lambda reply: self.read(reply, chunk)
         )
         return replace(extraction, dropped=(*dropped, *extraction.dropped))
 
