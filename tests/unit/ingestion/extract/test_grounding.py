@@ -9,6 +9,8 @@ from lexigraph.ingestion.extract.reply import UnusableReply, read_reply
 from lexigraph.model.document import Block, ChunkText
 from lexigraph.model.extraction import ExtractedStatement, Extraction
 from lexigraph.model.sentences import sentences
+from tests.models import model
+from tests.standins.llm_server import ScriptedLLMServer
 
 TEXT = (
     "A lathe turns a piece of metal against a tool. The first one was made in 1751 by the Swedish engineer Nils Dahl, "
@@ -253,7 +255,7 @@ BLOCKS = (
 
 def test_code_is_a_statement_by_itself_in_the_topic_of_the_sentence_before() -> None:
     chunk = passage(MIXED, "quill", headings=(), blocks=BLOCKS)
-    extraction = LLMExtractor.read(reply("A file of notes holds ink."), chunk)
+    extraction = LLMExtractor(model(ScriptedLLMServer(""))).read(reply("A file of notes holds ink."), chunk)
     assert [(s.kind, s.value) for s in kept(extraction)] == [
         ("prose", "A file of notes holds ink."),
         ("code", f"Make a file of notes so:\n{CODE}"),
