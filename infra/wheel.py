@@ -48,10 +48,8 @@ def check(wheel: Path, python: str, *, locked: bool = False) -> str:
         _said(home, [*command, "ingest", "notes", "--no-progress"])
         answer = json.loads(_said(home, [*command, "query", QUESTION, "--json"]))
         _expect("Quill Line", answer["answer"])
-        _expect(
-            "lexigraph[bedrock]",
-            _refused(home, [*command, "--set", "embedding_model=bedrock:cohere.embed-v4:0", "ingest", "notes"]),
-        )
+        bedrock = ["--data", "other", "--set", "embedding_model=bedrock:cohere.embed-v4:0"]
+        _expect("lexigraph[bedrock]", _refused(home, [*command, *bedrock, "ingest", "notes"]))
         _serve(home, command)
         _install(home / "smallest", python, [str(wheel)], None)
         _expect("Quill Line", _said(home, [str(home / "smallest" / "bin" / "python"), "-c", ASK]))

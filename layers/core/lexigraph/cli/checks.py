@@ -160,7 +160,7 @@ def check_extras() -> Iterator[Check]:
         if (match := _REQUIRED.match(line)) and match[2] in wanted:
             wanted[match[2]].append(match[1])
     for extra, packages in wanted.items():
-        missing = [name for name in packages if not _installed(name)]
+        missing = [name for name in dict.fromkeys(packages) if not _installed(name)]
         if missing:
             detail = f"not installed: {', '.join(missing)}"
             yield Check("packages", extra, "note", detail, f'pip install "lexigraph[{extra}]", if you want it')
