@@ -15,6 +15,7 @@ export default defineConfig({
     license: { fileName: "licences.md" }, // of what is bundled
   },
   server: {
+    fs: { allow: [".."] }, // the client of the API is beside this folder
     proxy: { "^/(?!$|@|src/|node_modules/|icon\\.svg|index\\.html)": API },
   },
 });

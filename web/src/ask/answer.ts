@@ -1,7 +1,7 @@
 /** An answer while it arrives. */
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { ApiError, changes, type Schema } from "../api/client";
-import { events } from "../api/events";
+import { events } from "../api/client";
 import { asApiError, useReturn } from "../resource";
 import { key } from "../session";
 import { request, type Asked, type SearchName } from "./query";
