@@ -84,7 +84,7 @@ format: $(VENV)/dev  ## rewrite the sources in the project's format
 
 # a file to a process: what its tests share is made once; the servers are fetched where they can be had; tests that need one say why they are skipped
 # a weakness of a package that became known is printed and fails nothing: no change of ours brought it
-ci: lint $(VENV)/infra $(VENV)/emulator $(VENV)/browser node_modules/.bin/cdk web  ## all that CI runs
+ci: lint $(VENV)/infra $(VENV)/emulator $(VENV)/browser $(VENV)/docs node_modules/.bin/cdk web  ## all that CI runs
 	@$(MAKE) --no-print-directory -j 2 types test docs
 	-@$(BIN)/python -m tests.servers
 	-@$(BIN)/python -m tests.browser.install
@@ -129,7 +129,7 @@ lock: $(VENV)/uv  ## resolve requirements/*.lock anew
 	$$L --extra files pyproject.toml -c requirements/laptop.lock -c requirements/aws.lock -o requirements/layer-parsers.lock; \
 	$$C --group infra -c requirements/dev.lock -o requirements/infra.lock; \
 	$$C --group browser -c requirements/dev.lock -o requirements/browser.lock; \
-	$$C --group docs -c requirements/dev.lock -o requirements/docs.lock; \
+	$$C --group docs -c requirements/laptop.lock -c requirements/aws.lock -c requirements/dev.lock -o requirements/docs.lock; \
 	for F in haystack langchain llama-index; do $$C --extra client --extra $$F --group framework-tests pyproject.toml -o requirements/$$F.lock; done; \
 	$$C --no-deps --group model -o requirements/model.lock; \
 	$$C --group emulator -o requirements/emulator.lock; \
