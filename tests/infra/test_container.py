@@ -41,7 +41,12 @@ def test_the_linter_finds_nothing_in_the_containerfile() -> None:
     if not linter.exists():
         pytest.skip("hadolint is installed by `make types`")
     done = subprocess.run(
-        [linter, "--failure-threshold", "style", "Containerfile"], cwd=ROOT, capture_output=True, text=True, check=False
+        [linter, "--failure-threshold", "style", "Containerfile"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

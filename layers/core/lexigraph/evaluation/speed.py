@@ -169,13 +169,21 @@ def _built(home: Path, statements: int, seed: int, progress: Callable[[str], Non
 
 def _apart(home: Path, statements: int, seed: int, questions: int, label: str, args: Mapping[str, Any]) -> RetrieverFigures:
     """Ask one retriever in a process of its own, so that its memory is its own, with the threads of a process of `serve`."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    os.environ["PYTHONSAFEPATH"] = "1"  # what lies in the current folder is no program
+    # a process that is spawned has the environment of this one; what lies in the current folder is no program
+    given = {"OPENBLAS_NUM_THREADS": os.environ.get("OPENBLAS_NUM_THREADS", "1"), "PYTHONSAFEPATH": "1"}
+    before = {name: os.environ.get(name) for name in given}
+    os.environ.update(given)
     try:
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
             return pool.submit(_ask_in_this_process, home, statements, seed, questions, label, args).result()
     except BrokenProcessPool:
         raise StoreUnavailable(f"the process that asked {label} was ended: has the machine enough memory?") from None
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _ask_in_this_process(
