@@ -17,7 +17,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from lexigraph import telemetry
 from lexigraph.inference.factory import make_embedder, make_llm
+from lexigraph.inference.openai_compatible import OpenAICompatible, Server
 from lexigraph.inference.protocols import Prompt
+from lexigraph.inference.traced import traced
 from lexigraph.settings import MODEL_PRICES, Settings
 from lexigraph.storage.factory import open_stores
 from lexigraph.telemetry.xray import XRayExporter
@@ -86,14 +88,15 @@ def test_spans_follow_into_threads_and_errors_are_told_by_class(exporter: InMemo
     assert "secret" not in outer.to_json()
 
 
-def test_a_model_whose_price_is_known_has_a_cost(exporter: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_whose_price_is_known_has_a_cost(exporter: InMemorySpanExporter) -> None:
+    """The same server is asked as a model of the price list, and as one that is not in it."""
+    listed, (input_, output) = next((spec, price) for spec, price in MODEL_PRICES.items() if price[1])
     with ScriptedLLMServer("yes") as server:
-        monkeypatch.setitem(MODEL_PRICES, "openai:priced", (1.0, 5.0))
-        for name in ("priced", "other"):
-            made = make_llm(Settings(llm=f"openai:{name}", llm_options={"base_url": server.base_url}))
-            assert made is not None
+        for spec in (listed, "openai:other"):
+            made = traced(OpenAICompatible("any", Server(server.base_url)), spec)
             assert made.complete(Prompt("Is it?")) == "yes"
-    assert told(exporter, "chat priced")["lexigraph.cost.usd"] == pytest.approx((120 * 1.0 + 8 * 5.0) / 1e6)
+    priced = told(exporter, f"chat {listed.partition(':')[2]}")
+    assert priced["lexigraph.cost.usd"] == pytest.approx((120 * input_ + 8 * output) / 1e6)
     assert "lexigraph.cost.usd" not in told(exporter, "chat other")
 
 
