@@ -17,6 +17,7 @@ from lexigraph.cli import (
     demo,
     doctor,
     documents,
+    entities,
     exchange,
     ingest,
     keys,
@@ -57,6 +58,7 @@ app.command()(ask.query)
 app.command()(ask.retrieve)
 app.command()(recall.recall)
 app.add_typer(documents.app, name="documents")
+app.add_typer(entities.app, name="entities")
 app.command()(stats.stats)
 app.command()(doctor.doctor)
 app.command()(backup.backup)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from lexigraph import telemetry
 from lexigraph.inference.protocols import LanguageModel
-from lexigraph.ingestion import marks, relations, remove, versions
+from lexigraph.ingestion import curation, marks, relations, remove, versions
 from lexigraph.ingestion.build import IdentifiedChunk, identify
 from lexigraph.ingestion.chunk import chunk as split
 from lexigraph.ingestion.events import Event, Failure, IngestReport, Listener
@@ -407,15 +407,15 @@ def _without_repeats(group: Sequence[Loaded]) -> tuple[list[Loaded], list[Loaded
 
 
 def set_synonyms(stores: Stores, tenant: Tenant, settings: Settings) -> None:
-    """Let the graph know the names of the synonyms file, if there is one.
+    """Let the graph know the names of the synonyms file, if there is one, beside those that people decided on.
 
     Its lines are ``name = other name, other name``; ``#`` begins a comment. Raise ``Misconfigured`` naming the line that is
     wrong.
     """
     if not settings.entity_normalize:
-        stores.graph.set_synonyms(tenant, [])
+        curation.keep_synonyms(stores, tenant, [])
     elif settings.synonyms:
-        stores.graph.set_synonyms(tenant, _read_synonyms(settings.synonyms))
+        curation.keep_synonyms(stores, tenant, _read_synonyms(settings.synonyms))
 
 
 def _read_synonyms(path: Path) -> list[tuple[str, str]]:

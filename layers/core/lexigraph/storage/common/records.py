@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from typing import Any
 
+from lexigraph.model.curation import Decision
 from lexigraph.model.errors import Conflict, InvalidInput, NotFound
 from lexigraph.model.filters import parse_filter, plain_filter
 from lexigraph.storage.protocols import ApiKey, DocumentRecord
@@ -49,6 +50,17 @@ def key_of(columns: Mapping[str, Any]) -> ApiKey:
         told = json.loads(filtered)
         lists |= {"filters": parse_filter(told["filters"]), "scopes": tuple(told["scopes"])}
     return ApiKey(**{name: columns[name] for name in KEY if name != "filters"} | lists)
+
+
+def decision_json(decision: Decision) -> str:
+    """Return a decision as a registry keeps it."""
+    return as_json(asdict(decision), f"decision {decision.id}")
+
+
+def decision_of(text: str) -> Decision:
+    """Read what :func:`decision_json` made."""
+    told = json.loads(text)
+    return Decision(**{**told, "others": tuple(told["others"])})
 
 
 def as_json(value: Mapping[str, Any] | Sequence[Any], what: str) -> str:

@@ -11,9 +11,18 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from lexigraph.model.curation import Decision
 from lexigraph.model.errors import Conflict
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.common.records import key_columns, key_exists, key_of, no_key, now_text
+from lexigraph.storage.common.records import (
+    decision_json,
+    decision_of,
+    key_columns,
+    key_exists,
+    key_of,
+    no_key,
+    now_text,
+)
 from lexigraph.storage.dynamodb.bodies import stamp
 from lexigraph.storage.dynamodb.items import (
     TRANSACTION_ITEMS,
@@ -138,6 +147,15 @@ class DynamoAccess:
         except Outdated:
             return next(key_of(item) for item in self._table.get_many([where]).values())
 
+    # -- curation
+
+    def decide(self, tenant: Tenant, decision: Decision) -> None:
+        place = {"pk": _curation_pk(tenant), "sk": decision.id}
+        self._table.write_many([place | {"record": decision_json(decision)}])
+
+    def decisions(self, tenant: Tenant) -> list[Decision]:
+        return [decision_of(item["record"]) for item in self._table.query(_curation_pk(tenant))]
+
     # -- sessions
 
     def session(self, tenant: Tenant, session_id: str, *, since: float, awake_since: float | None = None) -> Session:
@@ -217,6 +235,10 @@ def _digest_key(digest: str) -> Key:
 
 def _id_key(key_id: str) -> Key:
     return f"system#keyid#{bounded(key_id)}", _KEY
+
+
+def _curation_pk(tenant: Tenant) -> str:
+    return f"t#{tenant}#curation"
 
 
 def _session_pk(tenant: Tenant, session_id: str) -> str:

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from lexigraph.model.curation import Decision
 from lexigraph.model.filters import Filter
 from lexigraph.model.graph import Metadata
 from lexigraph.model.tenant import Tenant, View
@@ -285,6 +286,12 @@ class Registry(Protocol):
         What was last seen more than ``keep_seconds`` before is forgotten. After more than ``idle_seconds`` (by default as
         many) without a recall these are counted from the first again.
         """
+
+    def decide(self, tenant: Tenant, decision: Decision) -> None:
+        """Add a decision of a curator, or replace the one of its id."""
+
+    def decisions(self, tenant: Tenant) -> list[Decision]:
+        """Return all decisions, undone ones too, by id."""
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
         """Return the number of documents by state (all four, also zero) and of ``jobs``."""

@@ -4,8 +4,18 @@ import json
 import sqlite3
 from collections.abc import Sequence
 
+from lexigraph.model.curation import Decision
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.common.records import KEY, key_columns, key_exists, key_of, no_key, now_text
+from lexigraph.storage.common.records import (
+    KEY,
+    decision_json,
+    decision_of,
+    key_columns,
+    key_exists,
+    key_of,
+    no_key,
+    now_text,
+)
 from lexigraph.storage.protocols import ApiKey, Claim, Freshness, Session, seen_at
 from lexigraph.storage.sqlite.database import Database
 
@@ -36,6 +46,11 @@ CREATE TABLE IF NOT EXISTS claims (
 ) WITHOUT ROWID;
 """
 FILTERS = "ALTER TABLE keys ADD COLUMN filters TEXT NOT NULL DEFAULT '';\n"
+CURATION = """
+CREATE TABLE IF NOT EXISTS curation (
+    tenant TEXT NOT NULL, id TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (tenant, id)
+) WITHOUT ROWID;
+"""
 # servers forget what they remember for a tenant when this has grown
 CLEARED = "ALTER TABLE revisions ADD COLUMN cleared INTEGER NOT NULL DEFAULT 0;\n"
 
@@ -145,6 +160,15 @@ class SqliteAccess:
         if row is None:
             raise no_key(key_id)
         return _api_key(row)
+
+    def decide(self, tenant: Tenant, decision: Decision) -> None:
+        with self._database.write() as c:
+            c.execute("INSERT OR REPLACE INTO curation VALUES (?, ?, ?)", (tenant, decision.id, decision_json(decision)))
+
+    def decisions(self, tenant: Tenant) -> list[Decision]:
+        with self._database.read() as c:
+            found = c.execute("SELECT record FROM curation WHERE tenant = ? ORDER BY id", (tenant,))
+            return [decision_of(record) for (record,) in found]
 
     def session(self, tenant: Tenant, session_id: str, *, since: float, awake_since: float | None = None) -> Session:
         name, awake = (tenant, session_id), since if awake_since is None else awake_since

@@ -28,6 +28,7 @@ from lexigraph.storage.protocols import DocumentRecord, DocumentState, JobEvent,
 from lexigraph.storage.sqlite.access import (
     CLAIMS,
     CLEARED,
+    CURATION,
     FILTERS,
     TABLES,
     SqliteAccess,
@@ -36,7 +37,7 @@ from lexigraph.storage.sqlite.access import (
 from lexigraph.storage.sqlite.database import Create, Database
 from lexigraph.storage.sqlite.holders import Holder
 
-VERSION = 5
+VERSION = 6
 
 # `record` holds, as JSON, the fields of a document that no query asks for
 SCHEMA = (
@@ -68,6 +69,7 @@ CREATE INDEX leases_holder ON leases (holder);
     + CLAIMS
     + CLEARED
     + FILTERS
+    + CURATION
 )
 
 
@@ -120,7 +122,7 @@ class SqliteRegistry(SqliteAccess):
     def __init__(self, connection: str, *, create: Create = True) -> None:
         """Open the registry, or ``create`` it. Raise ``InvalidInput`` for a connection or file that is refused."""
         self.path = embedded_path(connection, "registry.sqlite")
-        migrations = {1: TABLES, 2: CLAIMS, 3: CLEARED, 4: FILTERS}
+        migrations = {1: TABLES, 2: CLAIMS, 3: CLEARED, 4: FILTERS, 5: CURATION}
         self._database = Database(self.path, SCHEMA, version=VERSION, migrations=migrations, create=create)
 
     # -- documents

@@ -1,0 +1,145 @@
+"""``lexigraph entities``: which names mean the same, decided by people, listed and undone."""
+
+import getpass
+from typing import Annotated
+
+import typer
+
+from lexigraph.cli.invocation import Invocation, current
+from lexigraph.cli.options import JsonOption
+from lexigraph.cli.output import print_json
+from lexigraph.model.curation import Decision
+from lexigraph.model.graph import Entity
+from lexigraph.model.tenant import Tenant
+
+app = typer.Typer(no_args_is_help=True, help="List entities, and decide which names mean the same.")
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the entity that is meant.", show_default=False)]
+Others = Annotated[list[str], typer.Argument(metavar="OTHER...", help="Other names of it.", show_default=False)]
+Note = Annotated[str, typer.Option(help="Why, for the history.")]
+
+
+@app.command("list")
+def list_entities(
+    context: typer.Context,
+    words: Annotated[str, typer.Argument(help="Words of a name. Default: the most frequent.", show_default=False)] = "",
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number.")] = 20,
+    json_: JsonOption = False,
+) -> None:
+    """List entities by name, or the most frequent ones."""
+    from lexigraph.storage.protocols import SearchRequest
+
+    invocation = current(context)
+    settings = invocation.settings()
+    owner = Tenant(settings.tenant)
+    with invocation.stores(settings) as stores:
+        if words:
+            (hits,) = stores.vectors.search_many(owner, [SearchRequest("entity", text=words, k=limit, prefix=True)])
+            ids = [hit.id for hit in hits]
+            found = stores.graph.entities(owner, ids).found
+            entities: list[Entity] = [found[id_] for id_ in ids if id_ in found]
+        else:
+            entities = stores.graph.leading(owner, limit)
+        aliases = stores.graph.entities(owner, [entity.id for entity in entities]).aliases
+    same = {entity.id: sorted(other.value for other in aliases.get(entity.id, ())) for entity in entities}
+    if json_:
+        rows = [
+            {
+                "id": entity.id,
+                "name": entity.value,
+                "class": entity.class_,
+                "documents": entity.df,
+                "facts": entity.degree,
+                "means_the_same": same[entity.id],
+            }
+            for entity in entities
+        ]
+        print_json({"entities": rows})
+        return
+    for entity in entities:
+        others = f"  = {', '.join(same[entity.id])}" if same[entity.id] else ""
+        told = f"{entity.value}  {entity.class_ or '-'}  {entity.df} documents{others}"
+        invocation.out.print(told, soft_wrap=True, markup=False)
+
+
+@app.command()
+def merge(context: typer.Context, name: Name, others: Others, note: Note = "", json_: JsonOption = False) -> None:
+    """Merge entities: questions about one name find what documents say of the others.
+
+    Kept over ingests and deletions of documents, listed by `history`, reverted by `undo`.
+    """
+    _decide(context, "merge", name, others, note, json_=json_)
+
+
+@app.command()
+def alias(context: typer.Context, name: Name, others: Others, note: Note = "", json_: JsonOption = False) -> None:
+    """Add other names to an entity, also such that no document contains yet."""
+    _decide(context, "alias", name, others, note, json_=json_)
+
+
+@app.command()
+def undo(
+    context: typer.Context,
+    decision: Annotated[str, typer.Argument(help="Id, as shown by `history`.", show_default=False)],
+    json_: JsonOption = False,
+) -> None:
+    """Undo a merge or an alias."""
+    from lexigraph.ingestion import curation
+
+    invocation = current(context)
+    settings = invocation.settings()
+    with invocation.stores(settings) as stores:
+        _show(invocation, curation.undo(stores, Tenant(settings.tenant), decision), json_=json_)
+
+
+@app.command()
+def history(context: typer.Context, json_: JsonOption = False) -> None:
+    """List all merges and aliases, including undone ones."""
+    from lexigraph.ingestion import curation
+
+    invocation = current(context)
+    settings = invocation.settings()
+    with invocation.stores(settings) as stores:
+        decisions = curation.history(stores, Tenant(settings.tenant))
+    if json_:
+        print_json({"decisions": [_plain(one) for one in decisions]})
+        return
+    for one in decisions:
+        invocation.out.print(_line(one), soft_wrap=True, markup=False)
+
+
+def _decide(context: typer.Context, kind: str, name: str, others: list[str], note: str, *, json_: bool) -> None:
+    from lexigraph.ingestion import curation
+
+    invocation = current(context)
+    settings = invocation.settings()
+    with invocation.stores(settings) as stores:
+        by = getpass.getuser()
+        made = curation.decide(
+            stores, Tenant(settings.tenant), "merge" if kind == "merge" else "alias", name, others, by=by, note=note
+        )
+    _show(invocation, made, json_=json_)
+
+
+def _show(invocation: Invocation, decision: Decision, *, json_: bool) -> None:
+    if json_:
+        print_json(_plain(decision))
+    else:
+        invocation.out.print(_line(decision), soft_wrap=True, markup=False)
+
+
+def _line(one: Decision) -> str:
+    told = f"{one.id}  {one.kind}  {one.name} = {', '.join(one.others)}  by {one.by or 'unknown'}"
+    return told + (f"  ({one.note})" if one.note else "") + (f"  undone {one.undone_at[:19]}" if one.undone_at else "")
+
+
+def _plain(one: Decision) -> dict[str, object]:
+    return {
+        "id": one.id,
+        "kind": one.kind,
+        "name": one.name,
+        "others": list(one.others),
+        "by": one.by,
+        "note": one.note,
+        "made_at": one.made_at,
+        "undone_at": one.undone_at,
+    }

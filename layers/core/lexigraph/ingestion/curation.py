@@ -1,0 +1,124 @@
+"""What people decide about names: merges and further names, kept in the registry and told to the graph, and undone.
+
+The graph gets them as synonyms, which belong to no document: they outlive every ingest, and questions follow them.
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from lexigraph.ingestion.versions import settle_entities
+from lexigraph.model.curation import Decision
+from lexigraph.model.errors import Conflict, InvalidInput, NotFound
+from lexigraph.model.ids import entity_id
+from lexigraph.model.names import checked_name
+from lexigraph.model.normalise import entity_key
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.common.records import now_text
+from lexigraph.storage.protocols import Stores
+
+_LEASE = "curation"
+_FILE = "synonyms"  # the id under which the pairs of a synonyms file are kept
+_MOST_OTHERS = 50
+
+
+def decide(
+    stores: Stores,
+    tenant: Tenant,
+    kind: Literal["merge", "alias"],
+    name: str,
+    others: Sequence[str],
+    *,
+    by: str = "",
+    note: str = "",
+) -> Decision:
+    """Have names mean an entity from now on: those of entities that documents name (``merge``), or any (``alias``).
+
+    Raise ``InvalidInput`` for names that cannot be, ``NotFound`` for a merge of what no document names, ``Conflict`` when
+    another decision says otherwise: undo that first.
+    """
+    name, *others = (checked_name("name", one.strip()) for one in (name, *others))
+    keys = [entity_key(one) for one in (name, *others)]
+    if not all(keys):
+        raise InvalidInput("names must have a letter or a digit")
+    if not others or len(set(keys)) < len(keys):
+        raise InvalidInput("give one name or more that differ from the entity's and from each other")
+    if len(others) > _MOST_OTHERS:
+        raise InvalidInput(f"{len(others)} names; at most {_MOST_OTHERS} are decided at once")
+    with _alone(stores, tenant):
+        known = stores.registry.decisions(tenant)
+        _no_conflict(known, name, others)
+        if kind == "merge":
+            ids = {entity_id(tenant, one): one for one in (name, *others)}
+            found = stores.graph.entities(tenant, list(ids)).found
+            if missing := [one for id_, one in ids.items() if id_ not in found]:
+                raise NotFound(f"no document names {missing[0]!r}: for a further name, use alias")
+        now = now_text()
+        made = Decision(f"{now[:19].replace(':', '')}-{secrets.token_hex(2)}", kind, name, tuple(others), by, note, now)
+        stores.registry.decide(tenant, made)
+        _apply(stores, tenant, [*known, made])
+    return made
+
+
+def undo(stores: Stores, tenant: Tenant, decision_id: str) -> Decision:
+    """End a decision; names mean again what they did without it. Raise ``NotFound``, ``Conflict`` when it is undone."""
+    with _alone(stores, tenant):
+        known = {one.id: one for one in stores.registry.decisions(tenant) if one.id != _FILE}
+        if decision_id not in known:
+            raise NotFound(f"no decision {decision_id[:80]!r}: `lexigraph entities history` lists them")
+        if known[decision_id].undone_at:
+            raise Conflict(f"{decision_id} is undone already")
+        undone = replace(known[decision_id], undone_at=now_text())
+        stores.registry.decide(tenant, undone)
+        _apply(stores, tenant, stores.registry.decisions(tenant))
+    return undone
+
+
+def history(stores: Stores, tenant: Tenant) -> list[Decision]:
+    """Return what people decided, undone decisions too, oldest first."""
+    return [one for one in stores.registry.decisions(tenant) if one.id != _FILE]
+
+
+def keep_synonyms(stores: Stores, tenant: Tenant, pairs: Sequence[tuple[str, str]]) -> None:
+    """Make these (other name, name) pairs all that a synonyms file says, beside what people decided."""
+    others = tuple(f"{other}\t{name}" for other, name in pairs)
+    known = {one.id: one for one in stores.registry.decisions(tenant)}
+    if (others or known) and (_FILE not in known or known[_FILE].others != others):
+        known[_FILE] = Decision(_FILE, "synonyms", "", others, made_at=now_text())
+        stores.registry.decide(tenant, known[_FILE])
+    decided = [pair for one in known.values() if one.id != _FILE for pair in one.pairs]
+    stores.graph.set_synonyms(tenant, [*pairs, *decided])
+
+
+def _apply(stores: Stores, tenant: Tenant, decisions: Sequence[Decision]) -> None:
+    stores.graph.set_synonyms(tenant, [pair for one in decisions for pair in one.pairs])
+    settle_entities(stores, tenant)
+
+
+def _no_conflict(known: Sequence[Decision], name: str, others: Sequence[str]) -> None:
+    """Names have one meaning, and what is meant has no other: questions follow one step."""
+    meant = {entity_key(other): (target, one.id) for one in known for other, target in one.pairs}
+    targets = {entity_key(target): one.id for one in known for _, target in one.pairs}
+    if found := meant.get(entity_key(name)):
+        raise Conflict(f"{name!r} means {found[0]!r} by {found[1]}: name that, or undo it first")
+    for other in others:
+        if found := meant.get(entity_key(other)):
+            raise Conflict(f"{other!r} means {found[0]!r} by {found[1]}: undo that first")
+        if by := targets.get(entity_key(other)):
+            raise Conflict(f"{other!r} has other names by {by}: undo that first, or merge into it")
+
+
+class _alone:  # noqa: N801  # reads as a block
+    """One decision a tenant at a time."""
+
+    def __init__(self, stores: Stores, tenant: Tenant) -> None:
+        self._lease = stores.registry.lease(tenant, [_LEASE])
+
+    def __enter__(self) -> None:
+        if not self._lease.__enter__():
+            self._lease.__exit__(None, None, None)
+            raise Conflict("somebody else decides about names of this tenant right now: try again")
+
+    def __exit__(self, *error: object) -> None:
+        self._lease.__exit__(*error)  # type: ignore[arg-type]
