@@ -40,6 +40,7 @@ def test_a_missing_section_a_tag_that_exists_and_changes_are_each_named(tree: Pa
 
 
 @pytest.mark.slow
+@pytest.mark.soak  # the workflows of GitHub do the same in a job of its own
 def test_the_wheel_works_in_a_new_environment_outside_of_the_checkout(tmp_path: Path) -> None:
     build = [str(ROOT / ".venv" / "bin" / "uv"), "build", "--quiet", "--no-build-isolation", "--out-dir", str(tmp_path), "."]
     subprocess.run(build, cwd=ROOT, check=True, timeout=300)
