@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from lexigraph.cli.checks import check_files
 from lexigraph.ingestion.upkeep.rebuild import adopt
 from lexigraph.model.errors import NotFound, StoreDamaged, StoreUnavailable
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import DEFAULT_TENANT
 from lexigraph.retrieval.catalogue import make_retriever
 from lexigraph.retrieval.recall.retriever import RecallRetriever
+from lexigraph.settings import Settings
 from lexigraph.storage.factory import GraphStoreFactory, VectorStoreFactory
 from lexigraph.storage.protocols import EvidenceRequest, SearchRequest, Stores
 from lexigraph.storage.sqlite.damage import examine, set_aside
@@ -158,6 +160,18 @@ def test_a_store_that_was_lost_is_not_made_anew_beside_others_that_hold_document
     with pytest.raises(StoreDamaged, match=f"{name}: is empty or missing, and .* beside it holds documents"):
         open_laptop(data)
     assert any(line.startswith(name) for line in problems(data))
+
+
+@pytest.mark.parametrize("lose", [Path.unlink, lambda path: path.write_bytes(b"")], ids=["missing", "empty"])
+def test_a_file_that_no_store_of_the_settings_keeps_there_is_not_missing(data: Path, lose: Callable[[Path], object]) -> None:
+    lose(data / "graph.sqlite")
+    kept = {path.name for path in data.iterdir()}
+    remote = Settings(data=data, graph_store="neptune-db://127.0.0.1:8182?region=eu-west-1&tls=off")
+    for repair in (False, True):
+        assert [check.status for check in check_files(remote, repair=repair)] == ["ok"]
+        assert {path.name for path in data.iterdir()} >= kept
+    assert (data / "graph.sqlite").exists() == ("graph.sqlite" in kept)
+    assert [check.status for check in check_files(Settings(data=data), repair=False)] == ["problem"]
 
 
 def test_a_place_without_a_database_is_refused_by_who_only_asks(tmp_path: Path) -> None:

@@ -220,8 +220,8 @@ def check_files(settings: Settings, *, repair: bool) -> Iterator[Check]:
     from lexigraph.storage.sqlite.damage import FILES, examine, set_aside
     from lexigraph.storage.sqlite.database import EVIDENCE
 
-    for folder in sorted(database_folders(settings)):
-        found = list(examine(folder))
+    for folder, used in sorted(database_files(settings).items()):
+        found = list(examine(folder, used))
         moved = set_aside(found) if repair else {}
         for damage in found:
             if not repair:
@@ -272,11 +272,16 @@ def tenants_of(settings: Settings) -> list[Tenant]:
     return list(dict.fromkeys([Tenant(settings.tenant), *found]))
 
 
-def database_folders(settings: Settings) -> set[Path]:
-    """Return the folders that hold files of embedded databases."""
+def database_files(settings: Settings) -> dict[Path, set[str]]:
+    """Return the names of the files that embedded databases keep, by folder."""
     from lexigraph.storage.common.folders import embedded_folder
 
-    return {embedded_folder(c) for c in settings.connections.values() if c.startswith("sqlite:///")}
+    found: dict[Path, set[str]] = {}
+    for store, connection in settings.connections.items():
+        if connection.startswith("sqlite:///"):
+            name = "vectors" if store == "vector" else store
+            found.setdefault(embedded_folder(connection), set()).add(f"{name}.sqlite")
+    return found
 
 
 def check_documents(settings: Settings, *, repair: bool) -> Iterator[Check]:

@@ -6,7 +6,7 @@ SQLite (trees, indexes), FTS5 (words against texts), the ledger (every row), and
 
 import sqlite3
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,8 +34,12 @@ class Damage:
     derived: bool = False
 
 
-def examine(folder: Path) -> Iterator[Damage]:
-    """Yield what is damaged in a folder. A file that is not there is passed over, unless others tell that it was lost."""
+def examine(folder: Path, used: Collection[str] = tuple(EVIDENCE)) -> Iterator[Damage]:
+    """Yield what is damaged in a folder.
+
+    A file that is missing or empty is damage when it is among ``used``, the files that stores keep there, and another
+    holds documents.
+    """
     present = [path for name in FILES if (path := folder / name).is_file()]
     ids: dict[str, list[Path]] = {}
     for path in present:
@@ -56,7 +60,7 @@ def examine(folder: Path) -> Iterator[Damage]:
             yield Damage(path, "its tables are not those that were made")
         except sqlite3.Error as error:
             yield Damage(path, str(error))
-    yield from _lost(folder)
+    yield from _lost(folder, used)
     # the most files are right; of as many, those with the registry, which alone cannot be made again
     for others in sorted(ids.values(), key=lambda files: (len(files), files[0].name == FILES[0]))[:-1]:
         yield from (Damage(path, "is of another database than the files beside it") for path in others)
@@ -137,19 +141,21 @@ def _problems(connection: sqlite3.Connection, read_only: bool) -> Iterator[str]:
     connection.execute("BEGIN")
 
 
-def _lost(folder: Path) -> Iterator[Damage]:
+def _lost(folder: Path, used: Collection[str]) -> Iterator[Damage]:
     holding = [path for name in EVIDENCE if (path := folder / name).is_file() and holds_documents(path)]
     if holding:
         for name in EVIDENCE:
             path = folder / name
-            if path not in holding and not _is_made(path):
+            if name in used and path not in holding and not _is_made(path):
                 yield Damage(path, f"is empty or missing, and {holding[0].name} beside it holds documents")
 
 
 def _is_made(path: Path) -> bool:
+    if not path.is_file():
+        return False
     try:
         with closing(connect(path)) as connection:
-            return path.is_file() and bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+            return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
     except UNREADABLE:
         return True  # damaged, which is told elsewhere
 
