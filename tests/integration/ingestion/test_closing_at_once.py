@@ -14,7 +14,9 @@ def aws() -> Iterator[AwsServer]:
         yield server
 
 
-@pytest.mark.parametrize(("files", "seconds"), [(12, 0.4), pytest.param(200, 2.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("files", "seconds"), [(12, 0.4), pytest.param(200, 2.0, marks=[pytest.mark.slow, pytest.mark.soak])]
+)
 def test_files_that_close_at_once_lose_no_name_and_no_lease(aws: AwsServer, files: int, seconds: float) -> None:
     done = closing.close_at_once(aws, files, seconds)
     assert (done.throttled, done.lost, done.missing) == (0, 0, 0)
