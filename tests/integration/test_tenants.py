@@ -10,6 +10,7 @@ import pytest
 
 from lexigraph.answering.query_engine import LexicalGraphQueryEngine
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.model.curation import Decision
 from lexigraph.model.errors import LexigraphError
 from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.ids import content_hash, entity_id
@@ -34,6 +35,7 @@ from tests.laptop import content, laptop
 OURS, THEIRS = Tenant("ours"), Tenant("theirs")
 EVERYTHING = MetadataFilter("title", "!=", "")
 OUR_KEY = ApiKey("lxk_ours", "ab" * 32, OURS, ("read",))
+OUR_DECISION = Decision("made", "alias", "Granite", ("The Rock",))
 TEXT = "# Granite\n\nGranite was built by Tove Lund.\n\nTove Lund lives in Bergen.\n"
 
 
@@ -112,6 +114,7 @@ def calls(index: LexicalGraphIndex, who: Tenant = THEIRS) -> dict[str, Callable[
         "registry.revoke_key": lambda: s.registry.revoke_key(who, OUR_KEY.id),
         "registry.claimed": lambda: s.registry.claimed(who, "file:///claimed"),
         "registry.session": lambda: s.registry.session(who, "session", since=0.0).seen,
+        "registry.decisions": lambda: s.registry.decisions(who),
         "registry.stats": lambda: any(s.registry.stats(who).values()),
         "registry.counts": lambda: s.registry.counts(who),
         "cache.get_many": lambda: any(s.cache.get_many(who, k, _keys(index)) for k in kinds),
@@ -137,6 +140,7 @@ def test_no_reading_call_gives_the_other_tenant_anything(index: LexicalGraphInde
     ends = index.documents(tenant=OURS)[0].intended[:1] * 2
     index.stores.graph.relate(OURS, [PairObservation(*ends, "observer", "how", (ChunkRelation(*ends, "CAUSES", 0.8),))])
     index.stores.registry.add_key(OUR_KEY)
+    index.stores.registry.decide(OURS, OUR_DECISION)
     index.stores.registry.touch(OURS, "session", list(ends), 1.0, keep_seconds=1.0)
     before = content(index.stores, OURS)
     leaks = {}
@@ -157,6 +161,7 @@ def test_no_reading_call_gives_a_view_anything_that_sees_nothing(index: LexicalG
     ends = index.documents(tenant=OURS)[0].intended[:1] * 2
     stores.graph.relate(OURS, [PairObservation(*ends, "observer", "how", (ChunkRelation(*ends, "CAUSES", 0.8),))])
     stores.registry.add_key(OUR_KEY)
+    stores.registry.decide(OURS, OUR_DECISION)
     stores.registry.touch(OURS, "session", list(ends), 1.0, keep_seconds=1.0)
     before, leaks = content(stores, OURS), {}
     for name, call in calls(index, View(OURS, MetadataFilter("group", "==", "staff"))).items():
@@ -174,7 +179,7 @@ def test_every_reading_call_of_the_protocols_is_tried(index: LexicalGraphIndex) 
     writes = {
         *("write", "publish", "withdraw", "set_synonyms", "collect", "settle", "upsert", "tag", "untag", "delete", "put"),
         *("save", "forget", "lease", "start_job", "add_events", "finish_job", "put_many", "own", "disown", "close"),
-        *("relate", "add_key", "touch", "ordinals", "claim", "clear", "drop", "fence", "dismiss"),
+        *("relate", "add_key", "touch", "ordinals", "claim", "clear", "drop", "fence", "dismiss", "decide"),
         # whose it is stands in the answer: who asks is not known yet, or is the server itself
         *("key", "signer", "any_key", "unfinished", "late_tenants"),
     }
