@@ -33,6 +33,7 @@ ROUTES = (
     "documents",
     "reading",
     "entities",
+    "curation",
     "jobs",
     "graph",
     "cache",

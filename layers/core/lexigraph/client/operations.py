@@ -5,6 +5,7 @@ OPERATIONS = {
     "cancel_job": ("POST", "/jobs/{job_id}/cancel"),
     "clear_cache": ("POST", "/cache/clear"),
     "create_key": ("POST", "/keys"),
+    "decide": ("POST", "/curation/decisions"),
     "diagnostics": ("GET", "/diagnostics"),
     "document_outline": ("GET", "/documents/{document_id}/outline"),
     "document_statements": ("GET", "/documents/{document_id}/statements"),
@@ -25,6 +26,7 @@ OPERATIONS = {
     "ingest_and_stream": ("POST", "/ingest/stream"),
     "ingest_stream": ("GET", "/ingest/stream"),
     "job_events": ("GET", "/jobs/{job_id}/events"),
+    "list_decisions": ("GET", "/curation/decisions"),
     "list_documents": ("GET", "/documents"),
     "list_jobs": ("GET", "/jobs"),
     "list_keys": ("GET", "/keys"),
@@ -38,5 +40,6 @@ OPERATIONS = {
     "retrieve": ("POST", "/retrieve/{retriever}"),
     "revoke_key": ("DELETE", "/keys/{key_id}"),
     "send_document": ("POST", "/documents"),
+    "undo_decision": ("DELETE", "/curation/decisions/{decision_id}"),
     "upload_document": ("POST", "/unstructured/upload_document/"),
 }

@@ -97,6 +97,25 @@ class Day(TypedDict):
     documents: int
 
 
+class DecisionList(TypedDict):
+    """The decisions of a tenant, including undone ones, oldest first."""
+
+    decisions: list[DecisionReply]
+
+
+class DecisionReply(TypedDict):
+    """A decision about names."""
+
+    by: str
+    id: str
+    kind: Literal["merge", "alias"]
+    made_at: str
+    name: str
+    note: str
+    others: list[str]
+    undone_at: str
+
+
 class Diagnostics(TypedDict):
     """State of stores and models. Unavailable ones are reported here."""
 
@@ -708,6 +727,15 @@ class NetTotals(TypedDict):
     complete: bool
     edges: int
     nodes: int
+
+
+class NewDecision(TypedDict):
+    """Names that mean one entity."""
+
+    kind: NotRequired[Literal["merge", "alias"]]
+    name: str
+    note: NotRequired[str]
+    others: list[str]
 
 
 class NewKey(TypedDict):

@@ -1,0 +1,82 @@
+"""Names curated over HTTP: merged, listed and undone by an administrator, and felt by questions at once."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lexigraph.storage.protocols import SCOPES
+from tests.server import Api, laptop_api
+
+TEXT = b"# Ferries\n\nQuill Line runs ferries to Vardo.\n\nQuill Shipping was founded by Tove Lund.\n"
+STAFF = {"key": "group", "operator": "==", "value": "staff"}
+MERGE = {"name": "Quill Line", "others": ["Quill Shipping"], "note": "renamed in 2019"}
+
+
+@pytest.fixture
+def api(tmp_path: Path) -> Iterator[Api]:
+    with laptop_api(tmp_path, ingest_in="thread") as served:
+        assert served.client().post("/documents", files={"file": ("ferries.md", TEXT)}).status_code == 200
+        yield served
+
+
+def aliases(api: Api) -> list[str]:
+    """The other names of Quill Line, as its page shows them."""
+    (line,) = (
+        e for e in api.client().get("/entities", params={"q": "Quill Line"}).json()["entities"] if e["name"] == "Quill Line"
+    )
+    return [alias["name"] for alias in api.client().get(f"/entities/{line['id']}").json()["aliases"]]
+
+
+def test_a_merge_is_seen_at_once_listed_and_undone(api: Api) -> None:
+    admin = api.client()
+    assert aliases(api) == []
+    reply = admin.post("/curation/decisions", json=MERGE)
+    made = reply.json()
+    assert (reply.status_code, made["kind"], made["name"], made["others"]) == (
+        201,
+        "merge",
+        "Quill Line",
+        ["Quill Shipping"],
+    )
+    assert made["note"] == "renamed in 2019" and not made["undone_at"]
+    assert aliases(api) == ["Quill Shipping"]
+    assert admin.get("/curation/decisions").json()["decisions"] == [made]
+    undone = admin.delete(f"/curation/decisions/{made['id']}")
+    assert undone.status_code == 200 and undone.json()["undone_at"]
+    assert aliases(api) == []
+    assert admin.get("/curation/decisions").json()["decisions"] == [undone.json()], "the history keeps it"
+    assert admin.delete(f"/curation/decisions/{made['id']}").status_code == 409
+
+
+def test_an_alias_is_a_name_that_no_document_contains(api: Api) -> None:
+    admin = api.client()
+    alias = {"kind": "alias", "name": "Quill Line", "others": ["QL"]}
+    assert admin.post("/curation/decisions", json={**alias, "kind": "merge"}).status_code == 404
+    assert admin.post("/curation/decisions", json=alias).status_code == 201
+    contrary = admin.post("/curation/decisions", json={**alias, "name": "Vardo"})
+    assert (contrary.status_code, contrary.json()["error"]) == (409, "conflict")
+
+
+def test_only_who_administers_and_sees_all_may_curate(api: Api) -> None:
+    admin = api.client()
+    made = admin.post("/curation/decisions", json=MERGE).json()
+    path = f"/curation/decisions/{made['id']}"
+    filtered = admin.post("/keys", json={"scopes": list(SCOPES), "filters": STAFF}).json()["key"]
+    for client in (api.client("default", "read"), api.with_headers({"X-API-Key": filtered})):
+        for reply in (
+            client.get("/curation/decisions"),
+            client.post("/curation/decisions", json=MERGE),
+            client.delete(path),
+        ):
+            assert (reply.status_code, reply.json()["error"]) == (403, "forbidden")
+    other = api.client("other")
+    assert other.get("/curation/decisions").json() == {"decisions": []}
+    assert other.delete(path).status_code == 404
+
+
+@pytest.mark.parametrize("others", [[], ["Quill Line"], ["x" * 201], ["..."], ["Vardo"] * 51])
+def test_names_that_cannot_be_are_refused_and_nothing_is_kept(api: Api, others: list[str]) -> None:
+    reply = api.client().post("/curation/decisions", json={**MERGE, "others": others})
+    assert reply.status_code in (400, 422), reply.text
+    assert api.client().get("/curation/decisions").json() == {"decisions": []}
