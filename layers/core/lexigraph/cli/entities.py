@@ -1,6 +1,7 @@
 """``lexigraph entities``: which names mean the same, decided by people, listed and undone."""
 
 import getpass
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -74,6 +75,47 @@ def merge(context: typer.Context, name: Name, others: Others, note: Note = "", j
 def alias(context: typer.Context, name: Name, others: Others, note: Note = "", json_: JsonOption = False) -> None:
     """Add other names to an entity, also such that no document contains yet."""
     _decide(context, "alias", name, others, note, json_=json_)
+
+
+@app.command()
+def proposals(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="Only pairs with this name.", show_default=False)] = "",
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Maximum number.")] = 20,
+    json_: JsonOption = False,
+) -> None:
+    """Propose merges: entities with similar names in the same company, with the evidence.
+
+    Considers the 2,000 entities that most documents name. Accept a pair with `accept`.
+    """
+    from lexigraph.ingestion.proposals import propose
+
+    invocation = current(context)
+    settings = invocation.settings()
+    with invocation.stores(settings) as stores:
+        found = propose(stores, Tenant(settings.tenant), limit=limit, name=name)
+    if json_:
+        print_json({"proposals": [asdict(one) for one in found]})
+        return
+    for one in found:
+        told = f"{one.id}  {one.score:.2f}  {one.name} = {one.other}  ({one.evidence})"
+        invocation.out.print(told, soft_wrap=True, markup=False)
+
+
+@app.command()
+def accept(
+    context: typer.Context,
+    proposal: Annotated[str, typer.Argument(help="Id, as shown by `proposals`.", show_default=False)],
+    json_: JsonOption = False,
+) -> None:
+    """Accept a proposed merge. The history keeps its evidence."""
+    from lexigraph.ingestion.proposals import accept
+
+    invocation = current(context)
+    settings = invocation.settings()
+    with invocation.stores(settings) as stores:
+        made = accept(stores, Tenant(settings.tenant), proposal, by=getpass.getuser())
+    _show(invocation, made, json_=json_)
 
 
 @app.command()

@@ -300,6 +300,23 @@ class AsyncClient:
         """Revoke a key."""
         return cast(types.KeyReply, await self._call("revoke_key", {"key_id": key_id}))
 
+    async def decisions(self) -> list[types.DecisionReply]:
+        """Return the tenant's merges and aliases, including undone ones."""
+        return cast(list[types.DecisionReply], (await self._call("list_decisions"))["decisions"])
+
+    async def decide(self, **decision: Unpack[types.NewDecision]) -> types.DecisionReply:
+        """Merge entities, or add aliases to one."""
+        return cast(types.DecisionReply, await self._call("decide", body=dict(decision)))
+
+    async def undo_decision(self, decision_id: str) -> types.DecisionReply:
+        """Undo a merge or an alias."""
+        return cast(types.DecisionReply, await self._call("undo_decision", {"decision_id": decision_id}))
+
+    async def proposals(self, name: str = "", *, limit: int = 20) -> list[types.ProposalReply]:
+        """Return entities that may be one, with the evidence, the most likely first."""
+        found = await self._call("list_proposals", query={"name": name, "limit": limit})
+        return cast(list[types.ProposalReply], found["proposals"])
+
     async def overview(self) -> types.Overview:
         """Return counts, jobs and the state of stores and models."""
         return cast(types.Overview, await self._call("overview"))

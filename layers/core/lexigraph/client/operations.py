@@ -30,6 +30,7 @@ OPERATIONS = {
     "list_documents": ("GET", "/documents"),
     "list_jobs": ("GET", "/jobs"),
     "list_keys": ("GET", "/keys"),
+    "list_proposals": ("GET", "/curation/proposals"),
     "multihop_query": ("POST", "/unstructured/multihop_query/"),
     "offer_upload": ("POST", "/documents/upload-url"),
     "overview": ("GET", "/overview"),

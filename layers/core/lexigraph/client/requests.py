@@ -15,7 +15,7 @@ LARGE_BYTES = 4_000_000  # in a deployment larger files are put into the bucket
 _LONGEST = 30.0  # seconds between two tries
 _FIRST = 0.5
 # these change something when they are done twice; they are tried again only where nothing can have been done
-ONCE = frozenset({"create_key", "hm_recall", "ingest", "ingest_and_stream", "upload_document"})
+ONCE = frozenset({"create_key", "decide", "hm_recall", "ingest", "ingest_and_stream", "upload_document"})
 BROKEN = -1  # the connection broke after something was sent
 _BUSY = frozenset({BROKEN, 502, 503, 504})
 

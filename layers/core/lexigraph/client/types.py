@@ -858,6 +858,24 @@ class PreviewOptions(TypedDict):
     parameters: NotRequired[dict[str, bool | int | float | str | None]]
 
 
+class ProposalList(TypedDict):
+    """Pairs of entities that may be one, the most likely first."""
+
+    proposals: list[ProposalReply]
+
+
+class ProposalReply(TypedDict):
+    """Two entities that may be one, and what speaks for it."""
+
+    documents: list[str]
+    name: str
+    other: str
+    reason: str
+    score: float
+    shared: list[str]
+    statements: list[str]
+
+
 class QueryReply(TypedDict):
     """An answer with its sources and citations."""
 

@@ -2,16 +2,17 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
 from lexigraph.api.access.auth import Admin
 from lexigraph.api.access.keys import Principal
 from lexigraph.api.errors import ApiError
-from lexigraph.api.limits import TEXT, Body, Reply
+from lexigraph.api.limits import TEXT, WHOLE, Body, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.service import Service, TheService
 from lexigraph.ingestion import curation
+from lexigraph.ingestion.proposals import propose
 from lexigraph.model.curation import Decision
 from lexigraph.model.tenant import View
 
@@ -69,6 +70,60 @@ class DecisionList(Reply):
     """The decisions of a tenant, including undone ones, oldest first."""
 
     decisions: list[DecisionReply] = Field(description="oldest first")
+
+
+class ProposalReply(Reply):
+    """Two entities that may be one, and what speaks for it."""
+
+    name: str = Field(description="name of the entity that more documents name", examples=["Quill Shipping Company"])
+    other: str = Field(description="name that may mean the same", examples=["Quill Shipping"])
+    reason: str = Field(description="how the names resemble each other", examples=["with and without title or legal form"])
+    score: float = Field(description="0 to 1, from names and company", examples=[0.63])
+    shared: list[str] = Field(description="names that stand beside both", examples=[["Tove Lund", "Vardo"]])
+    documents: list[str] = Field(description="titles of documents that name both", examples=[["Ferries"]])
+    statements: list[str] = Field(
+        description="a statement of each",
+        examples=[["Quill Shipping Company owns two ships.", "Quill Shipping runs ferries."]],
+    )
+
+
+class ProposalList(Reply):
+    """Pairs of entities that may be one, the most likely first."""
+
+    proposals: list[ProposalReply] = Field(description="the most likely first")
+
+
+@router.get("/proposals", operation_id="list_proposals", summary="Propose merges")
+async def list_proposals(
+    who: Admin,
+    service: TheService,
+    response: Response,
+    name: Annotated[
+        str, Query(max_length=_LONGEST_NAME, description="only pairs with this name", examples=["Quill Shipping"]), TEXT
+    ] = "",
+    limit: Annotated[int, Query(ge=1, le=100, description="maximum number", examples=[20]), WHOLE] = 20,
+) -> ProposalList:
+    """Return pairs of entities whose names resemble each other and that stand in the same company, with the evidence.
+
+    Nothing changes; accept a pair with POST `/curation/decisions`. Considers the 2,000 entities that most documents name.
+    """
+    _check_sees_all(who)
+    response.headers["Cache-Control"] = "no-store"
+    found = await service.run(lambda: propose(service.stores, who.tenant, limit=limit, name=name), asks=who.tenant.whole)
+    return ProposalList(
+        proposals=[
+            ProposalReply(
+                name=one.name,
+                other=one.other,
+                reason=one.reason,
+                score=one.score,
+                shared=list(one.shared),
+                documents=list(one.documents),
+                statements=list(one.statements),
+            )
+            for one in found
+        ]
+    )
 
 
 @router.get("/decisions", operation_id="list_decisions", summary="List merges and aliases")

@@ -1,0 +1,218 @@
+"""Which entities may be one: pairs whose names resemble each other and that stand in the same company, with the evidence.
+
+Nothing is merged here. A person accepts a proposal, and it becomes a decision (:mod:`lexigraph.ingestion.curation`).
+"""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import combinations
+
+from lexigraph.ingestion import curation
+from lexigraph.model.curation import Decision
+from lexigraph.model.errors import NotFound
+from lexigraph.model.graph import Entity, StatementRow
+from lexigraph.model.normalise import entity_key
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.protocols import EvidenceRequest, Stores
+
+_POOL = 2_000  # entities looked at: those that most documents name
+_PAIRS = 150  # whose company is read
+_PER_ENTITY = 30  # statements read
+_BLOCK = 20  # more names than this under one key tell nothing
+_SHOWN = 5  # shared names and documents of a proposal
+_NEEDS_COMPANY = ("part of the name", "one letter apart", "initials of its words")
+_WEIGHTS = {
+    "same letters": 1.0,
+    "singular and plural": 0.9,
+    "with and without title or legal form": 0.9,
+    "initial and full first name": 0.8,
+    "initials of its words": 0.7,
+    "one letter apart": 0.6,
+    "part of the name": 0.5,
+}
+_FORMS = frozenset("inc ltd llc corp corporation company co gmbh plc ag sa limited incorporated".split())
+_TITLES = frozenset("mr mrs ms miss dr prof professor sir lady lord saint st captain capt king queen the".split())
+_SMALL = frozenset("of and the for in on a an de la le du von van".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Two entities that may be one. ``name`` is what more documents say, ``other`` would become another name of it.
+
+    ``score`` is 0 to 1; ``shared`` are names that stand beside both, ``documents`` titles of documents that have both, and
+    ``statements`` one statement of each.
+    """
+
+    id: str
+    name: str
+    other: str
+    reason: str
+    score: float = 0.0
+    shared: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+    statements: tuple[str, ...] = ()
+
+    @property
+    def evidence(self) -> str:
+        """Return the evidence in one line."""
+        beside = f"; beside both: {', '.join(self.shared)}" if self.shared else ""
+        within = f"; both in: {', '.join(self.documents)}" if self.documents else ""
+        return self.reason + beside + within
+
+
+def propose(stores: Stores, tenant: Tenant, *, limit: int = 20, name: str = "") -> list[Proposal]:
+    """Return pairs that may be one entity, the most likely first; only pairs of ``name`` if it is given.
+
+    Looked at are the entities that most documents name. Four calls to the graph, whatever its size. Names that
+    already mean the same are left out.
+    """
+    found = pairs_of(stores.graph.leading(tenant, _POOL))
+    if name:
+        found = [pair for pair in found if entity_key(name) in (entity_key(pair[0].value), entity_key(pair[1].value))]
+    found = found[:_PAIRS]
+    if not found:
+        return []
+    ids = sorted({entity.id for a, b, _ in found for entity in (a, b)})
+    aliases = stores.graph.entities(tenant, ids).aliases
+    asked = EvidenceRequest(entities=tuple(ids), per_entity=_PER_ENTITY, neighbours=False)
+    company = _Company(stores.graph.evidence(tenant, asked))
+    names = stores.graph.entities(tenant, sorted(company.beside_two())).found
+    made = [
+        company.weigh(a, b, reason, names) for a, b, reason in found if b.id not in {e.id for e in aliases.get(a.id, ())}
+    ]
+    return sorted((one for one in made if one.score > 0), key=lambda one: (-one.score, one.name, one.other))[:limit]
+
+
+def accept(stores: Stores, tenant: Tenant, proposal_id: str, *, by: str = "") -> Decision:
+    """Merge what a proposal names and keep its evidence in the note. Raise ``NotFound`` when it is proposed no longer."""
+    for one in propose(stores, tenant, limit=_PAIRS):
+        if one.id == proposal_id:
+            note = f"proposed: {one.evidence}"[:500]
+            return curation.decide(stores, tenant, "merge", one.name, [one.other], by=by, note=note)
+    raise NotFound(f"no proposal {proposal_id[:80]!r}: `lexigraph entities proposals` lists them")
+
+
+def pairs_of(entities: Sequence[Entity]) -> list[tuple[Entity, Entity, str]]:
+    """Return pairs whose names resemble each other, with the strongest reason: those of most weight and documents first.
+
+    The first of a pair is what more documents name. Names whose numbers differ never resemble each other.
+    """
+    blocks: dict[tuple[str, str], list[Entity]] = defaultdict(list)
+    for entity in entities:
+        for key in set(_keys(entity.value)):
+            blocks[key].append(entity)
+    found: dict[tuple[str, str], tuple[Entity, Entity, str]] = {}
+    for (reason, _), same in blocks.items():
+        if not 1 < len(same) <= _BLOCK:
+            continue
+        for pair in combinations(same, 2):
+            a, b = sorted(pair, key=lambda e: (-e.df, -len(e.value), e.id))
+            why = _holds(reason, a, b, same)
+            known = found.get((a.id, b.id))
+            if why and (known is None or _WEIGHTS[why] > _WEIGHTS[known[2]]):
+                found[a.id, b.id] = (a, b, why)
+    return sorted(found.values(), key=lambda p: (-_WEIGHTS[p[2]] * math.log1p(p[1].df), p[0].id, p[1].id))
+
+
+def _keys(name: str) -> Iterator[tuple[str, str]]:
+    """Yield what a name has in common with those that may mean the same, by reason."""
+    key = entity_key(name)
+    words = re.findall(r"[^\W_]+", key)
+    letters = "".join(words)
+    if len(letters) < 2:
+        return
+    bare = [w for w in words if w not in _FORMS and w not in _TITLES] or words
+    yield "same letters", letters
+    if len(letters) > 3:
+        yield "singular and plural", letters.removesuffix("s")
+        yield "with and without title or legal form", "".join(bare)
+    if len(words) > 1 and not any(w.isdigit() for w in words):
+        content = [w for w in words if w not in _SMALL]
+        if len(content) > 2:
+            yield "initials of its words", "".join(w[0] for w in content)
+        yield "initials of its words", "".join(w[0] for w in words)
+    if len(words) == 1 and name.isupper() and 3 <= len(letters) <= 6:
+        yield "initials of its words", letters
+    if len(bare) == 2:
+        yield "initial and full first name", f"{bare[0][0]} {bare[1]}"
+    if len(bare) in (1, 2, 3) and len(bare[-1]) > 3:
+        yield "part of the name", bare[-1]
+    if all(w.isalpha() for w in key.split()):
+        for at, word in enumerate(words):
+            if len(word) > 6:  # of short words, and of identifiers, one letter makes another one
+                rest = (*words[:at], "", *words[at + 1 :])
+                yield from (("one letter apart", f"{rest} {word[:i]}{word[i + 1 :]}") for i in range(len(word)))
+                yield "one letter apart", f"{rest} {word}"
+
+
+def _holds(reason: str, a: Entity, b: Entity, same: Sequence[Entity]) -> str:
+    """Return the reason when it holds of a pair under one key, else nothing."""
+    one, two = entity_key(a.value), entity_key(b.value)
+    if re.findall(r"\d+", one) != re.findall(r"\d+", two):
+        return ""
+    words = [one.split(), two.split()]
+    short, long = sorted(words, key=len)
+    if reason == "initials of its words":
+        return reason if len(short) == 1 < len(long) else ""
+    if reason == "initial and full first name":
+        firsts = sorted((words[0][0].strip("."), words[1][0].strip(".")), key=len)
+        return reason if len(firsts[0]) == 1 < len(firsts[1]) else ""
+    if reason == "part of the name":  # of one name only: a surname of two persons is neither's
+        longer = [e for e in same if len(entity_key(e.value).split()) > 1]
+        return reason if len(short) == 1 < len(long) and len(longer) == 1 else ""
+    if reason == "one letter apart":
+        return reason if one.removesuffix("s") != two.removesuffix("s") else ""
+    return reason
+
+
+class _Company:
+    """What stands beside entities: in which statements and documents, and beside which other names."""
+
+    def __init__(self, rows: Iterable[StatementRow]) -> None:
+        self._rows: dict[str, list[StatementRow]] = defaultdict(list)
+        self._beside: dict[str, set[str]] = defaultdict(set)
+        for row in rows:
+            for id_ in row.entities:
+                self._rows[id_].append(row)
+                self._beside[id_].update(other for other in row.entities if other != id_)
+
+    def beside_two(self) -> set[str]:
+        """Return who stands beside two entities or more."""
+        seen: set[str] = set()
+        twice: set[str] = set()
+        for beside in self._beside.values():
+            twice |= seen & beside
+            seen |= beside
+        return twice
+
+    def weigh(self, a: Entity, b: Entity, reason: str, names: Mapping[str, Entity]) -> Proposal:
+        """Return the pair as a proposal; its score is 0 where names alone do not do and nothing else speaks for it."""
+        both = (self._beside[a.id] & self._beside[b.id]) - {a.id, b.id}
+        # whoever stands beside all tells nothing
+        known = sorted((names[id_] for id_ in both if id_ in names), key=lambda e: (e.df, e.id))
+        rarity = sum(1 / math.log2(2 + e.df) for e in known)
+        titles = {row.source.id: row.source.title or row.source.uri for row in self._rows[a.id]}
+        within = sorted({titles[row.source.id] for row in self._rows[b.id] if row.source.id in titles})
+        together = any(b.id in row.entities for row in self._rows[a.id])
+        company = min(1.0, rarity / 2 + (0.3 if within else 0.0))
+        if reason == "initials of its words":  # "Simple Storage Service (S3)": who defines it, names both
+            company = max(company, 0.6 * together)
+        elif together:  # whoever names both in one sentence means two
+            company *= 0.5
+        score = _WEIGHTS[reason] * (0.4 + 0.6 * company)
+        if a.class_ and b.class_ and a.class_ != b.class_:
+            score *= 0.8
+        alone = not known and not (together and reason == "initials of its words")
+        if (reason in _NEEDS_COMPANY and alone) or (reason == "one letter apart" and together):
+            score = 0.0
+        said = tuple(row.value for id_ in (a.id, b.id) for row in self._rows[id_][:1])
+        made = Proposal(_id(a, b), a.value, b.value, reason, round(score, 3), statements=said)
+        return replace(made, shared=tuple(e.value for e in known[:_SHOWN]), documents=tuple(within[:_SHOWN]))
+
+
+def _id(a: Entity, b: Entity) -> str:
+    return blake2b(f"{a.id}\n{b.id}".encode(), digest_size=4).hexdigest()
