@@ -387,6 +387,16 @@ export const texts = {
     ask: "Ask about it",
     around: "Graph around it",
   },
+  curation: {
+    title: "Merge names",
+    need: "Merging names needs a key with the scope admin and without filters.",
+    undo: "Undo",
+    accept: "Merge",
+    beside: (names: readonly string[]) => `beside both: ${names.join(", ")}`,
+    within: (titles: readonly string[]) => `both in: ${titles.join(", ")}`,
+    other: "Also called",
+    add: "Add name",
+  },
   ingest: {
     title: "Add documents",
     drop: "Drop files or folders here",

@@ -41,6 +41,7 @@ VALID = {
     "/ingest": {"path": "corpus"},
     "/estimate": {"path": "corpus"},
     "/keys": {},
+    "/curation/decisions": {"kind": "alias", "name": "Tove Lund", "others": ["T. Lund"]},
 }
 WRONG = [None, MARK, "", 5, -1, 1.5, 10**400, True, [], [[]], {}, {"key": MARK}, [None], [{MARK: 1}]]
 GENTLE = [

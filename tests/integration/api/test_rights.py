@@ -251,6 +251,18 @@ def test_tools_of_mcp_are_bound_as_the_routes_are(halves: Halves) -> None:
         assert not mine.get("isError")
 
 
+def test_names_are_curated_by_nobody_who_sees_half(halves: Halves) -> None:
+    path = "/curation/decisions"
+    sees_half = halves.reader
+    for reply in (
+        sees_half.get(path),
+        sees_half.get("/curation/proposals"),
+        sees_half.post(path, json={"name": "Tove Lund", "others": [SECRET]}),
+        sees_half.delete(f"{path}/2026-11-27T145719-e7b2"),
+    ):
+        assert (reply.status_code, reply.json()["error"]) == (403, "forbidden")
+
+
 def test_every_route_is_asked_by_somebody_who_sees_half(halves: Halves) -> None:
     """A new route has to be thought of: it is listed once a test here, or in ``test_rights_to_write``, asks it."""
     asked = {
@@ -262,6 +274,7 @@ def test_every_route_is_asked_by_somebody_who_sees_half(halves: Halves) -> None:
         "/entities/{entity_id}/statements", "/entities/{entity_id}/neighbours",
         "/jobs/{job_id}/events",
         "/jobs/{job_id}/cancel", "/graph/egonet", "/cache/stats", "/cache/clear", "/keys", "/keys/{key_id}", "/overview",
+        "/curation/decisions", "/curation/decisions/{decision_id}", "/curation/proposals",
     }  # fmt: skip
     assert set(httpx.get(f"{halves.whole.url}/openapi.json").json()["paths"]) == asked
 

@@ -144,6 +144,15 @@ def test_no_key_of_another_tenant_is_listed_or_revoked(api: Api, other: httpx.Cl
     assert other.delete(f"/keys/{theirs['id']}").status_code == 404
 
 
+def test_no_decision_about_names_of_another_tenant_is_listed_or_undone(known: Known, other: httpx.Client) -> None:
+    alias = {"kind": "alias", "name": "Zanzibar Quince", "others": [SECRET]}
+    theirs = known.client.post("/curation/decisions", json=alias).json()
+    for path in ("decisions", "proposals"):
+        assert theirs["id"] not in json.dumps(nothing(other.get(f"/curation/{path}")))
+    assert other.delete(f"/curation/decisions/{theirs['id']}").status_code == 404
+    assert known.client.delete(f"/curation/decisions/{theirs['id']}").json()["undone_at"]
+
+
 def test_no_node_of_another_tenant_has_surroundings(other: httpx.Client, known: Known) -> None:
     for node in known.nodes:
         reply = other.get("/graph/egonet", params={"id": node})
@@ -179,6 +188,7 @@ def test_every_route_of_the_document_is_asked_here(api: Api) -> None:
         "/ingest/stream", "/estimate", "/documents", "/documents/{document_id}", "/jobs", "/jobs/{job_id}",
         "/jobs/{job_id}/events",
         "/jobs/{job_id}/cancel", "/graph/egonet", "/cache/stats", "/cache/clear", "/keys", "/keys/{key_id}", "/overview",
+        "/curation/decisions", "/curation/decisions/{decision_id}", "/curation/proposals",
         "/documents/{document_id}/text", "/documents/{document_id}/outline", "/documents/{document_id}/topics",
         "/documents/{document_id}/statements", "/statements/{statement_id}", "/entities", "/entities/{entity_id}",
         "/entities/{entity_id}/statements", "/entities/{entity_id}/neighbours",

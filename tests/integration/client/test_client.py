@@ -129,6 +129,10 @@ def test_an_operator_sees_and_does_what_the_api_offers(client: Client, api: Api)
     with Client(api.url, made["key"]) as reader, pytest.raises(Forbidden, match="scope"):
         reader.keys()
     assert client.revoke_key(made["id"])["revoked_at"]
+    decided = client.decide(kind="alias", name="Quill Line", others=["QL"])
+    assert client.undo_decision(decided["id"])["undone_at"]
+    assert [one["id"] for one in client.decisions()] == [decided["id"]]
+    assert isinstance(client.proposals("Quill Line", limit=5), list)
     assert made["id"] in {key["id"] for key in client.keys()}  # noqa: SIM118
     assert client.overview()["counts"]["documents"] >= 6
     assert client.diagnostics()["graph"]["graph"] is True

@@ -9,6 +9,7 @@ import { asApiError, useResource, useReturn } from "../resource";
 import { go, to } from "../router";
 import { key } from "../session";
 import { texts } from "../texts";
+import { Curation } from "./curation";
 
 export default function Entities({ address }: ViewProps) {
   const id = address.view === "entity" ? address.id : "";
@@ -114,6 +115,7 @@ function Entity({ id }: { id: string }) {
               </ul>
             </section>
           )}
+          <Curation name={e.name} onChange={found.reload} />
           <Neighbours id={id} />
         </aside>
       </div>

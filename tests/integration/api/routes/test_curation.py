@@ -66,6 +66,7 @@ def test_only_who_administers_and_sees_all_may_curate(api: Api) -> None:
     for client in (api.client("default", "read"), api.with_headers({"X-API-Key": filtered})):
         for reply in (
             client.get("/curation/decisions"),
+            client.get("/curation/proposals"),
             client.post("/curation/decisions", json=MERGE),
             client.delete(path),
         ):
@@ -73,6 +74,19 @@ def test_only_who_administers_and_sees_all_may_curate(api: Api) -> None:
     other = api.client("other")
     assert other.get("/curation/decisions").json() == {"decisions": []}
     assert other.delete(path).status_code == 404
+
+
+def test_a_proposal_has_its_evidence_and_goes_once_it_is_accepted(api: Api) -> None:
+    admin = api.client()
+    text = b"# Harbour\n\nQuill Shipping Ltd was founded by Tove Lund. Quill Shipping Ltd lies in Vardo.\n"
+    assert admin.post("/documents", files={"file": ("harbour.md", text)}).status_code == 200
+    pairs = admin.get("/curation/proposals", params={"name": "Quill Shipping"}).json()["proposals"]
+    (pair,) = (one for one in pairs if "Ltd" in one["name"] + one["other"])
+    assert {pair["name"], pair["other"]} == {"Quill Shipping", "Quill Shipping Ltd"}
+    assert "Tove Lund" in pair["shared"] and len(pair["statements"]) == 2
+    merge = {"name": pair["name"], "others": [pair["other"]], "note": pair["reason"]}
+    assert admin.post("/curation/decisions", json=merge).status_code == 201
+    assert pair not in admin.get("/curation/proposals").json()["proposals"]
 
 
 @pytest.mark.parametrize("others", [[], ["Quill Line"], ["x" * 201], ["..."], ["Vardo"] * 51])

@@ -8,18 +8,19 @@ from pydantic import Field
 from lexigraph.api.access.auth import Admin
 from lexigraph.api.access.keys import Principal
 from lexigraph.api.errors import ApiError
-from lexigraph.api.limits import TEXT, WHOLE, Body, Reply
+from lexigraph.api.limits import NAME, TEXT, WHOLE, Body, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.service import Service, TheService
 from lexigraph.ingestion import curation
 from lexigraph.ingestion.proposals import propose
 from lexigraph.model.curation import Decision
+from lexigraph.model.names import LONGEST, PATTERN
 from lexigraph.model.tenant import View
 
 router = APIRouter(prefix="/curation", tags=["entities"])
-_LONGEST_NAME, _LONGEST_NOTE = 200, 500
+_LONGEST_NOTE = 500
 _MOST_OTHERS = 50
-Name = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME), TEXT]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=PATTERN), NAME]
 
 
 class NewDecision(Body):
@@ -99,7 +100,7 @@ async def list_proposals(
     service: TheService,
     response: Response,
     name: Annotated[
-        str, Query(max_length=_LONGEST_NAME, description="only pairs with this name", examples=["Quill Shipping"]), TEXT
+        str, Query(max_length=LONGEST, description="only pairs with this name", examples=["Quill Shipping"]), TEXT
     ] = "",
     limit: Annotated[int, Query(ge=1, le=100, description="maximum number", examples=[20]), WHOLE] = 20,
 ) -> ProposalList:
