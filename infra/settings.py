@@ -3,9 +3,12 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from infra.hours import Hours
+from lexigraph.ingestion.extract.guide import read_guide
+from lexigraph.model.errors import Misconfigured
 from lexigraph.settings import KNOWN_DIMENSIONS
 
 ProfileName = Literal["dev", "prod", "emulated"]
@@ -53,6 +56,7 @@ class Profile:
     next_embedding_model: str = ""  # of Bedrock, which `build` may ask, too, to bring records over to it
     llm: str = "bedrock:global.anthropic.claude-haiku-4-5-20251001-v1:0"
     rerank_model: str = "none"  # of Bedrock, that questions with `"reranker": "bedrock"` ask
+    extraction_file: str = ""  # path of a YAML file of classes, relations, instructions and examples for `llm`
     # operation
     web_firewall: bool = False
     tracing: bool = False  # spans of what functions do, as subsegments of X-Ray
@@ -123,7 +127,7 @@ CHANGEABLE = (
     "name boundary protect iam iam_accounts domain certificate vpc subnets route_tables endpoints collections_endpoint "
     "neptune_min neptune_max neptune_readers neptune_hours vector_units vector_indexes zones endpoint_zones "
     "concurrency reserve snap_start log_days embedding_model next_embedding_model llm rerank_model "
-    "tracing budget tags alarm_email data"
+    "extraction_file tracing budget tags alarm_email data"
 ).split()
 _FIELDS = {"name": "suffix"}  # where they are called otherwise than on the command line
 
@@ -174,6 +178,7 @@ def profile_of(context: Mapping[str, Any]) -> Profile:
     known = [model for model in KNOWN_DIMENSIONS if model.startswith("bedrock:")]  # a profile has no other dimension
     if profile.next_embedding_model not in ("", *known):
         raise ValueError(f"next_embedding_model {profile.next_embedding_model!r}: name one of {', '.join(known)}")
+    _check_extraction(profile)
     if not 0 <= profile.reserve <= 1_000 or not 1 <= profile.concurrency <= 1_000:
         raise ValueError("concurrency takes 1 to 1,000 and reserve 0 to 1,000")
     return profile
@@ -222,6 +227,18 @@ def _check_network(profile: Profile) -> None:
         raise ValueError("route_tables: only our own gateway endpoints need them; leave it out with endpoints=existing")
     if profile.endpoints == "own" and profile.collections_endpoint:
         raise ValueError("collections_endpoint: one that is there goes with endpoints=existing")
+
+
+def _check_extraction(profile: Profile) -> None:
+    """Raise ``ValueError`` for an extraction file that cannot be read, is wrong, or that no model would be told."""
+    if not profile.extraction_file:
+        return
+    if profile.llm == "none":
+        raise ValueError("extraction_file: only a language model heeds it: name one with -c llm=bedrock:MODEL_ID")
+    try:
+        read_guide(Path(profile.extraction_file))
+    except Misconfigured as error:
+        raise ValueError(str(error)) from None
 
 
 def _check_callers(profile: Profile) -> None:

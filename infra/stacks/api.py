@@ -15,6 +15,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_wafv2 as waf
 from constructs import Construct
 
+from infra.constructs.extraction import extraction
 from infra.constructs.function import Function
 from infra.constructs.logs import LogGroup
 from infra.deployment import Deployment
@@ -125,12 +126,14 @@ class ApiStack(Stack):
         # who waits hears of it from the application, before the gateway gives up
         of_gateway = {"LEXIGRAPH_API_AUTH": "gateway", "LEXIGRAPH_API_DEADLINE": str(_SECONDS - 3)}
         behind: dict[str, Any] = {"environment": {**environment, **of_gateway}, "seconds": _SECONDS, "snap_start": True}
+        layers, guided = extraction(self, deployment.profile)
+        managing = {**behind, "environment": {**behind["environment"], **guided}}
         return {
             "authorize": Function(
                 self, "authorize", deployment, environment=environment, memory=512, seconds=10, snap_start=True
             ),
             "query": Function(self, "query", deployment, **behind, memory=2_048, inside=True),
-            "manage": Function(self, "manage", deployment, **behind, memory=1_024, files=True),
+            "manage": Function(self, "manage", deployment, **managing, memory=1_024, files=True, layers=layers),
         }
 
     def _streaming(self, deployment: Deployment, environment: Mapping[str, str]) -> dict[str, Function]:

@@ -14,6 +14,7 @@ from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from infra.constructs.batch_inference import BatchInference
+from infra.constructs.extraction import extraction
 from infra.constructs.function import Function
 from infra.constructs.logs import LogGroup
 from infra.deployment import Deployment, model_arns
@@ -49,6 +50,8 @@ class IngestionStack(Stack):
 
     def _steps(self, deployment: Deployment) -> dict[str, Function]:
         """Make the functions of the state machine, with what each of them needs."""
+        # all of them, as an extractor is named by its file, and what it found is kept by that name
+        layers, environment = extraction(self, deployment.profile)
         steps = {
             job: Function(
                 self,
@@ -58,6 +61,8 @@ class IngestionStack(Stack):
                 seconds=900,
                 inside=job in _INSIDE,
                 files=job in ("parse", "chunk"),
+                layers=layers,
+                environment=environment,
                 scratch=2_048 if job == "parse" else 512,
                 most=deployment.profile.reserve if job in _CAPPED else 0,
             )

@@ -23,6 +23,7 @@ CHOSEN = {
     "endpoint_zones": "2",
     "snap_start": "true",
     "tracing": "true",
+    "extraction_file": str(Path(__file__).with_name("extraction.yaml")),
     "tags": "team=search,cost-centre=4711",
 }
 SUBNETS = ("subnet-0a1b2c3d4e5f60718", "subnet-0b1b2c3d4e5f60718")

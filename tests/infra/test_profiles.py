@@ -84,12 +84,16 @@ def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, d
         ({"subnets": NETWORK["subnets"]}, "subnets: belongs to a network of yours: name it, too, with -c vpc="),
         ({"endpoints": "existing"}, "endpoints: belongs to a network of yours"),
         ({"profile": "emulated"}, "-c data=FOLDER"),
+        ({"extraction_file": "gone.yaml"}, "extraction file gone.yaml: no such file"),
+        ({"extraction_file": str(ROOT / "pyproject.toml")}, "is not valid YAML"),
+        ({"extraction_file": str(ROOT / "mkdocs.yml")}, "site_name: extra inputs are not permitted"),
+        ({"extraction_file": "any.yaml", "llm": "none"}, "only a language model heeds it"),
     ],
 )
 def test_a_context_that_makes_no_sense_is_refused_with_what_to_write(context: dict[str, str], said: str) -> None:
     with pytest.raises(
         ValueError,
-        match=r"neptune|profile|expected|vector_|zones|concurrency|next_|tags|name|boundary|vpc|subnets|route_|endpoints|collections_|iam|domain|certificate",
+        match=r"neptune|profile|expected|vector_|zones|concurrency|next_|tags|name|boundary|vpc|subnets|route_|endpoints|collections_|iam|domain|certificate|extraction",
     ) as refused:
         profile_of(context)
     assert said in str(refused.value)

@@ -9,12 +9,15 @@ import pytest
 
 from infra.cost import FIREWALL_RULES, SNAPSHOT_GB, alarm_figures, endpoints
 from infra.settings import PROFILES, profile_of
+from infra.state_machine import FUNCTIONS
+from lexigraph.ingestion.extract.guide import read_guide
 from tests.infra.conftest import CHOSEN, ON_AWS, PROFILE_NAMES
 from tests.infra.templates import Templates
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 OF = Callable[[str], Templates]
+SETTING = "LEXIGRAPH_EXTRACTION_FILE"
 
 
 def headings(page: str) -> set[str]:
@@ -232,3 +235,18 @@ def test_what_the_cost_page_counts_is_what_the_templates_have(templates: OF, nam
     assert len(instances) == 1 + profile.neptune_readers
     if profile.web_firewall:
         assert len(found.of("WAFv2::WebACL")[0].properties["Rules"]) == FIREWALL_RULES
+
+
+def test_an_extraction_file_reaches_every_step_and_estimates_as_it_was_written(templates: OF) -> None:
+    chosen = templates("chosen")
+    having = {job for job, f in chosen.functions.items() if SETTING in f["Environment"]["Variables"]}
+    assert having == {*FUNCTIONS, "manage"}
+    for job in having:
+        assert chosen.functions[job]["Environment"]["Variables"][SETTING] == "/opt/extraction.json"
+        assert any("Extraction" in layer for layer in chosen.functions[job]["Layers"])
+    (given,) = chosen.folder.glob("asset.*/extraction.json")
+    assert read_guide(given).fingerprint == read_guide(Path(CHOSEN["extraction_file"])).fingerprint
+
+
+def test_without_an_extraction_file_no_function_is_told_of_one(templates: OF) -> None:
+    assert not [job for job, f in templates("dev").functions.items() if SETTING in f["Environment"]["Variables"]]

@@ -157,3 +157,12 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_a_reply_of_another_shape_passes_as_it_is(file: Path, reply: Any) -> None:
     kept, _ = read_guide(file).within(reply)
     assert (kept is None) is (reply is None)
+
+
+def test_a_guide_written_as_json_is_the_same_extractor(file: Path, tmp_path: Path) -> None:
+    as_json = tmp_path / "extraction.json"
+    as_json.write_text(read_guide(file).model_dump_json(), "utf-8")
+    assert read_guide(as_json).fingerprint == read_guide(file).fingerprint
+    as_json.write_text("{", "utf-8")
+    with pytest.raises(Misconfigured, match=r"extraction\.json: is not valid JSON"):
+        read_guide(as_json)

@@ -169,16 +169,7 @@ def read_guide(path: Path) -> Guide:
         raise Misconfigured(f"{where}: {(error.strerror or type(error).__name__).lower()}") from None
     if len(text) > MOST_BYTES:
         raise Misconfigured(f"{where}: {len(text):,} bytes; at most {MOST_BYTES:,} are read")
-    try:
-        import yaml
-    except ModuleNotFoundError:
-        raise Misconfigured(f'{where}: needs PyYAML: pip install "lexigraph[files]"') from None
-    try:
-        told = yaml.safe_load(text)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        at = f", line {mark.line + 1}" if mark else ""
-        raise Misconfigured(f"{where}{at}: is not valid YAML") from None
+    told = _of_json(text, where) if path.suffix == ".json" else _of_yaml(text, where)
     if not isinstance(told, Mapping):
         raise Misconfigured(f"{where}: must have fields such as classes, relations, instructions, examples, strict")
     try:
@@ -187,3 +178,24 @@ def read_guide(path: Path) -> Guide:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         raise Misconfigured(f"{where}: {field}: {first['msg'][:1].lower()}{first['msg'][1:]}") from None
+
+
+def _of_json(text: bytes, where: str) -> Any:
+    """Read what a deployment gives its functions, whose layer has no PyYAML."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise Misconfigured(f"{where}: is not valid JSON") from None
+
+
+def _of_yaml(text: bytes, where: str) -> Any:
+    try:
+        import yaml
+    except ModuleNotFoundError:
+        raise Misconfigured(f'{where}: needs PyYAML: pip install "lexigraph[files]"') from None
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        at = f", line {mark.line + 1}" if mark else ""
+        raise Misconfigured(f"{where}{at}: is not valid YAML") from None
