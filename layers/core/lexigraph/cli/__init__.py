@@ -2,9 +2,15 @@
 
 import sys
 
+from lexigraph import __version__
+
 
 def run() -> None:
     """Run the command line and exit. Without the packages that it needs, say what to install."""
+    if sys.argv[1:] == ["--version"]:
+        # what scripts ask alone, and often: it needs none of the commands, which take a second to load
+        sys.stdout.write(f"lexigraph {__version__}\n")
+        return
     try:
         from lexigraph.cli import main
     except ModuleNotFoundError as error:
