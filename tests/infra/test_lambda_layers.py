@@ -51,6 +51,7 @@ def test_layers_leave_room_for_the_code_of_every_function(profile: str) -> None:
     assert sum(sizes.values()) <= MAX_FUNCTION_MB == 250
 
 
+@pytest.mark.soak
 def test_a_second_build_of_a_layer_is_identical(core: Layer, tmp_path: Path) -> None:
     again = core_of_host(tmp_path)
     assert again.folder.name == core.folder.name

@@ -79,7 +79,7 @@ def test_questions_of_one_tenant_that_hang_keep_no_other_waiting_and_too_many_ar
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("stream", [pytest.param(False, marks=pytest.mark.soak), True])
 def test_questions_of_one_tenant_to_a_model_that_hangs_keep_no_other_waiting(tmp_path: Path, stream: bool) -> None:
     asked = {**QUESTION, "stream": stream}
     with (

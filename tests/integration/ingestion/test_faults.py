@@ -117,7 +117,7 @@ def race(ground: Ground, first: str, second: str, calls: range, *, frozen: bool)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "calls", "turn"), [("replaced", range(67, 1_000, 60), 0), ("removed", range(43, 90, 40), 3)]
+    ("name", "calls", "turn"), [("replaced", range(67, 1_000, 180), 0), ("removed", range(43, 90, 40), 3)]
 )
 def test_a_way_disturbed_at_some_calls_ends_as_if_undisturbed(ground: Ground, name: str, calls: range, turn: int) -> None:
     disturb(ground, name, calls, turn)

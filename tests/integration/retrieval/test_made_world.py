@@ -82,7 +82,7 @@ def test_links_lose_nothing_where_likeness_is_enough(world: Measured) -> None:
     assert by_links.results >= fused.results
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_with_the_shipped_models_nearly_all_evidence_is_kept(tmp_path: Path) -> None:
     with made_world(tmp_path, 40, Settings()) as world:
         kept = {type_: world.kept(type_, "traversal").context for type_ in ("direct", "multi", "bridge")}

@@ -58,8 +58,16 @@ def sheet(path: Path, rows: int) -> None:
     [
         ("table.md", "| pot | heat |\n|---|---|\n", "| pot {n} | {n} degrees in the second fire |\n", 4_000_000, ""),
         ("text.txt", "", "The fire of kiln {n} was lit at noon, and it burnt until the next morning.\n\n", 19_900_000, ""),
-        ("prose.html", "<body>", "<p>The <b>fire</b> of <a href='#k{n}'>kiln {n}</a> was lit.</p>\n", 19_900_000, "</body>"),
-        ("table.html", "<table><tr><th>pot<th>heat", "<tr><td>pot {n}</td><td>{n}</td></tr>\n", 19_900_000, "</table>"),
+        pytest.param(
+            *("prose.html", "<body>", "<p>The <b>fire</b> of <a href='#k{n}'>kiln {n}</a> was lit.</p>\n"),
+            *(19_900_000, "</body>"),
+            marks=pytest.mark.soak,
+        ),
+        pytest.param(
+            *("table.html", "<table><tr><th>pot<th>heat", "<tr><td>pot {n}</td><td>{n}</td></tr>\n"),
+            *(19_900_000, "</table>"),
+            marks=pytest.mark.soak,
+        ),
     ],
 )
 def test_a_large_file_takes_less_than_a_gigabyte(
