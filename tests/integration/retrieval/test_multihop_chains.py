@@ -19,7 +19,7 @@ from lexigraph.settings import Settings
 from tests.chains import LongDocument, long_document
 
 pytestmark = pytest.mark.slow
-SEEDS = range(10)
+SEEDS = range(5)
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ def rank(found: MultihopResults, sentence: str) -> int | None:
 
 @pytest.mark.requirement("H-07", "H-12", "H-13", "H-30")
 def test_the_last_of_three_links_is_found_by_hops_and_not_without_them(library: Library) -> None:
-    assert library.last_links() >= 9
-    assert library.last_links(num_hops=1) <= 3
+    assert library.last_links() >= 4
+    assert library.last_links(num_hops=1) <= 1
 
 
 @pytest.mark.requirement("H-06", "H-13")
 def test_it_is_symbolic_edges_that_lead_to_it(library: Library) -> None:
-    assert library.last_links(use_symbolic=False) <= library.last_links() - 4
+    assert library.last_links(use_symbolic=False) <= library.last_links() - 2
     for name, document in library.documents.items():
         found = library.ask(name, document.question)
         if place := rank(found, document.links[-1]):
@@ -79,7 +79,7 @@ def test_it_is_symbolic_edges_that_lead_to_it(library: Library) -> None:
 @pytest.mark.requirement("H-10", "H-16")
 def test_decay_says_how_much_a_later_hop_counts(library: Library) -> None:
     """With a steep decay the last links fall behind what is like the question; without one none is further down."""
-    assert library.last_links(hop_decay=0.3) <= 3
+    assert library.last_links(hop_decay=0.3) <= 1
     for name, document in library.documents.items():
         with_decay = rank(library.ask(name, document.question, final_top_k=100), document.links[-1])
         without = rank(library.ask(name, document.question, final_top_k=100, hop_decay=1.0), document.links[-1])
@@ -91,7 +91,7 @@ def test_a_question_that_one_chunk_answers_keeps_its_answer_in_the_first_three(l
 
     lost = [ask for name, ask, answer in direct if (rank(library.ask(name, ask), answer) or 99) > 3]
 
-    assert len(direct) == 60
+    assert len(direct) == 30
     assert len(lost) <= 1, lost
 
 
