@@ -63,6 +63,10 @@ def test_names_resemble_each_other_for_a_reason(one: str, other: str, reason: st
         ("letter nu", "letter mu"),
         ("Tove Lund", "Mats Lund", "Lund"),
         ("Kolby", "Vardo"),
+        ("ALTER DOMAIN", "Domain"),
+        ("STRICT LIABILITY", "LIABILITY"),
+        ("sys.audit()", "PySys_Audit()"),
+        ("LIABILITY", "INABILITY"),
     ],
 )
 def test_names_of_different_things_do_not(names: tuple[str, ...]) -> None:

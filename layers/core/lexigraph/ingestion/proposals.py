@@ -163,9 +163,12 @@ def _holds(reason: str, a: Entity, b: Entity, same: Sequence[Entity]) -> str:
         return reason if len(firsts[0]) == 1 < len(firsts[1]) else ""
     if reason == "part of the name":  # of one name only: a surname of two persons is neither's
         longer = [e for e in same if len(entity_key(e.value).split()) > 1]
-        return reason if len(short) == 1 < len(long) and len(longer) == 1 else ""
-    if reason == "one letter apart":
-        return reason if one.removesuffix("s") != two.removesuffix("s") else ""
+        surname, full = sorted((a.value, b.value), key=lambda value: len(value.split()))
+        # commands, identifiers and shouted prose share words without sharing what they mean
+        named = surname.istitle() and not any(w.isupper() and w.isalpha() and len(w) > 1 for w in full.split())
+        return reason if named and len(short) == 1 < len(long) and len(longer) == 1 else ""
+    if reason == "one letter apart":  # slips of the pen spare the first letter
+        return reason if one[0] == two[0] and one.removesuffix("s") != two.removesuffix("s") else ""
     return reason
 
 
