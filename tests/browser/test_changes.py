@@ -300,3 +300,18 @@ def test_a_server_with_keys_asks_for_one_refuses_a_wrong_one_and_forgets_it_with
     other = window(server=guarded).open("#/documents")
     other.expect_failed_requests()
     expect(other.page.get_by_role("dialog")).to_be_visible()
+
+
+def test_a_name_is_added_to_an_entity_and_taken_back(window: Window, server: Server) -> None:
+    entity = server.get("/entities", q="heron team")["entities"][0]
+    one = window().open(f"#/entity/{entity['id']}")
+    one.page.get_by_text("Merge names").click()
+    one.page.get_by_label("Also called").fill("Grey Herons")
+    one.button("Add name").click()
+    decision = one.page.locator(".curation li").filter(has_text="Grey Herons")
+    expect(decision).to_contain_text(f"{entity['name']} = Grey Herons")
+    one.check()
+    decision.get_by_role("button", name="Undo").click()
+    expect(decision).to_have_count(0)
+    made = server.get("/curation/decisions")["decisions"][-1]
+    assert made["others"] == ["Grey Herons"] and made["undone_at"]
