@@ -17,6 +17,7 @@ from tests.models import SentenceExtractor, WordEmbedder
 ROOT = Path(__file__).parents[3]
 
 
+@pytest.mark.soak
 def test_every_variant_is_measured_against_the_shipped_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     corpus, questions = make_corpus(50, seed=7, questions=10).save(tmp_path)
     passages = read_corpus(corpus)

@@ -126,6 +126,7 @@ def test_only_another_major_version_may_break_clients(version: str, may: bool) -
     assert allowed(small(), {**small(), "info": {"version": version}}) is may
 
 
+@pytest.mark.soak
 def test_our_own_document_breaks_nothing_of_itself_and_every_loss_in_it_is_seen() -> None:
     made = document()
     assert breaking_changes(made, made) == []
