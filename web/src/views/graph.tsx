@@ -263,8 +263,8 @@ function Picture({ graph, selected, matches, onSelect, onExpand }: PictureProps)
     let drawn: Canvas | null = null;
     let left = false;
     void import("../graph/canvas").then(({ draw }) => {
-      if (left) return;
-      drawn = draw(box.current!, { select: (id) => acts.current.select(id), expand: (id) => acts.current.expand(id) });
+      if (left || !box.current) return; // the view was left while its code was loading
+      drawn = draw(box.current, { select: (id) => acts.current.select(id), expand: (id) => acts.current.expand(id) });
       setCanvas(drawn);
     });
     return () => {
