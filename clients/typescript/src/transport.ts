@@ -146,7 +146,7 @@ export class Transport {
 
 /** Whether a request may be sent again: it was refused, or doing it twice changes nothing. */
 function mayTryAgain(status: number, route: string): boolean {
-  const once = ["/keys", "/ingest", "/ingest/stream", "/unstructured/upload_document/", "/api/v1/memory/recall"].includes(route);
+  const once = ["/curation/decisions", "/keys", "/ingest", "/ingest/stream", "/unstructured/upload_document/", "/api/v1/memory/recall"].includes(route);
   return status === 429 || ([502, 503, 504].includes(status) && !once);
 }
 
