@@ -14,8 +14,9 @@ from lexigraph import LexicalGraphIndex
 from lexigraph.exchange import formats, portable
 from lexigraph.exchange.frames import COLUMNS, table
 from lexigraph.exchange.records import graphs
+from lexigraph.ingestion import curation
 from lexigraph.ingestion.chunk import chunk
-from lexigraph.model.errors import InvalidInput, Misconfigured
+from lexigraph.model.errors import Conflict, InvalidInput, Misconfigured
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from tests.laptop import open_laptop, write_pages
@@ -61,7 +62,7 @@ class Refusing(SentenceExtractor):
 
 def exported(index: LexicalGraphIndex, tenant: str = "default") -> list[str]:
     lines = portable.lines(index.stores, Tenant(tenant), index.models.extractor, index.settings)
-    return [line for line, _ in lines]
+    return [*(line for line, _ in lines), *portable.decided(index.stores, Tenant(tenant))]
 
 
 def said(index: LexicalGraphIndex, tenant: str = "default") -> list[dict[str, Any]]:
@@ -101,6 +102,53 @@ def test_documents_that_are_there_stay_and_those_of_the_same_uri_are_replaced(
     texts = {row["text"] for row in table(other.stores, "statements")}
     assert {"The Mill grinds rye.", "The Harbour Office keeps the lamps."} <= texts
     assert "The Harbour Office is closed." not in texts
+
+
+def test_what_curators_decided_is_imported_exactly_and_holds_there_undone_ones_too(
+    index: LexicalGraphIndex, opened: Open
+) -> None:
+    merged = curation.decide(index.stores, OWNER, "merge", "Quill Line", ["Mara Voss"], by="ada", note="one firm")
+    taken_back = curation.decide(index.stores, OWNER, "alias", "Harbour Office", ["Lamp House"])
+    curation.undo(index.stores, OWNER, taken_back.id)
+    lines, other = exported(index), opened("two")
+    portable.take(other, lines)
+    assert other.stores.registry.decisions(OWNER) == index.stores.registry.decisions(OWNER)
+    assert exported(other) == lines
+    assert said(other) == said(index)
+    curation.undo(other.stores, OWNER, merged.id)
+    portable.take(other, lines)
+    assert all(one.undone_at for one in other.stores.registry.decisions(OWNER)), "an import brings back what was undone"
+
+
+def test_a_decision_that_contradicts_one_that_is_there_is_refused_and_none_is_taken(
+    index: LexicalGraphIndex, opened: Open
+) -> None:
+    curation.decide(index.stores, OWNER, "alias", "Harbour Office", ["Lamp House"])
+    curation.decide(index.stores, OWNER, "alias", "Sable Ferry", ["The Boat"])
+    other = opened("two")
+    mine = curation.decide(other.stores, OWNER, "alias", "Sable Ferry", ["Lamp House"])
+    with pytest.raises(Conflict, match="'Lamp House' means"):
+        portable.take(other, exported(index))
+    assert other.stores.registry.decisions(OWNER) == [mine]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"kind": "guess"}, "kind must be one of"),
+        ({"others": "Lamp House"}, "others must be a list"),
+        ({"note": 7}, "note must be text"),
+        ({"name": "..."}, "a letter or a digit"),
+        ({"more": "x"}, "unexpected keyword"),
+    ],
+)
+def test_a_line_that_is_no_decision_is_named(
+    index: LexicalGraphIndex, opened: Open, change: dict[str, Any], says: str
+) -> None:
+    curation.decide(index.stores, OWNER, "alias", "Harbour Office", ["Lamp House"])
+    *lines, last = exported(index)
+    with pytest.raises(InvalidInput, match=f"line 5: is no decision of an export: .*{says}"):
+        portable.take(opened("two"), [*lines, json.dumps({**json.loads(last), **change})])
 
 
 def test_an_import_that_was_interrupted_is_finished_by_the_next_one(index: LexicalGraphIndex, opened: Open) -> None:

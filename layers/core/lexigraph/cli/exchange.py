@@ -45,7 +45,7 @@ def export(
     invocation = current(context)
     settings = invocation.settings()
     chosen = _format(target, format_)
-    owner, documents, missing = Tenant(settings.tenant), 0, 0
+    owner, documents, missing, decisions = Tenant(settings.tenant), 0, 0, 0
 
     def counted(graphs: Iterable[records.DocumentGraph]) -> Iterator[records.DocumentGraph]:
         nonlocal documents
@@ -70,6 +70,8 @@ def export(
                     file.write(line)
                     documents, missing = documents + 1, missing + without
                     tell(documents - 1)
+                for decisions, line in enumerate(() if namespace else portable.decided(stores, owner), 1):  # noqa: B007
+                    file.write(line)
             documents -= 1  # the head
         else:
             write = formats.graphml if chosen == "graphml" else formats.nquads
@@ -80,7 +82,8 @@ def export(
             f"{missing:,} chunks have no kept extraction by {settings.extraction}: an import extracts them again"
         )
     if json_:
-        print_json({"file": str(target), "format": chosen, "documents": documents, "chunks_without_extraction": missing})
+        counts = {"documents": documents, "decisions": decisions, "chunks_without_extraction": missing}
+        print_json({"file": str(target), "format": chosen, **counts})
     elif str(target) != "-":
         invocation.out.print(f"{target}: {documents:,} documents", soft_wrap=True, markup=False)
     return ExitCode.OK

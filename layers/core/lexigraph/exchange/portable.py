@@ -1,4 +1,5 @@
-"""JSON lines that another index can take in: each document as it was parsed, with what was extracted from its chunks.
+"""JSON lines that another index can take in: each document as it was parsed, with what was extracted from its chunks, and
+what curators decided.
 
 Ids are not among them: they follow from tenant and content, so that the documents may go to another tenant, and an import
 of the same lines changes nothing. Vectors are not among them, either: an import embeds.
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from lexigraph.exchange import decisions
 from lexigraph.exchange.records import records
 from lexigraph.ingestion.chunk import chunk
 from lexigraph.ingestion.events import IngestReport, Listener
@@ -21,6 +23,7 @@ from lexigraph.ingestion.models import CachedModels, extraction_use
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.ingestion.run import Run
 from lexigraph.ingestion.upkeep.rebuild import kept_document
+from lexigraph.model.curation import Decision
 from lexigraph.model.document import ChunkText, LoadedDocument
 from lexigraph.model.errors import InvalidInput, StoreDamaged
 from lexigraph.model.extraction import Extraction
@@ -82,12 +85,18 @@ def lines(
         yield _line({"type": "document", "namespace": home, **plain, "extractions": told}), len({*uses}) - len(found)
 
 
+def decided(stores: Stores, tenant: Tenant) -> Iterator[str]:
+    """Yield the lines that follow those of the documents of a whole tenant: its curators' decisions."""
+    for one in decisions.told(stores, tenant):
+        yield _line({"type": "decision", **one})
+
+
 def _line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True) + "\n"
 
 
-def read(given: Iterable[str]) -> tuple[Header, Iterator[Portable]]:
-    """Return the header of an export, and its documents one by one. Raise ``InvalidInput`` naming the line."""
+def read(given: Iterable[str]) -> tuple[Header, Iterator[Portable | Decision]]:
+    """Return the header of an export, and its documents and decisions one by one. Raise ``InvalidInput`` naming the line."""
     numbered = iter(enumerate(given, 1))
     number, first = next(numbered, (0, ""))
     if not number:
@@ -104,10 +113,13 @@ def read(given: Iterable[str]) -> tuple[Header, Iterator[Portable]]:
     return header, (_portable(number, line) for number, line in numbered if line.strip())
 
 
-def _portable(number: int, line: str) -> Portable:
+def _portable(number: int, line: str) -> Portable | Decision:
     told = _object(number, line)
-    if told.pop("type", None) != "document":
-        raise InvalidInput(f"line {number}: type must be document")
+    kind = told.pop("type", None)
+    if kind == "decision":
+        return _decision(number, told)
+    if kind != "document":
+        raise InvalidInput(f"line {number}: type must be document or decision")
     namespace, extractions = told.pop("namespace", None), told.pop("extractions", {})
     try:
         if not isinstance(namespace, str):
@@ -118,6 +130,13 @@ def _portable(number: int, line: str) -> Portable:
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InvalidInput(f"line {number}: is no document of an export: {str(error)[:200]}") from None
     return Portable(namespace, document, found)
+
+
+def _decision(number: int, told: dict[str, Any]) -> Decision:
+    try:
+        return decisions.read(told)
+    except (InvalidInput, KeyError, TypeError, ValueError) as error:
+        raise InvalidInput(f"line {number}: is no decision of an export: {str(error)[:200]}") from None
 
 
 def _object(number: int, line: str) -> dict[str, Any]:
@@ -182,18 +201,27 @@ def take(
     namespace: str | None = None,
     on_event: Listener = lambda _: None,
 ) -> IngestReport:
-    """Ingest the documents of an export; into another ``namespace`` than their own, if one is given.
+    """Ingest the documents of an export; into another ``namespace`` than their own, if one is given. Decisions come last.
 
     Each becomes visible at once, as in an ingest; those that are there and equal are skipped, so that an import that was
     interrupted is done again. Documents of the same URI and namespace are replaced, others are not touched. Raise
     ``InvalidInput`` naming the line for anything that is no export; what stood before that line is ingested.
+    Raise ``Conflict`` for decisions that contradict those that are there.
     """
     began = time.perf_counter()
-    header, documents = read(given)
+    header, told = read(given)
     settings = index.settings.model_copy(update={"chunk_tokens": header.chunk_tokens, "chunk_overlap": header.chunk_overlap})
     kept = KeptExtractions(header.extractor, index.models.extractor, 2 * settings.batch_documents + 2)
     models = CachedModels(kept, index.models.embedder, index.stores.cache)
     owner, report = Tenant(tenant), IngestReport()
+    brought: list[Decision] = []
+
+    def documents() -> Iterator[Portable]:
+        for one in told:
+            if isinstance(one, Decision):
+                brought.append(one)
+            else:
+                yield one
 
     def offered(same: Iterable[Portable]) -> Iterator[LoadedDocument]:
         for one in same:
@@ -201,8 +229,9 @@ def take(
             report.files_processed += 1
             yield one.document
 
-    for home, same in groupby(documents, key=lambda one: namespace or one.namespace):
+    for home, same in groupby(documents(), key=lambda one: namespace or one.namespace):
         of_run = index.stores, models, index.llm, settings, owner, checked_name("namespace", home), report, on_event
         Run(*of_run, fresh=False, again=False).build_again(offered(same))
+    decisions.take(index.stores, owner, brought)
     report.extracted, report.elapsed_sec = kept.asked, round(time.perf_counter() - began, 3)
     return report
