@@ -57,8 +57,8 @@ function Decide({ name, onChange }: { name: string; onChange: () => void }) {
             <p>
               {p.name} = {p.other}?
             </p>
-            <p class="faint small">{[p.reason, p.shared.length > 0 && texts.curation.beside(p.shared), p.documents.length > 0 && texts.curation.within(p.documents)].filter(Boolean).join(" · ")}</p>
-            <button type="button" class="quiet" onClick={() => void decide({ kind: "merge", name: p.name, others: [p.other], note: p.reason })}>
+            <p class="faint small">{evidence(p)}</p>
+            <button type="button" class="quiet" onClick={() => void decide({ kind: "merge", name: p.name, others: [p.other], note: evidence(p).slice(0, 500) })}>
               {texts.curation.accept}
             </button>
           </li>
@@ -79,4 +79,10 @@ function Decide({ name, onChange }: { name: string; onChange: () => void }) {
       </form>
     </>
   );
+}
+
+function evidence(p: Schema["ProposalReply"]): string {
+  return [p.reason, p.shared.length > 0 && texts.curation.beside(p.shared), p.documents.length > 0 && texts.curation.within(p.documents)]
+    .filter(Boolean)
+    .join("; ");
 }

@@ -1,8 +1,10 @@
 """``lexigraph entities``: which names mean the same, decided by people, listed and undone."""
 
 import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -12,6 +14,9 @@ from lexigraph.cli.output import print_json
 from lexigraph.model.curation import Decision
 from lexigraph.model.graph import Entity
 from lexigraph.model.tenant import Tenant
+
+if TYPE_CHECKING:
+    from lexigraph.storage.protocols import Stores
 
 app = typer.Typer(no_args_is_help=True, help="List entities, and decide which names mean the same.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the entity that is meant.", show_default=False)]
@@ -29,10 +34,7 @@ def list_entities(
     """List entities by name, or the most frequent ones."""
     from lexigraph.storage.protocols import SearchRequest
 
-    invocation = current(context)
-    settings = invocation.settings()
-    owner = Tenant(settings.tenant)
-    with invocation.stores(settings) as stores:
+    with _opened(context) as (invocation, stores, owner):
         if words:
             (hits,) = stores.vectors.search_many(owner, [SearchRequest("entity", text=words, k=limit, prefix=True)])
             ids = [hit.id for hit in hits]
@@ -90,12 +92,10 @@ def proposals(
     """
     from lexigraph.ingestion.proposals import propose
 
-    invocation = current(context)
-    settings = invocation.settings()
-    with invocation.stores(settings) as stores:
-        found = propose(stores, Tenant(settings.tenant), limit=limit, name=name)
+    with _opened(context) as (invocation, stores, owner):
+        found = propose(stores, owner, limit=limit, name=name)
     if json_:
-        print_json({"proposals": [asdict(one) for one in found]})
+        print_json({"proposals": [{"id": one.id, **asdict(one)} for one in found]})
         return
     for one in found:
         told = f"{one.id}  {one.score:.2f}  {one.name} = {one.other}  ({one.evidence})"
@@ -111,11 +111,8 @@ def accept(
     """Accept a proposed merge. The history keeps its evidence."""
     from lexigraph.ingestion.proposals import accept
 
-    invocation = current(context)
-    settings = invocation.settings()
-    with invocation.stores(settings) as stores:
-        made = accept(stores, Tenant(settings.tenant), proposal, by=getpass.getuser())
-    _show(invocation, made, json_=json_)
+    with _opened(context) as (invocation, stores, owner):
+        _show(invocation, accept(stores, owner, proposal, by=getpass.getuser()), json_=json_)
 
 
 @app.command()
@@ -127,10 +124,8 @@ def undo(
     """Undo a merge or an alias."""
     from lexigraph.ingestion import curation
 
-    invocation = current(context)
-    settings = invocation.settings()
-    with invocation.stores(settings) as stores:
-        _show(invocation, curation.undo(stores, Tenant(settings.tenant), decision), json_=json_)
+    with _opened(context) as (invocation, stores, owner):
+        _show(invocation, curation.undo(stores, owner, decision), json_=json_)
 
 
 @app.command()
@@ -138,33 +133,36 @@ def history(context: typer.Context, json_: JsonOption = False) -> None:
     """List all merges and aliases, including undone ones."""
     from lexigraph.ingestion import curation
 
-    invocation = current(context)
-    settings = invocation.settings()
-    with invocation.stores(settings) as stores:
-        decisions = curation.history(stores, Tenant(settings.tenant))
+    with _opened(context) as (invocation, stores, owner):
+        decisions = curation.history(stores, owner)
     if json_:
-        print_json({"decisions": [_plain(one) for one in decisions]})
+        print_json({"decisions": [asdict(one) for one in decisions]})
         return
     for one in decisions:
         invocation.out.print(_line(one), soft_wrap=True, markup=False)
 
 
-def _decide(context: typer.Context, kind: str, name: str, others: list[str], note: str, *, json_: bool) -> None:
-    from lexigraph.ingestion import curation
-
+@contextmanager
+def _opened(context: typer.Context) -> Iterator[tuple[Invocation, "Stores", Tenant]]:
+    """Open the stores of an existing database."""
     invocation = current(context)
     settings = invocation.settings()
     with invocation.stores(settings) as stores:
-        by = getpass.getuser()
-        made = curation.decide(
-            stores, Tenant(settings.tenant), "merge" if kind == "merge" else "alias", name, others, by=by, note=note
-        )
-    _show(invocation, made, json_=json_)
+        yield invocation, stores, Tenant(settings.tenant)
+
+
+def _decide(
+    context: typer.Context, kind: Literal["merge", "alias"], name: str, others: list[str], note: str, *, json_: bool
+) -> None:
+    from lexigraph.ingestion import curation
+
+    with _opened(context) as (invocation, stores, owner):
+        _show(invocation, curation.decide(stores, owner, kind, name, others, by=getpass.getuser(), note=note), json_=json_)
 
 
 def _show(invocation: Invocation, decision: Decision, *, json_: bool) -> None:
     if json_:
-        print_json(_plain(decision))
+        print_json(asdict(decision))
     else:
         invocation.out.print(_line(decision), soft_wrap=True, markup=False)
 
@@ -172,16 +170,3 @@ def _show(invocation: Invocation, decision: Decision, *, json_: bool) -> None:
 def _line(one: Decision) -> str:
     told = f"{one.id}  {one.kind}  {one.name} = {', '.join(one.others)}  by {one.by or 'unknown'}"
     return told + (f"  ({one.note})" if one.note else "") + (f"  undone {one.undone_at[:19]}" if one.undone_at else "")
-
-
-def _plain(one: Decision) -> dict[str, object]:
-    return {
-        "id": one.id,
-        "kind": one.kind,
-        "name": one.name,
-        "others": list(one.others),
-        "by": one.by,
-        "note": one.note,
-        "made_at": one.made_at,
-        "undone_at": one.undone_at,
-    }

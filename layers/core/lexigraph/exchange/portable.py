@@ -15,6 +15,7 @@ from typing import Any
 
 from lexigraph.exchange import decisions
 from lexigraph.exchange.records import records
+from lexigraph.ingestion import curation
 from lexigraph.ingestion.chunk import chunk
 from lexigraph.ingestion.events import IngestReport, Listener
 from lexigraph.ingestion.extract import Extractor
@@ -232,6 +233,6 @@ def take(
     for home, same in groupby(documents(), key=lambda one: namespace or one.namespace):
         of_run = index.stores, models, index.llm, settings, owner, checked_name("namespace", home), report, on_event
         Run(*of_run, fresh=False, again=False).build_again(offered(same))
-    decisions.take(index.stores, owner, brought)
+    curation.bring(index.stores, owner, brought)
     report.extracted, report.elapsed_sec = kept.asked, round(time.perf_counter() - began, 3)
     return report

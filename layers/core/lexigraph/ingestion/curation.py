@@ -20,7 +20,7 @@ from lexigraph.storage.protocols import Stores
 
 _LEASE = "curation"
 _FILE = "synonyms"  # the id under which the pairs of a synonyms file are kept
-_MOST_OTHERS = 50
+MOST_OTHERS, LONGEST_NOTE = 50, 500
 
 
 def decide(
@@ -44,8 +44,10 @@ def decide(
         raise InvalidInput("names must have a letter or a digit")
     if not others or len(set(keys)) < len(keys):
         raise InvalidInput("give one name or more that differ from the entity's and from each other")
-    if len(others) > _MOST_OTHERS:
-        raise InvalidInput(f"{len(others)} names; at most {_MOST_OTHERS} are decided at once")
+    if len(others) > MOST_OTHERS:
+        raise InvalidInput(f"{len(others)} names; at most {MOST_OTHERS} are decided at once")
+    if len(note) > LONGEST_NOTE:
+        raise InvalidInput(f"note: must have at most {LONGEST_NOTE} characters")
     with _alone(stores, tenant):
         known = stores.registry.decisions(tenant)
         _no_conflict(known, name, others)
@@ -80,6 +82,29 @@ def history(stores: Stores, tenant: Tenant) -> list[Decision]:
     return [one for one in stores.registry.decisions(tenant) if one.id != _FILE]
 
 
+def bring(stores: Stores, tenant: Tenant, brought: Sequence[Decision]) -> None:
+    """Add decisions of another index, all or none. One that is there stays as it is, but is undone if either is.
+
+    Raise ``Conflict`` when names would mean two things, or somebody else decides right now.
+    """
+    if not brought:
+        return
+    with _alone(stores, tenant):
+        known = {one.id: one for one in stores.registry.decisions(tenant)}
+        new = [one for one in brought if one.id not in known or (one.undone_at and not known[one.id].undone_at)]
+        known |= {one.id: one for one in new}
+        _one_meaning([*known.values()])
+        for one in new:
+            stores.registry.decide(tenant, one)
+        # also where none is new: an import that broke off after the registry is finished by the next one
+        _apply(stores, tenant, [one for _, one in sorted(known.items())])
+
+
+def meanings(stores: Stores, tenant: Tenant) -> dict[str, str]:
+    """Return the name that other names mean, each by its key, as decided or said by a synonyms file."""
+    return {entity_key(other): name for one in stores.registry.decisions(tenant) for other, name in one.pairs}
+
+
 def keep_synonyms(stores: Stores, tenant: Tenant, pairs: Sequence[tuple[str, str]]) -> None:
     """Make these (other name, name) pairs all that a synonyms file says, beside what people decided."""
     others = tuple(f"{other}\t{name}" for other, name in pairs)
@@ -107,6 +132,20 @@ def _no_conflict(known: Sequence[Decision], name: str, others: Sequence[str]) ->
             raise Conflict(f"{other!r} means {found[0]!r} by {found[1]}: undo that first")
         if by := targets.get(entity_key(other)):
             raise Conflict(f"{other!r} has other names by {by}: undo that first, or merge into it")
+
+
+def _one_meaning(decisions: Sequence[Decision]) -> None:
+    """The same of decisions that were made apart: two may say the same."""
+    meant: dict[str, tuple[str, str]] = {}
+    for one in decisions:
+        for other, name in one.pairs:
+            before, by = meant.setdefault(entity_key(other), (name, one.id))
+            if entity_key(before) != entity_key(name):
+                raise Conflict(f"{other!r} means {before!r} by {by} and {name!r} by {one.id}: undo one, then import again")
+    for one in decisions:
+        for _, name in one.pairs:
+            if found := meant.get(entity_key(name)):
+                raise Conflict(f"{name!r} has other names by {one.id}, and means {found[0]!r} by {found[1]}: undo one")
 
 
 class _alone:  # noqa: N801  # reads as a block

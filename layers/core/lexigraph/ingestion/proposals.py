@@ -6,7 +6,7 @@ Nothing is merged here. A person accepts a proposal, and it becomes a decision (
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import combinations
@@ -25,6 +25,7 @@ _PER_ENTITY = 30  # statements read
 _BLOCK = 20  # more names than this under one key tell nothing
 _SHOWN = 5  # shared names and documents of a proposal
 _NEEDS_COMPANY = ("part of the name", "one letter apart", "initials of its words")
+_SHORTENED = ("initials of its words", "initial and full first name", "part of the name")
 _WEIGHTS = {
     "same letters": 1.0,
     "singular and plural": 0.9,
@@ -39,6 +40,9 @@ _TITLES = frozenset("mr mrs ms miss dr prof professor sir lady lord saint st cap
 _SMALL = frozenset("of and the for in on a an de la le du von van".split())
 
 
+Pair = tuple[Entity, Entity, str]  # and how their names resemble each other
+
+
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """Two entities that may be one. ``name`` is what more documents say, ``other`` would become another name of it.
@@ -47,7 +51,6 @@ class Proposal:
     ``statements`` one statement of each.
     """
 
-    id: str
     name: str
     other: str
     reason: str
@@ -55,6 +58,11 @@ class Proposal:
     shared: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
     statements: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Return the id of the pair, whichever of the two is meant."""
+        return blake2b("\n".join(sorted(map(entity_key, (self.name, self.other)))).encode(), digest_size=4).hexdigest()
 
     @property
     def evidence(self) -> str:
@@ -67,54 +75,74 @@ class Proposal:
 def propose(stores: Stores, tenant: Tenant, *, limit: int = 20, name: str = "") -> list[Proposal]:
     """Return pairs that may be one entity, the most likely first; only pairs of ``name`` if it is given.
 
-    Looked at are the entities that most documents name. Four calls to the graph, whatever its size. Names that
-    already mean the same are left out.
+    Looked at are the entities that most documents name. Four calls to the graph, whatever its size. Left out are names that
+    mean the same already, and entities that have other names each, which no single decision can merge.
     """
-    found = pairs_of(stores.graph.leading(tenant, _POOL))
-    if name:
-        found = [pair for pair in found if entity_key(name) in (entity_key(pair[0].value), entity_key(pair[1].value))]
-    found = found[:_PAIRS]
+    key = entity_key(name)
+    made = _weighed(stores, tenant, lambda one, other: not name or key in (entity_key(one), entity_key(other)))
+    return made[:limit]
+
+
+def _weighed(stores: Stores, tenant: Tenant, wanted: Callable[[str, str], bool]) -> list[Proposal]:
+    found = _decidable(stores.graph.leading(tenant, _POOL), curation.meanings(stores, tenant))
+    found = [pair for pair in found if wanted(pair[0].value, pair[1].value)][:_PAIRS]
     if not found:
         return []
     ids = sorted({entity.id for a, b, _ in found for entity in (a, b)})
     aliases = stores.graph.entities(tenant, ids).aliases
     asked = EvidenceRequest(entities=tuple(ids), per_entity=_PER_ENTITY, neighbours=False)
     company = _Company(stores.graph.evidence(tenant, asked))
-    names = stores.graph.entities(tenant, sorted(company.beside_two())).found
+    names = stores.graph.entities(tenant, sorted({id_ for a, b, _ in found for id_ in company.beside(a, b)})).found
     made = [
         company.weigh(a, b, reason, names) for a, b, reason in found if b.id not in {e.id for e in aliases.get(a.id, ())}
     ]
-    return sorted((one for one in made if one.score > 0), key=lambda one: (-one.score, one.name, one.other))[:limit]
+    return sorted((one for one in made if one.score > 0), key=lambda one: (-one.score, one.name, one.other))
+
+
+def _decidable(entities: Sequence[Entity], means: Mapping[str, str]) -> list[Pair]:
+    """Return pairs that a decision may still merge: in the place of a name that means another one stands that one."""
+    known = {entity_key(entity.value): entity for entity in entities}
+    meant = {entity_key(name) for name in means.values()}
+    found: dict[frozenset[str], Pair] = {}
+    for *pair, reason in pairs_of(entities):
+        keys = [entity_key(means.get(entity_key(entity.value), entity.value)) for entity in pair]
+        if keys[0] == keys[1] or not known.keys() >= {*keys} or meant >= {*keys}:
+            continue
+        if keys[1] in meant:  # what has other names is what is meant
+            keys.reverse()
+        found.setdefault(frozenset(keys), (known[keys[0]], known[keys[1]], reason))
+    return [*found.values()]
 
 
 def accept(stores: Stores, tenant: Tenant, proposal_id: str, *, by: str = "") -> Decision:
     """Merge what a proposal names and keep its evidence in the note. Raise ``NotFound`` when it is proposed no longer."""
-    for one in propose(stores, tenant, limit=_PAIRS):
-        if one.id == proposal_id:
-            note = f"proposed: {one.evidence}"[:500]
+    for one in _weighed(stores, tenant, lambda a, b: Proposal(a, b, "").id == proposal_id):
+        if one.score > 0:
+            note = f"proposed: {one.evidence}"[: curation.LONGEST_NOTE]
             return curation.decide(stores, tenant, "merge", one.name, [one.other], by=by, note=note)
     raise NotFound(f"no proposal {proposal_id[:80]!r}: `lexigraph entities proposals` lists them")
 
 
-def pairs_of(entities: Sequence[Entity]) -> list[tuple[Entity, Entity, str]]:
+def pairs_of(entities: Sequence[Entity]) -> list[Pair]:
     """Return pairs whose names resemble each other, with the strongest reason: those of most weight and documents first.
 
-    The first of a pair is what more documents name. Names whose numbers differ never resemble each other.
+    The first of a pair is what more documents name, or as many: the full name, without title and plural. Names
+    whose numbers differ never resemble each other.
     """
     blocks: dict[tuple[str, str], list[Entity]] = defaultdict(list)
     for entity in entities:
         for key in set(_keys(entity.value)):
             blocks[key].append(entity)
-    found: dict[tuple[str, str], tuple[Entity, Entity, str]] = {}
+    found: dict[frozenset[str], Pair] = {}
     for (reason, _), same in blocks.items():
         if not 1 < len(same) <= _BLOCK:
             continue
         for pair in combinations(same, 2):
-            a, b = sorted(pair, key=lambda e: (-e.df, -len(e.value), e.id))
-            why = _holds(reason, a, b, same)
-            known = found.get((a.id, b.id))
-            if why and (known is None or _WEIGHTS[why] > _WEIGHTS[known[2]]):
-                found[a.id, b.id] = (a, b, why)
+            longer = -1 if reason in _SHORTENED else 1
+            a, b = sorted(pair, key=lambda e: (-e.df, longer * len(e.value), e.id))
+            known = found.get(both := frozenset((a.id, b.id)))
+            if _holds(reason, a, b, same) and (known is None or _WEIGHTS[reason] > _WEIGHTS[known[2]]):
+                found[both] = (a, b, reason)
     return sorted(found.values(), key=lambda p: (-_WEIGHTS[p[2]] * math.log1p(p[1].df), p[0].id, p[1].id))
 
 
@@ -149,27 +177,27 @@ def _keys(name: str) -> Iterator[tuple[str, str]]:
                 yield "one letter apart", f"{rest} {word}"
 
 
-def _holds(reason: str, a: Entity, b: Entity, same: Sequence[Entity]) -> str:
-    """Return the reason when it holds of a pair under one key, else nothing."""
+def _holds(reason: str, a: Entity, b: Entity, same: Sequence[Entity]) -> bool:
+    """Return whether a reason holds of a pair under one key."""
     one, two = entity_key(a.value), entity_key(b.value)
     if re.findall(r"\d+", one) != re.findall(r"\d+", two):
-        return ""
+        return False
     words = [one.split(), two.split()]
     short, long = sorted(words, key=len)
     if reason == "initials of its words":
-        return reason if len(short) == 1 < len(long) else ""
+        return len(short) == 1 < len(long)
     if reason == "initial and full first name":
         firsts = sorted((words[0][0].strip("."), words[1][0].strip(".")), key=len)
-        return reason if len(firsts[0]) == 1 < len(firsts[1]) else ""
+        return len(firsts[0]) == 1 < len(firsts[1])
     if reason == "part of the name":  # of one name only: a surname of two persons is neither's
         longer = [e for e in same if len(entity_key(e.value).split()) > 1]
         surname, full = sorted((a.value, b.value), key=lambda value: len(value.split()))
         # commands, identifiers and shouted prose share words without sharing what they mean
         named = surname.istitle() and not any(w.isupper() and w.isalpha() and len(w) > 1 for w in full.split())
-        return reason if named and len(short) == 1 < len(long) and len(longer) == 1 else ""
+        return named and len(short) == 1 < len(long) and len(longer) == 1
     if reason == "one letter apart":  # slips of the pen spare the first letter
-        return reason if one[0] == two[0] and one.removesuffix("s") != two.removesuffix("s") else ""
-    return reason
+        return one[0] == two[0] and one.removesuffix("s") != two.removesuffix("s")
+    return True
 
 
 class _Company:
@@ -183,20 +211,14 @@ class _Company:
                 self._rows[id_].append(row)
                 self._beside[id_].update(other for other in row.entities if other != id_)
 
-    def beside_two(self) -> set[str]:
-        """Return who stands beside two entities or more."""
-        seen: set[str] = set()
-        twice: set[str] = set()
-        for beside in self._beside.values():
-            twice |= seen & beside
-            seen |= beside
-        return twice
+    def beside(self, a: Entity, b: Entity) -> set[str]:
+        """Return who stands beside both entities."""
+        return (self._beside[a.id] & self._beside[b.id]) - {a.id, b.id}
 
     def weigh(self, a: Entity, b: Entity, reason: str, names: Mapping[str, Entity]) -> Proposal:
         """Return the pair as a proposal; its score is 0 where names alone do not do and nothing else speaks for it."""
-        both = (self._beside[a.id] & self._beside[b.id]) - {a.id, b.id}
         # whoever stands beside all tells nothing
-        known = sorted((names[id_] for id_ in both if id_ in names), key=lambda e: (e.df, e.id))
+        known = sorted((names[id_] for id_ in self.beside(a, b) if id_ in names), key=lambda e: (e.df, e.id))
         rarity = sum(1 / math.log2(2 + e.df) for e in known)
         titles = {row.source.id: row.source.title or row.source.uri for row in self._rows[a.id]}
         within = sorted({titles[row.source.id] for row in self._rows[b.id] if row.source.id in titles})
@@ -213,9 +235,5 @@ class _Company:
         if (reason in _NEEDS_COMPANY and alone) or (reason == "one letter apart" and together):
             score = 0.0
         said = tuple(row.value for id_ in (a.id, b.id) for row in self._rows[id_][:1])
-        made = Proposal(_id(a, b), a.value, b.value, reason, round(score, 3), statements=said)
+        made = Proposal(a.value, b.value, reason, round(score, 3), statements=said)
         return replace(made, shared=tuple(e.value for e in known[:_SHOWN]), documents=tuple(within[:_SHOWN]))
-
-
-def _id(a: Entity, b: Entity) -> str:
-    return blake2b(f"{a.id}\n{b.id}".encode(), digest_size=4).hexdigest()

@@ -18,8 +18,6 @@ from lexigraph.model.names import LONGEST, PATTERN
 from lexigraph.model.tenant import View
 
 router = APIRouter(prefix="/curation", tags=["entities"])
-_LONGEST_NOTE = 500
-_MOST_OTHERS = 50
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=PATTERN), NAME]
 
 
@@ -33,9 +31,9 @@ class NewDecision(Body):
     )
     name: Name = Field(description="name of the entity that is meant", examples=["Quill Line"])
     others: list[Name] = Field(
-        min_length=1, max_length=_MOST_OTHERS, description="other names of it", examples=[["Quill Shipping"]]
+        min_length=1, max_length=curation.MOST_OTHERS, description="other names of it", examples=[["Quill Shipping"]]
     )
-    note: Annotated[str, Field(max_length=_LONGEST_NOTE), TEXT] = Field(
+    note: Annotated[str, Field(max_length=curation.LONGEST_NOTE), TEXT] = Field(
         "", description="reason, for the history", examples=["renamed in 2019"]
     )
 
