@@ -4,7 +4,7 @@ import os
 from functools import cached_property
 from typing import Any
 
-from lexigraph.aws import code_of
+from lexigraph.aws import code_of, region_set
 
 STACKS = ("data", "network", "graph", "vector", "ingestion", "api", "observability")  # in the order of their making
 _LONG = {"lambda": 910.0}  # seconds; a function may take 15 minutes
@@ -17,7 +17,7 @@ class Account:
         """Raise botocore's ``ProfileNotFound`` for an `AWS_PROFILE` that there is not."""
         import boto3  # type: ignore[import-untyped]  # has no types
 
-        self.session = boto3.session.Session(region_name=region or None)
+        self.session = boto3.session.Session(region_name=region or region_set())
         self.region: str = self.session.region_name or ""
         self._clients: dict[str, Any] = {}
 

@@ -284,6 +284,11 @@ def test_without_a_region_nothing_else_is_asked(account: AccountServer) -> None:
     assert account.asked == []
 
 
+def test_the_region_may_come_from_the_environment(account: AccountServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    assert [f.evidence for f in found(region="") if f.name == "region"] == ["eu-west-1"]
+
+
 def test_an_unknown_profile_of_aws_is_told(account: AccountServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_PROFILE", "nobody")
     (finding,) = preflight.looked_at(given("", []))

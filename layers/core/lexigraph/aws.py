@@ -4,6 +4,7 @@ botocore's own retries are off (one attempt): it knows neither the items that a 
 was cancelled, it would repeat a write that still runs, and two loops would multiply. :mod:`lexigraph.retry` alone decides.
 """
 
+import os
 from functools import cache
 from typing import Any
 
@@ -48,7 +49,7 @@ _CREDENTIALS = {
 
 
 def session(region: str | None, what: str, unavailable: type[LexigraphError] = Misconfigured, *, extra: str = "aws") -> Any:
-    """Return a new session of boto3. Raise ``unavailable``, which names ``what`` needs it, where there can be none."""
+    """Return a new session of boto3, in ``AWS_REGION`` unless told otherwise. Raise ``unavailable``, which names ``what`` needs it, where there can be none."""
     try:
         import boto3  # type: ignore[import-untyped]  # boto3 carries no types
         import botocore.session
@@ -58,9 +59,14 @@ def session(region: str | None, what: str, unavailable: type[LexigraphError] = M
     core = botocore.session.Session()
     core.register_component("data_loader", _loader())
     try:
-        return boto3.session.Session(botocore_session=core, region_name=region)
+        return boto3.session.Session(botocore_session=core, region_name=region or region_set())
     except BotoCoreError as error:
         raise unavailable(f"{what}: {type(error).__name__}; {_GIVE_CREDENTIALS}") from error  # there is no such profile
+
+
+def region_set() -> str | None:
+    """Return ``AWS_REGION``, which boto3 does not read: it knows ``AWS_DEFAULT_REGION`` and the profile's."""
+    return os.environ.get("AWS_REGION") or None
 
 
 def credentials_of(made: Any, what: str) -> Any:

@@ -12,6 +12,7 @@ from lexigraph.storage.common.folders import embedded_folder
 from lexigraph.storage.dynamodb.items import Table
 from lexigraph.storage.files.documents import FileDocumentStore
 from lexigraph.storage.neptune.address import NeptuneAddress
+from lexigraph.storage.neptune.client import signing_session
 from lexigraph.storage.opensearch.connection import parse_place
 from lexigraph.storage.s3.documents import S3DocumentStore
 
@@ -240,3 +241,9 @@ def test_an_endpoint_is_told_with_its_port() -> None:
     assert read_endpoint("https://Host.example", "it") == Endpoint("https", "host.example", 443)
     assert read_endpoint("https://host.example", "it", 8182).url == "https://host.example:8182"
     assert read_endpoint("http://[::1]/", "it").url == "http://[::1]:80"
+
+
+def test_aws_region_holds_where_a_connection_names_no_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "ap-southeast-2")
+    assert signing_session(None).region_name == "ap-southeast-2"
+    assert signing_session("eu-west-1").region_name == "eu-west-1"
