@@ -49,7 +49,10 @@ _CREDENTIALS = {
 
 
 def session(region: str | None, what: str, unavailable: type[LexigraphError] = Misconfigured, *, extra: str = "aws") -> Any:
-    """Return a new session of boto3, in ``AWS_REGION`` unless told otherwise. Raise ``unavailable``, which names ``what`` needs it, where there can be none."""
+    """Return a new session of boto3, by default in ``AWS_REGION``.
+
+    Raise ``unavailable``, which names ``what`` needs it, where there can be none.
+    """
     try:
         import boto3  # type: ignore[import-untyped]  # boto3 carries no types
         import botocore.session
