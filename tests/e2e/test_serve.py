@@ -14,9 +14,11 @@ from typing import Any
 
 import httpx
 import pytest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tests.e2e.commandline import begin, here
 from tests.laptop import write_pages
+from tests.standins.otlp_server import OtlpServer
 from tests.waiting import eventually
 
 SECONDS = 120.0
@@ -300,6 +302,23 @@ def test_an_ingest_goes_on_after_all_processes_of_the_service_were_told_to_end(t
         done = server.until(job, "SUCCEEDED", "FAILED")
         assert done["status"] == "SUCCEEDED", done
         assert "resumed" in [e["stage"] for e in server.client.get(events).json()["events"]]
+
+
+@pytest.mark.slow
+def test_a_request_and_the_ingest_it_began_are_one_trace_that_no_end_of_a_process_cuts_short(tmp_path: Path) -> None:
+    with OtlpServer() as receiver:
+
+        def sent() -> dict[str, Span]:
+            return {span.name: span for span in receiver.spans()}
+
+        told = {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url, "OTEL_BSP_SCHEDULE_DELAY": "3600000"}
+        with serving(tmp_path, workers=1, LEXIGRAPH_TELEMETRY="otlp", **told) as server:
+            server.client.post("/ingest", json={"path": corpus(tmp_path, 1).name}).raise_for_status()
+            eventually(lambda: {"ingest", "read"} <= sent().keys(), seconds=SECONDS)
+        spans = sent()
+    request, ingest = spans["POST /ingest"], spans["ingest"]
+    assert ingest.parent_span_id == request.span_id
+    assert {spans["read"].trace_id, ingest.trace_id} == {request.trace_id}
 
 
 @pytest.mark.slow

@@ -5,13 +5,11 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -25,7 +23,7 @@ from tests.laptop import write_pages
 from tests.models import SentenceExtractor
 from tests.server import SECONDS, serving
 from tests.standins.llm_server import Reply, ScriptedLLMServer, refused
-from tests.standins.loopback import LoopbackServer, send
+from tests.standins.otlp_server import OtlpServer
 from tests.waiting import eventually
 
 PAGES = {
@@ -262,19 +260,6 @@ def test_requests_at_the_same_time_have_trees_of_their_own(traced: Traced) -> No
     assert told == ids
 
 
-class OtlpServer(LoopbackServer):
-    """Takes ``POST /v1/traces``, as every OTLP back end does."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.bodies: list[bytes] = []
-
-    def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
-        assert (request.path, request.headers["Content-Type"]) == ("/v1/traces", "application/x-protobuf")
-        self.bodies.append(body)
-        send(request, 200, b"", "application/x-protobuf")
-
-
 @pytest.mark.parametrize("allowed", [False, True])
 def test_an_otlp_receiver_gets_no_text_unless_it_is_allowed(
     traced: Traced, allowed: bool, monkeypatch: pytest.MonkeyPatch
@@ -294,11 +279,9 @@ def test_an_otlp_receiver_gets_no_text_unless_it_is_allowed(
         finally:
             made.shutdown()
             telemetry.use(traced_provider(traced))
-    sent = [ExportTraceServiceRequest.FromString(body) for body in receiver.bodies]
-    resources = [one for request in sent for one in request.resource_spans]
-    names = {a.key: a.value.string_value for a in resources[0].resource.attributes}
+    names = {a.key: a.value.string_value for a in receiver.resources()[0].resource.attributes}
     assert names["service.name"] == "search-of-a-team"
-    spans = [span for one in resources for scope in one.scope_spans for span in scope.spans]
+    spans = receiver.spans()
     assert {"POST /query", "chat test", "find_anchors"} <= {span.name for span in spans}
     raw = b"".join(receiver.bodies)
     shown = [word for word in (*WORDS, "default") if word.encode() in raw]

@@ -8,10 +8,11 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
@@ -20,6 +21,7 @@ from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.openai_compatible import OpenAICompatible, Server
 from lexigraph.inference.protocols import Prompt
 from lexigraph.inference.traced import traced
+from lexigraph.ingestion.pace import repeating
 from lexigraph.settings import MODEL_PRICES, Settings
 from lexigraph.storage.factory import open_stores
 from lexigraph.telemetry.xray import XRayExporter
@@ -86,6 +88,40 @@ def test_spans_follow_into_threads_and_errors_are_told_by_class(exporter: InMemo
     assert len(inner) == 4
     assert (dict(outer.attributes or {}), outer.status.description) == ({"error.type": "ValueError"}, None)
     assert "secret" not in outer.to_json()
+
+
+def test_what_is_told_every_second_belongs_to_the_span_that_began_it(exporter: InMemorySpanExporter) -> None:
+    ticked = Event()
+
+    def tick() -> None:
+        with telemetry.span("tick"):
+            pass
+        ticked.set()
+
+    with telemetry.span("outer"), repeating(tick):
+        assert ticked.wait(10)
+    spans = {span.name: span for span in exporter.get_finished_spans()}
+    assert spans["tick"].parent == spans["outer"].context
+
+
+@pytest.mark.slow
+def test_a_back_end_that_does_not_answer_is_waited_for_5_seconds() -> None:
+    given_up = Event()
+
+    class Silent(SpanProcessor):
+        def force_flush(self, timeout_millis: int = 30_000) -> bool:  # as the batches of OpenTelemetry, without a timeout
+            return given_up.wait(60)
+
+    made = TracerProvider()
+    made.add_span_processor(Silent())
+    telemetry.use(made)
+    began = time.monotonic()
+    try:
+        telemetry.flush()
+    finally:
+        telemetry.use(None)
+        given_up.set()
+    assert 4.9 < time.monotonic() - began < 20
 
 
 def test_a_model_whose_price_is_known_has_a_cost(exporter: InMemorySpanExporter) -> None:

@@ -62,6 +62,7 @@ def create_app(
         yield
         await tools.close()
         service.close()
+        telemetry.flush()
 
     app = FastAPI(
         title="Lexigraph",

@@ -1,8 +1,8 @@
 """Ingests that were asked for and are done elsewhere, by whoever holds the job's lease; interrupted, they are done again.
 
 A job's ``request`` says all that is needed: ``paths`` on this machine, or the ``upload`` that was put aside, with the
-``namespace``; or ``relate``, the document whose new chunks are to be related. What was finished before an interruption
-is not done again.
+``namespace``; or ``relate``, the document whose new chunks are to be related. ``trace`` are headers that continue the trace
+of whoever asked. What was finished before an interruption is not done again.
 """
 
 import logging
@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from lexigraph import telemetry
 from lexigraph.ingestion.events import Failure
 from lexigraph.ingestion.load import FileItem, Rejected, known_endings, known_type, passed_over
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
@@ -27,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 KIND = "ingest"
 RELATE = "relate"  # in a request: relate the new chunks of a document, and do nothing else
+TRACE = "trace"
 
 
 def ingest_request(
@@ -51,33 +53,34 @@ def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed
     """
     request = job.request
     rights = parse_filter(request.get(RIGHTS))
-    try:
-        if related := request.get(RELATE):
-            index.relate(related["name"], NewChunks(**related["what"]), tenant=tenant, job=job)
-            return
-        skipped: Counter[str] = Counter()
-        items, outside = _items(index, tenant, request, skipped)
-        report = index.ingest(
-            items,
-            tenant=View(tenant, rights) if rights else tenant,
-            namespace=request["namespace"],
-            incremental=bool(request.get("incremental", True)) or resumed,
-            refresh=bool(request.get("refresh", False)),
-            refresh_relations=bool(request.get("relations", True)),
-            job=job,
-        )
-        if outside or skipped:
-            report.failures += [Failure(r.path, r.reason) for r in outside]
-            report.skipped += passed_over(skipped)
-            ended = index.stores.registry.job(tenant, job.id)
-            index.stores.registry.finish_job(tenant, job.id, ended.status, report.to_dict(), ended.reason)
-    except Cancelled:
-        logger.info("job %s was cancelled", job.id)
-    except LexigraphError as error:
-        logger.warning("job %s failed: %s", job.id, error)
-        _fail(index, tenant, job, error)
-    except Exception as error:  # noqa: BLE001  # a job must not stay open for ever; its text may be that of a document
-        _fail(index, tenant, job, error)
+    with telemetry.joined(request.get(TRACE, {})):
+        try:
+            if related := request.get(RELATE):
+                index.relate(related["name"], NewChunks(**related["what"]), tenant=tenant, job=job)
+                return
+            skipped: Counter[str] = Counter()
+            items, outside = _items(index, tenant, request, skipped)
+            report = index.ingest(
+                items,
+                tenant=View(tenant, rights) if rights else tenant,
+                namespace=request["namespace"],
+                incremental=bool(request.get("incremental", True)) or resumed,
+                refresh=bool(request.get("refresh", False)),
+                refresh_relations=bool(request.get("relations", True)),
+                job=job,
+            )
+            if outside or skipped:
+                report.failures += [Failure(r.path, r.reason) for r in outside]
+                report.skipped += passed_over(skipped)
+                ended = index.stores.registry.job(tenant, job.id)
+                index.stores.registry.finish_job(tenant, job.id, ended.status, report.to_dict(), ended.reason)
+        except Cancelled:
+            logger.info("job %s was cancelled", job.id)
+        except LexigraphError as error:
+            logger.warning("job %s failed: %s", job.id, error)
+            _fail(index, tenant, job, error)
+        except Exception as error:  # noqa: BLE001  # a job must not stay open for ever; its text may be that of a document
+            _fail(index, tenant, job, error)
 
 
 def file_type(name: str) -> str:

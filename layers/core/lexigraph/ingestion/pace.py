@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from threading import Event as Signal
 from threading import Thread
 
+from lexigraph import telemetry
 from lexigraph.ingestion.events import Event, Listener
 
 _TICK = 1.0
@@ -24,7 +25,7 @@ def repeating(again: Callable[[], None]) -> Iterator[None]:
                 raised.append(error)
                 return
 
-    thread = Thread(target=tick, name="pace", daemon=True)
+    thread = Thread(target=telemetry.carried(tick), name="pace", daemon=True)
     thread.start()
     try:
         yield

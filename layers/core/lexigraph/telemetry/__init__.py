@@ -114,6 +114,17 @@ def joined(parents: Mapping[str, str]) -> AbstractContextManager[Any]:
     return _OFF if _live is None else _live.joined(parents)
 
 
+def parents() -> dict[str, str]:
+    """Return the headers by which :func:`joined` continues the current trace elsewhere; none while off or outside a span."""
+    return {} if _live is None else _live.parents()
+
+
+def flush() -> None:
+    """Send the spans that have ended, for up to 5 seconds: a process that is killed sends no more."""
+    if _live is not None:
+        _live.flush()
+
+
 def owned(span: "Span | Off", tenant: str) -> None:
     """Note the tenant of a span, where the settings allow that."""
     if _live is not None and _live.tenant:

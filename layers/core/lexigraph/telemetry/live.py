@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
-from threading import Lock
+from threading import Lock, Thread
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from opentelemetry import context, trace
+from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from lexigraph.telemetry.xray import parent_of
@@ -19,6 +20,7 @@ _KEY = context.create_key("lexigraph-span")
 _KINDS = {"internal": trace.SpanKind.INTERNAL, "client": trace.SpanKind.CLIENT, "server": trace.SpanKind.SERVER}
 _W3C = TraceContextTextMapPropagator()
 _END = object()
+_FLUSH_SECONDS = 5.0
 
 
 class Span:
@@ -117,8 +119,9 @@ class Span:
 class Live:
     """What is recorded in this process: with which provider, and what of it may hold text and tenants."""
 
-    def __init__(self, provider: trace.TracerProvider, *, content: bool, tenant: bool) -> None:
+    def __init__(self, provider: TracerProvider, *, content: bool, tenant: bool) -> None:
         self.content, self.tenant = content, tenant
+        self._provider = provider
         self._tracer = provider.get_tracer("lexigraph", import_module("lexigraph").__version__)
 
     def span(self, name: str, kind: str = "internal") -> Span:
@@ -154,6 +157,19 @@ class Live:
             yield
         finally:
             context.detach(token)
+
+    def parents(self) -> dict[str, str]:
+        """Return the headers that name the current span."""
+        headers: dict[str, str] = {}
+        _W3C.inject(headers)
+        return headers
+
+    def flush(self) -> None:
+        """Send what has ended."""
+        # in a thread: batches of OpenTelemetry take no notice of a timeout
+        sending = Thread(target=self._provider.force_flush, daemon=True)
+        sending.start()
+        sending.join(_FLUSH_SECONDS)
 
     def usage(self, read: int | None, written: int | None, finish: str, model: str) -> None:
         """Add to the current span, if it is that of a model call."""

@@ -18,7 +18,9 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import UploadFile
+from opentelemetry.sdk.trace import TracerProvider
 
+from lexigraph import telemetry
 from lexigraph.api.access.keys import HEADER, new_key
 from lexigraph.api.app import create_app
 from lexigraph.api.jobs.left import held_folder
@@ -293,6 +295,24 @@ def test_an_ingest_that_is_under_way_is_joined_by_the_same_one(tmp_path: Path) -
     eventually(lambda: all(jobs.wait(A, job.id, 0).status == "SUCCEEDED" for job in (first, waiting)))
     eventually(lambda: len(worker.seen) == 4)
     assert jobs.begin(A, path_request(corpus)).id != first.id
+    jobs.close()
+
+
+def test_an_ingest_is_joined_from_another_trace_too(tmp_path: Path) -> None:
+    jobs, worker = beginning(tmp_path, at_once=1)
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    time.sleep(0.2)  # the clock of files
+    telemetry.use(TracerProvider())
+    try:
+        ids = set()
+        for trace in ("one", "another"):
+            with telemetry.span(trace):
+                ids.add(jobs.begin(A, path_request(str(corpus))).id)
+    finally:
+        telemetry.use(None)
+    assert len(ids) == 1
+    worker.go.set()
     jobs.close()
 
 

@@ -19,10 +19,11 @@ from shutil import rmtree
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
+from lexigraph import telemetry
 from lexigraph.api.errors import ApiError
 from lexigraph.api.jobs.left import remove_left
 from lexigraph.ingestion.events import CANCEL
-from lexigraph.ingestion.jobs import KIND, RELATE, run_job
+from lexigraph.ingestion.jobs import KIND, RELATE, TRACE, run_job
 from lexigraph.ingestion.load import unchanged_since
 from lexigraph.ingestion.pipeline import job_lease
 from lexigraph.model.errors import Cancelled, StoreUnavailable, code_of, in_general
@@ -218,7 +219,8 @@ class Jobs:
             if job is None:
                 jobs, size = self._waiting(tenant.whole)
                 self._room.check(jobs + 1, size + _size(request))
-                job = self._registry.start_job(tenant, KIND, request)
+                trace = {TRACE: parents} if (parents := telemetry.parents()) else {}
+                job = self._registry.start_job(tenant, KIND, {**request, **trace})
         self._add(tenant.whole, job)  # also one of another server, which may have died
         return job
 
@@ -307,7 +309,8 @@ class Jobs:
     def _same(self, tenant: Tenant, request: Mapping[str, Any]) -> JobRecord | None:
         """Return the job under way that does what is asked for; files that were sent are each a request of its own."""
         for job in self._registry.jobs(tenant, limit=_LOOKED_AT) if request.get("paths") else ():
-            if job.status == "RUNNING" and job.request == request:
+            asked = {name: value for name, value in job.request.items() if name != TRACE}
+            if job.status == "RUNNING" and asked == request:
                 begun = datetime.fromisoformat(job.created_at).timestamp()
                 return job if unchanged_since(request["paths"], begun) else None
         return None

@@ -11,6 +11,7 @@ import signal
 import sys
 from threading import Thread
 
+from lexigraph import telemetry
 from lexigraph.ingestion.jobs import run_job
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.tenant import Tenant
@@ -29,6 +30,7 @@ def main() -> None:
         asked = json.loads(line)
         tenant = Tenant(asked["tenant"])
         run_job(index, tenant, index.stores.registry.job(tenant, asked["job"]), resumed=asked["resumed"])
+        telemetry.flush()  # this process may be killed at any time
         print("done", flush=True)  # noqa: T201  # the answer to the server
 
     for line in sys.stdin:
