@@ -1,6 +1,6 @@
-"""Lexigraph: documents become a lexical graph, questions become ranked statements and cited answers.
+"""Lexigraph: GraphRAG that builds a lexical graph from documents and answers questions with citations.
 
-Names are loaded when first used (PEP 562), so that importing the package costs nothing.
+Names are imported on first use (PEP 562), which keeps ``import lexigraph`` fast.
 """
 
 from importlib import import_module

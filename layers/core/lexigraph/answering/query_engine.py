@@ -1,4 +1,4 @@
-"""The query engine: retrieve, then answer with citations, by a language model or without one."""
+"""The query engine: retrieve, then generate an answer with citations, with or without a language model."""
 
 import asyncio
 import time
@@ -52,19 +52,19 @@ SHARED = ("include_facts", "max_context_tokens")  # arguments of a retriever tha
 
 @dataclass(frozen=True, slots=True)
 class AnswerArgs(Args):
-    """How an answer is made.
+    """Parameters of answer generation.
 
     | argument | meaning | default |
     |---|---|---|
-    | ``include_facts`` | show the model the facts too (G-23) | False |
-    | ``max_context_tokens`` | tokens of statements shown to the model, best first. None: all its window has | None |
-    | ``model_window`` | tokens that the model reads and writes at once | 32,768 |
-    | ``max_answer_tokens`` | longest reply of the model | 1,024 |
-    | ``quoted_statements`` | statements of an extractive answer, at most; a list that is asked for counts as one | 8 |
-    | ``min_confidence`` | below this confidence an extractive answer says "not found"; 0: never | 0.5 |
-    | ``prompts`` | the templates | ``AnswerPrompts()`` |
-    | ``max_question_chars`` | longest question | 4,000 |
-    | ``complete_followups`` | search for a question that leans on the history as completed from it | True |
+    | ``include_facts`` | add facts to the LLM's context (G-23) | False |
+    | ``max_context_tokens`` | maximum tokens of statements in the LLM's context. None: what fits the window | None |
+    | ``model_window`` | context window of the LLM, in tokens | 32,768 |
+    | ``max_answer_tokens`` | maximum tokens of the LLM's reply | 1,024 |
+    | ``quoted_statements`` | maximum statements in an extractive answer; a list counts as one | 8 |
+    | ``min_confidence`` | extractive answers with less confidence say "not found"; 0: never | 0.5 |
+    | ``prompts`` | prompt templates | ``AnswerPrompts()`` |
+    | ``max_question_chars`` | maximum length of a question, in characters | 4,000 |
+    | ``complete_followups`` | rewrite follow-up questions from the history before retrieval | True |
     """
 
     include_facts: bool = False
@@ -83,7 +83,7 @@ class AnswerArgs(Args):
             raise InvalidInput(f"prompts must be AnswerPrompts, got {type(self.prompts).__name__}")
 
     def room(self, *texts: str) -> int:
-        """Return how many tokens of statements the model may be shown beside these texts."""
+        """Return the token budget for statements, given the other texts of the prompt."""
         if self.max_context_tokens is not None:
             return self.max_context_tokens
         taken = self.max_answer_tokens + sum(map(count_tokens, texts))
@@ -153,10 +153,10 @@ class _Asked:
 class LexicalGraphQueryEngine:
     """Answers questions from the statements that a retriever finds.
 
-    ``retriever`` is any object with ``retrieve(tenant, question)``. With a language model (``llm``) the answer is written
-    from those statements only, and every citation is checked; without one it quotes the best of them. ``tenant`` and
-    ``filters`` are defaults of each question. ``streaming`` makes :meth:`query` answer in pieces. ``args`` are those of
-    :class:`AnswerArgs`. Safe to share between threads: a question leaves no state behind.
+    ``retriever`` is any object with ``retrieve(tenant, question)``. With a language model (``llm``), the answer is
+    generated from the statements only and its citations are checked; without one, it quotes the best statements.
+    ``tenant`` and ``filters`` are defaults for every question. ``streaming`` makes :meth:`query` return a stream. ``args``
+    are those of :class:`AnswerArgs`. Thread-safe.
     """
 
     def __init__(
@@ -182,9 +182,9 @@ class LexicalGraphQueryEngine:
     def for_traversal_based_search(
         cls, graph_store: GraphStore | str, vector_store: VectorStore | str, **options: Any
     ) -> Self:
-        """Return an engine over a ``TraversalBasedRetriever`` (G-12).
+        """Create an engine with a ``TraversalBasedRetriever`` (G-12).
 
-        ``options`` are those of :meth:`for_retriever`, and ``retrievers``: subretrievers, types or instances (G-18).
+        ``options`` are those of :meth:`for_retriever`, and ``retrievers``: subretrievers, as types or instances (G-18).
         """
         from lexigraph.retrieval.retrievers import TraversalBasedRetriever
 
@@ -194,10 +194,10 @@ class LexicalGraphQueryEngine:
     def for_semantic_guided_search(
         cls, graph_store: GraphStore | str, vector_store: VectorStore | str, **options: Any
     ) -> Self:
-        """Return an engine over a ``SemanticGuidedRetriever`` (G-07).
+        """Create an engine with a ``SemanticGuidedRetriever`` (G-07).
 
-        ``options`` are those of :meth:`for_traversal_based_search`, and ``post_processors``, which change what was found
-        before it is answered from, one after the other.
+        ``options`` are those of :meth:`for_traversal_based_search`, and ``post_processors``, applied in order to the
+        retrieved results.
         """
         from lexigraph.retrieval.retrievers import SemanticGuidedRetriever
 
@@ -218,12 +218,12 @@ class LexicalGraphQueryEngine:
         streaming: bool = False,
         **args: Any,
     ) -> Self:
-        """Return an engine over a retriever by its name in :data:`lexigraph.retrieval.catalogue.RETRIEVERS`, or of a class.
+        """Create an engine with a retriever, given as a class or by name (:data:`lexigraph.retrieval.catalogue.RETRIEVERS`).
 
         Stores are objects or connection strings. ``llm`` is a ``LanguageModel``, a LlamaIndex LLM, a name such as
-        ``ollama:llama3.2``, ``"none"``, or None: as the settings say. ``args`` are those of the retriever
-        (``max_search_results=10``) and of :class:`AnswerArgs`. Raise ``InvalidInput`` for an argument that neither knows,
-        ``StoreUnavailable`` when a store cannot be opened.
+        ``ollama:llama3.2``, ``"none"``, or None for the model in the settings. ``args`` are those of the retriever
+        (``max_search_results=10``) and of :class:`AnswerArgs`. Raise ``InvalidInput`` for an unknown argument,
+        ``StoreUnavailable`` if a store cannot be opened.
         """
         from lexigraph.inference.factory import make_embedder
         from lexigraph.storage.factory import GraphStoreFactory, VectorStoreFactory
@@ -254,7 +254,7 @@ class LexicalGraphQueryEngine:
     def retrieve(
         self, question: str, *, tenant: str | None = None, filters: Filter | Mapping[str, Any] | None = None
     ) -> SearchResults:
-        """Return the ranked statements for a question, without an answer. Raises like :meth:`query`."""
+        """Return the ranked statements for a question, without an answer. Raise as :meth:`query` does."""
         return self.retriever.retrieve(self._tenant(tenant), self._question(question, filters))
 
     def query(
@@ -270,12 +270,14 @@ class LexicalGraphQueryEngine:
         """Answer a question.
 
         ``filters`` replace those of the engine. ``history`` holds earlier turns, oldest first: role (user or assistant)
-        and content; a question that leans on them ("And its default port?") is searched for as completed from them, which
-        ``rewritten`` tells. ``context`` are texts to draw on beside what is found (strings, or objects with ``id`` and
-        ``text``); they can be cited, with reason ``external``. What a model says and its citations do not bear out is told
-        in ``unsupported``; ``strict`` leaves it out of the answer. Raise
-        ``InvalidInput`` for an empty or too long question or a tenant name that is not allowed, ``StoreUnavailable``
-        when a store is lost. A failing language model degrades to an extractive answer with a warning.
+        and content; a follow-up question ("And its default port?") is completed from them before retrieval, and the
+        response's ``rewritten`` holds the result. ``context`` adds texts of yours (strings, or objects with ``id`` and
+        ``text``), which can be cited with reason ``external``. Sentences that their citations do not support are listed
+        in ``unsupported``; ``strict`` removes them from the answer. If the language model fails, the answer is extractive
+        and carries a warning.
+
+        Raise ``InvalidInput`` for an empty or too long question or an invalid tenant name, ``StoreUnavailable`` if a store
+        fails.
         """
         answer = self._begin(question, tenant, filters, history, context, strict=strict, streaming=self.streaming)
         return answer if self.streaming else answer.complete()
@@ -290,22 +292,22 @@ class LexicalGraphQueryEngine:
         context: Sequence[External] = (),
         strict: bool = False,
     ) -> StreamingQueryResponse:
-        """Answer like :meth:`query`, in pieces as the model writes them. Retrieval is done when this returns.
+        """Answer like :meth:`query`, as a stream. Retrieval is complete when this returns.
 
-        With ``strict`` the answer comes in one piece, when it has been checked.
+        With ``strict`` the answer arrives in one piece, after it has been checked.
         """
         return self._begin(question, tenant, filters, history, context, strict=strict, streaming=True)
 
     async def aretrieve(self, question: str, **options: Any) -> SearchResults:
-        """Do :meth:`retrieve` in a thread."""
+        """Run :meth:`retrieve` in a thread."""
         return await asyncio.to_thread(self.retrieve, question, **options)
 
     async def aquery(self, question: str, **options: Any) -> QueryResponse | StreamingQueryResponse:
-        """Do :meth:`query` in a thread."""
+        """Run :meth:`query` in a thread."""
         return await asyncio.to_thread(self.query, question, **options)
 
     async def astream(self, question: str, **options: Any) -> StreamingQueryResponse:
-        """Do :meth:`stream` in a thread; read the pieces with ``async for``."""
+        """Run :meth:`stream` in a thread; iterate over the response with ``async for``."""
         return await asyncio.to_thread(self.stream, question, **options)
 
     def _tenant(self, tenant: str | None) -> Tenant:
@@ -437,7 +439,7 @@ class LexicalGraphQueryEngine:
 
 
 def with_room(args: Mapping[str, Any], llm: LanguageModel | None, window: int) -> dict[str, Any]:
-    """Return arguments of a retriever, by which it gives a model as much as its window has room for, if nobody says less."""
+    """Return a retriever's arguments with ``max_context_tokens`` defaulting to what the model's window has room for."""
     return {"max_context_tokens": int(_WINDOW_SHARE * window), **args} if llm else dict(args)
 
 
@@ -478,7 +480,7 @@ def _read(pieces: Generator[str, None, T]) -> T:
 
 
 def language_model(llm: Any, settings: Settings) -> LanguageModel | None:
-    """Return the model that ``llm`` means: a ``LanguageModel``, a LlamaIndex LLM, a name, or None: as the settings say.
+    """Resolve ``llm``: a ``LanguageModel``, a LlamaIndex LLM, a name, or None for the model in the settings.
 
     Raise ``InvalidInput`` for anything else.
     """

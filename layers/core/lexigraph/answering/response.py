@@ -1,4 +1,4 @@
-"""What a question gets back from the query engine: an answer, its citations, and the results behind it."""
+"""Responses of the query engine: the answer, its citations, and the search results behind it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Generator, Iterator, Mapping
@@ -12,15 +12,23 @@ from lexigraph.model.results import Citation, Notice, SearchResults
 
 @dataclass(frozen=True, slots=True)
 class QueryResponse:
-    """An answer.
+    """An answer with its citations.
 
-    ``response`` is the text, with labels such as ``[S1]``; ``citations`` are what those labels stand for, in the order
-    of the labels; ``sources`` all that was offered for citing. ``extractive`` tells that no language model wrote it.
-    ``rewritten`` is what was searched for where the history completed the question; else empty. ``warnings`` are those of
-    retrieval, then those of the answer. ``timings`` are milliseconds: retrieve, answer, total. ``confidence`` tells how sure
-    it is, 0 to 1, that the documents answer the question, ``answerable`` whether that is enough; where it is not, a warning
-    (``weak_match``) says so, and an extractive answer says "not found". ``unsupported`` are the sentences of a language
-    model, and its citations, that the statements cited do not bear out; of a strict answer, those left out.
+    Attributes:
+        question: The question as asked.
+        response: The text, with citation labels such as ``[S1]``.
+        citations: The sources cited, ordered by label.
+        sources: Every source that could have been cited.
+        results: The search results behind the answer.
+        extractive: True if no language model wrote the answer.
+        warnings: Warnings of retrieval, then of the answer.
+        timings: Milliseconds by step: retrieve, answer, total.
+        unsupported: Sentences and citations of a language model that the cited statements do not support; in a strict
+            answer, those removed.
+        rewritten: The question completed from the history, as used for retrieval; else empty.
+        confidence: Confidence that the documents answer the question, 0 to 1.
+        answerable: Whether the confidence suffices; if not, there is a ``weak_match`` warning and an extractive answer
+            says "not found".
     """
 
     question: str
@@ -40,7 +48,7 @@ class QueryResponse:
         return self.response
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data, keys in a fixed order: the JSON of the CLI."""
+        """Return plain data with keys in a fixed order: the JSON that the CLI prints."""
         return {
             "question": self.question,
             "rewritten": self.rewritten,
@@ -57,11 +65,10 @@ class QueryResponse:
 
 
 class StreamingQueryResponse:
-    """An answer that arrives in pieces: iterate over it (``for``, ``async for``) or over ``response_gen``.
+    """A streamed answer: iterate over it (``for``, ``async for``) or over ``response_gen``.
 
-    ``results``, ``confidence`` and ``answerable`` are there from the start. The other attributes are those of
-    :class:`QueryResponse`; reading one of them before the end first waits for the rest. Its pieces joined are exactly
-    ``response``.
+    ``results``, ``confidence`` and ``answerable`` are available at once. The other attributes are those of
+    :class:`QueryResponse`; reading one of them waits for the end of the stream. The pieces concatenate to ``response``.
     """
 
     def __init__(
@@ -98,11 +105,11 @@ class StreamingQueryResponse:
 
     @property
     def response_gen(self) -> Iterator[str]:
-        """The pieces of the answer that have not been read yet."""
+        """The rest of the stream."""
         return self
 
     def complete(self) -> QueryResponse:
-        """Read to the end and return the whole response."""
+        """Read the stream to its end and return the whole response."""
         for _ in self:
             pass
         if self._whole is None:
@@ -110,22 +117,22 @@ class StreamingQueryResponse:
         return self._whole
 
     def close(self) -> None:
-        """Give the answer up: the model's reply is not read further."""
+        """Close the stream and stop reading the model's reply."""
         self._pieces.close()
 
     @property
     def response(self) -> str:
-        """The whole text."""
+        """The text of the whole answer."""
         return self.complete().response
 
     @property
     def citations(self) -> tuple[Citation, ...]:
-        """What the labels of the answer stand for."""
+        """The sources cited, ordered by label."""
         return self.complete().citations
 
     @property
     def sources(self) -> tuple[Citation, ...]:
-        """All that was offered for citing."""
+        """Every source that could have been cited."""
         return self.complete().sources
 
     @property
@@ -135,17 +142,17 @@ class StreamingQueryResponse:
 
     @property
     def unsupported(self) -> tuple[Unsupported, ...]:
-        """What the statements cited do not bear out."""
+        """Sentences and citations that the cited statements do not support."""
         return self.complete().unsupported
 
     @property
     def rewritten(self) -> str:
-        """What was searched for where the history completed the question; else empty."""
+        """The question completed from the history, as used for retrieval; else empty."""
         return self.complete().rewritten
 
     @property
     def extractive(self) -> bool:
-        """Whether no language model wrote the answer."""
+        """True if no language model wrote the answer."""
         return self.complete().extractive
 
     @property

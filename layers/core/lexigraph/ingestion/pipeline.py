@@ -1,4 +1,4 @@
-"""Files in, lexical graph out: the whole ingest, run in process; with progress, jobs, change detection and resuming."""
+"""The ingestion pipeline, run in process: progress events, jobs, change detection and resuming."""
 
 import time
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ _AHEAD = 2  # groups of documents whose chunks are extracted while one is embedd
 class LexicalGraphIndex:
     """Builds and maintains the lexical graph of documents.
 
-    Stores and models default to what the settings name. Safe to use from several processes at once.
+    Stores and models default to those in the settings. Several processes may use the same stores at once.
 
     Examples:
         >>> with LexicalGraphIndex() as index:
@@ -82,17 +82,17 @@ class LexicalGraphIndex:
         on_event: Listener = lambda _: None,
         job: JobRecord | None = None,
     ) -> IngestReport:
-        """Ingest files and folders; return what was done. What cannot be read is reported and the rest goes on.
+        """Ingest files and folders and return a report. Files that cannot be read are reported and skipped.
 
-        Of a view only such documents are ingested as it sees, none in the place of one that it does not see.
-        A file given as a ``FileItem`` has the URI that the item says, wherever it lies. ``job`` is one that was started
-        for this before and whose lease (:func:`job_lease`) the caller holds; by default one is started.
-        ``incremental`` skips what has not changed; otherwise everything is written once more, with the same ids, out of what
-        models answered before for the same text. ``refresh``, whatever ``incremental`` says, asks them anew: everything is
-        extracted and embedded again, and neighbouring chunks are related again but for ``refresh_relations=False``.
-        When not one chunk could be extracted, the job has failed; the report says why. Raise ``InvalidInput`` for a bad
-        tenant or namespace, or a database of another embedding model, ``StoreUnavailable`` and ``ModelUnavailable`` when
-        the run cannot go on: run it again, it continues.
+        ``incremental`` skips unchanged content; without it, everything is written again, with the same ids and cached
+        model results. ``refresh`` ignores the cache as well: all chunks are extracted and embedded again, and neighbouring
+        chunks related again unless ``refresh_relations`` is False. A ``FileItem`` sets the URI of a file. ``job`` is a job
+        that the caller started and whose lease (:func:`job_lease`) it holds; by default a job is started here. For a
+        tenant view, only documents that the view's filters admit are ingested, and none replaces a document outside it.
+
+        The job fails if no chunk could be extracted; the report says why. Raise ``InvalidInput`` for an invalid tenant or
+        namespace, or for a database built with another embedding model; ``StoreUnavailable`` or ``ModelUnavailable`` if
+        the run cannot continue. Running it again resumes where it stopped.
         """
         asking, namespace = Tenant(tenant), checked_name("namespace", namespace)
         owner = asking.whole
@@ -169,14 +169,14 @@ class LexicalGraphIndex:
     # ------------------------------------------------------------ documents
 
     def documents(self, *, tenant: str = "default", namespace: str | None = None) -> list[DocumentRecord]:
-        """Return all documents, by uri."""
+        """Return all documents, ordered by URI; with ``namespace``, only those in it."""
         found = repair.records(self.stores, Tenant(tenant))
         return [r for r in found if namespace in (None, r.namespace)]
 
     def document(self, name: str, *, tenant: str = "default") -> DocumentRecord:
-        """Return a document by id, uri, path, ``metadata.id`` or the end of its uri.
+        """Return a document by id, URI, path, ``metadata.id`` or the last segments of its URI.
 
-        Raise ``NotFound``, or ``InvalidInput`` when several fit.
+        Raise ``NotFound`` if there is none, ``InvalidInput`` if several match.
         """
         owner = Tenant(tenant)
         if exact := self.stores.registry.document(owner, name):
@@ -194,9 +194,9 @@ class LexicalGraphIndex:
         return fitting[0]
 
     def text(self, document: DocumentRecord, *, tenant: str = "default") -> str:
-        """Return the parsed text of a document, into which all offsets point.
+        """Return the parsed text of a document; all character offsets refer to it.
 
-        Raise ``StoreDamaged`` when it is not the text that was written.
+        Raise ``StoreDamaged`` if it differs from what was written.
         """
         return read_text(self.stores, Tenant(tenant), document)
 
@@ -209,10 +209,11 @@ class LexicalGraphIndex:
         on_event: Listener = lambda _: None,
         job: JobRecord | None = None,
     ) -> dict[str, Any]:
-        """Let the language model relate the new chunks of a document to others; nothing else is done (E-19 to E-30).
+        """Relate the new chunks of a document to earlier ones with the language model (E-19 to E-30).
 
-        ``name`` is one that :meth:`document` knows, ``job`` as for :meth:`ingest`; the result is that of E-27. Raise
-        ``NotFound``, ``InvalidInput`` (also without a model), ``Conflict`` while another process works on the document.
+        ``name`` identifies the document as in :meth:`document`; ``job`` is as in :meth:`ingest`. Return counts (E-27).
+        Raise ``NotFound``, ``InvalidInput`` (also without a language model), or ``Conflict`` while another process writes
+        the document.
         """
         owner, record, checked = Tenant(tenant), self.document(name, tenant=tenant), what.checked(self.settings)
         extractor = relations.for_new_chunks(self.settings, self.llm, checked)
@@ -225,7 +226,10 @@ class LexicalGraphIndex:
                 raise
 
     def remove(self, source_ids: Sequence[str], *, tenant: str = "default") -> int:
-        """Remove documents with all that only they support; wait for those in work elsewhere. Return how many."""
+        """Remove documents and everything that only they support; return how many were removed.
+
+        Wait for documents that another process is writing. Raise ``NotFound`` for an unknown id.
+        """
         owner, left = Tenant(tenant), list(dict.fromkeys(source_ids))
         known = self.stores.registry.fingerprints(owner, left)
         if missing := [i for i in left if i not in known]:
@@ -235,9 +239,9 @@ class LexicalGraphIndex:
         return len(known)
 
     def repair(self, *, tenant: str = "default", dry_run: bool = False) -> list[repair.Finding]:
-        """Compare the stores and put right what an interrupted run left; return what was found.
+        """Check that the stores agree and repair what an interrupted run left behind; return the findings.
 
-        Raise ``InvalidInput`` for a database of another embedding model, whose vectors would all seem to be missing.
+        ``dry_run`` only reports. Raise ``InvalidInput`` for a database built with another embedding model.
         """
         owner = Tenant(tenant)
         self._refuse_other_embedding(owner)
@@ -255,9 +259,9 @@ class LexicalGraphIndex:
     def rebuild(
         self, source_ids: Sequence[str], *, tenant: str = "default", on_event: Listener = lambda _: None
     ) -> set[str]:
-        """Build documents again from the text that is kept of them, with results of models out of the cache.
+        """Rebuild documents from their stored text and cached model results; the original files are not needed.
 
-        The files they came from are not needed. Return the ids of those that are whole then; the others' text is lost.
+        Return the ids of the documents rebuilt; the stored text of the others is lost.
         """
         owner, report = Tenant(tenant), IngestReport()
         for namespace, documents in kept_documents(self.stores, owner, source_ids):
@@ -267,5 +271,5 @@ class LexicalGraphIndex:
 
 
 def job_lease(job_id: str) -> str:
-    """Return the lease that whoever works on a job holds: a running job without a holder was interrupted."""
+    """Return the key of the lease held while a job runs; a running job whose lease is free was interrupted."""
     return f"job:{job_id}"

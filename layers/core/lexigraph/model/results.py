@@ -1,4 +1,4 @@
-"""What a question gets back: ranked statements grouped by source and topic, each with its reason and score parts."""
+"""Search results: ranked statements grouped by source and topic, each with its reason and score parts."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -11,14 +11,14 @@ LEFT_OUT = "below_min_relevance"  # the type of a notice: something was found, a
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something went less well than it should; ``type`` is stable, ``detail`` is for a reader."""
+    """A warning. ``type`` is a stable code, ``detail`` a message for people."""
 
     type: str
     detail: str
 
 
 class Stop(NamedTuple):
-    """What led to a statement: a chunk by the title of its source, an entity or a topic by its name; and its id."""
+    """A step on the path to a statement: the name of an entity or topic, or the title of a chunk's source; and its id."""
 
     name: str
     id: str
@@ -26,14 +26,19 @@ class Stop(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScoredStatement:
-    """A statement of a result.
+    """A statement with its score and the reason it was found.
 
-    ``reason`` is how it was found (``chunk``, ``entity``, ``link``, ...), ``path`` what led there (names, first to
-    last) with their ids in ``path_ids``, ``parts`` the named contributions whose combination is ``score``.
-    ``start``/``end`` are character offsets in the parsed document. ``kind`` is prose, code or table. ``text`` stands
-    alone; ``original`` is what the document has there, where that does not. ``context`` are the statements right before
-    and after it, of the same topic, which are no results themselves: there to read the best ones by, reason ``context``,
-    score 0, beyond what there is room for.
+    Attributes:
+        text: The statement, readable without its surroundings.
+        score: The score it is ranked by; ``parts`` are its named contributions.
+        reason: How it was found: ``chunk``, ``entity``, ``link``, ...
+        start: Character offset in the parsed document where it begins; ``end`` is where it ends.
+        facts: The facts that support it, if ``include_facts`` is set.
+        path: Names of the nodes that led to it, first to last; ``path_ids`` are their ids.
+        kind: ``prose``, ``code`` or ``table``.
+        original: The wording of the document, if ``text`` differs; else empty.
+        context: The adjacent statements of the same topic that are not results themselves (reason ``context``, score 0);
+            they do not count towards ``max_context_tokens``.
     """
 
     id: str
@@ -53,13 +58,13 @@ class ScoredStatement:
 
     @property
     def quoted(self) -> str:
-        """The words of the document."""
+        """The wording of the document."""
         return self.original or self.text
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Statements of one topic of one source, best first; ``score`` is the result's own, 0 to 1."""
+    """The statements of one topic of one source, best first; ``score`` is that of the group, 0 to 1."""
 
     source: Source
     topic: str
@@ -67,7 +72,7 @@ class SearchResult:
     score: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the reference page's shape (source, topic, statements, score); the rest is under ``details``."""
+        """Return plain data: source, topic, statements (texts) and score; ``details`` holds the statements in full."""
         return {
             "source": self.source.uri,
             "document_id": self.source.id,
@@ -81,13 +86,21 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """The one envelope of every retriever. ``timings`` are milliseconds by step, ``calls`` store calls by store.
+    """The results of a retriever. All retrievers return this shape.
 
-    ``cosines`` tell how like the question chunks and statements of the results are, by id, as far as the search compared
-    them, -1 to 1; ``nearest`` is the highest of all that it compared, returned or not, None when it went by words only;
-    ``embedding`` is the label of the model that tells so. ``looked_at`` are the best statements, each by itself, whatever
-    limits cut off: by them is judged whether there is an answer. ``ranks`` are the places, from 1, of chunks and statements
-    of the results in the searches that found them (``vector``, ``bm25``), by id. They are no part of the JSON.
+    ``cosines``, ``nearest``, ``embedding``, ``looked_at`` and ``ranks`` are not part of the JSON.
+
+    Attributes:
+        results: Groups of statements, best first.
+        entities: Names of the entities that led to the results.
+        keywords: The keywords looked up.
+        timings: Milliseconds by step.
+        calls: Number of store calls by store.
+        cosines: Cosine similarity to the question, by id of chunk or statement, where the search computed it; -1 to 1.
+        nearest: The highest cosine similarity computed, returned or not; None if the search used words only.
+        embedding: Label of the embedding model behind these.
+        looked_at: The best statements before limits apply; they decide whether the question is answerable.
+        ranks: Rank, from 1, of chunks and statements in each search (``vector``, ``bm25``), by id.
     """
 
     question: str
@@ -105,7 +118,7 @@ class SearchResults:
 
     @property
     def statements(self) -> tuple[ScoredStatement, ...]:
-        """All statements, best first; results only group them for display."""
+        """All statements, best first, without the grouping."""
         return tuple(sorted((s for r in self.results for s in r.statements), key=lambda s: -s.score))
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,10 +136,10 @@ class SearchResults:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A label of an answer (``S1``) and what it stands for: document, chunk and character offsets in the document.
+    """The source behind a label (``S1``) of an answer: document, chunk and character offsets in the parsed document.
 
-    ``text`` is quoted as the document has it; ``resolved`` says the same so that it stands alone, where ``text`` does not.
-    ``kind`` is prose, code or table.
+    ``text`` is the wording of the document; ``resolved`` is a version readable on its own, if ``text`` is not.
+    ``kind`` is ``prose``, ``code`` or ``table``.
     """
 
     label: str
