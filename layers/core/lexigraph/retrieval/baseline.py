@@ -1,4 +1,4 @@
-"""What traversal is measured against: chunks by vectors, by BM25, or by both, with their statements. No graph search."""
+"""Baseline retrievers without graph search: chunks by vector, by BM25, or by both, with their statements."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,19 +21,19 @@ _POOL = 100  # best chunks of each list
 
 @dataclass(frozen=True, slots=True)
 class BaselineArgs(ResultArgs):
-    """What shapes results, and BM25's share of likeness in the mode ``fused``."""
+    """The parameters of every retriever, and the share of BM25 in the mode ``fused``."""
 
     bm25_weight: Share = RankingArgs.bm25_weight
 
 
 class BaselineRetriever(StatementRetriever[SearchResults]):
-    """Ranks chunks by likeness to the question alone: ``vector`` (cosine), ``bm25``, or ``fused``, ``bm25_weight`` (0.3) of
-    BM25 and the rest cosine, each min-max scaled over the union of the best 100 of both.
+    """Ranks chunks by similarity to the question alone: by cosine (``vector``), by ``bm25``, or by both (``fused``).
 
-    Results have the shape of every retriever's; the statements of a chunk come in reading order. At most one vector call for
-    ``vector`` and ``bm25``, two for ``fused``, and one graph call. When the embedding model fails, ``fused`` goes by BM25
-    with a warning, ``vector`` raises ``ModelUnavailable``. ``args`` are those of
-    :class:`~lexigraph.retrieval.stages.args.ResultArgs`, with ``fused`` also ``bm25_weight``.
+    ``fused`` is the weighted sum of BM25 (``bm25_weight``, default 0.3) and cosine, each min-max scaled over the union of
+    the best 100 chunks of both. The statements of a chunk come in reading order. Each question takes one graph call, and
+    one vector call, or two with ``fused``. If the embedding model fails, ``fused`` uses BM25 alone, with a warning, and
+    ``vector`` raises ``ModelUnavailable``. ``args`` are those of
+    :class:`~lexigraph.retrieval.stages.args.ResultArgs` and, with ``fused``, ``bm25_weight``.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class BaselineRetriever(StatementRetriever[SearchResults]):
 
     @staticmethod
     def parameters(mode: Mode) -> Known:
-        """Return the parameters that have an effect in a mode. Raise ``InvalidInput`` for one that is not known."""
+        """Return the parameters that have an effect in a mode. Raise ``InvalidInput`` for an unknown mode."""
         if mode not in get_args(Mode):
             raise InvalidInput(f"mode {mode!r} is unknown: use one of {', '.join(get_args(Mode))}")
         fused = mode == "fused"

@@ -20,7 +20,7 @@ class Retriever(Protocol):
     """Anything that finds statements for a question."""
 
     def retrieve(self, tenant: Tenant, question: Question) -> SearchResults:
-        """Return ranked statements; degrade with a warning, fail only when a store is lost."""
+        """Return ranked statements. Raise only if a store fails; other failures become warnings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +72,10 @@ def make_retriever(
     settings: Settings | None = None,
     **args: Any,
 ) -> Retriever:
-    """Return the retriever called ``name``, one of ``RETRIEVERS``; a model it has no use for is left out.
+    """Create a retriever by name, one of ``RETRIEVERS``; models that it does not use are ignored.
 
-    ``args`` are its :func:`parameters`; what they leave out is as the settings say. Raise ``InvalidInput`` for another
-    name, or a parameter it does not have or allow.
+    ``args`` are its :func:`parameters`; those not given default to the settings. Raise ``InvalidInput`` for an unknown name
+    or an invalid parameter.
     """
     check_parameters(name, args)
     args = {**(set_by(settings, name) if settings else {}), **args}
@@ -99,7 +99,7 @@ def check_parameters(name: str, args: Mapping[str, Any]) -> None:
 
 
 def parameters(name: str) -> list[str]:
-    """Return what can be set of the retriever called ``name``. Raise ``InvalidInput`` for a name that is not known."""
+    """Return the parameters of a retriever by name. Raise ``InvalidInput`` for an unknown name."""
     return list(_known(name).names)
 
 

@@ -22,35 +22,34 @@ START, READ = 8, 40  # best chunks of each search that the graph is followed fro
 
 @dataclass(frozen=True, slots=True)
 class HybridArgs(ResultArgs):
-    """Parameters of ``HybridRetriever`` (E-55, E-66, E-70). A weight or a flag that is off leaves its part out.
+    """Parameters of ``HybridRetriever`` (E-55, E-66, E-70). A weight of 0 or a flag that is off disables its part.
 
-    What ``NEEDS`` names can be given only where that is on; flags always can. Beside these there are those of
-    :class:`~lexigraph.retrieval.stages.args.ResultArgs`.
+    Some parameters need another one (``NEEDS``). Those of :class:`~lexigraph.retrieval.stages.args.ResultArgs` apply, too.
 
     | parameter | meaning | default |
     |---|---|---|
-    | ``top_k`` | chunks that each search starts from, and finds. None: start from 8, read the best 40 | None |
-    | ``vector`` | search by vector; without it and without ``bm25`` nothing could be found | True |
-    | ``bm25`` | search by words, and count them | True |
-    | ``bm25_weight`` | how much the words of a chunk count beside its vector | 0.4 |
-    | ``expand_hops`` | 0: no expansion; 1: chunks with an entity in common; 2: also relations of every kind | 2 |
-    | ``subgraph_depth`` | steps of the subgraph around what the searches found: 0, 1 or 2 | 2 |
-    | ``relation_bonus`` | count by which relation a chunk was reached | True |
-    | ``path_weight`` | how much the steps that lead to a chunk count together at most | 0.32 |
-    | ``link_weight`` | how much a chunk counts for what it adds to the one that a step leads from | 1.0 |
-    | ``graph_rank`` | centrality in the part of the graph that was fetched: ``none``, ``degree`` or ``pagerank`` | none |
-    | ``graph_rank_weight`` | how much that counts | 0.1 |
-    | ``max_entities`` | entities followed in one step at most | 40 |
-    | ``max_links_per_entity`` | chunks reached through one entity in one step at most | 10 |
-    | ``max_link_df`` | entities are followed when at most so many sources name them | 15 |
-    | ``min_rel_confidence`` | relations with less confidence lead nowhere | 0.4 |
-    | ``entity_min_length`` | entities with shorter names lead nowhere | 2 |
-    | ``cooccur_min_count`` | chunks in which two entities stand together, at least, for one to lead to the other | 2 |
-    | ``max_contexts`` | chunks that stay; up to 60 % more do before any is dropped | 40 |
-    | ``diversity`` | what repeats what was said already loses about this share of its worth, 0 to 0.9 | 0.3 |
+    | ``top_k`` | chunks that each search returns and the expansion starts from. None: return 40, start from 8 | None |
+    | ``vector`` | search by vector; at least one of ``vector`` and ``bm25`` must be on | True |
+    | ``bm25`` | search by BM25, and score with it | True |
+    | ``bm25_weight`` | weight of BM25, next to the vector score | 0.4 |
+    | ``expand_hops`` | 0: no expansion; 1: chunks with an entity in common; 2: also relations of all kinds | 2 |
+    | ``subgraph_depth`` | depth of the subgraph around the chunks found: 0, 1 or 2 | 2 |
+    | ``relation_bonus`` | score a chunk by the type of relation through which it was reached | True |
+    | ``path_weight`` | maximum score of all paths to a chunk together | 0.32 |
+    | ``link_weight`` | weight of what a chunk adds to the chunk it was reached from | 1.0 |
+    | ``graph_rank`` | centrality within the fetched subgraph: ``none``, ``degree`` or ``pagerank`` | none |
+    | ``graph_rank_weight`` | weight of the centrality | 0.1 |
+    | ``max_entities`` | maximum entities followed per step | 40 |
+    | ``max_links_per_entity`` | maximum chunks reached through one entity per step | 10 |
+    | ``max_link_df`` | an entity is followed if at most this many sources name it | 15 |
+    | ``min_rel_confidence`` | minimum confidence of relations that are followed | 0.4 |
+    | ``entity_min_length`` | minimum name length of entities that are followed, in characters | 2 |
+    | ``cooccur_min_count`` | chunks in which two entities must occur together for one to lead to the other | 2 |
+    | ``max_contexts`` | chunks kept; pruning begins at 60 % more | 40 |
+    | ``diversity`` | penalty for repeating better results, as a share of the score, 0 to 0.9 | 0.3 |
     | ``reranker`` | ``tfidf``, ``bedrock``, ``model`` (a cross-encoder), or ``none`` / None | tfidf |
-    | ``rerank_alpha`` | share of the score before reranking in the score after it | 0.5 |
-    | ``rerank_timeout`` | seconds until the order without a reranker is kept | 15 |
+    | ``rerank_alpha`` | share of the original score in the reranked score | 0.5 |
+    | ``rerank_timeout`` | seconds after which the results stay in their original order | 15 |
     """
 
     top_k: Annotated[int | None, Range(1, 100)] = None
@@ -89,7 +88,7 @@ class HybridArgs(ResultArgs):
 
     @property
     def start_chunks(self) -> int:
-        """How many of the best chunks of each search the graph is followed from."""
+        """Number of chunks of each search that the expansion starts from."""
         return START if self.top_k is None else self.top_k
 
     def __post_init__(self) -> None:
@@ -112,7 +111,7 @@ RELATION_WEIGHTS: Mapping[str, float] = {
 
 @dataclass(frozen=True, slots=True)
 class HybridWeights:
-    """The constants of the explained scores, as the reference has them (E-53, E-62, E-70)."""
+    """Constants of the explained scores; those the reference system defines have its values (E-53, E-62, E-70)."""
 
     relation_types: Mapping[str, float] = field(default_factory=lambda: RELATION_WEIGHTS)
     other_type: float = 0.15

@@ -31,14 +31,13 @@ logger = logging.getLogger(__name__)
 
 
 class HybridRetriever(StatementRetriever[HybridResults]):
-    """Ranks chunks by their likeness to the question and by how the graph leads to them, within 2 vector and 3 graph calls.
+    """Ranks chunks by vector, BM25 and the graph paths that lead to them; at most 2 vector and 3 graph calls per question.
 
-    ``retrieve`` gives statements like every retriever, and ``items``: the chunks with each part of their scores. What fails
-    is made up for, with a warning, and ``degraded``; when the graph is lost it raises ``StoreUnavailable``. ``args``
-    are those of :class:`~lexigraph.retrieval.hybrid.args.HybridArgs`; ``entity_min_length`` and ``cooccur_min_count``
-    default to the settings. ``embedder`` defaults to the one of the settings, ``reranker`` is a name or a ``Reranker``,
-    ``weights`` are the constants of the scores. Safe to share between threads. Raise ``InvalidInput`` for parameters that
-    are not allowed.
+    ``retrieve`` returns statements as every retriever does, and ``items``: the chunks with all parts of their scores. If
+    the vector store or the embedding model fails, the results are ``degraded`` and carry a warning; if the graph store
+    fails, it raises ``StoreUnavailable``. ``args`` are those of :class:`~lexigraph.retrieval.hybrid.args.HybridArgs`;
+    ``entity_min_length``, ``cooccur_min_count`` and ``embedder`` default to the settings. ``reranker`` is a name or a
+    ``Reranker``, ``weights`` are the constants of the scores. Thread-safe. Raise ``InvalidInput`` for invalid parameters.
 
     Examples:
         >>> retriever = HybridRetriever(graph_store, vector_store, graph_rank="degree")

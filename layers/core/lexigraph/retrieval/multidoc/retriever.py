@@ -1,4 +1,4 @@
-"""Multi-document search as a retriever: the statements of the best sections of the best articles."""
+"""Multi-document search as a retriever: statements from the best sections of the best articles."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,15 +18,13 @@ from lexigraph.storage.protocols import EvidenceRequest
 
 
 class MultidocRetriever(RankedRetriever):
-    """Finds sections, ranks articles by the sum of their best sections' relevance (1 + cosine) / 2, and returns the
-    statements of the best ``max_sections`` sections of the best ``num_docs`` articles (W-07).
+    """Returns the statements of the best ``max_sections`` sections of the best ``num_docs`` articles (W-07).
 
-    :class:`~lexigraph.retrieval.multidoc.synthesizer.MultiDocSynthesizer` returns the same sections as such; here one
-    that states nothing does not count. One vector call, more where a long document fills the search, and one graph call: the
-    statements of the best sections of every article found are read, which also tells where they stand. When the embedding
-    model fails the search goes by words, with a warning. ``args`` are those of
-    :meth:`~lexigraph.retrieval.multidoc.sections.MultidocArgs.of`, except that ``min_relevance`` is 0 unless it or a
-    ``preset`` is given, so that the best there is comes back as from any retriever; and those of every
+    Articles are ranked by the sum of their best sections' relevance, (1 + cosine) / 2. Sections without statements are
+    left out; :class:`~lexigraph.retrieval.multidoc.synthesizer.MultiDocSynthesizer` returns the sections themselves. Takes
+    one graph call and one vector call, more if a long document fills the search. If the embedding model fails, the search
+    uses BM25, with a warning. ``args`` are those of :meth:`~lexigraph.retrieval.multidoc.sections.MultidocArgs.of`, with
+    ``min_relevance`` 0 unless it or a ``preset`` is given, and those of every
     :class:`~lexigraph.retrieval.stages.retriever.RankedRetriever`.
     """
 

@@ -47,15 +47,15 @@ _METADATA = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class MultidocArgs(Args):
-    """Parameters of multi-document search; each that is None is the preset's.
+    """Parameters of multi-document search; None takes the value of the preset.
 
     | parameter | meaning | default |
     |---|---|---|
     | ``preset`` | ``factual`` (3, 2, 0.8), ``explanatory`` (5, 3, 0.7), ``comprehensive`` (7, 5, 0.6) or ``specific`` \
 (3, 3, 0.85) | explanatory |
-    | ``num_docs`` | articles at most, 1 to 10 | 5 |
-    | ``max_sections`` | sections of one article at most, 1 to 10 | 3 |
-    | ``min_relevance`` | least relevance of a section, (1 + cosine) / 2, 0 to 1 | 0.7 |
+    | ``num_docs`` | maximum articles, 1 to 10 | 5 |
+    | ``max_sections`` | maximum sections per article, 1 to 10 | 3 |
+    | ``min_relevance`` | minimum relevance of a section, (1 + cosine) / 2, 0 to 1 | 0.7 |
     """
 
     num_docs: Annotated[int, Range(1, 10)]

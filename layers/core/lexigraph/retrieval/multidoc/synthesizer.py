@@ -1,4 +1,4 @@
-"""Several articles as one context for an answer: the interface of the multi-document reference page."""
+"""Multi-document synthesis: sections of several articles as one context, with the reference system's interface."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -30,13 +30,14 @@ from lexigraph.settings import Settings
 class MultiDocSynthesizer:
     """Retrieves the best sections of several articles and the facts in them (W).
 
-    ``conn`` are the stores, as ``open_stores(settings)`` returns them. ``num_docs`` articles (1 to 10, default 5) of
-    ``max_sections`` sections (1 to 10, default 3), each with a relevance, (1 + cosine) / 2, of at least ``min_relevance`` (0
-    to 1, default 0.7); ``preset`` gives other defaults (:data:`~lexigraph.retrieval.multidoc.sections.PRESETS`). Facts have
-    ``min_fact_chars`` (0 to 1,000, default 9) characters. ``reranker`` (``tfidf``, ``bedrock``, ``model``, or an object)
-    puts the articles in its own order before they are cut. ``tenant`` and ``filters`` say what may be read. One vector call
-    (more where a long document fills the search), one graph call, one registry call a question.
-    Raise ``ValueError`` (``InvalidInput``) for a value out of range, ``TypeError`` for what is no stores.
+    ``conn`` are the stores, as returned by ``open_stores(settings)``. Returned are up to ``num_docs`` articles (1 to 10,
+    default 5) of up to ``max_sections`` sections (1 to 10, default 3) whose relevance, (1 + cosine) / 2, is at least
+    ``min_relevance`` (0 to 1, default 0.7); ``preset`` sets other defaults
+    (:data:`~lexigraph.retrieval.multidoc.sections.PRESETS`). Facts have at least ``min_fact_chars`` characters (0 to 1,000,
+    default 9). ``reranker`` (``tfidf``, ``bedrock``, ``model``, or an object) reorders the articles before ``num_docs``
+    applies. ``tenant`` and ``filters`` restrict what is read. Each question takes one graph call, one registry call and one
+    vector call, more if a long document fills the search.
+    Raise ``ValueError`` (``InvalidInput``) for a value out of range, ``TypeError`` if ``conn`` are not stores.
     """
 
     def __init__(
@@ -67,17 +68,17 @@ class MultiDocSynthesizer:
 
     @property
     def num_docs(self) -> int:
-        """Articles at most."""
+        """Maximum number of articles."""
         return self.args.num_docs
 
     @property
     def max_sections(self) -> int:
-        """Sections of one article at most."""
+        """Maximum number of sections per article."""
         return self.args.max_sections
 
     @property
     def min_relevance(self) -> float:
-        """Least relevance of a section."""
+        """Minimum relevance of a section, 0 to 1."""
         return self.args.min_relevance
 
     def retrieve(self, question: str, embedding_generator: Embedder) -> dict[str, Any]:
@@ -85,15 +86,15 @@ class MultiDocSynthesizer:
 
         ``articles`` (title, category, word_count) come in rank order; ``sections`` (section_id, title, content,
         article_title, relevance_score) by article, then best first; ``sources`` are the titles; ``facts`` come in the order
-        of the sections, ``fact_support`` says how many sections state each. Fewer articles than asked for, or none, is a
-        valid answer. ``best_relevance`` is that of the best section there is; when it is below ``min_relevance``, one of the
-        ``warnings`` (``below_min_relevance``) says so, and what to set. Raise ``ValueError`` for an empty question or when
-        embedding it fails, ``RuntimeError`` when a store is lost.
+        of the sections, ``fact_support`` counts the sections that state each. There may be fewer articles than
+        ``num_docs``, or none. ``best_relevance`` is that of the best section of all; if it is below ``min_relevance``, there
+        is a ``below_min_relevance`` warning. Raise ``ValueError`` for an empty question or if it cannot be embedded,
+        ``RuntimeError`` if a store fails.
         """
         return self.find(question, embedding_generator).to_dict()
 
     def find(self, question: str, embedding_generator: Embedder) -> MultidocContext:
-        """Return the same as a value, with timings and store calls. Raises like :meth:`retrieve`."""
+        """Return a ``MultidocContext``, with timings and store calls. Raise as :meth:`retrieve` does."""
         trace = Trace()
         asked = Question.of(question, self.filters)
         with trace.step("embed"):

@@ -41,14 +41,14 @@ class MultihopArgs(Args):
 
     | parameter | meaning | default |
     |---|---|---|
-    | ``role`` | chunks of this role (paragraph, list, table, code, row, heading) count a little more; only with \
-``use_symbolic``. None: paragraph | None |
-    | ``use_symbolic`` | follow symbolic edges (reading order, headings, entities, topics) and heed the role | True |
-    | ``num_hops`` | hops, the first search being one, 1 to 8 | 3 |
-    | ``top_k_per_hop`` | chunks kept at a hop, 1 to 200 | 15 |
+    | ``role`` | role to prefer (paragraph, list, table, code, row or heading); only with ``use_symbolic``. None: paragraph \
+| None |
+    | ``use_symbolic`` | follow symbolic edges (reading order, headings, entities, topics) and prefer the role | True |
+    | ``num_hops`` | hops, including the first search, 1 to 8 | 3 |
+    | ``top_k_per_hop`` | chunks kept per hop, 1 to 200 | 15 |
     | ``final_top_k`` | chunks in the final ranking, 1 to 100 | 10 |
-    | ``hop_decay`` | what a score is multiplied by with every hop, over 0 to 1; 1 leaves it alone | 0.85 |
-    | ``context_expansion_ratio`` | share of a hop's chunks, the best, that the next starts from, over 0 to 1 | 0.5 |
+    | ``hop_decay`` | factor by which scores decrease per hop, above 0 and up to 1; 1: no decay | 0.85 |
+    | ``context_expansion_ratio`` | share of a hop's best chunks that the next hop starts from, above 0 and up to 1 | 0.5 |
     """
 
     role: str | None = None
@@ -84,7 +84,7 @@ class Cell:
 
     @property
     def relevance(self) -> float:
-        """To the question that the hop asks, 0 to 1."""
+        """Relevance to the question of this hop, 0 to 1."""
         return finite(self.likeness + self.words)
 
 

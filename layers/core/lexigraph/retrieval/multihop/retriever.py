@@ -1,4 +1,4 @@
-"""Multi-hop search: hop by hop through a namespace, by likeness and by the edges between chunks."""
+"""Multi-hop retrieval: hop by hop through a namespace, by similarity and by symbolic edges between chunks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,18 +20,19 @@ _SHOWN, _SNIPPET = 3, 200  # texts of a hop, and their characters
 
 
 class MultihopRetriever(RankedRetriever):
-    """Starts from the ``top_k_per_hop`` chunks most relevant to the question and walks on, ``num_hops`` hops in all: each
-    from the best of the one before, along symbolic edges (next and previous chunk, same headings, an entity, a name or a
-    topic in common) and to the chunks nearest to the mean of question and seeds; each of the two has half of a hop's room.
+    """Searches for the most relevant chunks, then continues from the best of them, for ``num_hops`` hops in all.
 
-    A score is relevance to the question that the hop asks, which is the question together with the chunk that led on
-    (:mod:`~lexigraph.retrieval.multihop.inquiry`), with ``use_symbolic`` 5 % of it being the role, times ``hop_decay`` for
-    every hop; a chunk keeps the best over the hops.
-    :meth:`query` gives chunks with row ids, :meth:`retrieve` their statements. Calls at most: a hop one of the vector store
-    and one of the graph; then one for the texts (or the statements) of what is shown, and two of the registry for
-    :meth:`query`. A failing symbolic step is skipped with a warning; without an embedding the search goes by words and
-    symbolic edges. ``args`` are those of :class:`~lexigraph.retrieval.multihop.hops.MultihopArgs` and, for :meth:`retrieve`,
-    those of every :class:`~lexigraph.retrieval.stages.retriever.RankedRetriever`.
+    Each hop follows symbolic edges (next and previous chunk, same headings, an entity, name or topic in common) and
+    searches for the chunks nearest to the mean vector of question and seeds; each of the two fills half of
+    ``top_k_per_hop``. A chunk's score is its relevance to the question combined with the chunk it was reached from
+    (:mod:`~lexigraph.retrieval.multihop.inquiry`), times ``hop_decay`` per hop; with ``use_symbolic``, the role makes up
+    5 %. A chunk reached at several hops keeps its best score.
+
+    :meth:`query` returns chunks with row ids, :meth:`retrieve` their statements. Each hop takes at most one vector and one
+    graph call; the result takes one call more, and :meth:`query` two of the registry. If symbolic edges cannot be read,
+    the hop continues without them, with a warning; if the embedding model fails, the search uses words and symbolic edges.
+    ``args`` are those of :class:`~lexigraph.retrieval.multihop.hops.MultihopArgs` and, for :meth:`retrieve`, those of every
+    :class:`~lexigraph.retrieval.stages.retriever.RankedRetriever`.
     """
 
     OWN = names_of(MultihopArgs)
@@ -40,9 +41,9 @@ class MultihopRetriever(RankedRetriever):
         self.args = MultihopArgs.of(own)
 
     def query(self, tenant: Tenant, question: Question, namespace: str, registry: Registry) -> MultihopResults:
-        """Return hops and final ranking within a namespace (H).
+        """Return the hops and the final ranking within a namespace (H).
 
-        Raise ``NotFound`` for a namespace without documents, ``StoreUnavailable`` when a store is lost.
+        Raise ``NotFound`` for a namespace without documents, ``StoreUnavailable`` if a store fails.
         """
         trace = Trace()
         with trace.step("namespace", "registry"):

@@ -16,9 +16,9 @@ class RecallArgs(Args):
 
     | parameter | meaning | default |
     |---|---|---|
-    | ``session_id`` | whose recalls before this one count; ``default`` is the caller's own | default |
-    | ``max_results`` | nodes at most, 1 to 50; what is added as context does not count | 10 |
-    | ``force_regex`` | the query is a regular expression (RE2), whatever it looks like | False |
+    | ``session_id`` | session whose earlier recalls are taken into account; ``default`` is private to the caller | default |
+    | ``max_results`` | maximum nodes, 1 to 50, without those added as context | 10 |
+    | ``force_regex`` | treat the query as a regular expression (RE2) | False |
     """
 
     session_id: str = DEFAULT
@@ -31,10 +31,7 @@ class RecallArgs(Args):
 
 
 def recall_query(text: str, *, force_regex: bool = False) -> str:
-    """Return a query as it is searched for, NUL and lone surrogates replaced. Raise ``InvalidInput`` (M-02).
-
-    It is not cut into words here: spaces belong to a pattern.
-    """
+    """Return the query with NUL and lone surrogates replaced. Raise ``InvalidInput`` if it is empty or too long (M-02)."""
     if not isinstance(text, str) or not text.strip() or not (force_regex or any(c.isalnum() for c in text)):
         raise InvalidInput("query is empty: ask with at least one word, or a regular expression and force_regex")
     if len(text) > MAX_CHARS:

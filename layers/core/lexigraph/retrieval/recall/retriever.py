@@ -1,4 +1,4 @@
-"""Recall: a memory asked within a session (M). Four strategies at once, three signals, and what lies around the best."""
+"""Recall: retrieval within a session (M), with four search strategies, three signals and the surroundings of the best."""
 
 import asyncio
 import time
@@ -34,10 +34,10 @@ EDGES_PER_NODE = 10  # M-16
 
 
 class RecallRetriever:
-    """Finds entities, statements and topics for a query, those near to what the session was about before others.
+    """Finds entities, statements and topics for a query, and prefers those close to the session so far.
 
-    At most four calls to the vector store, three to the graph and two to the registry. ``weights`` of the three signals by
-    phase of the session; ``clock`` gives seconds since the epoch. A strategy that fails is told in the results.
+    At most 4 vector, 3 graph and 2 registry calls per query. ``weights`` are those of the three signals by phase of the
+    session; ``clock`` returns seconds since the epoch. The results report strategies that failed.
     """
 
     def __init__(
@@ -66,13 +66,13 @@ class RecallRetriever:
         force_regex: bool = False,
         caller: str = "",
     ) -> RecallResults:
-        """Return ranked nodes with context and edges, and note them as seen in the session.
+        """Return ranked nodes with context and edges, and record them as seen in the session.
 
-        ``retrieve("Tidewater")`` asks as the tenant of the settings. The default session belongs to the ``caller`` (a key,
-        say); of one that is not named to this process.
+        ``retrieve("Tidewater")`` uses the tenant of the settings. The default session is private to the ``caller`` (an API
+        key, for instance), or to this process if no caller is given.
 
-        Raise ``InvalidInput`` for a parameter out of range or a forced pattern that is none, ``StoreUnavailable`` when a
-        store is lost.
+        Raise ``InvalidInput`` for a parameter out of range or an invalid regular expression, ``StoreUnavailable`` if a
+        store fails.
         """
         args = RecallArgs(session_id, max_results, force_regex)
         kept = session_key(session_id, caller)
@@ -122,5 +122,5 @@ class RecallRetriever:
         )
 
     async def aretrieve(self, tenant: Tenant, question: Question, **args: object) -> RecallResults:
-        """Return the same without blocking the event loop."""
+        """Run :meth:`retrieve` in a thread."""
         return await asyncio.to_thread(self.retrieve, tenant, question, **args)  # type: ignore[arg-type]  # checked there

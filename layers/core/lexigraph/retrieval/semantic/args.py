@@ -12,31 +12,31 @@ _LINKS = ("link_seeds", "max_links_per_entity", "max_link_df")
 class SemanticArgs(RankingArgs):
     """Parameters of ``SemanticGuidedRetriever``.
 
-    What belongs to one search can be given only where that search takes part: ``entity_weight`` with the keywords,
-    ``link_seeds`` and all of links with the beam. What ``NEEDS`` names can be given only where that is on.
+    A parameter of a search needs that search in ``retrievers``: ``entity_weight`` needs KeywordRankingSearch, the link
+    parameters a beam. Some parameters need another one (``NEEDS``).
 
     | parameter | meaning | default |
     |---|---|---|
-    | ``max_context_tokens`` | words and punctuation marks in all statements together, the best first; the best statement \
-comes whole. None: all | 2000 |
-    | ``max_search_results`` | results at most, each the statements of one topic of one source. None: all | None |
-    | ``max_statements_per_topic`` | statements in one result at most. None: all that were found | None |
-    | ``include_facts`` | put the facts that support a statement into the result, and so into the LLM's context | False |
+    | ``max_context_tokens`` | maximum words and punctuation marks in all statements, best first; the first statement is \
+never cut. None: no limit | 2000 |
+    | ``max_search_results`` | maximum results, each the statements of one topic of one source. None: no limit | None |
+    | ``max_statements_per_topic`` | maximum statements per result. None: no limit | None |
+    | ``include_facts`` | add the facts that support a statement to the results and to the LLM's context | False |
     | ``cosine_top_k`` | StatementCosineSimilaritySearch: statements to start from, by vector | 50 |
-    | ``max_keywords`` | KeywordRankingSearch: keywords looked up at most, synonyms and abbreviations included, and \
+    | ``max_keywords`` | KeywordRankingSearch: maximum keywords looked up, including synonyms and abbreviations, and \
 entities followed | 10 |
-    | ``keyword_top_k`` | KeywordRankingSearch: statements to start from, by the words of the question and by its entities \
+    | ``keyword_top_k`` | KeywordRankingSearch: statements to start from, by the words and by the entities of the question \
 | 50 |
-    | ``max_depth`` | the beam: hops from where the other searches started | 2 |
-    | ``beam_width`` | the beam: chunks that it adds at most to what the other searches found | 100 |
+    | ``max_depth`` | beam: maximum hops from the statements that the other searches found | 2 |
+    | ``beam_width`` | beam: maximum chunks added to those that the other searches found | 100 |
     | ``reranker`` | ``tfidf``, ``bedrock``, ``model`` (a cross-encoder), or ``none`` / None | tfidf |
-    | ``max_statements`` | statements in all results together at most; only with a reranker. None: all | None |
-    | ``entity_weight`` | how much a chunk counts for naming the entities of the question | 0.1 |
-    | ``bm25_weight`` | BM25's share of likeness, the rest is cosine; chat logs may want more | 0.3 |
-    | ``link_seeds`` | chunks that the beam expands first; at each further depth half as many | 5 |
-    | ``max_links_per_entity`` | chunks reached through one entity at each depth at most | 10 |
-    | ``max_link_df`` | chunks that share an entity are linked when at most so many sources name it | 15 |
-    | ``diversity`` | what repeats what was said already loses about this share of its worth, 0 to 0.9 | 0.3 |
+    | ``max_statements`` | maximum statements in all results; only with a reranker. None: no limit | None |
+    | ``entity_weight`` | weight of naming the entities of the question | 0.1 |
+    | ``bm25_weight`` | share of BM25 in similarity, the rest is cosine; chat logs may need more | 0.3 |
+    | ``link_seeds`` | chunks that the beam expands first; halved at each further depth | 5 |
+    | ``max_links_per_entity`` | maximum chunks reached through one entity per depth | 10 |
+    | ``max_link_df`` | an entity links the chunks that share it if at most this many sources name it | 15 |
+    | ``diversity`` | penalty for repeating better results, as a share of the score, 0 to 0.9 | 0.3 |
     """
 
     cosine_top_k: Annotated[int, Range(1, 1_000)] = 50

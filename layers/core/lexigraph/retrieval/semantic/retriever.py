@@ -1,4 +1,4 @@
-"""Semantic-guided retrieval (G-07): statements by vector and keyword, a beam along links, statements ranked at the end."""
+"""Semantic-guided retrieval (G-07): find statements by vector and keyword, beam search along links, rank statements."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -27,12 +27,12 @@ from lexigraph.storage.protocols import GraphStore, VectorStore
 
 
 class SemanticGuidedRetriever(Composite[SemanticArgs]):
-    """Finds statements for a question by the statement index and a beam over the graph, within 3 vector and 3 graph calls.
+    """Searches the statement index, then the graph by beam search; at most 3 vector and 3 graph calls per question.
 
     ``retrievers`` are its searches: types, instances or names of ``StatementCosineSimilaritySearch``,
     ``KeywordRankingSearch`` and a beam, ``SemanticBeamGraphSearch`` (default: these three) or ``RerankingBeamGraphSearch``.
-    ``post_processors`` change the results, one after the other (:mod:`lexigraph.retrieval.stages.postprocess`). ``args`` are
-    those of :class:`~lexigraph.retrieval.semantic.args.SemanticArgs`; all else is as for every
+    ``post_processors`` are applied to the results in order (:mod:`lexigraph.retrieval.stages.postprocess`). ``args`` are
+    those of :class:`~lexigraph.retrieval.semantic.args.SemanticArgs`; the other parameters are those of every
     :class:`~lexigraph.retrieval.stages.composite.Composite`.
 
     Examples:
@@ -74,7 +74,7 @@ class SemanticGuidedRetriever(Composite[SemanticArgs]):
 
     @classmethod
     def known(cls, used: Iterable[type[Search]]) -> Known:
-        """Return the parameters that have an effect; without keywords a beam starts from the nearest statements."""
+        """Return the parameters that have an effect; without a keyword search, a beam starts from the nearest statements."""
         kinds = list(used)
         if not any(issubclass(kind, KeywordRankingSearch) for kind in kinds):
             kinds.append(StatementCosineSimilaritySearch)

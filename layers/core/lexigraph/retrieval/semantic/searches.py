@@ -1,4 +1,4 @@
-"""The searches that semantic-guided retrieval is made of. Each is also a retriever of its own."""
+"""The searches of semantic-guided retrieval. Each can also be used as a retriever."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -13,9 +13,9 @@ from lexigraph.storage.protocols import GraphStore, VectorStore
 
 
 class SemanticSearch(Search):
-    """A part of semantic-guided search. Give its type, an instance or its name in ``retrievers``.
+    """Base class of searches. Pass the type, an instance or the name in ``retrievers`` of ``SemanticGuidedRetriever``.
 
-    An instance's own parameters replace those of the retriever around it.
+    The arguments of an instance override those of the retriever.
     """
 
     PARAMETERS: ClassVar[dict[str, str]]  # own name: name in SemanticArgs
@@ -28,15 +28,16 @@ class SemanticSearch(Search):
 
 
 class StatementCosineSimilaritySearch(SemanticSearch):
-    """The ``top_k`` (50) statements nearest to the question by vector."""
+    """The ``top_k`` (50) statements with the highest cosine similarity to the question."""
 
     PARAMETERS: ClassVar = {"top_k": "cosine_top_k"}
     USES = ("cosine_top_k",)
 
 
 class KeywordRankingSearch(SemanticSearch):
-    """The ``top_k`` (50) statements that hold the question's rarest words, and as many that name its entities: those of up
-    to ``max_keywords`` (10) keywords, from the language model or from the question itself. Naming more of them counts more.
+    """The ``top_k`` (50) statements with the rarest words of the question, and as many that name the most of its entities.
+
+    Entities come from up to ``max_keywords`` (10) keywords, extracted by the language model or from the question itself.
     """
 
     PARAMETERS: ClassVar = {"max_keywords": "max_keywords", "top_k": "keyword_top_k"}
@@ -44,8 +45,9 @@ class KeywordRankingSearch(SemanticSearch):
 
 
 class SemanticBeamGraphSearch(SemanticSearch):
-    """From what the other searches found (alone: from the nearest statements) along links, best first, ``max_depth`` hops,
-    adding ``beam_width`` chunks at most. What was found before does not count, so that the beam can always add.
+    """Beam search along links from the statements of the other searches, or from the nearest statements if used alone.
+
+    Goes ``max_depth`` hops, best first, and adds at most ``beam_width`` chunks, not counting those found before.
     """
 
     PARAMETERS: ClassVar = {"max_depth": "max_depth", "beam_width": "beam_width"}
@@ -53,8 +55,9 @@ class SemanticBeamGraphSearch(SemanticSearch):
 
 
 class RerankingBeamGraphSearch(SemanticBeamGraphSearch):
-    """The same beam, guided by a reranker instead of cosine and BM25: the ``beam_width`` chunks most like the question are
-    scored at every depth. ``reranker`` is a name (``model``, a cross-encoder, by default) or a ``Reranker``.
+    """The same beam search, guided by a reranker: it scores the ``beam_width`` most similar chunks at every depth.
+
+    ``reranker`` is a name (default ``model``, a cross-encoder) or a ``Reranker``.
     """
 
     def __init__(

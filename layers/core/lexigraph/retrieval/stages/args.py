@@ -28,7 +28,7 @@ RerankerName = Annotated[str | None, RERANKERS]
 
 @dataclass(frozen=True, slots=True)
 class Args:
-    """Base of parameters, each checked as it is declared: a flag, ``Annotated`` with a ``Range``, or with all its values."""
+    """Base class of parameters, validated by their annotations: a flag, a ``Range``, or the allowed values."""
 
     NEEDS: ClassVar[Needs] = ()
     OF_PAGE: ClassVar[Mapping[str, Any]] = {}  # defaults of the reference page, where ours are others
@@ -44,22 +44,22 @@ class Args:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
-        """Return the parameters with these given. Raise ``InvalidInput`` for an unknown name or a value out of range."""
+        """Create parameters from a mapping. Raise ``InvalidInput`` for an unknown name or a value out of range."""
         check_names(given, [f.name for f in fields(cls)])
         return replace(cls(), **given)
 
 
 @dataclass(frozen=True, slots=True)
 class ResultArgs(Args):
-    """What shapes the results of every retriever.
+    """Parameters of every retriever, which limit the results.
 
     | parameter | meaning | default |
     |---|---|---|
-    | ``max_context_tokens`` | words and punctuation marks in all statements together, the best first; the best statement \
-comes whole. None: all | 2000 |
-    | ``max_search_results`` | results at most, each the statements of one topic of one source. None: all | None |
-    | ``max_statements_per_topic`` | statements in one result at most. None: all that were found | None |
-    | ``include_facts`` | put the facts that support a statement into the result, and so into the LLM's context | False |
+    | ``max_context_tokens`` | maximum words and punctuation marks in all statements, best first; the first statement is \
+never cut. None: no limit | 2000 |
+    | ``max_search_results`` | maximum results, each the statements of one topic of one source. None: no limit | None |
+    | ``max_statements_per_topic`` | maximum statements per result. None: no limit | None |
+    | ``include_facts`` | add the facts that support a statement to the results and to the LLM's context | False |
     """
 
     max_context_tokens: Annotated[int | None, Range(1, 1_000_000)] = 2_000
@@ -69,7 +69,7 @@ comes whole. None: all | 2000 |
 
     @property
     def most(self) -> int | None:
-        """How many statements all results hold together at most; None: all that were found."""
+        """Maximum number of statements in all results; None: no limit."""
         return None
 
 

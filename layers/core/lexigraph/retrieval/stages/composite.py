@@ -1,4 +1,4 @@
-"""Retrievers that are composed of searches, each of which can also be used alone."""
+"""Retrievers composed of searches, each of which can also be used alone."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -30,9 +30,9 @@ _STORES = ("graph_store", "vector_store")
 
 
 class Search(ABC):
-    """A part of a composite. ``given`` are the parameters it was made with, by the composite's names for them.
+    """A search of a composite. ``given`` are its parameters under the names that the composite uses.
 
-    With stores it can be used alone, with ``embedder``, ``llm`` and ``settings`` as the composite has them.
+    With stores it can be used alone; ``embedder``, ``llm`` and ``settings`` are as in the composite.
     """
 
     USES: ClassVar[tuple[str, ...]]  # parameters of the composite without effect where this search takes no part
@@ -76,14 +76,14 @@ class Search(ABC):
                 raise InvalidInput(f"{_name(self)}: its {name} is another than that of the retriever around it")
 
     def retrieve(self, tenant: Tenant | str, question: Question | str | None = None) -> SearchResults:
-        """Return ranked statements found by this search alone, asked as any retriever is.
+        """Return the ranked statements of this search alone, as any retriever does.
 
-        Raise ``InvalidInput`` when it was made without stores.
+        Raise ``InvalidInput`` if it was created without stores.
         """
         return self._retriever().retrieve(tenant, question)
 
     async def aretrieve(self, tenant: Tenant | str, question: Question | str | None = None) -> SearchResults:
-        """Return the same without blocking the event loop."""
+        """Run :meth:`retrieve` in a thread."""
         return await asyncio.to_thread(self.retrieve, tenant, question)
 
     def _made(self) -> "Composite[Any]":
@@ -99,11 +99,11 @@ class Search(ABC):
 
 
 class Composite(StatementRetriever[SearchResults], Generic[A]):
-    """A retriever whose ``retrievers`` are searches: types, instances or names of those in ``SEARCHES``.
+    """A retriever composed of searches: ``retrievers`` are types, instances or names of those in ``SEARCHES``.
 
-    ``args`` are those of the dataclass ``ARGS`` that have an effect with these searches. ``embedder`` defaults to the one of
-    the settings; without ``llm`` keywords come from the question itself. ``reranker`` is a name or a ``Reranker``,
-    ``weights`` are the constants of the ranking. Raise ``InvalidInput`` for parameters that are not allowed.
+    ``args`` are those of the dataclass ``ARGS`` that have an effect with these searches. ``embedder`` defaults to the one in
+    the settings; without an ``llm``, keywords are taken from the question. ``reranker`` is a name or a ``Reranker``,
+    ``weights`` are the constants of the ranking. Raise ``InvalidInput`` for invalid parameters.
     """
 
     SEARCHES: ClassVar[Mapping[str, type[Search]]]

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class StatementRetriever(ABC, Generic[R]):
-    """Finds statements for a question in two stores. Safe to share between threads."""
+    """Base class of retrievers that return statements. Thread-safe."""
 
     def __init__(
         self, graph_store: GraphStore, vector_store: VectorStore, embedder: Embedder | None, settings: Settings | None
@@ -40,10 +40,10 @@ class StatementRetriever(ABC, Generic[R]):
         self.models = Models(embedder, settings)
 
     def retrieve(self, tenant: Tenant | str, question: Question | str | None = None) -> R:
-        """Return ranked statements with their reasons. A failing model is made up for, with a warning (``warnings``).
+        """Return ranked statements with their reasons. If a model fails, the results carry a warning.
 
-        ``retrieve("Who signs?")`` asks as the tenant of the settings. Raise ``StoreUnavailable`` when a store is lost,
-        ``InvalidInput`` when it holds vectors of another embedding, and for a question that is none.
+        ``retrieve("Who signs?")`` uses the tenant of the settings. Raise ``StoreUnavailable`` if a store fails,
+        ``InvalidInput`` for an empty question or a store with vectors of another embedding model.
         """
         owner, asked = self.models.asked(tenant, question)
         with telemetry.span(f"retrieval {type(self).__name__}") as span:
@@ -91,14 +91,14 @@ class StatementRetriever(ABC, Generic[R]):
             stores.trace.warn("filter_passes_nothing", f"no document passes the filter{named}: look at what documents have")
 
     def said_by(self, tenant: Tenant, source_id: str) -> list[StatementRow]:
-        """Return what a live source says, in its first 1,000 chunks: two graph calls. Empty when there is no such source."""
+        """Return the statements of a source's first 1,000 chunks, in two graph calls; empty for an unknown source."""
         chunks = self.graph_store.chunk_ids(tenant, source_id)
         first = sorted(chunks, key=lambda chunk: chunks[chunk].seq)[:_READ]
         request = EvidenceRequest(chunks=tuple(first), neighbours=False, facts=False)
         return self.graph_store.evidence(tenant, request) if first else []
 
     async def aretrieve(self, tenant: Tenant | str, question: Question | str | None = None) -> R:
-        """Return the same without blocking the event loop."""
+        """Run :meth:`retrieve` in a thread."""
         return await asyncio.to_thread(self.retrieve, tenant, question)
 
     @abstractmethod
@@ -117,10 +117,10 @@ def _of_found(found: SearchResults, known: Mapping[str, T]) -> dict[str, T]:
 
 
 class RankedRetriever(StatementRetriever[SearchResults]):
-    """Gives back the statements that :meth:`_rank` ranks. ``embedder`` defaults to the one of the ``settings``.
+    """Base class of retrievers that rank statements. ``embedder`` defaults to the one in the ``settings``.
 
-    ``args`` are those in ``OWN`` and what shapes every retriever's results,
-    :class:`~lexigraph.retrieval.stages.args.ResultArgs`. Raise ``InvalidInput`` for one that is unknown or out of range.
+    ``args`` are those in ``OWN`` and in :class:`~lexigraph.retrieval.stages.args.ResultArgs`. Raise ``InvalidInput`` for an
+    unknown parameter or a value out of range.
     """
 
     OWN: ClassVar[tuple[str, ...]] = ()

@@ -11,43 +11,43 @@ _START_CHUNKS = 10
 
 @dataclass(frozen=True, slots=True)
 class TraversalArgs(RankingArgs):
-    """Parameters of ``TraversalBasedRetriever``, and of its searches used alone.
+    """Parameters of ``TraversalBasedRetriever`` and of its searches used alone.
 
-    What belongs to one search can be given only where that search takes part, what ``NEEDS`` names only where that is on.
+    A parameter of a search needs that search in ``retrievers``; some parameters need another one (``NEEDS``).
 
     | parameter | meaning | default |
     |---|---|---|
-    | ``max_context_tokens`` | words and punctuation marks in all statements together, the best first; the best statement \
-comes whole. None: all | 2000 |
-    | ``max_search_results`` | results at most, each the statements of one topic of one source. None: all | None |
-    | ``max_statements_per_topic`` | statements in one result at most. None: all that were found | None |
-    | ``include_facts`` | put the facts that support a statement into the result, and so into the LLM's context | False |
+    | ``max_context_tokens`` | maximum words and punctuation marks in all statements, best first; the first statement is \
+never cut. None: no limit | 2000 |
+    | ``max_search_results`` | maximum results, each the statements of one topic of one source. None: no limit | None |
+    | ``max_statements_per_topic`` | maximum statements per result. None: no limit | None |
+    | ``include_facts`` | add the facts that support a statement to the results and to the LLM's context | False |
     | ``expand_entities`` | EntityBasedSearch: also start from entities joined by a fact to those looked up | True |
-    | ``max_keywords`` | EntityBasedSearch: keywords looked up at most, synonyms and abbreviations included, and entities \
+    | ``max_keywords`` | EntityBasedSearch: maximum keywords looked up, including synonyms and abbreviations, and entities \
 followed | 10 |
     | ``vss_top_k`` | ChunkBasedSearch: chunks to start from and to read. None: start from 10, read the best 30 | None |
-    | ``vss_diversity_factor`` | ChunkBasedSearch: look at ``vss_top_k`` times this many chunks and take the next best of a \
-source not seen yet. 0 or None: plain ``vss_top_k`` | 5 |
-    | ``derive_subqueries`` | break a question of over 25 characters that needs more than one entity into simpler ones \
+    | ``vss_diversity_factor`` | ChunkBasedSearch: choose from ``vss_top_k`` times this many chunks, preferring sources not \
+yet chosen. 0 or None: the best ``vss_top_k`` | 5 |
+    | ``derive_subqueries`` | split a question of over 25 characters that needs more than one entity into simpler ones \
 (needs an LLM) | False |
-    | ``max_subqueries`` | subqueries at most; only with ``derive_subqueries`` | 2 |
+    | ``max_subqueries`` | maximum subqueries; only with ``derive_subqueries`` | 2 |
     | ``reranker`` | ``tfidf``, ``bedrock``, ``model`` (a cross-encoder), or ``none`` / None | tfidf |
-    | ``max_statements`` | statements in all results together at most; only with a reranker. None: all | None |
-    | ``chunk_weight`` | how much a chunk counts for being like the question (ChunkBasedSearch) | 1.0 |
-    | ``entity_weight`` | how much it counts for naming the entities of the question (EntityBasedSearch) | 0.1 |
-    | ``bm25_weight`` | BM25's share of likeness, the rest is cosine; chat logs may want more | 0.3 |
-    | ``link_rounds`` | hops along links (mentions to what is about them) from the best chunks: 0, 1 or 2 | 2 |
-    | ``link_seeds`` | best chunks whose links the first hop follows; each further hop half as many | 5 |
-    | ``max_links_per_entity`` | chunks reached through one entity in one hop at most | 7 |
-    | ``max_link_df`` | chunks that share an entity are linked when at most so many sources name it | 15 |
-    | ``max_statements_per_entity`` | EntityBasedSearch: statements collected for one entity at most | 10 |
-    | ``topic_weight`` | how much a chunk counts for its topic being like the question (TopicBeamSearch) | 0.6 |
-    | ``topic_top_k`` | TopicBeamSearch: topics to start from, those most like the question | 10 |
-    | ``topic_beam_width`` | TopicBeamSearch: further topics reached from these at most | 20 |
-    | ``topic_beam_max_depth`` | TopicBeamSearch: steps to further topics (of the same chunk, of the chunk before or after, \
-with an entity in common) at most: 0 to 5 | 2 |
-    | ``topic_statements`` | TopicBeamSearch: statements collected for one topic at most | 25 |
-    | ``diversity`` | what repeats what was said already loses about this share of its worth, 0 to 0.9 | 0.3 |
+    | ``max_statements`` | maximum statements in all results; only with a reranker. None: no limit | None |
+    | ``chunk_weight`` | weight of a chunk's similarity to the question (ChunkBasedSearch) | 1.0 |
+    | ``entity_weight`` | weight of naming the entities of the question (EntityBasedSearch) | 0.1 |
+    | ``bm25_weight`` | share of BM25 in similarity, the rest is cosine; chat logs may need more | 0.3 |
+    | ``link_rounds`` | hops from the best chunks along links, from mentions to documents about them: 0, 1 or 2 | 2 |
+    | ``link_seeds`` | best chunks whose links the first hop follows; halved at each further hop | 5 |
+    | ``max_links_per_entity`` | maximum chunks reached through one entity per hop | 7 |
+    | ``max_link_df`` | an entity links the chunks that share it if at most this many sources name it | 15 |
+    | ``max_statements_per_entity`` | EntityBasedSearch: maximum statements per entity | 10 |
+    | ``topic_weight`` | weight of a topic's similarity to the question (TopicBeamSearch) | 0.6 |
+    | ``topic_top_k`` | TopicBeamSearch: topics to start from, the most similar to the question | 10 |
+    | ``topic_beam_width`` | TopicBeamSearch: maximum further topics reached from these | 20 |
+    | ``topic_beam_max_depth`` | TopicBeamSearch: maximum steps to further topics (same chunk, adjacent chunk, or an \
+entity in common), 0 to 5 | 2 |
+    | ``topic_statements`` | TopicBeamSearch: maximum statements per topic | 25 |
+    | ``diversity`` | penalty for repeating better results, as a share of the score, 0 to 0.9 | 0.3 |
     """
 
     expand_entities: bool = True
@@ -90,5 +90,5 @@ with an entity in common) at most: 0 to 5 | 2 |
 
     @property
     def start_chunks(self) -> int:
-        """How many chunks the search starts from."""
+        """Number of chunks the search starts from."""
         return self.vss_top_k or _START_CHUNKS

@@ -1,4 +1,4 @@
-"""Traversal-based retrieval (G-06): chunks from above, entities from below, links between, statements ranked at the end."""
+"""Traversal-based retrieval (G-06): start from chunks and entities, follow links between documents, rank statements."""
 
 from lexigraph import telemetry
 from lexigraph.retrieval.stages.anchors import POOL, Goal, Inquiry, find_anchors
@@ -11,11 +11,11 @@ from lexigraph.retrieval.traversal.searches import SEARCHES, ChunkBasedSearch, E
 
 
 class TraversalBasedRetriever(Composite[TraversalArgs]):
-    """Finds statements for a question by search and by following the graph, within 3 vector and 4 graph calls.
+    """Searches for starting points, then traverses the graph from them; at most 3 vector and 4 graph calls per question.
 
     ``retrievers`` are the searches to start from: types, instances or names of ``ChunkBasedSearch`` and
-    ``EntityBasedSearch`` (default both), and ``TopicBeamSearch``. ``args`` are those of
-    :class:`~lexigraph.retrieval.traversal.args.TraversalArgs`; all else is as for every
+    ``EntityBasedSearch`` (default: both), and ``TopicBeamSearch``. ``args`` are those of
+    :class:`~lexigraph.retrieval.traversal.args.TraversalArgs`; the other parameters are those of every
     :class:`~lexigraph.retrieval.stages.composite.Composite`.
 
     Examples:

@@ -1,4 +1,4 @@
-"""The searches that traversal-based retrieval is made of. Each is also a retriever of its own."""
+"""The searches of traversal-based retrieval. Each can also be used as a retriever."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -13,12 +13,11 @@ _EVERYWHERE = ("bm25_weight", "chunk_weight")
 
 
 class TraversalSearch(Search):
-    """A way to find where to start. Give its type or an instance in ``retrievers`` of ``TraversalBasedRetriever``.
+    """Base class of searches. Pass the type or an instance in ``retrievers`` of ``TraversalBasedRetriever``.
 
-    Inside a composite an instance's own arguments replace those of the composite: the ``OWN`` ones, and ``weight``, which is
-    short for ``WEIGHT``. Used alone, with stores, it takes every parameter of
-    :class:`~lexigraph.retrieval.traversal.args.TraversalArgs` that has an effect on it, ``reranker`` by name or as a
-    ``Reranker``.
+    In a composite, the arguments of an instance override those of the composite: those in ``OWN``, and ``weight``, which is
+    short for ``WEIGHT``. Used alone, with stores, a search accepts every parameter of
+    :class:`~lexigraph.retrieval.traversal.args.TraversalArgs` that affects it; ``reranker`` is a name or a ``Reranker``.
     """
 
     WEIGHT: ClassVar[str]
@@ -38,29 +37,28 @@ class TraversalSearch(Search):
         return given
 
     def inside(self) -> tuple[str, ...]:
-        """Return the ``OWN`` parameters and the one that ``weight`` is."""
+        """Return the names in ``OWN`` and the one that ``weight`` is short for."""
         return (*self.OWN, self.WEIGHT)
 
 
 class ChunkBasedSearch(TraversalSearch):
-    """Top down: chunks like the question, their topics, statements and facts. Narrow; needs no keywords (G-16, G-38)."""
+    """Top-down search: chunks similar to the question, then their topics, statements and facts (G-16, G-38)."""
 
     WEIGHT = "chunk_weight"
     OWN = ("vss_top_k", "vss_diversity_factor", "bm25_weight")
 
 
 class EntityBasedSearch(TraversalSearch):
-    """Bottom up: keywords of the question, their entities, and the statements that name them. Broad (G-15)."""
+    """Bottom-up search: keywords of the question, then matching entities and the statements that name them (G-15)."""
 
     WEIGHT = "entity_weight"
     OWN = ("max_keywords", "expand_entities", "max_statements_per_entity")
 
 
 class TopicBeamSearch(TraversalSearch):
-    """Topics like the question, by vector and by words, then a beam over the topics beside them; for long documents.
+    """Topics similar to the question, by vector and BM25, then a beam search over adjacent topics; for long documents.
 
-    Finds a section by what it is called though its text is unlike the question, all of it when it runs over several
-    chunks, and where the text goes on in the next one.
+    Finds a section by its title even if its text is not similar to the question, and follows it across chunks.
     """
 
     WEIGHT = "topic_weight"
