@@ -31,27 +31,27 @@ from lexigraph.model.filters import parse_filter
 from lexigraph.model.names import LONGEST
 from lexigraph.retrieval.recall.args import RecallArgs
 
-_ABOUT = """Documents as a lexical graph: `query` answers with citations, the search tools return ranked statements with
-their reasons, `hm_recall` finds entities, statements and topics near to what the session was about."""
+_ABOUT = """Search over documents stored as a lexical graph: `query` answers with citations, the search tools return ranked
+statements with their reasons, `hm_recall` finds entities, statements and topics close to the session so far."""
 _TOOLS = {
-    "traversal": "Find statements by search and by following the graph: for questions over several documents.",
-    "semantic-guided": "Find single statements by meaning and keywords, with a beam over the graph.",
-    "hybrid": "Find chunks by vectors, words and relations, with explained scores.",
-    "multihop": "Walk hop by hop from what is most like the question.",
+    "traversal": "Find statements by search and graph traversal: for questions that span several documents.",
+    "semantic-guided": "Find single statements by meaning and keywords, with beam search over the graph.",
+    "hybrid": "Find chunks by vectors, BM25 and relations, with explained scores.",
+    "multihop": "Follow links hop by hop from the chunks most similar to the question.",
     "multidoc": "Find the best sections of several documents, evenly.",
-    "topic": "Find sections of long documents by what they are about.",
+    "topic": "Find sections of long documents by topic.",
 }
 Question_ = Annotated[
     str,
-    Field(min_length=1, max_length=4_000, description="in natural language, as a person would ask", examples=["Who signs?"]),
+    Field(min_length=1, max_length=4_000, description="question in natural language", examples=["Who signs?"]),
 ]
-Most = Annotated[int, Field(ge=1, le=100, description="results at most")]
-Room = Annotated[int, Field(ge=1, le=1_000_000, description="words and punctuation marks in all statements, the best first")]
+Most = Annotated[int, Field(ge=1, le=100, description="maximum results")]
+Room = Annotated[int, Field(ge=1, le=1_000_000, description="maximum words and punctuation marks in all statements")]
 Filters = Annotated[
     dict[str, Any] | None,
     Field(
-        description="which documents may be used: {key, operator, value} on their metadata, or on namespace, uri, title; "
-        "operators ==, !=, <, <=, >, >=, in, not_in; {condition: and | or | not, filters: [...]} over several",
+        description="filter on documents: {key, operator, value} on their metadata, or on namespace, uri, title; "
+        "operators ==, !=, <, <=, >, >=, in, not_in; {condition: and | or | not, filters: [...]} combines several",
         examples=[{"key": "year", "operator": ">=", "value": 2020}],
     ),
 ]
@@ -140,13 +140,17 @@ def _query(service: Service, who: WhoAsks) -> Callable[..., Any]:
 def _recall(service: Service, who: WhoAsks) -> Callable[..., Any]:
     async def hm_recall(
         ctx: Context[Any, Any],
-        query: Annotated[str, Field(min_length=1, max_length=4_000, description="words, an identifier, or a pattern")],
+        query: Annotated[
+            str, Field(min_length=1, max_length=4_000, description="words, an identifier, or a regular expression")
+        ],
         session_id: Annotated[
             str,
-            Field(min_length=1, max_length=LONGEST, description="whose latest nodes rank higher; default the caller's"),
+            Field(
+                min_length=1, max_length=LONGEST, description="session whose recent nodes rank higher; default: the caller's"
+            ),
         ] = "default",
-        max_results: Annotated[int, Field(ge=1, le=50, description="nodes returned at most")] = 10,
-        force_regex: Annotated[bool, Field(description="take the query for a regular expression (RE2)")] = False,
+        max_results: Annotated[int, Field(ge=1, le=50, description="maximum nodes")] = 10,
+        force_regex: Annotated[bool, Field(description="treat the query as a regular expression (RE2)")] = False,
         filters: Filters = None,
     ) -> dict[str, Any]:
         def work() -> dict[str, Any]:

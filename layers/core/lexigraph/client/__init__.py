@@ -1,9 +1,9 @@
-"""A client of the HTTP API, typed, over httpx: ``Client`` and ``AsyncClient`` with the same methods.
+"""A typed client of the HTTP API, built on httpx: ``Client`` and ``AsyncClient`` with the same methods.
 
     pip install "lexigraph[client]"
 
-Replies are plain dictionaries, described in ``types``; fields that a newer server adds are passed on. A reply that is no
-success raises :class:`ApiFailure` and the fitting error of ``lexigraph.model.errors`` at once, so that either can be caught.
+Responses are plain dictionaries, described in ``types``; fields added by a newer server are included. Error responses raise
+a subclass of both :class:`ApiFailure` and the corresponding error of ``lexigraph.model.errors``, so you can catch either.
 """
 
 from lexigraph.client.failures import ApiFailure

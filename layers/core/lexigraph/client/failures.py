@@ -1,4 +1,4 @@
-"""What a reply that is no success becomes: an error with everything the server said about it."""
+"""Errors raised for error responses, with everything the server reported."""
 
 import json
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ from lexigraph.model.errors import (
 
 
 class ApiFailure(LexigraphError):
-    """A reply that is no success, or none at all (``status`` 0).
+    """An error response, or no response at all (``status`` 0).
 
-    ``code`` is stable and machine readable, ``message`` names field, limit and remedy, ``hint`` says what to do where there
-    is more to say, and ``request_id`` finds the request in the server's log.
+    ``code`` is stable and machine-readable, ``message`` names the field, the limit and the remedy, ``hint`` adds what to do,
+    and ``request_id`` identifies the request in the server's log.
     """
 
     def __init__(self, status: int, code: str, message: str, request_id: str = "", hint: str = "") -> None:
@@ -30,11 +30,11 @@ class Unauthorized(ApiFailure):
 
 
 class Forbidden(ApiFailure):
-    """The key may not do this (403)."""
+    """The key lacks the permission (403)."""
 
 
 class RateLimited(ApiFailure):
-    """Too many requests, also after all retries (429)."""
+    """Too many requests, even after all retries (429)."""
 
 
 class Unreachable(ApiFailure):

@@ -31,11 +31,12 @@ _POLL_SECONDS = 1.0
 
 
 class Client:
-    """A client of one server with one key. Use it in a ``with`` block, or ``close`` it; it is safe to share.
+    """A client of the HTTP API. Use it in a ``with`` block or call ``close``; it can be shared between threads or tasks.
 
-    ``url`` and ``api_key`` default to the environment (``LEXIGRAPH_URL``, ``LEXIGRAPH_API_KEY``), the address to
-    ``http://127.0.0.1:8010``. ``timeout`` is in seconds, for connecting and for each read. What fails because the server is
-    busy, restarting or limiting requests is tried ``attempts`` times in all. ``transport`` is httpx's.
+    ``url`` and ``api_key`` default to the environment (``LEXIGRAPH_URL``, ``LEXIGRAPH_API_KEY``), ``url`` then to
+    ``http://127.0.0.1:8010``. ``timeout`` is in seconds and applies to connecting and to each read. Requests that fail
+    because the server is busy, restarting or rate limiting are tried up to ``attempts`` times. ``transport`` is an httpx
+    transport.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Client:
         return cast(types.QueryReply, self._call("query", body={"question": question, **options}))
 
     def stream(self, question: str, **options: Unpack[types.QueryOptions]) -> Answer:
-        """Answer a question piece by piece. Nothing is sent before it is iterated over."""
+        """Stream the answer to a question. The request is sent when iteration begins."""
         return Answer(self._events("query", body={"question": question, **options, "stream": True}))
 
     def retrieve(
@@ -113,7 +114,7 @@ class Client:
         """Upload a file, or a name with bytes, and wait up to ``wait`` seconds until it is ingested (0: do not wait).
 
         A file of the same name in the same namespace is replaced. Files over 4 MB go to the upload URL of a deployment.
-        ``on_event`` is called with each step. Raises ``InvalidInput`` for a file that is refused.
+        ``on_event`` is called with each event of the job. Raise ``InvalidInput`` if the server rejects the file.
         """
         name, data = document(file)
         job_id = self._offered(name, data, namespace) if len(data) > LARGE_BYTES else None
@@ -126,7 +127,7 @@ class Client:
     def upload_folder(
         self, folder: Path | str, *, namespace: str = "default", wait: float = 600.0
     ) -> Iterator[tuple[Path, types.JobReply]]:
-        """Upload the files of a folder and those below it, one after the other; yield each with its job."""
+        """Upload a folder recursively, one file at a time; yield each file with its job."""
         for path in sorted(Path(folder).rglob("*")):
             if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
                 yield path, self.upload(path, namespace=namespace, wait=wait)
@@ -160,7 +161,7 @@ class Client:
         progress: bool | None = None,
         wait: float | None = None,
     ) -> types.IngestReply:
-        """Ingest a file or folder of the server."""
+        """Ingest a file or folder on the server."""
         query = parameters(
             incremental=incremental,
             refresh=refresh,
@@ -172,12 +173,12 @@ class Client:
         return cast(types.IngestReply, self._call("ingest", query=query, body={"path": path, "namespace": namespace}))
 
     def ingest_stream(self, path: str, **options: str | float | bool) -> Iterator[Event]:
-        """Ingest a file or folder of the server, and yield each event of it."""
+        """Ingest a file or folder on the server and yield its events."""
         for event in self._events("ingest_and_stream", query=parameters(path=path, **options)):
             yield event
 
     def estimate(self, **what: Unpack[types.EstimateRequest]) -> types.EstimateReply:
-        """Estimate tokens and cost of ingesting a ``path`` of the server, or a ``text``."""
+        """Estimate tokens and cost of ingesting a ``path`` on the server, or a ``text``."""
         return cast(types.EstimateReply, self._call("estimate", body=dict(what)))
 
     def job(self, job_id: str) -> types.JobReply:
@@ -200,7 +201,7 @@ class Client:
     def wait(
         self, job_id: str, seconds: float = 600.0, *, on_event: Callable[[types.EventReply], None] | None = None
     ) -> types.JobReply:
-        """Wait until a job has ended, or for so many seconds; return it as it is then."""
+        """Wait until a job ends, or up to ``seconds``; return its current state."""
         deadline, seen = time.monotonic() + seconds, 0
         while True:
             job = self.job(job_id)
@@ -215,7 +216,7 @@ class Client:
     # ------------------------------------------------------------ documents and entities
 
     def documents(self, *, namespace: str | None = None, find: str | None = None) -> Iterator[types.DocumentReply]:
-        """Iterate over documents, sorted by URI; ``find`` are words of title, URI and namespace."""
+        """Iterate over documents, sorted by URI; ``find`` filters by words in title, URI and namespace."""
         query = parameters(namespace=namespace, find=find)
         return cast(Iterator[types.DocumentReply], self._pages("list_documents", "documents", query=query, by="after"))
 
@@ -240,7 +241,7 @@ class Client:
     def document_statements(
         self, document_id: str, *, start: int | None = None, end: int | None = None
     ) -> Iterator[types.PlacedStatement]:
-        """Iterate over a document's statements in reading order, or those of a range of its text."""
+        """Iterate over a document's statements in reading order, or those within a range of its text."""
         query = parameters(start=start, end=end)
         pages = self._pages("document_statements", "statements", {"document_id": document_id}, query)
         return cast(Iterator[types.PlacedStatement], pages)
@@ -250,7 +251,7 @@ class Client:
         return cast(types.Removed, self._call("remove_document", {"document_id": document_id}))
 
     def entities(self, q: str | None = None) -> Iterator[types.EntitySummary]:
-        """Iterate over entities whose names contain words, best first; without words those that most documents name."""
+        """Iterate over entities whose names contain the words, best first; without words, over all, most documents first."""
         return cast(Iterator[types.EntitySummary], self._pages("find_entities", "entities", query=parameters(q=q)))
 
     def entity(self, entity_id: str) -> types.EntityReply:
@@ -258,7 +259,7 @@ class Client:
         return cast(types.EntityReply, self._call("get_entity", {"entity_id": entity_id}))
 
     def entity_statements(self, entity_id: str, *, document: str | None = None) -> Iterator[types.SourceStatements]:
-        """Iterate over documents with their statements that mention an entity. A document may come in several parts."""
+        """Iterate over the statements that mention an entity, grouped by document. A document may come in several parts."""
         pages = self._pages("entity_statements", "sources", {"entity_id": entity_id}, parameters(document=document))
         return cast(Iterator[types.SourceStatements], pages)
 
@@ -288,7 +289,7 @@ class Client:
         return cast(list[types.KeyReply], (self._call("list_keys"))["keys"])
 
     def create_key(self, **key: Unpack[types.NewKey]) -> types.MadeKey:
-        """Create a key. Its secret is in this reply only."""
+        """Create a key and return it with its secret, which cannot be retrieved later."""
         return cast(types.MadeKey, self._call("create_key", body=dict(key)))
 
     def revoke_key(self, key_id: str) -> types.KeyReply:
@@ -308,7 +309,7 @@ class Client:
         return cast(types.DecisionReply, self._call("undo_decision", {"decision_id": decision_id}))
 
     def proposals(self, name: str = "", *, limit: int = 20) -> list[types.ProposalReply]:
-        """Return entities that may be one, with the evidence, the most likely first."""
+        """Return pairs of entities that may be the same, with the evidence, the most likely first."""
         found = self._call("list_proposals", query={"name": name, "limit": limit})
         return cast(list[types.ProposalReply], found["proposals"])
 
@@ -321,7 +322,7 @@ class Client:
         return cast(types.Diagnostics, self._call("diagnostics"))
 
     def health(self) -> types.Health:
-        """Check that the server is alive; needs no key."""
+        """Check that the server is running; no key is required."""
         return cast(types.Health, self._call("health"))
 
     def cache_stats(self) -> types.CacheStats:

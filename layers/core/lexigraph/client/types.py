@@ -859,13 +859,13 @@ class PreviewOptions(TypedDict):
 
 
 class ProposalList(TypedDict):
-    """Pairs of entities that may be one, the most likely first."""
+    """Pairs of entities that may be the same, the most likely first."""
 
     proposals: list[ProposalReply]
 
 
 class ProposalReply(TypedDict):
-    """Two entities that may be one, and what speaks for it."""
+    """Two entities that may be the same, with the evidence."""
 
     documents: list[str]
     name: str

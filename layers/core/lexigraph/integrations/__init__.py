@@ -1,1 +1,1 @@
-"""Our retrievers and answers in the frameworks that people already use: a module each, over local stores or a server."""
+"""Retrievers and answers as components of LlamaIndex, LangChain and Haystack, over local stores or a server."""

@@ -1,4 +1,4 @@
-"""What the integrations share: statements and answers, from local stores or from a server, in one form."""
+"""The common backend of the integrations: statements and answers from local stores or from a server."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -11,10 +11,10 @@ from lexigraph.model.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A statement that was found. ``label`` is how an answer cites it, empty where it is not cited.
+    """A retrieved statement. ``label`` is its citation label in an answer; empty if it is not cited.
 
-    ``start`` and ``end`` are character offsets in the parsed document, ``before`` and ``after`` the statements around it
-    where they are known, ``metadata`` those of the document.
+    ``start`` and ``end`` are character offsets in the parsed document, ``before`` and ``after`` the adjacent statements, if
+    known, and ``metadata`` is that of the document.
     """
 
     id: str
@@ -36,7 +36,7 @@ class Hit:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def described(self) -> dict[str, Any]:
-        """Return what frameworks keep beside the text, in plain values. Metadata of the document come first."""
+        """Return the metadata for the framework's document as plain values, the document's metadata first."""
         own = {
             "title": self.title,
             "topic": self.topic,
@@ -56,7 +56,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer with what it cites, in the order of its labels."""
+    """An answer with its cited statements, ordered by label."""
 
     text: str
     cited: tuple[Hit, ...]
@@ -65,11 +65,11 @@ class Answered:
     warnings: tuple[str, ...] = ()
 
     def described(self) -> dict[str, Any]:
-        """Return what frameworks keep beside an answer."""
+        """Return the metadata for the framework's response."""
         return {"answerable": self.answerable, "confidence": self.confidence, "warnings": list(self.warnings)}
 
     def told(self) -> str:
-        """Return the answer as a tool of an agent tells it: with the text of each source, or that there is none."""
+        """Return the answer as tool output for an agent: with the text of each source, or a note that there is none."""
         if not self.answerable:
             return "The documents do not answer this question."
         sources = "\n".join(f"[{hit.label}] {hit.title or hit.uri}: {hit.text}" for hit in self.cited)
@@ -77,7 +77,7 @@ class Answered:
 
 
 class Streamed(Protocol):
-    """An answer in pieces; ``answered`` is there once they have been read."""
+    """A streamed answer; ``answered`` is set once the stream has been read."""
 
     answered: Answered | None
 
@@ -85,7 +85,7 @@ class Streamed(Protocol):
 
 
 class AsyncStreamed(Protocol):
-    """An answer in pieces, for ``async for``."""
+    """A streamed answer, for ``async for``."""
 
     answered: Answered | None
 
@@ -93,7 +93,7 @@ class AsyncStreamed(Protocol):
 
 
 class Backend(Protocol):
-    """Where statements and answers come from."""
+    """A source of statements and answers."""
 
     def retrieve(self, question: str, filters: Mapping[str, Any] | None = None) -> list[Hit]: ...
     async def aretrieve(self, question: str, filters: Mapping[str, Any] | None = None) -> list[Hit]: ...
@@ -114,10 +114,10 @@ def backend(
     llm: Any = None,
     **parameters: Any,
 ) -> Backend:
-    """Return the backend over a local index (``index``: its folder or connection string) or over a server (``url``).
+    """Create the backend for a local index (``index``: its folder or connection string) or for a server (``url``).
 
-    Exactly one of the two is given. ``tenant`` and ``llm`` belong to a local index: a server takes the tenant from the key
-    and its own model. ``parameters`` are those of the retriever. Raise ``InvalidInput`` for anything else.
+    Give exactly one of the two. ``tenant`` and ``llm`` apply to a local index only: a server uses the tenant of the key and
+    its own model. ``parameters`` are those of the retriever. Raise ``InvalidInput`` for any other combination.
     """
     if (index is None) == (url is None):
         raise InvalidInput("give either index, a folder or connection string, or url, the address of a server")
@@ -132,7 +132,7 @@ def backend(
 
 
 class Local:
-    """The stores of this machine, or those that a connection string names."""
+    """A local index: stores on this machine, or those of a connection string."""
 
     def __init__(self, connection: str, retriever: str, **options: Any) -> None:
         from lexigraph.answering.query_engine import LexicalGraphQueryEngine
@@ -159,7 +159,7 @@ class Local:
 
 
 class LocalStream:
-    """Pieces of an answer from local stores."""
+    """A streamed answer from local stores."""
 
     def __init__(self, engine: Any, question: str) -> None:
         self._engine, self._question = engine, question
@@ -178,7 +178,7 @@ class LocalStream:
 
 
 class Remote:
-    """A server, through its client."""
+    """A server, accessed through its client."""
 
     def __init__(
         self, url: str, api_key: str | None, retriever: str, filters: Mapping[str, Any] | None, parameters: Mapping[str, Any]
@@ -216,7 +216,7 @@ class Remote:
 
 
 class RemoteStream:
-    """Pieces of an answer from a server."""
+    """A streamed answer from a server."""
 
     def __init__(self, remote: Remote, question: str) -> None:
         self._remote, self._question = remote, question
@@ -238,7 +238,7 @@ class RemoteStream:
 
 
 def hits(found: Mapping[str, Any]) -> list[Hit]:
-    """Return the statements of results as JSON has them, best first."""
+    """Return the statements of results in their JSON form, best first."""
     told = [
         Hit(
             id=one["id"],

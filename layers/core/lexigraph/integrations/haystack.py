@@ -1,4 +1,4 @@
-"""Haystack: a retriever and an answering component over our stores or a server.
+"""Haystack components: a retriever and an answerer, over local stores or a server.
 
 pip install "lexigraph[laptop,haystack]"        # over a local index
 pip install "lexigraph[client,haystack]"        # over a server
@@ -14,7 +14,7 @@ from lexigraph.integrations.backend import Backend, Hit, backend
 
 
 def document_of(hit: Hit) -> Document:
-    """Return a statement as a document, with where it stands and why it was found in ``meta``."""
+    """Convert a statement into a document, with its location and the reason it was found in ``meta``."""
     return Document(id=hit.id, content=hit.text, score=hit.score, meta=hit.described())
 
 
@@ -53,7 +53,7 @@ class _Component:
 
 @component
 class LexigraphRetriever(_Component):
-    """Ranked statements as documents.
+    """Retrieves ranked statements as documents.
 
     Examples:
         >>> retriever = LexigraphRetriever(index=".lexigraph")
@@ -66,18 +66,18 @@ class LexigraphRetriever(_Component):
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, filters: dict[str, Any] | None = None) -> dict[str, list[Document]]:
-        """Return the statements for a query, best first; ``filters`` are those of our API, on the documents' metadata."""
+        """Return the statements for a query, best first; ``filters`` has the format of the HTTP API, not of Haystack."""
         return {"documents": [document_of(hit) for hit in self._backend().retrieve(query, filters)]}
 
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, filters: dict[str, Any] | None = None) -> dict[str, list[Document]]:
-        """As :meth:`run`, in an asynchronous pipeline."""
+        """Run :meth:`run` in an asynchronous pipeline."""
         return {"documents": [document_of(hit) for hit in await self._backend().aretrieve(query, filters)]}
 
 
 @component
 class LexigraphAnswerer(_Component):
-    """Cited answers: the documents of an answer are the statements that it cites, with their ``label`` in ``meta``."""
+    """Answers queries with citations. An answer's documents are the cited statements, with their ``label`` in ``meta``."""
 
     def __init__(self, *, api_key: Secret | None = None, **where: Any) -> None:
         _Component.__init__(self, api_key=api_key, **where)  # the decorator makes another class of this one

@@ -1,4 +1,4 @@
-"""LangChain: a retriever and a tool over our stores or a server.
+"""LangChain components: a retriever and a tool, over local stores or a server.
 
 pip install "lexigraph[laptop,langchain]"       # over a local index
 pip install "lexigraph[client,langchain]"       # over a server
@@ -18,12 +18,12 @@ _DESCRIPTION = "Answer a question from the documents. Labels such as [S1] in the
 
 
 def document_of(hit: Hit) -> Document:
-    """Return a statement as a document, with where it stands, why it was found and its score in the metadata."""
+    """Convert a statement into a document, with its location, score and the reason it was found in the metadata."""
     return Document(id=hit.id, page_content=hit.text, metadata={**hit.described(), "score": hit.score})
 
 
 class LexigraphRetriever(BaseRetriever):
-    """Ranked statements as documents. It takes what :func:`lexigraph.integrations.backend.backend` takes.
+    """Retrieves ranked statements as documents. Arguments are those of :func:`lexigraph.integrations.backend.backend`.
 
     Examples:
         >>> retriever = LexigraphRetriever(index=".lexigraph", retriever="semantic-guided")
@@ -55,7 +55,7 @@ class LexigraphRetriever(BaseRetriever):
 
 
 def answer_tool(name: str = "ask_documents", **where: Any) -> StructuredTool:
-    """Return a tool that answers questions from the documents; its artifact are the documents that the answer cites."""
+    """Create a tool that answers questions from the documents; its artifact is the list of documents the answer cites."""
     asked = backend(**where)
 
     def ask(question: str) -> tuple[str, list[Document]]:

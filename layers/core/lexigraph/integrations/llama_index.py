@@ -1,4 +1,4 @@
-"""LlamaIndex: retrievers, a query engine and tools over our stores or a server, and ingestion of its documents and nodes.
+"""LlamaIndex components: a retriever, a query engine and tools, over local stores or a server; and ingestion of documents.
 
 pip install "lexigraph[laptop,llama-index]"         # over a local index
 pip install "lexigraph[client,llama-index]"         # over a server
@@ -33,7 +33,7 @@ _FOR_MODELS = ("title", "topic")  # of the metadata, a language model is shown t
 
 
 def node_of(hit: Hit) -> NodeWithScore:
-    """Return a statement as a node: its document is its source, its chunk its parent, its neighbours previous and next."""
+    """Convert a statement into a node, related to its document (source), chunk (parent) and adjacent statements."""
     metadata = hit.described()
     relationships: dict[NodeRelationship, Any] = {
         NodeRelationship.SOURCE: RelatedNodeInfo(node_id=hit.document_id, metadata={"title": hit.title, "uri": hit.uri}),
@@ -58,7 +58,7 @@ def node_of(hit: Hit) -> NodeWithScore:
 
 
 class LexigraphRetriever(BaseRetriever):
-    """Ranked statements as nodes. ``where`` is what :func:`lexigraph.integrations.backend.backend` takes.
+    """Retrieves ranked statements as nodes. ``where`` are arguments of :func:`lexigraph.integrations.backend.backend`.
 
     Examples:
         >>> retriever = LexigraphRetriever(index=".lexigraph", retriever="semantic-guided", max_search_results=5)
@@ -78,10 +78,10 @@ class LexigraphRetriever(BaseRetriever):
 
 
 class LexigraphQueryEngine(BaseQueryEngine):
-    """Our cited answers as a query engine. ``streaming`` answers in pieces, ``where`` is as for the retriever.
+    """Answers queries with citations. ``streaming`` streams the answer; ``where`` is as for :class:`LexigraphRetriever`.
 
-    ``source_nodes`` are the statements that the answer cites; their metadata has the ``label``. Of a streamed answer they
-    are there when its pieces have been read.
+    ``source_nodes`` are the statements that the answer cites, with their ``label`` in the metadata. They are set once a
+    streamed answer has been read.
     """
 
     def __init__(self, *, streaming: bool = False, **where: Any) -> None:
@@ -131,7 +131,10 @@ def _end(answer: Answered | None, nodes: list[NodeWithScore], metadata: dict[str
 
 
 class LexigraphToolSpec(BaseToolSpec):
-    """Tools for agents: ``ask`` for a cited answer, ``search`` for statements. ``where`` is as for the retriever."""
+    """Tools for agents: ``ask`` for a cited answer, ``search`` for statements.
+
+    ``where`` is as for :class:`LexigraphRetriever`.
+    """
 
     spec_functions = [("ask", "aask"), ("search", "asearch")]  # noqa: RUF012  # as the base class has it
 
@@ -164,9 +167,9 @@ def ingest(
 ) -> "IngestReport":
     """Ingest LlamaIndex documents or nodes.
 
-    The id of a document is its identity: with the same text and metadata nothing is done, with others it is replaced.
-    Scalars of the metadata are kept, for filters; ``title`` or ``file_name`` becomes the title. A node is a document here,
-    so give whole documents where there are any: they are cut into chunks anyway.
+    Documents are identified by their id: one with the same text and metadata is skipped, a changed one replaced. Scalar
+    metadata are kept for filters; ``title`` or ``file_name`` becomes the title. Each node is ingested as a document, so pass
+    whole documents rather than nodes: they are chunked here.
     """
     from lexigraph.ingestion.load import FileItem
 

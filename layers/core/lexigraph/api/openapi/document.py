@@ -18,10 +18,10 @@ from lexigraph.model.errors import InvalidInput
 
 _STATIC = "/static-offline-docs"
 _ABOUT = """
-GraphRAG as a service: documents become a lexical graph, questions become ranked statements and cited answers.
+GraphRAG as a service: ingest documents into a lexical graph, retrieve ranked statements and get answers with citations.
 
 Every route except `/health` requires a key in the header `X-API-Key`. Every error has the same shape: `error`, `message`,
-`request_id` and, where there is one, a `hint`. Changes are additive; clients should ignore unknown fields.
+`request_id` and, in some cases, a `hint`. Changes are additive; clients should ignore unknown fields.
 """
 
 

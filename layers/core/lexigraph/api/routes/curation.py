@@ -72,22 +72,22 @@ class DecisionList(Reply):
 
 
 class ProposalReply(Reply):
-    """Two entities that may be one, and what speaks for it."""
+    """Two entities that may be the same, with the evidence."""
 
     name: str = Field(description="name of the entity that more documents name", examples=["Quill Shipping Company"])
     other: str = Field(description="name that may mean the same", examples=["Quill Shipping"])
     reason: str = Field(description="how the names resemble each other", examples=["with and without title or legal form"])
-    score: float = Field(description="0 to 1, from names and company", examples=[0.63])
-    shared: list[str] = Field(description="names that stand beside both", examples=[["Tove Lund", "Vardo"]])
+    score: float = Field(description="0 to 1, from names and shared context", examples=[0.63])
+    shared: list[str] = Field(description="names that occur together with both", examples=[["Tove Lund", "Vardo"]])
     documents: list[str] = Field(description="titles of documents that name both", examples=[["Ferries"]])
     statements: list[str] = Field(
-        description="a statement of each",
+        description="a statement about each",
         examples=[["Quill Shipping Company owns two ships.", "Quill Shipping runs ferries."]],
     )
 
 
 class ProposalList(Reply):
-    """Pairs of entities that may be one, the most likely first."""
+    """Pairs of entities that may be the same, the most likely first."""
 
     proposals: list[ProposalReply] = Field(description="the most likely first")
 
@@ -102,7 +102,7 @@ async def list_proposals(
     ] = "",
     limit: Annotated[int, Query(ge=1, le=100, description="maximum number", examples=[20]), WHOLE] = 20,
 ) -> ProposalList:
-    """Return pairs of entities whose names resemble each other and that stand in the same company, with the evidence.
+    """Return pairs of entities with similar names that occur with the same other entities, with the evidence.
 
     Nothing changes; accept a pair with POST `/curation/decisions`. Considers the 2,000 entities that most documents name.
     """

@@ -85,19 +85,19 @@ class NoiseControl(Reply):
 class AliasSample(Reply):
     """An entity with its other names (E-56)."""
 
-    name: str = Field(description="its name", examples=["Neptune"])
-    aliases: list[str] = Field(description="its other names", examples=[["Amazon Neptune"]])
-    alias_count: int = Field(description="how many", examples=[1])
+    name: str = Field(description="name", examples=["Neptune"])
+    aliases: list[str] = Field(description="other names", examples=[["Amazon Neptune"]])
+    alias_count: int = Field(description="number of other names", examples=[1])
 
 
 class AliasState(Reply):
     """How many entities have other names (E-56)."""
 
-    total_entities: int = Field(description="all entities", examples=[430])
-    with_aliases: int = Field(description="those with other names", examples=[120])
-    ratio: float = Field(description="four digits", examples=[0.2791])
+    total_entities: int = Field(description="number of entities", examples=[430])
+    with_aliases: int = Field(description="number of entities with other names", examples=[120])
+    ratio: float = Field(description="share of entities with other names, rounded to 4 digits", examples=[0.2791])
     sample_top5: list[AliasSample] = Field(
-        description="those with most other names",
+        description="the five entities with the most other names",
         examples=[[{"name": "Neptune", "aliases": ["Amazon Neptune"], "alias_count": 1}]],
     )
 
@@ -105,7 +105,7 @@ class AliasState(Reply):
 class Diagnostics(Reply):
     """State of stores and models. Unavailable ones are reported here (E-71)."""
 
-    api_version: str = Field(description="of the HTTP API, semantic versioning", examples=["0.1.0"])
+    api_version: str = Field(description="version of the HTTP API (semantic versioning)", examples=["0.1.0"])
     stores: dict[str, StoreState] = Field(
         description="state of each store: ok, busy or unreachable, or damaged (needs repair)",
         examples=[{"graph": "ok", "vectors": "ok", "registry": "ok"}],

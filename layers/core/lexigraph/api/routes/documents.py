@@ -36,15 +36,15 @@ DocumentId = Annotated[
 class DocumentReply(Reply):
     """A document and its state."""
 
-    id: str = Field(description="of the document", examples=["source:3c067f04242ced37302a063b8b72672e"])
+    id: str = Field(description="document id", examples=["source:3c067f04242ced37302a063b8b72672e"])
     uri: str = Field(description="URI of the document", examples=["upload://default/flow.md"])
-    namespace: str = Field(description="what it is filed under", examples=["default"])
+    namespace: str = Field(description="namespace", examples=["default"])
     title: str = Field(description="title", examples=["The approval flow"])
     state: Literal["BUILDING", "READY", "REMOVING", "FAILED"] = Field(
         description="READY documents are visible to questions", examples=["READY"]
     )
     version: int = Field(description="incremented with every change", examples=[1])
-    chunks: int = Field(description="pieces of text", examples=[12])
+    chunks: int = Field(description="number of chunks", examples=[12])
     characters: int = Field(description="number of characters", examples=[8_412])
     failed_chunks: int = Field(description="number of chunks whose extraction failed", examples=[0])
     reason: str = Field(description="reason of the failure", examples=[""])
@@ -71,7 +71,7 @@ class DocumentJob(Reply):
     job_id: str = Field(description="job id, for /jobs", examples=["0f6c2d1a9b3e4f508172635445362718"])
     status: Literal["RUNNING", "SUCCEEDED"] = Field(description="status of the job", examples=["SUCCEEDED"])
     status_url: str = Field(description="URL of the job", examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
-    namespace: str = Field(description="what it is filed under", examples=["default"])
+    namespace: str = Field(description="namespace", examples=["default"])
     document: DocumentReply | None = Field(
         description="null while the job is not over, and for a file of several documents", examples=[None]
     )
@@ -181,7 +181,7 @@ async def send_document(
     metadata: GivenMetadata,
     namespace: Annotated[
         str,
-        Form(min_length=1, max_length=LONGEST, pattern=PATTERN, description="what it is filed under", examples=["default"]),
+        Form(min_length=1, max_length=LONGEST, pattern=PATTERN, description="namespace", examples=["default"]),
         NAME,
     ] = "default",
     wait: Wait = 20.0,

@@ -53,9 +53,9 @@ async def find_entities(
 ) -> EntityList:
     """Return entities whose names contain the given words; the last word may be a prefix. Case and accents are ignored.
 
-    The name itself comes first, then names that begin so, then those that have all the words, then those that have some;
-    each time those first that most documents name. Without ``q`` come those that most documents name. What only titles
-    documents is not among them.
+    Order: an exact match, then names that begin with the words, then names with all words, then names with some; within
+    each group by number of documents, descending. Without ``q``, all entities by number of documents. Entities that occur
+    only in titles are left out.
     """
 
     def work() -> EntityList:

@@ -38,8 +38,12 @@ class EstimateRequest(Body):
     path: Place | None = Field(None, description="path on the server, as for an ingest", examples=["corpus/flow.md"])
     text: _Text | None = Field(None, description="document text, instead of path", examples=["# Flow\n\nMira Holm signs."])
     name: _Name = Field("text.md", description="file name of the text; its suffix gives the type", examples=["flow.md"])
-    usd_per_million_input: float | None = Field(None, ge=0, le=10_000, description="dollars", examples=[1.0])
-    usd_per_million_output: float | None = Field(None, ge=0, le=10_000, description="dollars", examples=[5.0])
+    usd_per_million_input: float | None = Field(
+        None, ge=0, le=10_000, description="US dollars per million input tokens", examples=[1.0]
+    )
+    usd_per_million_output: float | None = Field(
+        None, ge=0, le=10_000, description="US dollars per million output tokens", examples=[5.0]
+    )
 
     @model_validator(mode="after")
     def _is_one(self) -> "EstimateRequest":
@@ -51,16 +55,16 @@ class EstimateRequest(Body):
 class EstimateReply(Reply):
     """Estimated tokens, cost and minutes of a full ingest. Unchanged documents cost nothing."""
 
-    files: int = Field(description="files read", examples=[17])
-    documents: int = Field(description="documents in them", examples=[19])
+    files: int = Field(description="number of files read", examples=[17])
+    documents: int = Field(description="number of documents", examples=[19])
     characters: int = Field(description="number of characters", examples=[31_000])
-    chunks: int = Field(description="pieces of text", examples=[86])
+    chunks: int = Field(description="number of chunks", examples=[86])
     model_calls: int = Field(description="language model calls", examples=[0])
     input_tokens: int = Field(description="estimated language model tokens", examples=[0])
     output_tokens: int = Field(description="estimated language model tokens", examples=[0])
-    embedding_tokens: int = Field(description="about", examples=[15_200])
+    embedding_tokens: int = Field(description="estimated tokens to embed", examples=[15_200])
     usd: float | None = Field(description="US dollars; null if a price is unknown", examples=[0.0])
-    minutes: float = Field(description="about", examples=[0.12])
+    minutes: float = Field(description="estimated minutes", examples=[0.12])
     prices_as_of: str = Field(description="date of the price list", examples=["2026-08"])
     notes: list[str] = Field(description="unreadable files and missing prices", examples=[[]])
 

@@ -21,27 +21,27 @@ _KINDS = "(source|chunk|topic|statement|fact|entity)"
 class NodeReply(Reply):
     """A node; ``label`` is its name or text."""
 
-    id: str = Field(description="of the node", examples=["entity:3c067f04242ced37302a063b8b72672e"])
-    label: str = Field(description="its name or text", examples=["Tove Lund"])
+    id: str = Field(description="node id", examples=["entity:3c067f04242ced37302a063b8b72672e"])
+    label: str = Field(description="name or text", examples=["Tove Lund"])
     type: str = Field(description="kind of node", examples=["entity"])
     properties: dict[str, Any] = Field(
-        description="what is known of it, by its kind", examples=[{"class": "Person", "documents": 3, "facts": 5}]
+        description="properties, depending on the kind", examples=[{"class": "Person", "documents": 3, "facts": 5}]
     )
 
 
 class EdgeReply(Reply):
     """An edge between two nodes."""
 
-    source: str = Field(description="start", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"])
-    target: str = Field(description="end", examples=["entity:3c067f04242ced37302a063b8b72672e"])
+    source: str = Field(description="id of the start node", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"])
+    target: str = Field(description="id of the end node", examples=["entity:3c067f04242ced37302a063b8b72672e"])
     type: str = Field(description="kind of edge", examples=["MENTIONS"])
 
 
 class NetTotals(Reply):
     """Size of a neighbourhood."""
 
-    nodes: int = Field(description="the node too", examples=[340])
-    edges: int = Field(description="between these", examples=[610])
+    nodes: int = Field(description="number of nodes, including the node itself", examples=[340])
+    edges: int = Field(description="edges between the nodes", examples=[610])
     complete: bool = Field(
         description="whether the counts are complete; at most 2,000 edges per type are read", examples=[True]
     )

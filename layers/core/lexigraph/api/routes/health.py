@@ -21,7 +21,7 @@ class Health(Reply):
         default="ok",
         examples=["ok"],
     )
-    api_version: str = Field(description="of the HTTP API, semantic versioning", examples=["0.1.0"])
+    api_version: str = Field(description="version of the HTTP API (semantic versioning)", examples=["0.1.0"])
 
 
 @router.get("/health", operation_id="health", summary="Health check")

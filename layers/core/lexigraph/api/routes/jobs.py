@@ -29,12 +29,12 @@ JobId = Annotated[
 class JobReply(Reply):
     """A job with its status and result."""
 
-    id: str = Field(description="of the job", examples=["0f6c2d1a9b3e4f508172635445362718"])
+    id: str = Field(description="job id", examples=["0f6c2d1a9b3e4f508172635445362718"])
     kind: str = Field(description="kind of job", examples=["ingest"])
     status: JobStatus = Field(description="status of the job", examples=["SUCCEEDED"])
     created_at: str = Field(description="start time, UTC", examples=["2026-11-22T06:08:27.123+00:00"])
     updated_at: str = Field(description="time of the last change, UTC", examples=["2026-11-22T06:08:29.533+00:00"])
-    namespace: str = Field(description="what it is filed under", examples=["default"])
+    namespace: str = Field(description="namespace", examples=["default"])
     result: dict[str, Any] = Field(description="result of the job", examples=[{"chunks_new": 12}])
     reason: str = Field(description="reason of the failure", examples=[""])
 

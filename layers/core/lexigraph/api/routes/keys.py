@@ -117,7 +117,7 @@ async def create_key(who: Admin, service: TheService, response: Response, body: 
 async def revoke_key(
     who: Admin,
     service: TheService,
-    key_id: Annotated[str, Path(pattern="^lxk_[0-9a-f]{8}$", description="document id", examples=["lxk_5554b5e1"])],
+    key_id: Annotated[str, Path(pattern="^lxk_[0-9a-f]{8}$", description="key id", examples=["lxk_5554b5e1"])],
 ) -> KeyReply:
     """Revoke a key, effective immediately. A key cannot revoke itself."""
     _check_may(service, who)

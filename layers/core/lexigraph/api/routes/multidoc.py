@@ -47,12 +47,12 @@ class Article(Reply):
     """A document used for the answer (W-09)."""
 
     title: str = Field(description="title of the document", examples=["Quantum_entanglement"])
-    category: str = Field(description="from its metadata", examples=["Physics"])
-    word_count: int = Field(description="of the whole document", examples=[5234])
+    category: str = Field(description="category, from the metadata", examples=["Physics"])
+    word_count: int = Field(description="number of words in the document", examples=[5234])
     relevance: float = Field(description="summed relevance of its sections", examples=[1.75])
     source_id: str = Field(description="id of the document", examples=["source:3c067f04242ced37302a063b8b72672e"])
     uri: str = Field(description="URI of the document", examples=["upload://default/entanglement.md"])
-    namespace: str = Field(description="what it is filed under", examples=["default"])
+    namespace: str = Field(description="namespace", examples=["default"])
 
 
 class MultidocReply(Reply):

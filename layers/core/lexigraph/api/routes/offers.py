@@ -23,7 +23,7 @@ class OfferRequest(Body):
     name: Annotated[
         str, Field(min_length=1, max_length=200, pattern=PATTERN, description="of the file", examples=["flow.md"]), NAME
     ]
-    namespace: Namespace = Field(description="what it is filed under", default="default", examples=["default"])
+    namespace: Namespace = Field(description="namespace", default="default", examples=["default"])
 
 
 class OfferReply(Reply):

@@ -40,7 +40,7 @@ StatementId = Annotated[
     str,
     Path(
         pattern="^statement:[0-9a-f]{32}$",
-        description="entity id",
+        description="statement id",
         examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"],
     ),
 ]

@@ -28,7 +28,7 @@ class RecallRequest(Filtered):
     )
     session_id: Annotated[str, NAME] = Field(
         "default",
-        description="session whose earlier recalls count; default: a session per key",
+        description="session whose earlier recalls are taken into account; default: one per key",
         min_length=1,
         max_length=LONGEST,
         pattern=PATTERN,
@@ -45,33 +45,33 @@ class MemoryNode(Reply):
 
     key: str = Field(description="id of the node", examples=["entity:3c067f04242ced37302a063b8b72672e"])
     type: str = Field(description="entity, statement or topic", examples=["entity"])
-    name: str = Field(description="its name, or the beginning of its text", examples=["JWT"])
+    name: str = Field(description="name, or the beginning of the text", examples=["JWT"])
     description: str = Field(description="properties", examples=["JWT replaced session cookies in 2024"])
     score: float = Field(description="higher is better", examples=[0.91])
     scores: dict[str, float] = Field(description="score parts", examples=[{"general": 1.0, "topical": 0.5, "session": 0.7}])
-    source: str = Field(description="the first of sources", examples=["bm25_nodes"])
+    source: str = Field(description="first of `sources`", examples=["bm25_nodes"])
     sources: list[str] = Field(description="the strategies that found it", examples=[["bm25_nodes", "vector"]])
-    class_: Annotated[str | None, Field(alias="class", description="of an entity", examples=["concept"])] = None
-    title: str | None = Field(None, description="of its document", examples=["Decisions"])
-    uri: str | None = Field(None, description="of its document", examples=["upload://default/decisions.md"])
-    via: str | None = Field(None, description="node whose context it is", examples=[None])
+    class_: Annotated[str | None, Field(alias="class", description="class of an entity", examples=["concept"])] = None
+    title: str | None = Field(None, description="title of the document", examples=["Decisions"])
+    uri: str | None = Field(None, description="URI of the document", examples=["upload://default/decisions.md"])
+    via: str | None = Field(None, description="node for which it is context", examples=[None])
 
 
 class MemoryEdge(Reply):
     """An edge between two of the nodes (M-18)."""
 
-    edge_id: str = Field(description="of the edge", examples=["fact:6e7013c1fb155a8b81e41154d64cb7a6"])
-    source: str = Field(description="start", examples=["entity:3c067f04242ced37302a063b8b72672e"])
-    relationship: str = Field(description="in words", examples=["replaced"])
-    target: str = Field(description="end", examples=["entity:5b18f04242ced37302a063b8b726712a"])
+    edge_id: str = Field(description="edge id", examples=["fact:6e7013c1fb155a8b81e41154d64cb7a6"])
+    source: str = Field(description="id of the start node", examples=["entity:3c067f04242ced37302a063b8b72672e"])
+    relationship: str = Field(description="predicate or kind of edge, as text", examples=["replaced"])
+    target: str = Field(description="id of the end node", examples=["entity:5b18f04242ced37302a063b8b726712a"])
     type: str = Field(description="kind of edge", examples=["RELATION"])
 
 
 class StrategyReply(Reply):
     """Result of a strategy."""
 
-    name: str = Field(description="of the strategy", examples=["vector"])
-    found: int = Field(description="nodes it found", examples=[7])
+    name: str = Field(description="name of the strategy", examples=["vector"])
+    found: int = Field(description="number of nodes found", examples=[7])
     error: str | None = Field(None, description="reason of the failure", examples=[None])
     skipped: str | None = Field(None, description="reason it was skipped", examples=[None])
     incomplete: str | None = Field(None, description="whether a limit was reached, so that more may exist", examples=[None])
@@ -80,7 +80,7 @@ class StrategyReply(Reply):
 class SessionReply(Reply):
     """The session before this recall."""
 
-    id: str = Field(description="its name", examples=["default"])
+    id: str = Field(description="session id", examples=["default"])
     recalls: int = Field(description="number of recalls so far", examples=[3])
     hot: list[str] = Field(description="most recently seen nodes", examples=[["entity:3c067f04242ced37302a063b8b72672e"]])
 
@@ -90,7 +90,7 @@ class RecallMetadata(Reply):
 
     phase: str = Field(description="early, mid or deep", examples=["mid"])
     weights: dict[str, float] = Field(
-        description="of the parts of a score", examples=[{"general": 0.5, "topical": 0.3, "session": 0.2}]
+        description="weights of the score parts", examples=[{"general": 0.5, "topical": 0.3, "session": 0.2}]
     )
     tiers: dict[str, int] = Field(description="nodes by strategy", examples=[{"vector": 4, "context": 3}])
     strategies: list[StrategyReply] = Field(description="strategies")
@@ -106,7 +106,7 @@ class RecallReply(Reply):
     query: str = Field(description="as it was asked", examples=["JWT authentication decisions"])
     nodes: list[MemoryNode] = Field(description="best first")
     context: list[MemoryNode] = Field(description="context of the best nodes")
-    edges: list[MemoryEdge] = Field(description="between nodes")
+    edges: list[MemoryEdge] = Field(description="edges between the nodes")
     metadata: RecallMetadata
 
 

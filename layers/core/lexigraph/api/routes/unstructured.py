@@ -26,7 +26,7 @@ class MultihopRequest(Filtered):
     """A multi-hop question (H-02 to H-11)."""
 
     query: str = Field(
-        description="in natural language",
+        description="question in natural language",
         min_length=1,
         max_length=100_000,
         pattern=A_WORD,
@@ -38,9 +38,9 @@ class MultihopRequest(Filtered):
         None, min_length=1, max_length=64, description="paragraph, list, table, code, row or heading", examples=["paragraph"]
     )
     use_symbolic: bool = Field(default=True, description="follow symbolic edges and weight roles", examples=[True])
-    num_hops: int = Field(3, description="hops", ge=1, le=8, examples=[3])
+    num_hops: int = Field(3, description="number of hops", ge=1, le=8, examples=[3])
     top_k_per_hop: int = Field(15, description="maximum chunks kept per hop", ge=1, le=200, examples=[15])
-    final_top_k: int = Field(10, description="results", ge=1, le=100, examples=[10])
+    final_top_k: int = Field(10, description="maximum results", ge=1, le=100, examples=[10])
     hop_decay: float = Field(0.85, gt=0, le=1, description="score factor per hop; 1.0 disables decay", examples=[0.85])
     context_expansion_ratio: float = Field(
         0.5, gt=0, le=1, description="share of results that seeds the next hop", examples=[0.5]
@@ -50,18 +50,18 @@ class MultihopRequest(Filtered):
 class HopReply(Reply):
     """A hop: the first of its texts."""
 
-    hop: int = Field(description="from 0", examples=[0])
-    docs: list[str] = Field(description="the first texts", examples=[["Appeals must be submitted in writing..."]])
+    hop: int = Field(description="hop, from 0", examples=[0])
+    docs: list[str] = Field(description="texts of its first chunks", examples=[["Appeals must be submitted in writing..."]])
 
 
 class CellReply(Reply):
     """A chunk of the final ranking (H-20)."""
 
-    row_id: int = Field(description="its number in the namespace", examples=[34])
-    value: str = Field(description="its text", examples=["Appeals must be submitted in writing within 14 days..."])
+    row_id: int = Field(description="number of the chunk within the namespace", examples=[34])
+    value: str = Field(description="text of the chunk", examples=["Appeals must be submitted in writing within 14 days..."])
     role: str = Field(description="paragraph, list, table, code or row", examples=["paragraph"])
-    parent: str = Field(description="id of its parent", examples=["chunk_6"])
-    text: str = Field(description="value again", examples=["Appeals must be submitted in writing within 14 days..."])
+    parent: str = Field(description="first chunk under the same headings", examples=["chunk_6"])
+    text: str = Field(description="same as `value`", examples=["Appeals must be submitted in writing within 14 days..."])
     score: float = Field(description="higher is better", examples=[0.923])
     hop: int = Field(description="the hop that gave it its score", examples=[0])
     reason: str = Field(description="how it was found", examples=["semantic"])
@@ -77,15 +77,15 @@ class CellReply(Reply):
 class SymbolicEdgeReply(Reply):
     """A chunk that entered through a symbolic edge (H-23)."""
 
-    hop: int = Field(description="from 0", examples=[0])
-    doc_idx: int = Field(description="its row_id", examples=[34])
+    hop: int = Field(description="hop, from 0", examples=[0])
+    doc_idx: int = Field(description="`row_id` of the chunk", examples=[34])
 
 
 class MultihopReply(Reply):
     """Hops, final ranking and symbolic edges (H-18 to H-23)."""
 
     query: str = Field(description="as it was asked", examples=["explain the appeals process"])
-    namespace: str = Field(description="what it is filed under", examples=["document_upload_3f9a1c2e"])
+    namespace: str = Field(description="namespace", examples=["document_upload_3f9a1c2e"])
     hops: list[HopReply] = Field(description="from the first")
     final_results: list[CellReply] = Field(description="best first")
     symbolic_edges: list[SymbolicEdgeReply] = Field(description="what edges led to")

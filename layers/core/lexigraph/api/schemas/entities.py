@@ -15,8 +15,8 @@ class EntitySummary(NamedReply):
     """An entity with its counts."""
 
     class_: str = Field(alias="class", description="most frequent class; empty if none is known", examples=["Person"])
-    documents: int = Field(description="that name it", examples=[3])
-    facts: int = Field(description="in which it stands", examples=[5])
+    documents: int = Field(description="number of documents that name it", examples=[3])
+    facts: int = Field(description="number of facts about it", examples=[5])
 
     @classmethod
     def of(cls, entity: Entity) -> "EntitySummary":
@@ -41,7 +41,7 @@ class Times(Reply):
 class EntityReply(EntitySummary):
     """An entity with its names, classes and counts."""
 
-    statements: int = Field(description="that name it", examples=[12])
+    statements: int = Field(description="number of statements that name it", examples=[12])
     neighbours: int = Field(description="number of entities that occur in the same statements", examples=[9])
     complete: bool = Field(description="whether the counts are complete; at most 20,000 mentions are read", examples=[True])
     names: list[Times] = Field(description="spellings, most frequent first")
@@ -66,7 +66,7 @@ class SourceStatements(Reply):
     """Statements of one document."""
 
     document: DocumentTitle = Field(description="document")
-    statements: list[PlacedStatement] = Field(description="text")
+    statements: list[PlacedStatement] = Field(description="statements of the document")
 
 
 class EntityStatements(Reply):
@@ -104,7 +104,7 @@ class NeighbourList(Reply):
     """A page of neighbours, most statements first."""
 
     neighbours: list[NeighbourReply] = Field(description="the page")
-    total: int = Field(description="neighbours in all", examples=[91])
+    total: int = Field(description="total number of neighbours", examples=[91])
     complete: bool = Field(description="whether the counts are complete; at most 20,000 mentions are read", examples=[True])
     next: str | None = Field(description="`cursor` of the next page, null at the end", examples=[None])
 

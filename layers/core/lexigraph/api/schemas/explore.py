@@ -31,7 +31,7 @@ class HeadingReply(Reply):
 class PageReply(Reply):
     """A page of a document that has pages."""
 
-    number: int = Field(description="from 1", examples=[3])
+    number: int = Field(description="page number, from 1", examples=[3])
     start: int = Field(description="start offset in the parsed text", examples=[5_210])
 
     @classmethod
@@ -43,7 +43,7 @@ class PageReply(Reply):
 class VerbatimReply(Reply):
     """A code block or table, whose line breaks and spaces matter."""
 
-    kind: Literal["code", "table"] = Field(description="what it is", examples=["code"])
+    kind: Literal["code", "table"] = Field(description="kind", examples=["code"])
     start: int = Field(description="start offset in the parsed text", examples=[310])
     end: int = Field(description="end offset (exclusive)", examples=[402])
 
@@ -59,9 +59,9 @@ class OutlineReply(Reply):
     Offsets count characters (Unicode code points) of its parsed text.
     """
 
-    document_id: str = Field(description="of the document", examples=[_SOURCE])
-    version: int = Field(description="of the document, whose text this is", examples=[1])
-    characters: int = Field(description="of the whole text", examples=[8_412])
+    document_id: str = Field(description="document id", examples=[_SOURCE])
+    version: int = Field(description="version of the document", examples=[1])
+    characters: int = Field(description="number of characters in the whole text", examples=[8_412])
     headings: list[HeadingReply] = Field(description="in order")
     pages: list[PageReply] = Field(description="pages in order; empty if the document has none")
     verbatim: list[VerbatimReply] = Field(description="code blocks and tables, in order")
@@ -83,7 +83,7 @@ class TextReply(OutlineReply):
 class TopicReply(Reply):
     """A topic of a document."""
 
-    id: str = Field(description="of the topic", examples=["topic:3c067f04242ced37302a063b8b72672e"])
+    id: str = Field(description="topic id", examples=["topic:3c067f04242ced37302a063b8b72672e"])
     title: str = Field(description="topic", examples=["Approval"])
     start: int = Field(description="start offset of its first statement", examples=[127])
     end: int = Field(description="end offset of its last statement (exclusive)", examples=[912])
@@ -99,14 +99,14 @@ class TopicList(Reply):
     """A page of a document's topics, in reading order."""
 
     topics: list[TopicReply] = Field(description="the page")
-    total: int = Field(description="topics of the document", examples=[31])
+    total: int = Field(description="total number of topics", examples=[31])
     next: str | None = Field(description="`cursor` of the next page, null at the end", examples=[None])
 
 
 class NamedReply(Reply):
     """A named component."""
 
-    id: str = Field(description="of it", examples=[_ENTITY])
+    id: str = Field(description="id", examples=[_ENTITY])
     name: str = Field(description="name", examples=["Tove Lund"])
 
 
@@ -120,14 +120,14 @@ class ObjectReply(Reply):
 class TopicTitle(Reply):
     """A topic by its title."""
 
-    id: str = Field(description="of the topic", examples=["topic:3c067f04242ced37302a063b8b72672e"])
+    id: str = Field(description="topic id", examples=["topic:3c067f04242ced37302a063b8b72672e"])
     title: str = Field(description="topic", examples=["Approval"])
 
 
 class FactReply(Reply):
     """A fact that a statement supports."""
 
-    id: str = Field(description="of the fact", examples=["fact:3c067f04242ced37302a063b8b72672e"])
+    id: str = Field(description="fact id", examples=["fact:3c067f04242ced37302a063b8b72672e"])
     subject: NamedReply = Field(description="subject")
     predicate: str = Field(description="predicate", examples=["signs"])
     object: ObjectReply = Field(description="object")
@@ -144,7 +144,7 @@ class FactReply(Reply):
 class PlacedStatement(Reply):
     """A statement with its location. Offsets count characters (Unicode code points) of the parsed text."""
 
-    id: str = Field(description="of the statement", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"])
+    id: str = Field(description="statement id", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"])
     text: str = Field(description="self-contained text", examples=["Mira Holm signs what Tove Lund approves."])
     original: str = Field(
         description="wording in the document if it differs from `text`; else empty",
@@ -164,11 +164,11 @@ class PlacedStatement(Reply):
 class DocumentTitle(Reply):
     """A document by its title."""
 
-    id: str = Field(description="of the document", examples=[_SOURCE])
+    id: str = Field(description="document id", examples=[_SOURCE])
     title: str = Field(description="title", examples=["The approval flow"])
     uri: str = Field(description="URI", examples=["upload://default/flow.md"])
-    namespace: str = Field(description="what it is filed under", examples=["default"])
-    version: int = Field(description="version that is live", examples=[1])
+    namespace: str = Field(description="namespace", examples=["default"])
+    version: int = Field(description="current version", examples=[1])
 
     @classmethod
     def of(cls, source: Source) -> "DocumentTitle":

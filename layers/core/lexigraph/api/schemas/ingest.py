@@ -36,7 +36,7 @@ class IngestRequest(Body):
     """What to ingest (E-08)."""
 
     path: Place
-    namespace: Namespace = Field(description="what it is filed under", default="default", examples=["default"])
+    namespace: Namespace = Field(description="namespace", default="default", examples=["default"])
 
 
 class FailureReply(Reply):
@@ -50,7 +50,7 @@ class SkippedReply(Reply):
     """Skipped files, by suffix."""
 
     ending: str = Field(description="suffix, or whole name", examples=[".doc"])
-    files: int = Field(description="how many", examples=[3])
+    files: int = Field(description="number of files", examples=[3])
     reason: str = Field(description="reason or remedy", examples=["save it as .docx"])
 
 
@@ -60,8 +60,8 @@ class IngestReply(Reply):
     job_id: str = Field(description="job id, for /jobs", examples=["0f6c2d1a9b3e4f508172635445362718"])
     status: JobStatus = Field(description="status of the job", examples=["SUCCEEDED"])
     status_url: str = Field(description="URL of the job", examples=["/jobs/0f6c2d1a9b3e4f508172635445362718"])
-    namespace: str = Field(description="what it is filed under", examples=["default"])
-    files_processed: int = Field(description="files read", default=0, examples=[1])
+    namespace: str = Field(description="namespace", examples=["default"])
+    files_processed: int = Field(description="number of files read", default=0, examples=[1])
     chunks_new: int = Field(
         description="number of chunks written; without `incremental` including unchanged ones", default=0, examples=[12]
     )
@@ -79,13 +79,15 @@ class IngestReply(Reply):
     pairs_failed: int = Field(
         default=0, description="number of chunk pairs for which the model returned nothing usable", examples=[0]
     )
-    elapsed_sec: float = Field(description="seconds", default=0.0, examples=[2.41])
+    elapsed_sec: float = Field(description="duration in seconds", default=0.0, examples=[2.41])
     incremental: bool = Field(description="whether unchanged content was skipped", default=False, examples=[True])
-    documents_new: int = Field(description="documents ingested", default=0, examples=[1])
+    documents_new: int = Field(description="number of documents added", default=0, examples=[1])
     documents_updated: int = Field(description="number of documents replaced", default=0, examples=[0])
-    documents_unchanged: int = Field(description="number of documents skipped", default=0, examples=[0])
+    documents_unchanged: int = Field(description="number of unchanged documents skipped", default=0, examples=[0])
     documents_removed: int = Field(description="number of records removed from files", default=0, examples=[0])
-    failures: list[FailureReply] = Field(description="what could not be ingested", default_factory=list, examples=[[]])
+    failures: list[FailureReply] = Field(
+        description="files and documents that could not be ingested", default_factory=list, examples=[[]]
+    )
     skipped: list[SkippedReply] = Field(description="unsupported files in a folder", default_factory=list, examples=[[]])
     chunk_failures: list[FailureReply] = Field(
         description="the first 100 failed chunks, with location and reason", default_factory=list, examples=[[]]

@@ -13,21 +13,21 @@ class NamedCount(Reply):
     """Number of documents of a kind."""
 
     name: str = Field(description="kind; empty if unknown", examples=["en"])
-    documents: int = Field(description="of it", examples=[12])
+    documents: int = Field(description="number of documents", examples=[12])
 
 
 class Day(Reply):
     """Documents last changed on a day."""
 
-    day: str = Field(description="in UTC", examples=["2026-11-22"])
-    documents: int = Field(description="last changed then", examples=[5])
-    characters: int = Field(description="of their texts", examples=[8_412])
+    day: str = Field(description="date, UTC", examples=["2026-11-22"])
+    documents: int = Field(description="number of documents last changed that day", examples=[5])
+    characters: int = Field(description="number of characters in their texts", examples=[8_412])
 
 
 class NamedModel(Reply):
     """A model."""
 
-    name: str = Field(description="of the model, or none", examples=["none"])
+    name: str = Field(description="name of the model, or none", examples=["none"])
     answers: bool | None = Field(description="whether it answers; null if unknown", examples=[True])
 
 
@@ -48,14 +48,14 @@ class Warned(Reply):
     """A warning or note."""
 
     type: str = Field(description="stable, machine-readable code", examples=["no_language_model"])
-    detail: str = Field(description="in words", examples=["no language model is set: answers are quotations"])
+    detail: str = Field(description="description", examples=["no language model is set: answers are quotations"])
     remedy: str = Field(description="what to do", examples=["set LEXIGRAPH_LLM, or go on without"])
 
 
 class Overview(Reply):
     """Overview of a tenant."""
 
-    version: str = Field(description="of the HTTP API", examples=["0.1.0"])
+    version: str = Field(description="version of the HTTP API", examples=["0.1.0"])
     counts: dict[str, int] = Field(
         description="live counts by kind",
         examples=[{"documents": 3, "chunks": 41, "topics": 52, "statements": 230, "facts": 60, "entities": 118}],
@@ -64,7 +64,7 @@ class Overview(Reply):
         description="time of the counts, UTC; empty during the first count", examples=["2026-11-22T06:08:29+00:00"]
     )
     documents: dict[str, int] = Field(
-        description="by state", examples=[{"BUILDING": 0, "READY": 3, "REMOVING": 0, "FAILED": 0}]
+        description="number of documents by state", examples=[{"BUILDING": 0, "READY": 3, "REMOVING": 0, "FAILED": 0}]
     )
     languages: list[NamedCount] = Field(description="languages of documents, most frequent first")
     file_types: list[NamedCount] = Field(description="file types of documents, most frequent first")

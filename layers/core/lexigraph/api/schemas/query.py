@@ -38,7 +38,7 @@ class ContextText(Body):
 class HistoryTurn(Body):
     """An earlier turn of the conversation (E-39)."""
 
-    role: Literal["user", "assistant"] = Field(description="speaker", examples=["user"])
+    role: Literal["user", "assistant"] = Field(description="user or assistant", examples=["user"])
     content: str = Field(
         description="what was said", min_length=1, max_length=20_000, examples=["Do you support hybrid retrieval?"]
     )
@@ -80,24 +80,24 @@ class PathRelation(Reply):
 class SourceReply(Reply):
     """A source that an answer may cite (E-43): a statement or an external text. Ranks start at 1."""
 
-    id: str = Field(description="of the chunk, or of the external text", examples=["chunk:3c067f04242ced37302a063b8b72672e"])
+    id: str = Field(description="id of the chunk or external text", examples=["chunk:3c067f04242ced37302a063b8b72672e"])
     label: str = Field(description="citation label", examples=["S1"])
     rank: int = Field(description="from 1; 0 is a warning", examples=[1])
     reason: str = Field(description="how it was found", examples=["vector"])
     score: float | None = Field(description="cosine similarity to the question, or the retriever's score", examples=[0.8421])
-    base_norm: float | None = Field(description="min-max of the cosines in this set", examples=[0.73])
+    base_norm: float | None = Field(description="cosine similarity, min-max scaled within the results", examples=[0.73])
     bonus: float | None = Field(description="BM25, relation and centrality bonus", examples=[0.12])
     composite_score: float | None = Field(description="base_norm and bonus", examples=[0.85])
     final_score: float = Field(
         description="score of the statement, 0 to 1; 0 for an external text",
         examples=[0.61],
     )
-    rel_type: str | None = Field(description="kind of the relation that counted in bonus", examples=[None])
+    rel_type: str | None = Field(description="type of the relation that contributed to `bonus`", examples=[None])
     rel_conf: float | None = Field(description="confidence of that relation, 0 to 1", examples=[None])
     statement_id: str = Field(
-        description="of the statement, empty for an external text", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"]
+        description="statement id; empty for an external text", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"]
     )
-    text: str = Field(description="the words of the document", examples=["She signs what Tove Lund approves."])
+    text: str = Field(description="wording of the document", examples=["She signs what Tove Lund approves."])
     kind: StatementKind = "prose"
     resolved: str = Field(
         "",
@@ -107,7 +107,7 @@ class SourceReply(Reply):
     uri: str = Field(description="URI of the document", examples=["upload://default/flow.md"])
     title: str = Field(description="title of the document", examples=["The approval flow"])
     document_id: str = Field(
-        "", description="of the document; empty for an external text", examples=["source:3c067f04242ced37302a063b8b72672e"]
+        "", description="document id; empty for an external text", examples=["source:3c067f04242ced37302a063b8b72672e"]
     )
     start: int = Field(description="start offset in the parsed text", examples=[127])
     end: int = Field(description="end offset (exclusive)", examples=[168])
@@ -116,7 +116,7 @@ class SourceReply(Reply):
     )
     path_ids: list[str] = Field(
         default_factory=list,
-        description="the ids of these",
+        description="ids of the nodes on the path",
         examples=[["chunk:3c067f04242ced37302a063b8b72672e", "entity:3c067f04242ced37302a063b8b72672e"]],
     )
     path_relations: list[PathRelation] = Field(
@@ -137,7 +137,7 @@ class Reference(Reply):
     """A source that the answer cites (E-44)."""
 
     label: str = Field(description="citation label", examples=["S1"])
-    id: str = Field(description="of the chunk", examples=["chunk:3c067f04242ced37302a063b8b72672e"])
+    id: str = Field(description="chunk id", examples=["chunk:3c067f04242ced37302a063b8b72672e"])
     score: float | None = Field(description="higher is better", examples=[0.8421])
     composite_score: float | None = Field(description="base_norm and bonus", examples=[0.85])
 
@@ -156,9 +156,9 @@ class UnsupportedReply(Reply):
 class EntityCount(Reply):
     """An entity named by the sources, with the number of chunks that name it (E-45)."""
 
-    name: str = Field(description="its name", examples=["Mira Holm"])
+    name: str = Field(description="name", examples=["Mira Holm"])
     freq: int = Field(description="chunks of the sources that name it", examples=[5])
-    id: str = Field("", description="of the entity", examples=["entity:3c067f04242ced37302a063b8b72672e"])
+    id: str = Field("", description="entity id", examples=["entity:3c067f04242ced37302a063b8b72672e"])
 
 
 class QueryReply(Reply):
@@ -197,5 +197,5 @@ class PreviewReply(Reply):
 
     question: str = Field(description="as it was asked", examples=["Who signs the approval?"])
     degraded: bool = Field(description="true if one of the searches failed", examples=[False])
-    warn: str | None = Field(None, description="what failed", examples=["the embedding model failed"])
+    warn: str | None = Field(None, description="description of the failure", examples=["the embedding model failed"])
     items: list[ItemReply] = Field(description="best first")

@@ -44,7 +44,7 @@ def _known(operator: Any) -> Any:
 class Comparison(Body):
     """A condition on a metadata value. Values of different types never match."""
 
-    key: Key = Field(description="id of the node")
+    key: Key = Field(description="metadata key")
     operator: Annotated[Literal["==", "!=", "<", "<=", ">", ">="], BeforeValidator(_known)] = Field(
         "==", description="operator", examples=[">="]
     )
@@ -54,7 +54,7 @@ class Comparison(Body):
 class Membership(Body):
     """A condition that a metadata value is, or is not, in a list."""
 
-    key: Key = Field(description="id of the node")
+    key: Key = Field(description="metadata key")
     operator: Literal["in", "not_in"] = Field(description="in the list, or not", examples=["in"])
     value: list[Scalar] = Field(max_length=1_000, description="the list", examples=[[2020, 2021]])
 
@@ -91,7 +91,7 @@ class Filtered(Body):
     """Base of questions that may be narrowed to some documents."""
 
     filters: AnyFilter | None = Field(
-        None, description="on metadata of documents", examples=[{"key": "year", "operator": ">=", "value": 2020}]
+        None, description="filter on the documents' metadata", examples=[{"key": "year", "operator": ">=", "value": 2020}]
     )
 
     def where(self) -> Filter | None:
@@ -119,7 +119,7 @@ class NoticeReply(Reply):
     """A warning; ``type`` is stable."""
 
     type: str = Field(description="stable, machine-readable code", examples=["rerank_failed"])
-    detail: str = Field(description="in words", examples=["the reranker failed; statements keep the order without it"])
+    detail: str = Field(description="description", examples=["the reranker failed; statements keep the order without it"])
 
 
 StatementKind = Annotated[
@@ -131,7 +131,7 @@ StatementKind = Annotated[
 class StatementReply(Reply):
     """A statement with its reason, score and location."""
 
-    id: str = Field(description="of the statement", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"])
+    id: str = Field(description="statement id", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"])
     text: str = Field(description="self-contained text", examples=["Mira Holm signs what Tove Lund approves."])
     score: float = Field(description="higher is better", examples=[0.5274])
     reason: str = Field(description="how it was found", examples=["chunk"])
@@ -140,10 +140,12 @@ class StatementReply(Reply):
     )
     start: int = Field(description="start offset in the parsed text", examples=[127])
     end: int = Field(description="end offset (exclusive)", examples=[168])
-    facts: list[str] = Field(description="subject, relation and object of each", examples=[["Mira Holm | signs | approval"]])
+    facts: list[str] = Field(
+        description="facts, as subject, predicate and object", examples=[["Mira Holm | signs | approval"]]
+    )
     path: list[str] = Field(description="names on the path to it", examples=[["Approval", "Mira Holm"]])
     path_ids: list[str] = Field(
-        description="the ids of these: chunks by the titles of their documents, entities, topics",
+        description="ids of the nodes on the path",
         examples=[["chunk:3c067f04242ced37302a063b8b72672e", "entity:3c067f04242ced37302a063b8b72672e"]],
     )
     parts: dict[str, float] = Field(description="score parts", examples=[{"vector": 0.1558, "link": 0.1258}])
@@ -161,13 +163,15 @@ class StatementReply(Reply):
 class ResultReply(Reply):
     """Statements of one topic of a source (G-20)."""
 
-    source: str = Field(description="uri of the document", examples=["upload://default/flow.md"])
-    document_id: str = Field(description="of the document", examples=["source:3c067f04242ced37302a063b8b72672e"])
-    topic: str = Field(description="what the statements are about", examples=["Approval"])
-    statements: list[str] = Field(description="best first", examples=[["Mira Holm signs what Tove Lund approves."]])
+    source: str = Field(description="URI of the document", examples=["upload://default/flow.md"])
+    document_id: str = Field(description="document id", examples=["source:3c067f04242ced37302a063b8b72672e"])
+    topic: str = Field(description="topic of the statements", examples=["Approval"])
+    statements: list[str] = Field(
+        description="texts of the statements, best first", examples=[["Mira Holm signs what Tove Lund approves."]]
+    )
     score: float = Field(description="score of its best statement", examples=[0.5274])
     metadata: dict[str, Any] = Field(
-        description="of the document", examples=[{"title": "The approval flow", "namespace": "default"}]
+        description="metadata of the document", examples=[{"title": "The approval flow", "namespace": "default"}]
     )
     details: list[StatementReply] = Field(description="statements with scores and offsets")
 
@@ -175,12 +179,12 @@ class ResultReply(Reply):
 class ItemReply(Reply):
     """A chunk ranked by hybrid search, with its scores (E-60)."""
 
-    id: str = Field(description="of the chunk", examples=["chunk:3c067f04242ced37302a063b8b72672e"])
+    id: str = Field(description="chunk id", examples=["chunk:3c067f04242ced37302a063b8b72672e"])
     reason: Literal[
         "vector", "bm25", "entity", "relates", "cooccur", "llm_rel", "subgraph", "subgraph_rel", "first", "warning"
     ] = Field(description="how it was found", examples=["vector"])
     score_raw: float | None = Field(description="cosine similarity to the question", examples=[0.83])
-    base_norm: float = Field(description="min-max of the cosines in this set (E-61)", examples=[0.72])
+    base_norm: float = Field(description="cosine similarity, min-max scaled within the results (E-61)", examples=[0.72])
     bonus: float = Field(description="BM25, relation and centrality bonus (E-62)", examples=[0.13])
     composite_score: float = Field(description="base_norm + bonus (E-63)", examples=[0.85])
     final_score: float = Field(description="after reranking (E-64)", examples=[0.85])
@@ -188,23 +192,21 @@ class ItemReply(Reply):
     rel_conf: float | None = Field(description="confidence of that relation, 0 to 1", examples=[None])
     evidence: str = Field(description="evidence of the relation", examples=[""])
     path: list[str] = Field(description="names on the path to it", examples=[["Mira Holm"]])
-    path_ids: list[str] = Field(
-        description="the ids of these entities", examples=[["entity:3c067f04242ced37302a063b8b72672e"]]
-    )
+    path_ids: list[str] = Field(description="ids of these entities", examples=[["entity:3c067f04242ced37302a063b8b72672e"]])
     parts: dict[str, float] = Field(description="parts of the bonus", examples=[{"bm25": 0.1}])
     uri: str = Field(description="URI of the document", examples=["upload://default/flow.md"])
     title: str = Field(description="title of the document", examples=["The approval flow"])
-    document_id: str = Field(description="of the document", examples=["source:3c067f04242ced37302a063b8b72672e"])
+    document_id: str = Field(description="document id", examples=["source:3c067f04242ced37302a063b8b72672e"])
 
 
 class EvidenceNodeReply(Reply):
     """A node of the evidence graph."""
 
-    id: str = Field(description="of it; `question` of the question", examples=["entity:3c067f04242ced37302a063b8b72672e"])
+    id: str = Field(description="id; `question` for the question", examples=["entity:3c067f04242ced37302a063b8b72672e"])
     kind: Literal["question", "chunk", "topic", "entity", "statement", "source"] = Field(
-        description="what it is", examples=["entity"]
+        description="kind", examples=["entity"]
     )
-    label: str = Field(description="its name or text; of a chunk the title of its document", examples=["Mira Holm"])
+    label: str = Field(description="name or text; for a chunk, the title of its document", examples=["Mira Holm"])
     layer: int = Field(
         description="0 question, 1 anchors (chunks, topics), 2 entities, 3 statements, 4 documents", examples=[2]
     )
@@ -220,25 +222,27 @@ class EvidenceNodeReply(Reply):
 class EvidenceEdgeReply(Reply):
     """An edge of the evidence graph."""
 
-    start: str = Field(alias="from", description="start", examples=["entity:3c067f04242ced37302a063b8b72672e"])
-    to: str = Field(description="end", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"])
-    kind: Literal["anchor", "leads_to", "says", "from"] = Field(description="what it is", examples=["leads_to"])
+    start: str = Field(
+        alias="from", description="id of the start node", examples=["entity:3c067f04242ced37302a063b8b72672e"]
+    )
+    to: str = Field(description="id of the end node", examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"])
+    kind: Literal["anchor", "leads_to", "says", "from"] = Field(description="kind", examples=["leads_to"])
     reason: str = Field(description="reason the statement was found", examples=["link"])
 
 
 class EvidenceCounts(Reply):
     """Counts."""
 
-    nodes: int = Field(description="the question too", examples=[120])
-    edges: int = Field(description="between these", examples=[210])
-    statements: int = Field(description="among the nodes", examples=[42])
+    nodes: int = Field(description="number of nodes, including the question", examples=[120])
+    edges: int = Field(description="edges between the nodes", examples=[210])
+    statements: int = Field(description="number of statements among the nodes", examples=[42])
 
 
 class EvidenceReply(Reply):
     """The evidence of a question as a graph: what led to each statement."""
 
-    nodes: list[EvidenceNodeReply] = Field(description="of the best statements")
-    edges: list[EvidenceEdgeReply] = Field(description="between these")
+    nodes: list[EvidenceNodeReply] = Field(description="nodes, from the best statements")
+    edges: list[EvidenceEdgeReply] = Field(description="edges between the nodes")
     shown: EvidenceCounts = Field(description="counts of what is included")
     totals: EvidenceCounts = Field(description="counts of the whole result")
 
