@@ -7,23 +7,32 @@ const { ApiError, Lexigraph } = await import(`${process.env.CLIENT}/index.js`);
 const url = process.env.LEXIGRAPH_URL;
 const client = new Lexigraph({ url, apiKey: process.env.LEXIGRAPH_API_KEY });
 const QUESTION = "Who runs the Sable Ferry?";
+const FERRY = "The Sable Ferry is run by the Quill Line.";
+
+async function all(items) {
+  const found = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
 
 async function scripted(replies, run) {
   const asked = [];
   const server = createServer((request, response) => {
     const [status, headers, body] = replies[Math.min(asked.length, replies.length - 1)];
-    asked.push(request.url);
-    response.writeHead(status, headers).end(body);
+    asked.push(request);
+    response.writeHead(status, headers).end(body.replaceAll("HOST", request.headers.host));
+    request.resume();
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   try {
-    return await run(new Lexigraph({ url: `http://127.0.0.1:${server.address().port}` }), asked);
+    return await run(new Lexigraph({ url: `http://127.0.0.1:${server.address().port}`, apiKey: "lxk_1" }), asked);
   } finally {
     server.close();
     server.closeAllConnections();
   }
 }
 
+const json = (told) => [200, { "Content-Type": "application/json" }, JSON.stringify(told)];
 const busy = [503, { "Retry-After": "0" }, JSON.stringify({ error: "unavailable", message: "not now", request_id: "1" })];
 
 test("a question gets a cited answer and statements", async () => {
@@ -52,11 +61,51 @@ test("a stream that is left ends, and the client goes on", async () => {
 test("a file is uploaded, found on a page and deleted", async () => {
   const job = await client.upload("mill.md", "# Mill\n\nThe Mill grinds rye.", { namespace: "ts", metadata: { year: 1920 } });
   assert.equal(job.status, "SUCCEEDED");
-  const found = [];
-  for await (const document of client.documents({ namespace: "ts" })) found.push(document);
+  const found = await all(client.documents({ namespace: "ts" }));
   assert.deepEqual([found.length, found[0].title, found[0].metadata.year], [1, "Mill", 1920]);
   await client.deleteDocument(found[0].id);
-  for await (const document of client.documents({ namespace: "ts" })) assert.fail(document.uri);
+  assert.deepEqual(await all(client.documents({ namespace: "ts" })), []);
+});
+
+test("a large file goes where a deployment says, without the key, and otherwise to the server", async () => {
+  const large = "x".repeat(4_000_001);
+  const offer = { job_id: "7", url: "http://HOST/bucket", headers: { "x-amz-meta-job": "7" } };
+  await scripted([json(offer), json({}), json({ id: "7", status: "SUCCEEDED" })], async (one, asked) => {
+    assert.equal((await one.upload("mill.txt", large)).status, "SUCCEEDED");
+    assert.deepEqual(asked.map(({ method, url }) => `${method} ${url}`), ["POST /documents/upload-url", "PUT /bucket", "GET /jobs/7"]);
+    assert.deepEqual([asked[1].headers["x-amz-meta-job"], asked[1].headers["x-api-key"]], ["7", undefined]);
+  });
+  await assert.rejects(client.upload("mill.unknown", large), { status: 422, message: /unsupported type/ });
+});
+
+test("all pages of statements, topics and entities are read", async () => {
+  const [document] = await all(client.documents());
+  const read = await all(client.statements(document.id));
+  assert.ok(read.some((statement) => statement.text === FERRY));
+  assert.ok((await all(client.topics(document.id))).length > 0);
+  const [entity] = await all(client.entities("Quill Line"));
+  const sources = await all(client.entityStatements(entity.id));
+  assert.ok(sources.some((source) => source.statements.some((statement) => statement.text === FERRY)));
+  assert.deepEqual((await all(client.entityNeighbours(entity.id))).map(({ name }) => name), ["The Sable Ferry"]);
+  const two = [json({ entities: [1, 2], next: "a" }), json({ entities: [3], next: null })];
+  await scripted(two, async (one, asked) => {
+    assert.deepEqual(await all(one.entities("x")), [1, 2, 3]);
+    assert.deepEqual(asked.map(({ url }) => url), ["/entities?q=x", "/entities?q=x&cursor=a"]);
+  });
+});
+
+test("entities that may be one are proposed, merged and parted again", async () => {
+  await client.upload("company.md", "# Company\n\nVardo Shipping Company owns two ships. Vardo Shipping runs ferries.");
+  const [{ name, other }] = await client.proposals("Vardo Shipping");
+  assert.deepEqual([name, other].sort(), ["Vardo Shipping", "Vardo Shipping Company"]);
+  const [{ id }] = await all(client.entities(name));
+  const aliases = async () => (await client.get("/entities/{entity_id}", { path: { entity_id: id } })).aliases.map((one) => one.name);
+  const made = await client.decide("merge", name, [other], "one firm");
+  assert.deepEqual([made.kind, made.name, made.others, made.note], ["merge", name, [other], "one firm"]);
+  assert.deepEqual(await aliases(), [other]);
+  assert.ok((await client.undoDecision(made.id)).undone_at);
+  assert.deepEqual(await aliases(), []);
+  assert.deepEqual((await client.decisions()).map((one) => one.id), [made.id]);
 });
 
 test("errors say what the server said", async () => {
@@ -66,8 +115,7 @@ test("errors say what the server said", async () => {
 });
 
 test("a busy server is asked again, and what may have been done is not", async () => {
-  const ok = [200, { "Content-Type": "application/json" }, JSON.stringify({ answer: "x" })];
-  await scripted([busy, busy, ok], async (one, asked) => {
+  await scripted([busy, busy, json({ answer: "x" })], async (one, asked) => {
     assert.equal((await one.query(QUESTION)).answer, "x");
     assert.equal(asked.length, 3);
   });

@@ -16,6 +16,7 @@ import pytest
 from lexigraph.client import ApiFailure, AsyncClient, Client
 from lexigraph.client.failures import Forbidden, RateLimited, Unauthorized, Unreachable
 from lexigraph.client.operations import OPERATIONS
+from lexigraph.client.requests import LARGE_BYTES
 from lexigraph.model.errors import Conflict, InvalidInput, LexigraphError, ModelUnavailable, NotFound, StoreUnavailable
 from tests.client_code import CLIENT, code
 from tests.laptop import write_pages
@@ -23,6 +24,7 @@ from tests.server import Api, laptop_api
 
 QUESTION = "Who runs the Sable Ferry?"
 FERRY = "The Sable Ferry is run by the Quill Line. It crosses the Nare twice a day."
+LARGE = bytes(LARGE_BYTES + 1)
 # operations that no method calls, and why
 UNCALLED = {"ingest_stream": "the GET of ingest_and_stream, for browsers"}
 
@@ -102,6 +104,23 @@ def test_a_file_is_uploaded_followed_found_and_deleted(client: Client, tmp_path:
     assert job["id"] in {one["id"] for one in client.jobs()}
     assert client.delete_document(document["id"])["removed"] == 1
     assert list(client.documents(namespace="court")) == []
+
+
+def test_a_large_file_goes_to_a_server_that_offers_no_upload_url(client: Client) -> None:
+    with pytest.raises(InvalidInput, match="unsupported type"):
+        client.upload(("mill.unknown", LARGE))
+
+
+def test_a_large_file_is_put_where_a_deployment_says_but_for_one_with_metadata() -> None:
+    done = replying({"id": "7", "status": "SUCCEEDED"})
+    with scripted((200, {"Content-Length": "0"}, b"")) as (bucket, put):
+        offer = replying({"job_id": "7", "url": f"{bucket}/mill.md", "headers": {}})
+        with scripted(offer, done) as (url, asked), Client(url) as client:
+            assert client.upload(("mill.md", LARGE))["status"] == "SUCCEEDED"
+        with scripted(replying({"job_id": "7"}), done) as (url, sent), Client(url) as client:
+            client.upload(("mill.md", LARGE), metadata={"year": 1920})
+    assert (put, asked) == (["/mill.md"], ["/documents/upload-url", "/jobs/7"])
+    assert sent == ["/documents?wait=0", "/jobs/7"]
 
 
 def test_a_folder_is_uploaded_file_by_file_without_hidden_ones(client: Client, tmp_path: Path) -> None:
@@ -222,7 +241,7 @@ def scripted(*replies: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str,
             self.end_headers()
             self.wfile.write(body)
 
-        do_GET = do_POST = _reply  # noqa: N815
+        do_GET = do_POST = do_PUT = _reply  # noqa: N815
 
         def log_message(self, *_: object) -> None:
             pass

@@ -24,7 +24,6 @@ from lexigraph.client.requests import (
     sent,
 )
 from lexigraph.client.streams import Answer, Event, Parser
-from lexigraph.model.errors import NotFound
 
 _ENDED = frozenset({"SUCCEEDED", "FAILED", "PARTIAL", "CANCELLED"})
 _POLL_SECONDS = 1.0
@@ -117,7 +116,9 @@ class Client:
         ``on_event`` is called with each event of the job. Raise ``InvalidInput`` if the server rejects the file.
         """
         name, data = document(file)
-        job_id = self._offered(name, data, namespace) if len(data) > LARGE_BYTES else None
+        # metadata can only be sent with the file
+        large = len(data) > LARGE_BYTES and not metadata
+        job_id = self._offered(name, data, namespace) if large else None
         if job_id is None:
             query = parameters(wait=0)
             reply = self._call("send_document", query=query, data=form(namespace, metadata), files={"file": (name, data)})
@@ -136,8 +137,10 @@ class Client:
         """Put a large file where the server says; return the job, None where the server takes it directly."""
         try:
             offer = self._call("offer_upload", body={"name": name, "namespace": namespace})
-        except NotFound:
-            return None
+        except ApiFailure as error:
+            if error.status in (404, 405):  # a server that ingests files itself has no such route
+                return None
+            raise
         reply = self._http.put(offer["url"], content=data, headers={**offer["headers"], HEADER: ""})
         if not reply.is_success:
             raise failure_of(reply.status_code, reply.content)
