@@ -208,7 +208,7 @@ def test_a_question_that_the_documents_do_not_answer_is_said_to_be_one(window: W
     expect(one.page.locator(".source").first).to_be_hidden()
     one.page.get_by_text(re.compile(r"^Nearest \d+ passages$")).click()
     expect(one.page.locator(".source").first).to_be_visible()
-    expect(one.page.locator(".answer")).to_contain_text("No passage found mentions")
+    expect(one.page.locator(".answer")).to_contain_text("No retrieved passage mentions")
     for bar in one.page.locator(".score").all():
         expect(bar).to_have_accessible_name(re.compile("too little for an answer"))
     one.check()

@@ -80,8 +80,8 @@ def test_the_query_may_come_from_stdin(example_index: ExampleIndex) -> None:
     [
         (["x", "-n", "0"], "max_results must be a whole number from 1 to 50"),
         (["x", "-n", "51"], "max_results must be a whole number from 1 to 50"),
-        (["  "], "query is empty"),
-        (["x", "--session-id", ""], "session_id: must have 1 to 128 characters"),
+        (["  "], "query must contain a letter or digit"),
+        (["x", "--session-id", ""], "session_id must have 1 to 128 characters"),
         (["x", "--filter", "year"], "filter 'year'"),
     ],
 )
@@ -96,5 +96,5 @@ def test_what_is_wrong_is_said_before_anything_is_opened(tmp_path: Path, argumen
 def test_a_wrong_pattern_is_one_line(example_index: ExampleIndex) -> None:
     told = here("recall", "(", "--force-regex", "--data", example_index.data)
     assert told.code == ExitCode.INVALID
-    assert "query is no regular expression of RE2" in told.err
+    assert "query is not a valid RE2 regular expression" in told.err
     assert len(told.complaints) == 1

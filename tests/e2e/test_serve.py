@@ -144,7 +144,7 @@ def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:
     assert here("keys", "create", "--scope", "everything", "--data", tmp_path).code == 2
     for named in ("--name", "--database"):
         refused = here("keys", "create", named, "shop\u202e", "--data", tmp_path)
-        assert (refused.code, "something visible" in refused.err) == (2, True)
+        assert (refused.code, "a visible character" in refused.err) == (2, True)
 
 
 def test_a_key_is_made_with_filters_and_what_it_sees_is_told(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_no_message_repeats_what_may_be_a_key(monkeypatch: pytest.MonkeyPatch, n
 @pytest.mark.parametrize("name", ["llm_options", "ingest_roots"])
 def test_a_value_that_is_no_json_is_refused_as_that(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     assert refused(monkeypatch, name, "{") == (
-        f'settings: error parsing value for field "{name}" from source "EnvSettingsSource": must be JSON'
+        f'settings: error parsing value for field "{name}" from source "EnvSettingsSource"; the value must be valid JSON'
     )
 
 

@@ -129,7 +129,7 @@ export class Transport {
       over ||= event.name === last;
       yield event;
     }
-    if (!over) throw new ApiError(response.status, "broken_off", "the stream broke off");
+    if (!over) throw new ApiError(response.status, "broken_off", "the connection closed before the stream ended");
   }
 
   /** Put a file where the server said, without the key of the server. */
@@ -179,7 +179,7 @@ async function* frames(body: ReadableStream<Uint8Array>, signal?: AbortSignal): 
         piece = await reader.read();
       } catch (error) {
         if (signal?.aborted) throw error;
-        throw new ApiError(0, "broken_off", "the stream broke off");
+        throw new ApiError(0, "broken_off", "the connection closed before the stream ended");
       }
       if (piece.done) return;
       const parts = (rest + decoder.decode(piece.value, { stream: true })).split(/\r?\n\r?\n/);

@@ -11,7 +11,7 @@ from typing import Any
 from lexigraph.model.errors import LexigraphError, Misconfigured
 
 CONNECTIONS = 32
-_GIVE_CREDENTIALS = "give AWS credentials: aws configure, AWS_PROFILE or a role"
+_GIVE_CREDENTIALS = "set AWS credentials with `aws configure`, AWS_PROFILE or a role"
 # Codes of what may pass that come with another status than 429 and 5xx, or without one: in the events of a stream, which
 # write them with a small initial, and among the reasons for which a transaction was cancelled.
 _BUSY = {

@@ -242,7 +242,7 @@ def load_settings(**overrides: object) -> Settings:
         got = "" if name in _MAY_HOLD_KEYS else f", got {first['input']!r}"
         raise InvalidInput(f"setting {name} (LEXIGRAPH_{name.upper()}): {first['msg']}{got}") from None
     except SettingsError as error:  # it names the field and where it was read, and repeats no value
-        raise InvalidInput(f"settings: {error}: must be JSON") from None
+        raise InvalidInput(f"settings: {error}; the value must be valid JSON") from None
 
 
 def cores(threads: int) -> int:

@@ -345,7 +345,7 @@ def test_a_name_that_cannot_be_seen_whole_is_refused_before_there_is_a_job(
     how, *more = NAMED[place]
     sent = {how: {**NAMED[place][how], field: name}} | {kind: NAMED[place][kind] for kind in more}
     told = refused(client.request(method, path, **sent), field=field)
-    assert "something visible" in told["message"]
+    assert "a visible character" in told["message"]
     assert client.get("/jobs").json() == before
 
 

@@ -88,7 +88,7 @@ def test_a_wrong_content_type_stays_one(api: Api) -> None:
 
 def test_a_retriever_tells_of_a_parameter_that_another_switches_off(api: Api) -> None:
     body = {"question": "Who signs?", "parameters": {"graph_rank": "none", "graph_rank_weight": 5.0}}
-    told = "graph_rank_weight has no effect with graph_rank='none': leave it out, or change that"
+    told = "graph_rank_weight has no effect with graph_rank='none': omit it or change the other"
     assert refusal(api.client().post("/retrieve/hybrid", json=body)) == told
 
 

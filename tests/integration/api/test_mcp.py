@@ -132,16 +132,20 @@ def nested(levels: int) -> dict[str, Any]:
         ("query", {"question": "?"}, "question: must hold a letter or a digit"),
         ("query", {}, "question: Field required"),
         ("hm_recall", {"query": "Heron", "filters": SECRET}, "filters: Input should be a valid dictionary"),
-        ("hm_recall", {"query": "Heron", "filters": {**WELL, "operator": SECRET}}, "filters.operator: must be one of =="),
-        ("hm_recall", {"query": "Heron", "filters": {**WELL, "valeu": SECRET}}, "filters.valeu: is unknown"),
+        ("hm_recall", {"query": "Heron", "filters": {**WELL, "operator": SECRET}}, "filters.operator must be one of =="),
+        ("hm_recall", {"query": "Heron", "filters": {**WELL, "valeu": SECRET}}, "filters.valeu: unknown field"),
         (
             "hm_recall",
             {"query": "Heron", "filters": {**WELL, "key": SECRET * 20}},
-            "filters.key: must be text of at most 200",
+            "filters.key must be a string of at most 200",
         ),
         ("hm_recall", {"query": "Heron", "filters": nested(90)}, "nested more than 16 deep"),
         ("traversal", {"question": "Who?", "filters": nested(90)}, "nested more than 16 deep"),
-        ("hm_recall", {"query": f"({SECRET}", "force_regex": True}, "query is no regular expression of RE2 (missing ))"),
+        (
+            "hm_recall",
+            {"query": f"({SECRET}", "force_regex": True},
+            "query is not a valid RE2 regular expression (missing ))",
+        ),
         ("hm_recall", {"query": "Heron", "session_id": "\ud800"}, "arguments: text holds half"),
     ],
 )
@@ -181,9 +185,9 @@ def test_a_filter_that_no_document_passes_says_which_name_is_unknown(api: Api) -
         return [warning["detail"] for warning in found.structured_content["warnings"]]
 
     (unknown,) = warned(key="yeer", operator="==", value=3)
-    assert unknown.startswith("no document passes the filter; none has yeer in its metadata")
+    assert unknown.startswith("no document matches the filter; no document has yeer in its metadata")
     (elsewhere,) = warned(key="namespace", operator="==", value="elsewhere")
-    assert elsewhere.startswith("no document passes the filter:")
+    assert elsewhere.startswith("no document matches the filter:")
     assert warned(key="namespace", operator="==", value="default") == []
 
 

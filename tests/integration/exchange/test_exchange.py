@@ -137,8 +137,8 @@ def test_a_decision_that_contradicts_one_that_is_there_is_refused_and_none_is_ta
     [
         ({"kind": "guess"}, "kind must be one of"),
         ({"others": "Lamp House"}, "others must be a list"),
-        ({"note": 7}, "note must be text"),
-        ({"name": "..."}, "a letter or a digit"),
+        ({"note": 7}, "note must be a string"),
+        ({"name": "..."}, "a letter or digit"),
         ({"more": "x"}, "unexpected keyword"),
     ],
 )
@@ -147,7 +147,7 @@ def test_a_line_that_is_no_decision_is_named(
 ) -> None:
     curation.decide(index.stores, OWNER, "alias", "Harbour Office", ["Lamp House"])
     *lines, last = exported(index)
-    with pytest.raises(InvalidInput, match=f"line 5: is no decision of an export: .*{says}"):
+    with pytest.raises(InvalidInput, match=f"line 5: not a valid decision: .*{says}"):
         portable.take(opened("two"), [*lines, json.dumps({**json.loads(last), **change})])
 
 
@@ -182,19 +182,22 @@ def test_chunks_without_a_kept_extraction_are_counted_and_extracted_by_the_impor
     ("change", "told"),
     [
         (lambda lines: [], "the file is empty"),
-        (lambda lines: lines[1:], "line 1: is not the head"),
-        (lambda lines: [lines[0].replace('"format":1', '"format":9'), *lines[1:]], "line 1: has format 9"),
+        (lambda lines: lines[1:], "line 1: not an export header"),
+        (lambda lines: [lines[0].replace('"format":1', '"format":9'), *lines[1:]], "line 1: format 9"),
         (lambda lines: ['{"type":"lexigraph","format":1}', *lines[1:]], "line 1: extractor, chunk_tokens"),
-        (lambda lines: [lines[0], lines[1][:-20]], "line 2: is not valid JSON"),
+        (lambda lines: [lines[0], lines[1][:-20]], "line 2: not valid JSON"),
         (lambda lines: [lines[0], "[1, 2]"], "line 2: must be a JSON object"),
         (lambda lines: [lines[0], lines[1].replace('"document"', '"entity"', 1)], "line 2: type must be document"),
-        (lambda lines: [lines[0], changed(lines[1], uri="")], "line 2: is no document"),
-        (lambda lines: [lines[0], changed(lines[1], blocks=[[0, 10_000, [], "paragraph"]])], "ends behind the text"),
-        (lambda lines: [lines[0], changed(lines[1], blocks=[[9, 3, [], "paragraph"]])], "line 2: is no document"),
-        (lambda lines: [lines[0], changed(lines[1], metadata={"a": [1]})], "metadata must be"),
-        (lambda lines: [lines[0], changed(lines[1], extractions={"x": {"topics": 1}})], "line 2: is no document"),
-        (lambda lines: [lines[0], changed(lines[1], surprise=1)], "line 2: is no document"),
-        (lambda lines: [lines[0], "[" * 100_000], "line 2: is not valid JSON"),
+        (lambda lines: [lines[0], changed(lines[1], uri="")], "line 2: not a valid document"),
+        (
+            lambda lines: [lines[0], changed(lines[1], blocks=[[0, 10_000, [], "paragraph"]])],
+            "ends after the end of the text",
+        ),
+        (lambda lines: [lines[0], changed(lines[1], blocks=[[9, 3, [], "paragraph"]])], "line 2: not a valid document"),
+        (lambda lines: [lines[0], changed(lines[1], metadata={"a": [1]})], "metadata values must be"),
+        (lambda lines: [lines[0], changed(lines[1], extractions={"x": {"topics": 1}})], "line 2: not a valid document"),
+        (lambda lines: [lines[0], changed(lines[1], surprise=1)], "line 2: not a valid document"),
+        (lambda lines: [lines[0], "[" * 100_000], "line 2: not valid JSON"),
     ],
 )
 def test_what_is_no_export_is_refused_by_its_line_and_leaves_nothing(
@@ -228,7 +231,7 @@ def test_frames_and_graphs_of_other_libraries_hold_the_same(index: LexicalGraphI
     graph = facts.to_networkx()
     assert graph.number_of_edges() == len(frame)
     assert {name for _, name in graph.nodes(data="name")} >= set(frame["subject"])
-    with pytest.raises(Misconfigured, match="no graph"):
+    with pytest.raises(Misconfigured, match="no edges"):
         table(index.stores, "documents").to_networkx()
     with pytest.raises(InvalidInput, match="documents, statements"):
         table(index.stores, "nodes")

@@ -161,7 +161,7 @@ def test_a_failure_is_recorded_and_fails_the_execution_and_a_redrive_goes_on(the
     with pytest.raises(IngestFailed, match="a model cannot be loaded or reached"):
         invoke("finish", failed)
     (record,) = there.stores.registry.documents(DEFAULT)
-    assert (record.state, record.reason) == ("FAILED", "a model cannot be loaded or reached, or gave no usable reply")
+    assert (record.state, record.reason) == ("FAILED", "a model cannot be loaded or reached, or returned an unusable reply")
 
     invoke("finish", failed)  # what a redrive does first
     bring_in(asked)

@@ -261,7 +261,7 @@ def test_no_region_and_no_credentials_are_said_before_any_request(bedrock, monke
         BedrockLLM(MODEL, bedrock.new_client(region=None)).complete(ASK)
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    with pytest.raises(ModelUnavailable, match="Give AWS credentials"):
+    with pytest.raises(ModelUnavailable, match="Set AWS credentials"):
         BedrockLLM(MODEL, bedrock.new_client("us-west-2")).complete(ASK)
     assert bedrock.server.requests == []
 

@@ -88,7 +88,7 @@ def test_an_alias_may_be_a_name_that_no_document_has(index: LexicalGraphIndex) -
     [
         ("Quill Line", [], InvalidInput, "give one name or more"),
         ("Quill Line", ["quill  LINE"], InvalidInput, "give one name or more"),
-        ("Quill Line", ["--"], InvalidInput, "a letter or a digit"),
+        ("Quill Line", ["--"], InvalidInput, "a letter or digit"),
         ("Quill Line", [f"Q{n}" for n in range(51)], InvalidInput, "at most 50"),
         ("Quill Line", ["Q\x00"], InvalidInput, "name"),
         ("QL", ["Kolby"], Conflict, "'QL' means 'Quill Line'"),

@@ -344,7 +344,7 @@ def test_every_parameter_of_every_retriever_changes_what_is_found(
 def test_what_is_given_without_effect_is_refused_with_what_switches_it_off(
     stores: Stores, name: str, args: dict[str, Any], refused: str, partner: str
 ) -> None:
-    with pytest.raises(InvalidInput, match=f"^{refused} has no effect with {partner}: leave it out"):
+    with pytest.raises(InvalidInput, match=f"^{refused} has no effect with {partner}: omit it"):
         ask(stores, name, "Zxqv", args)
     ask(stores, name, "Zxqv", {k: v for k, v in args.items() if k != refused})
 

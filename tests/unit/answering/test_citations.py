@@ -224,13 +224,17 @@ def test_a_fully_cited_answer_has_no_notice():
 def test_unused_sources_are_named_only_where_they_matter():
     many = [source(n) for n in range(1, 7)]
     assert types("One [S1].", *many) == [], "what is offered beside the best is seldom needed"
-    assert types("One [S4].", *many) == [("unused_sources", "offered and not cited: S1-S3")], "better ones were passed over"
+    assert types("One [S4].", *many) == [("unused_sources", "shown to the model but not cited: S1-S3")], (
+        "better ones were passed over"
+    )
     given = [*many, source(7, reason="external"), source(8, reason="external")]
-    assert types("One [S1] and [S7].", *given) == [("unused_sources", "offered and not cited: S8")], "somebody sent it"
+    assert types("One [S1] and [S7].", *given) == [("unused_sources", "shown to the model but not cited: S8")], (
+        "somebody sent it"
+    )
 
 
 def test_an_answer_without_any_label_is_reported():
-    assert types("It is so.", source(1), source(2)) == [("uncited_answer", "the answer cites none of its sources")]
+    assert types("It is so.", source(1), source(2)) == [("uncited_answer", "the answer does not cite any source")]
 
 
 def test_saying_that_the_sources_do_not_answer_needs_no_citation():
@@ -248,7 +252,7 @@ def test_saying_that_the_sources_do_not_answer_needs_no_citation():
         ("The model AB1234x is a fine product of ours [S1].", []),
         ("Pi is 3.14159 in most places, they say [S1].", []),
         ("In 1997 it was founded, and 1997 was a good year [S1].", ["1997 is not in S1"]),
-        ("It was founded in 1998.\n\nIt is in Paris [S1].", ["1998 stands without a citation"]),
+        ("It was founded in 1998.\n\nIt is in Paris [S1].", ["1998 has no citation"]),
         ("In 1997 there were 2,000 users [S1].", ["1997 is not in S1", "2,000 is not in S1"]),
         ("Founded in 1998 [S2].", ["1998 is not in S2"]),
         ("自1997年起 [S1]。", ["1997 is not in S1"]),

@@ -68,7 +68,7 @@ def test_the_best_statements_are_in_whatever_stands_around_them_and_what_is_cut_
     cut = build_context(FOUND, max_tokens=55)
     assert [c.text for c in cut.sources] == ["Children pay nothing.", "The harbour is deep."]
     assert [(n.type, n.detail) for n in cut.notices] == [
-        ("context_cut", "the model was shown 2 of 5 statements, best first (max_context_tokens=55)")
+        ("context_cut", "the model saw the best 2 of 5 statements (max_context_tokens=55)")
     ]
     assert build_context(FOUND).notices == ()
 

@@ -286,7 +286,7 @@ def test_what_the_documents_do_not_answer_is_told_above_the_nearest_statements()
     assert 1 <= len(quotes) == len(response.citations) <= 3
     assert not response.answerable
     assert response.confidence < 0.5
-    assert {w.type: w.detail for w in response.warnings}["weak_match"].endswith("no passage found mentions leads, choir")
+    assert {w.type: w.detail for w in response.warnings}["weak_match"].endswith("no retrieved passage mentions leads, choir")
 
 
 def test_how_sure_an_answer_must_be_is_a_parameter():
@@ -400,7 +400,7 @@ def test_of_a_comparison_it_says_which_side_was_not_found():
     assert [(w.type, w.detail) for w in response.warnings] == [
         (
             "compared_not_found",
-            "nothing found is about Oceanus, which the question compares: the answer is about the rest",
+            "nothing was found about Oceanus; the answer covers the rest of the comparison",
         )
     ]
 
@@ -415,7 +415,7 @@ def test_an_answer_given_up_has_no_response():
     answer = engine("One ", "two.").stream("What?")
     next(answer)
     answer.close()
-    with pytest.raises(LexigraphError, match="given up"):
+    with pytest.raises(LexigraphError, match="closed before its end"):
         _ = answer.response
 
 

@@ -139,12 +139,12 @@ def test_a_sentence_of_whose_words_the_statement_has_few_is_told(answer: str) ->
 def test_a_citation_of_another_statement_is_told_with_the_one_that_says_it() -> None:
     (found,) = checked("Fog keeps the boats in port on twenty days [S3].").unsupported
     assert (found.type, found.citations) == ("number", ("S3",))
-    assert found.reason.endswith("; S7 says it")
+    assert found.reason.endswith("; S7 supports it")
 
 
 def test_what_is_said_without_any_citation_is_told_as_such() -> None:
     (found,) = checked("The ferry sank off Uppsala.").unsupported
-    assert (found.citations, found.reason) == ((), "cites nothing; not in what the model was shown: Uppsala")
+    assert (found.citations, found.reason) == ((), "no citation; not in the sources shown to the model: Uppsala")
 
 
 def test_the_question_s_name_is_no_evidence_for_a_sentence_that_cites() -> None:
@@ -173,7 +173,7 @@ def test_an_answer_in_the_words_of_the_question_has_to_be_what_is_cited(answer: 
 def test_a_citation_beside_others_that_says_nothing_of_the_sentence_is_told_alone() -> None:
     support = checked("Fog keeps the boats in port on twenty days [S7][S3]. It carries 40 passengers [S2].")
     assert support.unsupported == (
-        Unsupported("Fog keeps the boats in port on twenty days [S7][S3].", "citation", ("S3",), "S3 says nothing of this"),
+        Unsupported("Fog keeps the boats in port on twenty days [S7][S3].", "citation", ("S3",), "S3 does not mention this"),
     )
     assert support.rest == "Fog keeps the boats in port on twenty days [S7]. It carries 40 passengers [S2]."
 

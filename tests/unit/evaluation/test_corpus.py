@@ -70,7 +70,7 @@ def test_a_bad_passage_is_named_by_file_line_and_field(tmp_path: Path, record: A
     ("changed", "said"),
     [
         ({"question": None}, "field 'question': is missing"),
-        ({"question": "?!"}, "field 'question': holds no letter or digit"),
+        ({"question": "?!"}, "field 'question': must contain a letter or digit"),
         ({"gold": None}, "field 'gold': must be a list"),
         ({"gold": []}, "field 'gold': must be a list of one or more passage ids"),
         ({"gold": "p1"}, "field 'gold': must be a list"),

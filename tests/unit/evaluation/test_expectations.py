@@ -58,7 +58,7 @@ def test_paraphrases_are_questions_with_the_same_expectation(tmp_path: Path) -> 
     ("line", "complaint"),
     [
         ({"expected": ["a"]}, "field 'question': is missing"),
-        ({"question": "?!", "expected": ["a"]}, "field 'question': holds no letter or digit: write a question"),
+        ({"question": "?!", "expected": ["a"]}, "field 'question': must contain a letter or digit: write a question"),
         ({"question": "Who?"}, 'field \'expected\': is missing: give texts, or "answer", or "unanswerable": true'),
         ({"question": "Who?", "expected": []}, "field 'expected': is missing"),
         ({"question": "Who?", "expected": 7}, "field 'expected': must be a list of texts that are not blank"),
@@ -67,7 +67,7 @@ def test_paraphrases_are_questions_with_the_same_expectation(tmp_path: Path) -> 
         ({"question": "Who?", "answer": 35}, "field 'answer': must be text, is int"),
         ({"question": "Who?", "expected": ["a"], "any": "yes"}, "field 'any': must be true or false, is str"),
         ({"question": "Who?", "answer": "a", "unanswerable": True}, "field 'answer': is given for an unanswerable question"),
-        ({"question": "Who?", "answer": "a", "paraphrases": ["?"]}, "field 'paraphrases': holds no letter or digit"),
+        ({"question": "Who?", "answer": "a", "paraphrases": ["?"]}, "field 'paraphrases': must contain a letter or digit"),
     ],
 )
 def test_a_bad_line_is_named_with_field_and_remedy(tmp_path: Path, line: dict[str, Any], complaint: str) -> None:

@@ -62,20 +62,20 @@ def test_what_cannot_be_seen_is_refused_wherever_it_stands(unseen: str, around: 
 
 @pytest.mark.parametrize("name", BLANK)
 def test_a_name_that_is_blank_is_refused(name: str) -> None:
-    with pytest.raises(InvalidInput, match="something visible"):
+    with pytest.raises(InvalidInput, match="a visible character"):
         checked_name("namespace", name)
 
 
 def test_a_name_that_is_a_key_is_refused_since_names_are_shown() -> None:
     secret, _ = new_key("default", ["admin"])
-    with pytest.raises(InvalidInput, match="namespace: holds an API key") as refused:
+    with pytest.raises(InvalidInput, match="namespace: must not contain an API key") as refused:
         checked_name("namespace", f"of {secret}")
     assert secret not in str(refused.value)
 
 
 @pytest.mark.parametrize("name", ["", "x" * 129, None, 7])
 def test_a_name_has_its_length(name: object) -> None:
-    with pytest.raises(InvalidInput, match="namespace: must have 1 to 128 characters"):
+    with pytest.raises(InvalidInput, match="namespace must have 1 to 128 characters"):
         checked_name("namespace", name)
 
 

@@ -74,7 +74,7 @@ def test_a_parameter_without_effect_is_refused_with_what_it_belongs_to(
     name: str, args: dict[str, Any], owner: str, stores: Stores
 ) -> None:
     for refused in (lambda: made(stores, name, **args), lambda: check_parameters(name, args)):
-        with pytest.raises(InvalidInput, match=f"{next(iter(args))} belongs to {owner}, which takes no part"):
+        with pytest.raises(InvalidInput, match=f"{next(iter(args))} belongs to {owner}, which is not used here"):
             refused()
 
 

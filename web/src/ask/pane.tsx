@@ -26,7 +26,7 @@ const WEAK = "weak_match";
 export const NOTE = "Extractive answer (no language model configured): the statements below are quoted from the sources.";
 // the page says these in its own way
 const NOT_FOUND = "Not found in these documents. The nearest statements, which do not seem to answer the question:";
-const FALLBACK = "Extractive answer (the language model could not be used): the statements below are quoted from the sources.";
+const FALLBACK = "Extractive answer (the language model is unavailable): the statements below are quoted from the sources.";
 const OPENINGS = new Set([NOTE, FALLBACK, NOT_FOUND]);
 const LINES = 12; // of quoted code, before it is asked for more
 

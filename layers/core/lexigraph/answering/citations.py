@@ -137,9 +137,11 @@ def notices(answer: CheckedAnswer, sources: Sequence[Citation]) -> tuple[Notice,
     count = len(sources)
     found = []
     if answer.unknown:
-        found.append(Notice("unknown_citation", f"taken out of the answer, no such source: {', '.join(answer.unknown)}"))
+        found.append(
+            Notice("unknown_citation", f"removed from the answer because no such source exists: {', '.join(answer.unknown)}")
+        )
     if count and not answer.cited and NOT_ANSWERED not in answer.text:
-        found.append(Notice("uncited_answer", "the answer cites none of its sources"))
+        found.append(Notice("uncited_answer", "the answer does not cite any source"))
     found += [Notice("unreferenced_numeric", told) for told in _unreferenced(answer.text, sources)]
     passed_over = range(1, min(answer.cited, default=1))
     given = [n for n, source in enumerate(sources, 1) if source.reason == _EXTERNAL and n not in answer.cited]
@@ -156,7 +158,7 @@ def _unreferenced(text: str, sources: Sequence[Citation]) -> list[str]:
             said = {number for n in cited for number in _numbers_in(sources[n - 1])}
             for found in _NUMBER.finditer(text, start, end):
                 if found[0].replace(",", "") not in said:
-                    where = f"is not in {_listed(cited)}" if cited else "stands without a citation"
+                    where = f"is not in {_listed(cited)}" if cited else "has no citation"
                     told.setdefault(found[0], f"{found[0]} {where}")
     return list(told.values())
 
@@ -168,7 +170,7 @@ def _numbers_in(source: Citation) -> set[str]:
 
 def unused(numbers: Sequence[int]) -> tuple[Notice, ...]:
     """Return the notice that these sources were not cited, none when there are none (E-46)."""
-    return (Notice("unused_sources", f"offered and not cited: {_listed(numbers)}"),) if numbers else ()
+    return (Notice("unused_sources", f"shown to the model but not cited: {_listed(numbers)}"),) if numbers else ()
 
 
 def cited(sources: Sequence[Citation], answer: CheckedAnswer) -> tuple[Citation, ...]:

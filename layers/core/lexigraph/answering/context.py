@@ -74,7 +74,7 @@ def build_context(
     for text in external:
         sources.append(external_citation(len(sources) + 1, text))
         lines.append(f"[{sources[-1].label}] {citations.defused(text.text)}")
-    detail = f"the model was shown {len(best)} of {len(ranked)} statements, best first (max_context_tokens={max_tokens})"
+    detail = f"the model saw the best {len(best)} of {len(ranked)} statements (max_context_tokens={max_tokens})"
     cut = (Notice("context_cut", detail),) if len(best) < len(ranked) else ()
     headings = (*(f"{s.heading}\n{s.topic}" for s in kept), *("" for _ in external))
     return AnswerContext("\n".join(lines).strip(), tuple(sources), headings, cut)
@@ -88,11 +88,11 @@ def external_texts(given: Sequence[External]) -> tuple[ExternalText, ...]:
     for item in given:
         text = item.get("text") if isinstance(item, Mapping) else item
         if not isinstance(text, str) or not text.strip():
-            raise InvalidInput("context: each item is a text, or an object with 'text' (and 'id')")
+            raise InvalidInput("context: each item must be a string, or an object with 'text' and optionally 'id'")
         name = item.get("id") if isinstance(item, Mapping) else None
         texts.append(ExternalText(str(name) if name else f"external:{content_hash(text)[:16]}", text))
     if (size := sum(len(t.text) for t in texts)) > MAX_EXTERNAL_CHARS:
-        raise InvalidInput(f"context holds {size:,} characters; at most {MAX_EXTERNAL_CHARS:,} are allowed: shorten it")
+        raise InvalidInput(f"context must have at most {MAX_EXTERNAL_CHARS:,} characters in total, got {size:,}")
     return tuple(texts)
 
 
@@ -107,9 +107,11 @@ def conversation(given: Sequence[Turn]) -> tuple[tuple[str, str], ...]:
             case ("user" | "assistant" as role, str(content)):
                 turns.append((role, citations.without_labels(content)))
             case _:
-                raise InvalidInput("history: each turn has 'role' (user or assistant) and 'content' (text)")
+                raise InvalidInput("history: each turn must have 'role' ('user' or 'assistant') and 'content' (a string)")
     if (size := sum(len(content) for _, content in turns)) > MAX_HISTORY_CHARS:
-        raise InvalidInput(f"history holds {size:,} characters; at most {MAX_HISTORY_CHARS:,} are allowed: drop old turns")
+        raise InvalidInput(
+            f"history must have at most {MAX_HISTORY_CHARS:,} characters, got {size:,}: drop the oldest turns"
+        )
     return tuple((role, content) for role, content in turns if content)
 
 

@@ -137,7 +137,9 @@ def complete(question: str, history: Turns, llm: LanguageModel | None = None, *,
     try:
         return Followup(question, _by_model(llm, question, turns[-_TURNS:], max_chars))
     except ModelUnavailable as error:
-        notice = Notice("followup_failed", f"the language model did not complete the question ({error}); a rule was used")
+        notice = Notice(
+            "followup_failed", f"the language model could not rewrite the question ({error}); a rule was used instead"
+        )
         return Followup(question, by_rule, (notice,))
 
 
@@ -197,13 +199,13 @@ def _by_model(llm: LanguageModel, question: str, turns: Turns, max_chars: int) -
     if told.get("standalone") is True:
         return question
     if told.get("standalone") is not False or not isinstance(written, str) or not any(c.isalnum() for c in written):
-        raise ModelUnavailable("its reply holds no question")
+        raise ModelUnavailable("its reply contains no question")
     written = " ".join(written.split())
     if len(written) > max_chars:
         raise ModelUnavailable(f"its question has more than {max_chars:,} characters")
     said = set(words(" ".join([question, *(content for _, content in turns)])))
     if new := [name for name in _named(written) if not said.issuperset(words(name))]:
-        raise ModelUnavailable(f"it brought in {new[0]!r}, which nobody said")
+        raise ModelUnavailable(f"it added {new[0]!r}, which is not in the conversation")
     return written
 
 

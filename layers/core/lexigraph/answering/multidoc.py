@@ -123,7 +123,7 @@ class _Found:
 def _turns(examples: Sequence[Example]) -> list[Turn]:
     """Return examples as turns of a conversation. Raise ``InvalidInput`` for anything else."""
     if not isinstance(examples, (list, tuple)) or len(examples) > MAX_EXAMPLES:
-        raise InvalidInput(f"examples must be a list of at most {MAX_EXAMPLES} pairs of question and answer")
+        raise InvalidInput(f"examples must be a list of at most {MAX_EXAMPLES} question and answer pairs")
     turns: list[Turn] = []
     for example in examples:
         pair = (example.get("question"), example.get("answer")) if isinstance(example, Mapping) else example
@@ -131,5 +131,7 @@ def _turns(examples: Sequence[Example]) -> list[Turn]:
             case (str(asked), str(told)) if asked.strip() and told.strip():
                 turns += [("user", asked), ("assistant", told)]
             case _:
-                raise InvalidInput("examples: each is a pair of question and answer, or an object with these two")
+                raise InvalidInput(
+                    "examples: each item must be a (question, answer) pair or an object with 'question' and 'answer'"
+                )
     return turns

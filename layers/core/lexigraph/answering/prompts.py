@@ -44,16 +44,16 @@ Question: {question}"""
 
 EXTRACTIVE_NOTE = "Extractive answer (no language model configured): the statements below are quoted from the sources."
 EXTRACTIVE_FALLBACK_NOTE = (
-    "Extractive answer (the language model could not be used): the statements below are quoted from the sources."
+    "Extractive answer (the language model is unavailable): the statements below are quoted from the sources."
 )
 EXTRACTIVE_STRICT_NOTE = (
-    "Extractive answer (what the language model said is not borne out by what it cites): the statements below are quoted "
+    "Extractive answer (the sources do not support what the language model wrote): the statements below are quoted "
     "from the sources."
 )
 NOT_FOUND = "Not found in these documents. The nearest statements, which do not seem to answer the question:"
 NOTHING_FOUND = "No statement about this was found in the sources."
-BROKEN_OFF = "(The answer breaks off here: the language model became unavailable.)"
-CUT_OFF = "(The answer is cut off here: the language model said more than it was asked for.)"
+BROKEN_OFF = "(The answer ends here because the language model became unavailable.)"
+CUT_OFF = "(The answer was cut off here because it exceeded the maximum length.)"
 
 
 def nothing_found(warnings: Sequence[Notice]) -> str:
@@ -79,7 +79,7 @@ class AnswerPrompts:
         user = self._filled("user", self.user, nonce="\0n", context="\0c", question="\0q")
         missing = [name for name in ("nonce", "context", "question") if f"\0{name[0]}" not in user]
         if missing:
-            raise InvalidInput(f"answer prompt user: {{{missing[0]}}} is missing; the text must use it")
+            raise InvalidInput(f"answer prompt user: {{{missing[0]}}} is missing: add it to the text")
 
     def fill(self, *, nonce: str, context: str, question: str) -> tuple[str, str]:
         """Return the system text and the user text of one question."""
@@ -93,5 +93,5 @@ class AnswerPrompts:
         except (KeyError, IndexError, ValueError, AttributeError) as error:
             known = ", ".join(f"{{{value}}}" for value in values)
             raise InvalidInput(
-                f"answer prompt {name}: {error} cannot be filled in; use {known} and double other braces"
+                f"answer prompt {name}: unknown placeholder ({error}). Use {known}, and double all other braces"
             ) from None

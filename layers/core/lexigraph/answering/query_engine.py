@@ -141,11 +141,11 @@ class _Asked:
     def _doubts(self) -> tuple[Notice, ...]:
         """Return the warning that the documents seem not to answer, or only of one of the things compared."""
         if self.answerable and (untold := self.judgement.untold):
-            told = f"nothing found is about {', '.join(untold)}, which the question compares: the answer is about the rest"
+            told = f"nothing was found about {', '.join(untold)}; the answer covers the rest of the comparison"
             return (Notice("compared_not_found", told),)
         if self.answerable or not self.found:
             return ()
-        missing = f"; no passage found mentions {', '.join(self.judgement.missing)}" if self.judgement.missing else ""
+        missing = f"; no retrieved passage mentions {', '.join(self.judgement.missing)}" if self.judgement.missing else ""
         told = f"the documents do not seem to answer this (confidence {self.judgement.confidence:.2f}){missing}"
         return (Notice("weak_match", told),)
 
@@ -466,7 +466,7 @@ def _told(
         texts.append(end)
         yield end
     if not any(texts):
-        raise ModelUnavailable(f"language model {llm.name}: the reply is empty")
+        raise ModelUnavailable(f"language model {llm.name} returned an empty reply")
     return reader.checked("".join(texts)), broken
 
 

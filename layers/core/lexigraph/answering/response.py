@@ -113,7 +113,7 @@ class StreamingQueryResponse:
         for _ in self:
             pass
         if self._whole is None:
-            raise LexigraphError("the answer was given up before its end: ask again")
+            raise LexigraphError("the answer was closed before its end: ask again")
         return self._whole
 
     def close(self) -> None:

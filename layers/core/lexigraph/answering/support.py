@@ -93,7 +93,7 @@ def check_support(answer: str, sources: Sequence[Citation], headings: Sequence[s
                 out.append((start, end))
                 continue
             idle = _idle(sentence, given)
-            found += [Unsupported(sentence.text, "citation", (label(n),), f"{label(n)} says nothing of this") for n in idle]
+            found += [Unsupported(sentence.text, "citation", (label(n),), f"{label(n)} does not mention this") for n in idle]
             out += [m.span() for m in LABEL.finditer(answer, start, end) if int(m[1]) in idle]
     return Support(tuple(found), without(answer, out))
 
@@ -213,12 +213,12 @@ def _wrong(sentence: _Sentence, given: Sequence[_Statement], near: Sequence[int]
     why = _objection(sentence, [given[n - 1] for n in held])
     if why is None:
         return None
-    where = ", ".join(map(label, sentence.labels)) or ("what the answer cites" if near else "what the model was shown")
-    reason = why.reason.format(where) if sentence.labels else f"cites nothing; {why.reason.format(where)}"
+    where = ", ".join(map(label, sentence.labels)) or ("the cited sources" if near else "the sources shown to the model")
+    reason = why.reason.format(where) if sentence.labels else f"no citation; {why.reason.format(where)}"
     shares = {n: sentence.share([given[n - 1]], own=True) for n in range(1, len(given) + 1) if n not in held}
     likely = [n for n in nlargest(_LOOKED_AT, shares, key=lambda n: shares[n]) if shares[n] >= _SAYS]
     if elsewhere := next((n for n in likely if _objection(sentence, [given[n - 1]]) is None), None):
-        reason = f"{reason}; {label(elsewhere)} says it"
+        reason = f"{reason}; {label(elsewhere)} supports it"
     return Unsupported(sentence.text, why.type, tuple(map(label, sentence.labels)), reason)
 
 
@@ -243,7 +243,7 @@ def _objection(sentence: _Sentence, statements: Sequence[_Statement]) -> _Object
         return _Objection("content", f"{share:.0%} of its words are in {{}}")
     nearest = sorted(statements, key=lambda s: -sentence.share([s]))
     if sentence.labels and sentence.language in ("", "en") and contradicts(sentence.said, [s.text for s in nearest]):
-        return _Objection("negation", "a part of it is the opposite of what {} says")
+        return _Objection("negation", "it contradicts {}")
     return None
 
 

@@ -176,5 +176,5 @@ def make_engine(
 
     known = {*parameters(retriever), *(f.name for f in fields(AnswerArgs))}
     if foreign := [name for name in given if name not in known]:
-        raise InvalidInput(f"--{foreign[0].replace('_', '-')} has no effect on --retriever {retriever}: leave it out")
+        raise InvalidInput(f"--{foreign[0].replace('_', '-')} has no effect on --retriever {retriever}: omit it")
     return LexicalGraphQueryEngine.for_retriever(retriever, stores.graph, stores.vectors, settings=settings, **given)

@@ -30,7 +30,7 @@ def given(url: str | None, key: str | None) -> tuple[str, str]:
     """Return address and key, from the environment where they are not given. Raise ``InvalidInput``."""
     url = url or os.environ.get("LEXIGRAPH_URL") or "http://127.0.0.1:8010"
     if not url.startswith(("http://", "https://")):
-        raise InvalidInput(f"url {url[:80]!r}: begin with http:// or https://")
+        raise InvalidInput(f"url must start with http:// or https://, got {url[:80]!r}")
     return url.rstrip("/"), key or os.environ.get("LEXIGRAPH_API_KEY") or ""
 
 

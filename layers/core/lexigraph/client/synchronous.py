@@ -382,7 +382,7 @@ class Client:
                     wrong: ApiFailure = failure_of(status, reply.read())
             except (httpx.TransportError, json.JSONDecodeError) as error:
                 status, told = 0 if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)) else BROKEN, None
-                wrong = Unreachable(0, "unreachable", f"{self.url}: the stream broke off")
+                wrong = Unreachable(0, "unreachable", f"{self.url}: the connection closed before the stream ended")
             seconds = None if begun else pause(operation, tried, self._attempts, status, told)
             if seconds is None:
                 raise wrong

@@ -62,7 +62,7 @@ def read_questions(path: Path, known: Container[str], limit: int | None = None) 
         if question.id in questions:
             raise record.wrong("id", f"{question.id!r} came before: give each question an id of its own")
         if not any(c.isalnum() for c in question.text):
-            raise record.wrong("question", "holds no letter or digit")
+            raise record.wrong("question", "must contain a letter or digit")
         questions[question.id] = question
     return list(questions.values())
 

@@ -84,6 +84,6 @@ def _of(record: Record, number: int) -> Iterator[Expectation]:
     files = record.texts("files") or record.texts("gold")
     for at, text in enumerate((record.text("question"), *record.texts("paraphrases"))):
         if not any(c.isalnum() for c in text):
-            raise record.wrong("paraphrases" if at else "question", "holds no letter or digit: write a question")
+            raise record.wrong("paraphrases" if at else "question", "must contain a letter or digit: write a question")
         id_ = f"{name}/{at}" if at else name
         yield Expectation(id_, text, expected, answer, record.flag("any"), files, unanswerable, kind)

@@ -28,11 +28,11 @@ def read(given: Mapping[str, Any]) -> Decision:
         raise TypeError("others must be a list of names")
     for name, value in asdict(decision).items():
         if not all(isinstance(text, str) for text in (value if isinstance(value, tuple) else (value,))):
-            raise TypeError(f"{name} must be text")
+            raise TypeError(f"{name} must be a string")
     if decision.kind not in get_args(Kind):
         raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}")
     checked_name("id", decision.id)
     for other, name in decision.pairs:
         if not entity_key(checked_name("name", other)) or not entity_key(checked_name("name", name)):
-            raise ValueError("names must have a letter or a digit")
+            raise ValueError("each name must contain a letter or digit")
     return decision

@@ -128,7 +128,7 @@ class Table:
         other than facts.
         """
         if self.name != "facts":
-            raise Misconfigured(f"{self.name} are no graph: take the table facts")
+            raise Misconfigured(f"table {self.name!r} has no edges: call to_networkx() on the table 'facts'")
         graph = _imported("networkx", "a graph").MultiDiGraph()
         for row in self:
             object_ = row["object_id"] or row["object"]

@@ -75,7 +75,7 @@ def lines(
         kept = kept_document(stores, tenant, record)
         if kept is None:
             raise StoreDamaged(
-                f"{record.uri}: its text is lost or altered; run `lexigraph doctor --repair`, then export again"
+                f"{record.uri}: the stored text is missing or damaged. Run `lexigraph doctor --repair`, then export again"
             )
         home, document = kept
         chunks = chunk(document, max_tokens=settings.chunk_tokens, overlap=settings.chunk_overlap)
@@ -101,16 +101,18 @@ def read(given: Iterable[str]) -> tuple[Header, Iterator[Portable | Decision]]:
     numbered = iter(enumerate(given, 1))
     number, first = next(numbered, (0, ""))
     if not number:
-        raise InvalidInput("the file is empty: give one that `lexigraph export` wrote as jsonl")
+        raise InvalidInput("the file is empty: use a .jsonl file written by `lexigraph export`")
     told = _object(number, first)
     if told.get("type") != "lexigraph":
-        raise InvalidInput("line 1: is not the head of an export: give a file that `lexigraph export` wrote as jsonl")
+        raise InvalidInput("line 1: not an export header: use a .jsonl file written by `lexigraph export`")
     if told.get("format") != FORMAT:
-        raise InvalidInput(f"line 1: has format {str(told.get('format'))[:20]}; this release reads {FORMAT}: upgrade it")
+        raise InvalidInput(
+            f"line 1: format {str(told.get('format'))[:20]} is newer than {FORMAT}, which this release reads: upgrade"
+        )
     try:
         header = Header(str(told["extractor"]), int(told["chunk_tokens"]), int(told["chunk_overlap"]))
     except (KeyError, TypeError, ValueError):
-        raise InvalidInput("line 1: extractor, chunk_tokens or chunk_overlap is missing or wrong") from None
+        raise InvalidInput("line 1: extractor, chunk_tokens or chunk_overlap is missing or invalid") from None
     return header, (_portable(number, line) for number, line in numbered if line.strip())
 
 
@@ -124,12 +126,12 @@ def _portable(number: int, line: str) -> Portable | Decision:
     namespace, extractions = told.pop("namespace", None), told.pop("extractions", {})
     try:
         if not isinstance(namespace, str):
-            raise TypeError("namespace must be text")
+            raise TypeError("namespace must be a string")
         (document,) = read_documents([told])
         _checked(document)
         found = {str(key): Extraction.from_json(json.dumps(value)) for key, value in extractions.items()}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise InvalidInput(f"line {number}: is no document of an export: {str(error)[:200]}") from None
+        raise InvalidInput(f"line {number}: not a valid document: {str(error)[:200]}") from None
     return Portable(namespace, document, found)
 
 
@@ -137,16 +139,16 @@ def _decision(number: int, told: dict[str, Any]) -> Decision:
     try:
         return decisions.read(told)
     except (InvalidInput, KeyError, TypeError, ValueError) as error:
-        raise InvalidInput(f"line {number}: is no decision of an export: {str(error)[:200]}") from None
+        raise InvalidInput(f"line {number}: not a valid decision: {str(error)[:200]}") from None
 
 
 def _object(number: int, line: str) -> dict[str, Any]:
     if len(line) > MOST_CHARS:
-        raise InvalidInput(f"line {number}: has {len(line):,} characters; at most {MOST_CHARS:,} are read")
+        raise InvalidInput(f"line {number}: must have at most {MOST_CHARS:,} characters, got {len(line):,}")
     try:
         told = json.loads(line)
     except (ValueError, RecursionError):
-        raise InvalidInput(f"line {number}: is not valid JSON") from None
+        raise InvalidInput(f"line {number}: not valid JSON") from None
     if not isinstance(told, dict):
         raise InvalidInput(f"line {number}: must be a JSON object")
     return told
@@ -155,18 +157,18 @@ def _object(number: int, line: str) -> dict[str, Any]:
 def _checked(document: LoadedDocument) -> None:
     texts = (document.uri, document.title, document.text, document.fingerprint)
     if not all(isinstance(text, str) for text in texts) or not document.uri:
-        raise TypeError("uri, title, text and fingerprint must be texts")
+        raise TypeError("uri, title, text and fingerprint must be strings")
     at = 0
     for block in document.blocks:
         if not (isinstance(block.start, int) and isinstance(block.end, int) and at <= block.start <= block.end):
-            raise ValueError("blocks must follow each other")
+            raise ValueError("blocks must be in the order of the text")
         at = block.start
     if at > len(document.text) or any(block.end > len(document.text) for block in document.blocks):
-        raise ValueError("a block ends behind the text")
+        raise ValueError("a block ends after the end of the text")
     if not isinstance(document.metadata, dict) or not all(
         isinstance(value, (str, int, float, bool)) for value in document.metadata.values()
     ):
-        raise TypeError("metadata must be texts, numbers and true/false by name")
+        raise TypeError("metadata values must be strings, numbers or booleans")
 
 
 class KeptExtractions:

@@ -41,7 +41,7 @@ def decide(
     name, *others = (checked_name("name", one.strip()) for one in (name, *others))
     keys = [entity_key(one) for one in (name, *others)]
     if not all(keys):
-        raise InvalidInput("names must have a letter or a digit")
+        raise InvalidInput("each name must contain a letter or digit")
     if not others or len(set(keys)) < len(keys):
         raise InvalidInput("give one name or more that differ from the entity's and from each other")
     if len(others) > MOST_OTHERS:

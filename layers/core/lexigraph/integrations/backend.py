@@ -120,13 +120,13 @@ def backend(
     its own model. ``parameters`` are those of the retriever. Raise ``InvalidInput`` for any other combination.
     """
     if (index is None) == (url is None):
-        raise InvalidInput("give either index, a folder or connection string, or url, the address of a server")
+        raise InvalidInput("pass either index (a folder or connection string) or url (the address of a server)")
     if url is not None:
         if tenant is not None or llm is not None:
-            raise InvalidInput("tenant and llm are the server's: with url, leave them out")
+            raise InvalidInput("tenant and llm cannot be used with url: the server sets both")
         return Remote(url, api_key, retriever, filters, parameters)
     if api_key is not None:
-        raise InvalidInput("api_key is for a server: with index, leave it out")
+        raise InvalidInput("api_key cannot be used with index: pass it with url")
     connection = index if index and "://" in index else f"sqlite:///{index}"
     return Local(connection, retriever, tenant=tenant, filters=filters, llm=llm, **parameters)
 

@@ -25,7 +25,7 @@ class InvalidInput(LexigraphError, ValueError):
 
 
 class Misconfigured(InvalidInput):
-    """Settings and stores do not fit each other. Whoever runs the system can fix it; the message may name its files."""
+    """Settings and stores do not match each other. Whoever runs the system can fix it; the message may name its files."""
 
 
 class NotFound(LexigraphError, LookupError):
@@ -76,10 +76,10 @@ class ModelUnavailable(LexigraphError):
 
 
 _IN_GENERAL: dict[type[LexigraphError], str] = {
-    Misconfigured: "settings and stores of this system do not fit each other",
+    Misconfigured: "the settings of this system do not match its stores",
     StoreDamaged: "a store is damaged",
     StoreUnavailable: "a store cannot be reached, read or written",
-    ModelUnavailable: "a model cannot be loaded or reached, or gave no usable reply",
+    ModelUnavailable: "a model cannot be loaded or reached, or returned an unusable reply",
 }
 
 

@@ -38,9 +38,9 @@ class MetadataFilter:
 
     def __post_init__(self) -> None:
         if self.operator not in get_args(Operator):
-            raise InvalidInput(f"filters.operator: must be one of {', '.join(get_args(Operator))}")
+            raise InvalidInput(f"filters.operator must be one of {', '.join(get_args(Operator))}")
         if not isinstance(self.key, str) or len(self.key) > MAX_KEY_CHARS:
-            raise InvalidInput(f"filters.key: must be text of at most {MAX_KEY_CHARS} characters")
+            raise InvalidInput(f"filters.key must be a string of at most {MAX_KEY_CHARS} characters")
         many = self.operator in ("in", "not_in")
         if many != isinstance(self.value, tuple):
             raise InvalidInput(f"filter {self.key!r} {self.operator} takes {'a list' if many else 'one value'}")
@@ -48,7 +48,7 @@ class MetadataFilter:
         if len(values) > _MAX_VALUES:
             raise InvalidInput(f"filter {self.key!r} lists {len(values)} values; at most {_MAX_VALUES} are allowed")
         if not all(isinstance(v, (str, int, float, bool)) for v in values):
-            raise InvalidInput(f"filter {self.key!r} compares with text, numbers or true/false only")
+            raise InvalidInput(f"filter {self.key!r} accepts only strings, numbers and booleans")
 
     def matches(self, metadata: Metadata) -> bool:
         """Tell whether a source with this metadata passes."""
@@ -75,7 +75,7 @@ class MetadataFilters:
 
     def __post_init__(self) -> None:
         if self.condition not in get_args(Condition):
-            raise InvalidInput(f"filters.condition: must be one of {', '.join(get_args(Condition))}")
+            raise InvalidInput(f"filters.condition must be one of {', '.join(get_args(Condition))}")
         if not self.filters:
             raise InvalidInput(f"filter condition {self.condition!r} needs at least one filter")
 
@@ -136,13 +136,13 @@ def _parse(raw: Any, budget: list[int], level: int) -> Filter:
     if budget[0] < 0:
         raise InvalidInput(f"filters: at most {_MAX_NODES} conditions are allowed")
     if level > _MAX_LEVELS:
-        raise InvalidInput(f"filters: nested more than {_MAX_LEVELS} levels deep: send flatter ones")
+        raise InvalidInput(f"filters: at most {_MAX_LEVELS} levels of nesting are allowed")
     if isinstance(raw, MetadataFilter):
         return raw
     if isinstance(raw, MetadataFilters):
         return MetadataFilters(tuple(_parse(part, budget, level + 1) for part in raw.filters), raw.condition)
     if not isinstance(raw, Mapping):
-        raise InvalidInput(f"filters: expected an object with key, operator, value, got {type(raw).__name__}")
+        raise InvalidInput(f"filters must be an object with key, operator and value, got {type(raw).__name__}")
     if "filters" in raw:
         _only(raw, "condition", "filters")
         parts = raw["filters"]
@@ -159,7 +159,7 @@ def _parse(raw: Any, budget: list[int], level: int) -> Filter:
 def _only(raw: Mapping[Any, Any], *known: str) -> None:
     for name in raw:
         if name not in known:
-            raise InvalidInput(f"filters.{str(name)[:_NAME_CHARS]}: is unknown here; known are {', '.join(known)}")
+            raise InvalidInput(f"filters.{str(name)[:_NAME_CHARS]}: unknown field, use one of {', '.join(known)}")
 
 
 def plain_filter(filters: Filter) -> dict[str, Any]:
@@ -221,13 +221,13 @@ def _literal(text: str, raw: str) -> Scalar:
     except ValueError:
         if not _PLAIN.fullmatch(raw):
             raise InvalidInput(
-                f"filter {text[:80]!r}: {raw[:80]!r} is not understood; write text with a quote, bracket or comma in it in "
-                'double quotes, as JSON: groups in ["a, b", "c"]'
+                f"filter {text[:80]!r}: cannot read {raw[:80]!r}. Put text that contains a quote, bracket or comma in "
+                'double quotes, as in JSON: groups in ["a, b", "c"]'
             ) from None
         return raw
     if isinstance(value, (str, int, bool)) or (isinstance(value, float) and isfinite(value)):
         return value
-    raise InvalidInput(f"filter {text[:80]!r}: {raw[:80]!r} is no text, finite number, true or false")
+    raise InvalidInput(f"filter {text[:80]!r}: {raw[:80]!r} is not text, a finite number, true or false")
 
 
 def scalar(value: Any) -> Scalar | None:

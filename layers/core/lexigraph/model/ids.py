@@ -63,5 +63,5 @@ def entity_id(tenant: str, name: str) -> str:
     """Return the id of an entity; one name is one node whatever its class. Raise ``InvalidInput`` for an empty name."""
     key = entity_key(name)
     if not key:
-        raise InvalidInput(f"entity name {name[:80]!r} holds no letter or digit")
+        raise InvalidInput(f"entity name {name[:80]!r} must contain a letter or digit")
     return node_id("entity", tenant, key)

@@ -10,7 +10,7 @@ from lexigraph.model.errors import InvalidInput
 from lexigraph.model.secrets import holds_secret
 
 LONGEST = 128
-RULE = "must hold something visible, and no control, direction or zero-width character"
+RULE = "must contain a visible character, and no control, bidirectional or zero-width characters"
 
 # without the two joiners (U+200C, U+200D), which are part of words in many a language
 _UNSEEN = (
@@ -30,14 +30,14 @@ def visible(name: str) -> str:
     if not _NAME.fullmatch(name) or _NEVER.search(name):
         raise ValueError(RULE)
     if holds_secret(name):
-        raise ValueError("holds an API key or a private key, and names are shown")
+        raise ValueError("must not contain an API key or private key, because names are shown to users")
     return name
 
 
 def checked_name(field: str, name: object, longest: int = LONGEST) -> str:
     """Return a name as it is. Raise ``InvalidInput`` naming the ``field`` for one that breaks the rule."""
     if not isinstance(name, str) or not 1 <= len(name) <= longest:
-        raise InvalidInput(f"{field}: must have 1 to {longest} characters")
+        raise InvalidInput(f"{field} must have 1 to {longest} characters")
     try:
         return visible(name)
     except ValueError as error:

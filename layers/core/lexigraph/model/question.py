@@ -17,9 +17,9 @@ class Question:
 
     @classmethod
     def of(cls, text: str, filters: Filter | None = None, *, max_chars: int = MAX_CHARS) -> "Question":
-        """Return a question. Raise ``InvalidInput`` when it is empty, holds no letter or digit, or is too long."""
+        """Return a question. Raise ``InvalidInput`` when it has no letter or digit or is too long."""
         if not isinstance(text, str) or not any(c.isalnum() for c in text):
-            raise InvalidInput("question is empty: ask with at least one word")
+            raise InvalidInput("question must contain a letter or digit")
         if len(text) > max_chars:
-            raise InvalidInput(f"question has {len(text):,} characters; at most {max_chars:,} are allowed: shorten it")
+            raise InvalidInput(f"question must have at most {max_chars:,} characters, got {len(text):,}")
         return cls(" ".join(text.replace("\x00", " ").split()), filters)

@@ -181,7 +181,7 @@ def test_a_pattern_that_matches_more_than_can_be_kept_says_so(tmp_path: Path, se
     assert [[w.type for w in found.warnings] for found in (everything, alone)] == [["regex_incomplete"]] * 2
     assert beside.warnings == ()
     for found in (everything, alone, beside):
-        assert "some that match may be missing" in strategy(found, "regex")["incomplete"]
+        assert "some matches may be missing" in strategy(found, "regex")["incomplete"]
 
 
 # ---------------------------------------------------------------- scores and sessions
@@ -396,17 +396,17 @@ def test_so_many_nodes_at_most_and_the_best_are_kept(stores: Stores, session: st
         ("x", {"max_results": 0}, "max_results must be a whole number from 1 to 50"),
         ("x", {"max_results": 51}, "max_results must be a whole number from 1 to 50"),
         ("x", {"max_results": True}, "max_results"),
-        ("(", {"force_regex": True}, "query is no regular expression"),
-        ("a" * 201, {"force_regex": True}, "may have 200"),
+        ("(", {"force_regex": True}, "not a valid RE2 regular expression"),
+        ("a" * 201, {"force_regex": True}, "at most 200"),
         ("x", {"force_regex": "yes"}, "force_regex must be true or false"),
-        ("", {}, "query is empty"),
-        (" \x00 ", {}, "query is empty"),
-        ("?!", {}, "query is empty"),
+        ("", {}, "query must contain a letter or digit"),
+        (" \x00 ", {}, "query must contain a letter or digit"),
+        ("?!", {}, "query must contain a letter or digit"),
         ("x" * 4_001, {}, "at most 4,000"),
         ("x" * 10_000, {"force_regex": True}, "at most 4,000"),
         ("x", {"session_id": ""}, "session_id"),
         ("x", {"session_id": "s" * 129}, "1 to 128"),
-        ("x", {"session_id": "a\x00b"}, "session_id: must hold something visible"),
+        ("x", {"session_id": "a\x00b"}, "session_id: must contain a visible character"),
     ],
 )
 def test_what_is_out_of_range_is_refused_by_name(

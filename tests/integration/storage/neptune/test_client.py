@@ -396,7 +396,7 @@ def test_no_region_and_no_credentials_are_said_before_any_request(cluster, monke
         NeptuneClient(NeptuneAddress(endpoint, endpoint)).read(COUNT)
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    with pytest.raises(Misconfigured, match="give AWS credentials"):
+    with pytest.raises(Misconfigured, match="set AWS credentials"):
         NeptuneClient(NeptuneAddress(endpoint, endpoint, "eu-central-1")).read(COUNT)
     assert cluster.server.calls == []
 

@@ -164,5 +164,5 @@ def test_a_guide_written_as_json_is_the_same_extractor(file: Path, tmp_path: Pat
     as_json.write_text(read_guide(file).model_dump_json(), "utf-8")
     assert read_guide(as_json).fingerprint == read_guide(file).fingerprint
     as_json.write_text("{", "utf-8")
-    with pytest.raises(Misconfigured, match=r"extraction\.json: is not valid JSON"):
+    with pytest.raises(Misconfigured, match=r"extraction\.json: not valid JSON"):
         read_guide(as_json)

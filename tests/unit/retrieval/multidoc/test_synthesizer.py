@@ -175,7 +175,7 @@ def test_where_all_is_left_out_the_best_relevance_there_was_is_told_and_what_to_
     (warning,) = left_out["warnings"]
     assert (left_out["articles"], left_out["sections"], warning["type"]) == ([], [], "below_min_relevance")
     said = re.search(
-        r"the best there is has ([\d.]+) .* Set min_relevance to ([\d.]+) or less, or use preset=(\w+)", warning["detail"]
+        r"the best has ([\d.]+) .* Set min_relevance to ([\d.]+) or less, or use preset=(\w+)", warning["detail"]
     )
     assert said is not None
     assert float(said[1]) == pytest.approx(left_out["best_relevance"], abs=0.0005)

@@ -126,7 +126,7 @@ def test_a_namespace_is_all_that_is_searched_and_an_unknown_one_is_not_found(sto
     inside = ask(stores, "Where was Marta Quill born?", namespace=ONE, final_top_k=100)
     assert {r.title for r in inside.final_results} == {"Appeals"}
     assert {r.title for r in ask(stores, QUESTION, namespace="town", final_top_k=100).final_results} == set(TOWN)
-    with pytest.raises(NotFound, match=r"namespace 'document_upload_none' does not exist: upload"):
+    with pytest.raises(NotFound, match=r"namespace 'document_upload_none' does not exist: ingest"):
         ask(stores, namespace="document_upload_none")
     with pytest.raises(NotFound):
         retriever = MultihopRetriever(stores.graph, stores.vectors, embedder=WordEmbedder())

@@ -101,7 +101,7 @@ def test_the_default_session_is_the_callers_own_and_no_name_is_the_same() -> Non
 
 @pytest.mark.parametrize("values", [(0.5, 0.5, 0.5), (1.5, -0.25, -0.25), (0.0, 0.0, 0.0)])
 def test_weights_are_no_less_than_0_and_together_1(values: tuple[float, float, float]) -> None:
-    with pytest.raises(InvalidInput, match="together 1"):
+    with pytest.raises(InvalidInput, match="sum to 1"):
         Weights(*values)
 
 

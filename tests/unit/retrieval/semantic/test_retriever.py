@@ -283,19 +283,28 @@ def test_bounds_are_kept(stores: Stores):
         ({"vss_top_k": 5}, "unknown parameter 'vss_top_k'"),
         ({"bm25_weight": 2}, "bm25_weight must be"),
         ({"reranker": "best"}, "reranker must be one of"),
-        ({"retrievers": []}, "give at least one of"),
-        ({"retrievers": [COSINE, COSINE()]}, "are one search: give it once"),
-        ({"retrievers": [BEAM, RerankingBeamGraphSearch()]}, "SemanticBeamGraphSearch and RerankingBeamGraphSearch are one"),
-        ({"retrievers": [RerankingBeamGraphSearch(), BEAM]}, "RerankingBeamGraphSearch and SemanticBeamGraphSearch are one"),
-        ({"retrievers": [COSINE(embedder=WordEmbedder())]}, "embedder belongs to the retriever around it"),
-        ({"retrievers": [COSINE], "max_keywords": 3}, "max_keywords belongs to KeywordRankingSearch, which takes no part"),
+        ({"retrievers": []}, "must contain at least one of"),
+        ({"retrievers": [COSINE, COSINE()]}, "are the same search"),
+        (
+            {"retrievers": [BEAM, RerankingBeamGraphSearch()]},
+            "SemanticBeamGraphSearch and RerankingBeamGraphSearch are the same",
+        ),
+        (
+            {"retrievers": [RerankingBeamGraphSearch(), BEAM]},
+            "RerankingBeamGraphSearch and SemanticBeamGraphSearch are the same",
+        ),
+        ({"retrievers": [COSINE(embedder=WordEmbedder())]}, "pass embedder to the composite"),
+        (
+            {"retrievers": [COSINE], "max_keywords": 3},
+            "max_keywords belongs to KeywordRankingSearch, which is not used here",
+        ),
         ({"retrievers": [COSINE], "entity_weight": 3.0}, "entity_weight belongs to KeywordRankingSearch"),
         ({"retrievers": [KEYWORDS], "cosine_top_k": 3}, "cosine_top_k belongs to StatementCosineSimilaritySearch"),
         ({"retrievers": [KEYWORDS], "link_seeds": 3}, "link_seeds belongs to SemanticBeamGraphSearch"),
-        ({"reranker": 5}, "5 is no reranker"),
-        ({"reranker": TfidfReranker}, "is no reranker"),
-        ({"retrievers": ["ChunkBasedSearch"]}, "'ChunkBasedSearch' is no search"),
-        ({"retrievers": [3]}, "3 is no search"),
+        ({"reranker": 5}, "5 is not a reranker"),
+        ({"reranker": TfidfReranker}, "is not a reranker"),
+        ({"retrievers": ["ChunkBasedSearch"]}, "'ChunkBasedSearch' is not a search"),
+        ({"retrievers": [3]}, "3 is not a search"),
         ({"post_processors": [3]}, "3 has no method process"),
     ],
 )
@@ -312,11 +321,11 @@ def test_a_beam_alone_starts_from_the_nearest_statements(stores: Stores):
 @pytest.mark.parametrize(
     ("reranker", "message"),
     [
-        ("none", "goes by a reranker: give one"),
-        (None, "goes by a reranker: give one"),
+        ("none", "needs a reranker: pass one"),
+        (None, "needs a reranker: pass one"),
         ("best", "reranker must be one of"),
-        (5, "5 is no reranker"),
-        (object(), "is no reranker"),
+        (5, "5 is not a reranker"),
+        (object(), "is not a reranker"),
     ],
 )
 def test_the_reranking_beam_needs_a_reranker(reranker: Any, message: str):
@@ -349,7 +358,7 @@ def test_a_search_used_alone_finds_what_the_composite_of_it_alone_finds(stores: 
 
 
 def test_a_search_without_stores_cannot_be_used_alone():
-    with pytest.raises(InvalidInput, match="was made without stores"):
+    with pytest.raises(InvalidInput, match="has no stores"):
         COSINE().retrieve(DEFAULT_TENANT, Question.of("Why?"))
 
 

@@ -135,10 +135,10 @@ FAULTS: dict[str, tuple[Callable[[Sequence[str]], Any], str]] = {
     "raises": (boom, "ValueError"),
     "too few": (lambda texts: [0.5], "1 scores for"),
     "too many": (lambda texts: [0.5] * (len(texts) + 1), "scores for"),
-    "nan": (lambda texts: [float("nan")] * len(texts), "no finite number"),
-    "one nan": (lambda texts: [0.5] * (len(texts) - 1) + [float("nan")], "no finite number"),
-    "infinite": (lambda texts: [float("inf")] + [0.0] * (len(texts) - 1), "no finite number"),
-    "too far apart": (lambda texts: [1e308, -1e308] + [0.0] * (len(texts) - 2), "no finite number"),
+    "nan": (lambda texts: [float("nan")] * len(texts), "not a finite number"),
+    "one nan": (lambda texts: [0.5] * (len(texts) - 1) + [float("nan")], "not a finite number"),
+    "infinite": (lambda texts: [float("inf")] + [0.0] * (len(texts) - 1), "not a finite number"),
+    "too far apart": (lambda texts: [1e308, -1e308] + [0.0] * (len(texts) - 2), "not a finite number"),
     "none": (lambda texts: None, "TypeError"),
     "words": (lambda texts: ["good"] * len(texts), "ValueError"),
 }
@@ -191,9 +191,9 @@ def test_a_reranker_that_gives_no_scores_leaves_the_order_and_a_warning(
     "kind", [TraversalBasedRetriever, SemanticGuidedRetriever, ChunkBasedSearch, RerankingBeamGraphSearch]
 )
 def test_what_is_no_reranker_is_refused_when_a_retriever_is_made(kind: Any, given: Any, stores: Stores) -> None:
-    with pytest.raises(InvalidInput, match="is no reranker; use tfidf"):
+    with pytest.raises(InvalidInput, match="is not a reranker; use tfidf"):
         kind(stores.graph, stores.vectors, reranker=given)
-    with pytest.raises(InvalidInput, match="is no reranker; use tfidf"):
+    with pytest.raises(InvalidInput, match="is not a reranker; use tfidf"):
         SentenceReranker(given)
 
 
@@ -205,5 +205,5 @@ def test_an_unknown_name_is_refused_when_a_retriever_is_made(stores: Stores) -> 
 
 def test_a_reranker_is_not_asked_about_nothing() -> None:
     trace = Trace()
-    assert scored(Faulty(boom), ["q"], [], trace, instead="the order is kept") == []
+    assert scored(Faulty(boom), ["q"], [], trace, instead="results keep their order") == []
     assert trace.warnings == []

@@ -341,7 +341,7 @@ def test_a_processor_that_fails_leaves_the_results_and_a_warning(do: Any, told: 
 
 
 def test_a_type_that_needs_arguments_is_refused_with_the_remedy():
-    with pytest.raises(InvalidInput, match=r"Demanding cannot be made without arguments .*: give an instance"):
+    with pytest.raises(InvalidInput, match=r"Demanding needs arguments .*: pass an instance"):
         as_post_processors([Demanding])
     assert len(as_post_processors([Demanding(3)])) == 1
 
@@ -355,11 +355,11 @@ def test_what_is_no_processor_is_refused(given: Any):
 def test_wrong_parameters_are_refused():
     with pytest.raises(InvalidInput, match="top_n must be"):
         SentenceReranker("tfidf", top_n=0)
-    with pytest.raises(InvalidInput, match="is no reranker"):
+    with pytest.raises(InvalidInput, match="reranker must be model"):
         SentenceReranker("none")
     with pytest.raises(InvalidInput, match="max_concurrent must be"), ScriptedLLMServer("") as server:
         StatementEnhancementPostProcessor(model(server), max_concurrent=0)
-    with pytest.raises(InvalidInput, match="give llm"):
+    with pytest.raises(InvalidInput, match="pass llm"):
         StatementEnhancementPostProcessor(None)  # type: ignore[arg-type]
     assert as_post_processors(None) == ()
     assert isinstance(SentenceReranker("tfidf"), PostProcessor)

@@ -288,7 +288,7 @@ def test_topics_cost_no_further_call(stores: Stores, searches: tuple[Any, ...], 
 
 @pytest.mark.parametrize("name", ["topic_weight", "topic_top_k", "topic_beam_width", "topic_beam_max_depth"])
 def test_without_a_search_of_topics_their_parameters_are_refused(stores: Stores, name: str):
-    with pytest.raises(InvalidInput, match=f"{name} belongs to TopicBeamSearch, which takes no part"):
+    with pytest.raises(InvalidInput, match=f"{name} belongs to TopicBeamSearch, which is not used here"):
         ask(stores, **{name: 1})
 
 

@@ -119,7 +119,7 @@ class NoticeReply(Reply):
     """A warning; ``type`` is stable."""
 
     type: str = Field(description="stable, machine-readable code", examples=["rerank_failed"])
-    detail: str = Field(description="description", examples=["the reranker failed; statements keep the order without it"])
+    detail: str = Field(description="description", examples=["the reranker failed; statements keep the order of the search"])
 
 
 StatementKind = Annotated[

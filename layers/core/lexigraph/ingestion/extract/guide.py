@@ -185,7 +185,7 @@ def _of_json(text: bytes, where: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise Misconfigured(f"{where}: is not valid JSON") from None
+        raise Misconfigured(f"{where}: not valid JSON") from None
 
 
 def _of_yaml(text: bytes, where: str) -> Any:

@@ -94,7 +94,7 @@ class HybridArgs(ResultArgs):
     def __post_init__(self) -> None:
         Args.__post_init__(self)
         if not (self.vector or self.bm25):
-            raise InvalidInput("vector and bm25 are both false: leave one of them on")
+            raise InvalidInput("vector and bm25 must not both be false")
 
 
 RELATION_WEIGHTS: Mapping[str, float] = {

@@ -45,7 +45,7 @@ class RerankGuard:
             asking.start()
             asking.join(self._seconds)
         if asking.is_alive():
-            trace.warn("rerank_failed", f"the reranker {reranker.name} took over {self._seconds:g} s; {instead}")
+            trace.warn("rerank_failed", f"the reranker {reranker.name} did not finish within {self._seconds:g} s; {instead}")
         else:
             trace.warnings += [w for w in own.warnings if w not in trace.warnings]
         scores = found[0] if found and not asking.is_alive() else None
@@ -70,7 +70,7 @@ def reranked(
 ) -> list[HybridItem]:
     """Return the items in their order after reranking: ``alpha`` of the composite score, the rest the reranker's, 0 to 1."""
     texts = texts[:_RERANKED]
-    scores = guard.score(reranker, [question], texts, trace, instead="chunks keep the order without it")
+    scores = guard.score(reranker, [question], texts, trace, instead="chunks keep the order of the search")
     if not scores:
         return list(items)
     shares = min_max(scores) + [0.0] * (len(items) - len(scores))

@@ -94,7 +94,7 @@ class HybridRetriever(StatementRetriever[HybridResults]):
     def _explore(self, stores: BoundStores, subgraph: Subgraph, text: str, vector: FloatArray | None) -> None:
         """Search, and follow the graph from what was found."""
         requests = self._requests(text, vector)
-        with _going_on(stores.trace, "the first documents were taken"):
+        with _going_on(stores.trace, "the first documents were used instead"):
             subgraph.start(dict(zip(requests, stores.search("search", list(requests.values())), strict=True)))
             subgraph.grow(lambda contexts: self._scores(list(contexts), subgraph))
         if not subgraph.contexts and stores.trace.warnings:
@@ -114,7 +114,7 @@ class HybridRetriever(StatementRetriever[HybridResults]):
         of_statements = SearchRequest("statement", vector=vector, ids=tuple(sorted({row.id for row in rows})), texts=False)
         asked = [*requests.values(), *([of_statements] if vector is not None and rows else [])]
         like: dict[str, float] = {}
-        with _going_on(stores.trace, "documents are ranked by what is known of them"):
+        with _going_on(stores.trace, "documents were ranked without it"):
             answers = stores.search("scores", asked)
             subgraph.compare(dict(zip(requests, answers, strict=False)))
             like.update((hit.id, hit.score) for hits in answers[len(requests) :] for hit in hits)

@@ -60,5 +60,5 @@ def embedded(question: str, generator: Embedder) -> FloatArray:
     except Exception as error:  # a user's own; its text may hold that of the question
         raise EmbeddingFailed(f"the embedding generator failed: {type(error).__name__}") from error
     if vector.ndim != 1 or not vector.size or not isfinite(float(vector.sum())):
-        raise EmbeddingFailed("the embedding generator gave no vector of finite numbers")
+        raise EmbeddingFailed("the embedding generator must return a vector of finite numbers")
     return vector

@@ -24,7 +24,7 @@ class ContextCache:
 
     def __init__(self, most: int = 256) -> None:
         if most < 1:
-            raise InvalidInput(f"most must be at least 1, got {most}: leave the cache out to keep nothing")
+            raise InvalidInput(f"most must be at least 1, got {most}: to disable caching, omit the cache")
         self.hits = self.misses = 0
         self._most = most
         self._kept: OrderedDict[Key, MultidocContext] = OrderedDict()

@@ -81,8 +81,8 @@ class MultidocArgs(Args):
         least = math.floor(100 * best) / 100
         passing = {relevance: name for name, (_, _, relevance) in PRESETS.items() if relevance <= best}
         preset = f", or use preset={passing[max(passing)]}" if passing else ""
-        wanted = f"no section is as relevant as min_relevance={self.min_relevance:g} asks for"
-        there = f"the best there is has {best:.3f} (0.5: nothing in common)"
+        wanted = f"no section reaches min_relevance={self.min_relevance:g}"
+        there = f"the best has {best:.3f} (0.5 means unrelated)"
         return f"{wanted}; {there}. Set min_relevance to {least:g} or less{preset}."
 
 
@@ -281,7 +281,7 @@ def _reranked(
     if reranker is None:
         return ranked
     texts = ["\n".join((title, *(s["content"] for s in grouped[title]))) for title, _ in ranked]
-    instead = "articles keep the order of their relevance"
+    instead = "articles keep their order by relevance"
     scores = scored(reranker, [question], texts, stores.trace, instead=instead)
     if scores is None:
         return ranked

@@ -63,7 +63,7 @@ class MultihopArgs(Args):
         Args.__post_init__(self)
         for name in ("hop_decay", "context_expansion_ratio"):
             if getattr(self, name) == 0:
-                raise InvalidInput(f"{name} must be more than 0 and at most 1, got 0: a small number such as 0.1 is allowed")
+                raise InvalidInput(f"{name} must be greater than 0 and at most 1, got 0")
         if self.role is not None and not (isinstance(self.role, str) and self.role.strip() in _ROLES):
             raise InvalidInput(f"role must be one of {', '.join(_ROLES)}, or null")
 
@@ -208,7 +208,7 @@ class Walk:
         except StoreUnavailable as error:
             self.failures += 1
             logger.warning("multihop: symbolic step of hop %d skipped: %s", hop, error)
-            self.stores.trace.warn("symbolic_failed", f"hop {hop} went without symbolic edges: the graph cannot be read")
+            self.stores.trace.warn("symbolic_failed", f"hop {hop} did not use symbolic edges: the graph cannot be read")
             return []
         self.places.update(around.places)
         self.sources.update(around.sources)

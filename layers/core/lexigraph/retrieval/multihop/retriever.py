@@ -49,7 +49,7 @@ class MultihopRetriever(RankedRetriever):
         with trace.step("namespace", "registry"):
             documents = registry.documents(tenant, namespace=namespace, limit=2)
         if not documents:
-            raise NotFound(f"namespace {namespace[:80]!r} does not exist: upload a document into it first")
+            raise NotFound(f"namespace {namespace[:80]!r} does not exist: ingest a document into it first")
         within = MetadataFilter("namespace", "==", namespace)
         filters = MetadataFilters((within, question.filters)) if question.filters else within
         walk = self._walk(BoundStores(self.graph_store, self.vector_store, tenant, filters, trace), question.text)

@@ -33,8 +33,8 @@ class RecallArgs(Args):
 def recall_query(text: str, *, force_regex: bool = False) -> str:
     """Return the query with NUL and lone surrogates replaced. Raise ``InvalidInput`` if it is empty or too long (M-02)."""
     if not isinstance(text, str) or not text.strip() or not (force_regex or any(c.isalnum() for c in text)):
-        raise InvalidInput("query is empty: ask with at least one word, or a regular expression and force_regex")
+        raise InvalidInput("query must contain a letter or digit, or be a regular expression with force_regex")
     if len(text) > MAX_CHARS:
-        raise InvalidInput(f"query has {len(text):,} characters; at most {MAX_CHARS:,} are allowed: shorten it")
+        raise InvalidInput(f"query must have at most {MAX_CHARS:,} characters, got {len(text):,}")
     clean = text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8")
     return clean if force_regex else clean.strip()

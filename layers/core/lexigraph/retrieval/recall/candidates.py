@@ -15,7 +15,7 @@ from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import EvidenceRequest, FloatArray, GraphNode, Hit
 
-_INCOMPLETE = "not every node could be looked at, or kept, for this pattern: some that match may be missing"
+_INCOMPLETE = "the pattern matched or scanned too many nodes: some matches may be missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def gather(
     wanted = _by_pattern(compile_pattern(text)) if force_regex else _wanted(text)
     found = Candidates()
     if force_regex:
-        found.skipped = dict.fromkeys((BM25, VECTOR, EDGE_LABELS), "force_regex: the query is a pattern")
+        found.skipped = dict.fromkeys((BM25, VECTOR, EDGE_LABELS), "force_regex is set, so only the pattern is matched")
     else:
         vector = models.vectors([text], stores.trace)[0]
         if vector is None:
@@ -104,7 +104,7 @@ def _look_up(stores: BoundStores, found: Candidates, wanted: Wanted | None, near
     """Look the nodes up that were found, with those that are ``wanted`` literally, and leave out what is not live."""
     ids = list(dict.fromkeys([*(node for scores in found.scores.values() for node in scores), *near]))
     if wanted is None:
-        found.skipped[REGEX] = "the query is no pattern and names no identifier, and others found something"
+        found.skipped[REGEX] = "the query has no pattern or identifier, and other strategies found matches"
         found.nodes = stores.nodes("nodes", ids, near)
     else:
         matches = stores.matching("nodes", wanted.pattern, ids, near)

@@ -58,8 +58,8 @@ def compile_pattern(text: str) -> Pattern:
     """Return a user's pattern. Raise ``InvalidInput`` when it is too long, too large, wrong, or RE2 is not installed."""
     if len(text) > MAX_CHARS:
         raise InvalidInput(
-            f"query has {len(text):,} characters; a regular expression may have {MAX_CHARS}: shorten it, or leave out "
-            "force_regex"
+            f"query must have at most {MAX_CHARS} characters as a regular expression, got {len(text):,}: "
+            "shorten it or omit force_regex"
         )
     return pattern_of(text)
 
@@ -78,12 +78,10 @@ def pattern_of(text: str) -> Pattern:
         said = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else str(error)
         reason = said.partition(": ")[0]  # behind it stands the part of the pattern that is wrong
         raise InvalidInput(
-            f"query is no regular expression of RE2 ({reason}): correct it, or leave out force_regex"
+            f"query is not a valid RE2 regular expression ({reason}): correct it or omit force_regex"
         ) from None
     if compiled.programsize > _MAX_PROGRAM:
-        raise InvalidInput(
-            f"query makes a regular expression of {compiled.programsize:,} steps; {_MAX_PROGRAM:,} are allowed: repeat less"
-        )
+        raise InvalidInput(f"query compiles to {compiled.programsize:,} steps, more than {_MAX_PROGRAM:,}: repeat less")
     fragments = _Reader(text).fragments()
     return Pattern(compiled, fragments if len(fragments) <= _MAX_FRAGMENTS else ())
 

@@ -102,7 +102,7 @@ class RecallRetriever:
             with trace.step("touch", "registry"):
                 self.registry.touch(tenant, kept, seen, now, keep_seconds=KEEP, idle_seconds=IDLE)
         except StoreUnavailable:
-            trace.warn("session_not_kept", "what was seen cannot be written: the next recall does not know of it")
+            trace.warn("session_not_kept", "the session cannot be saved: the next recall will not know these results")
         trace.finish()
         return RecallResults(
             query=text,

@@ -38,7 +38,7 @@ class Weights:
     def __post_init__(self) -> None:
         values = [getattr(self, f.name) for f in fields(self)]
         if min(values) < 0 or abs(sum(values) - 1) > 1e-6:
-            raise InvalidInput(f"weights of recall must be 0 or more and together 1, got {values}")
+            raise InvalidInput(f"the weights of recall must be 0 or greater and sum to 1, got {values}")
 
     def score(self, general: float, topical: float, session: float) -> float:
         """Return the relevance of a node, lifted by what the session says of it: what fits badly stays below what fits."""

@@ -120,7 +120,9 @@ class Beam(Expansion[SemanticArgs]):
         likeness = {i: (1 - share) * c.cosine + share * c.bm25 for i, c in self.found.candidates.items()}
         best = sorted(likeness, key=lambda i: (-round(likeness[i], 6), i))[: self.args.beam_width]
         texts, trace = [self.found.candidates[i].text for i in best], self.stores.trace
-        scores = scored(judge, [self.question], texts, trace, instead="the beam went by likeness", step="beam_rerank")
+        scores = scored(
+            judge, [self.question], texts, trace, instead="the beam search used similarity instead", step="beam_rerank"
+        )
         if scores is None:
             self.judge = None
             return {}

@@ -72,7 +72,7 @@ class RerankingBeamGraphSearch(SemanticBeamGraphSearch):
         super().__init__(graph_store, vector_store, **parameters)
         SemanticArgs.of({"reranker": reranker_name(reranker)})
         if reranker in (None, "none"):
-            raise InvalidInput(f"{type(self).__name__} goes by a reranker: give one, or use SemanticBeamGraphSearch")
+            raise InvalidInput(f"{type(self).__name__} needs a reranker: pass one, or use SemanticBeamGraphSearch")
         self.reranker = reranker
 
 

@@ -118,7 +118,7 @@ class Known:
         """Raise ``InvalidInput`` for a parameter that would have no effect."""
         for name in given:
             if name in self.elsewhere and given[name] not in self.defaults.get(name, ()):
-                raise InvalidInput(f"{name} belongs to {self.elsewhere[name]}, which takes no part: leave it out")
+                raise InvalidInput(f"{name} belongs to {self.elsewhere[name]}, which is not used here: omit it")
         check_names({name: value for name, value in given.items() if name not in self.elsewhere}, self.names)
 
     def check_partners(self, args: Args, given: Iterable[str]) -> None:
@@ -130,7 +130,7 @@ class Known:
             if all(value in partners[p] for p, value in values.items()):
                 for name in (n for n in meant if n in names):
                     off = " and ".join(f"{p}={value!r}" for p, value in values.items())
-                    raise InvalidInput(f"{name} has no effect with {off}: leave it out, or change that")
+                    raise InvalidInput(f"{name} has no effect with {off}: omit it or change the other")
 
 
 def names_of(args: type[Args]) -> tuple[str, ...]:

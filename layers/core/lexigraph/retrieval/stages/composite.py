@@ -67,13 +67,13 @@ class Search(ABC):
         """Raise ``InvalidInput`` for what would have no effect inside a composite, whose stores it may have been given."""
         for name in (*self._alone, *self.given):
             if name not in _STORES and (name in self._alone or name not in self.inside()):
-                raise InvalidInput(f"{_name(self)}: {name} belongs to the retriever around it: give it there")
+                raise InvalidInput(f"{_name(self)}: pass {name} to the composite retriever instead")
 
     def check_stores(self, graph_store: GraphStore, vector_store: VectorStore) -> None:
         """Raise ``InvalidInput`` when it was made for other stores than those of the composite."""
         for name, store in zip(_STORES, (graph_store, vector_store), strict=True):
             if self._alone.get(name, store) is not store:
-                raise InvalidInput(f"{_name(self)}: its {name} is another than that of the retriever around it")
+                raise InvalidInput(f"{_name(self)}: {name} must be the same as that of the composite retriever")
 
     def retrieve(self, tenant: Tenant | str, question: Question | str | None = None) -> SearchResults:
         """Return the ranked statements of this search alone, as any retriever does.
@@ -89,7 +89,7 @@ class Search(ABC):
     def _made(self) -> "Composite[Any]":
         """Return a composite of this search alone."""
         if not set(_STORES) <= self._alone.keys():
-            raise InvalidInput(f"{_name(self)} was made without stores: give graph_store and vector_store to use it alone")
+            raise InvalidInput(f"{_name(self)} has no stores: pass graph_store and vector_store to use it alone")
         return self.COMPOSITE(retrievers=[self._bare()], **self._alone, **self.given)
 
     def _bare(self) -> Self:
@@ -166,14 +166,14 @@ class Composite(StatementRetriever[SearchResults], Generic[A]):
             kind = cls.SEARCHES.get(one) if isinstance(one, str) else one
             search: Any = kind() if isinstance(kind, type) and issubclass(kind, kinds) else kind
             if not isinstance(search, kinds):
-                raise InvalidInput(f"retrievers: {one!r:.80} is no search; use types or instances of {names}")
+                raise InvalidInput(f"retrievers: {one!r:.80} is not a search; use classes or instances of {names}")
             for other in searches:
                 if isinstance(search, type(other)) or isinstance(other, type(search)):
-                    raise InvalidInput(f"retrievers: {_name(other)} and {_name(search)} are one search: give it once")
+                    raise InvalidInput(f"retrievers: {_name(other)} and {_name(search)} are the same search: pass only one")
             search.check_inside()
             searches.append(search)
         if not searches:
-            raise InvalidInput(f"retrievers: give at least one of {names}")
+            raise InvalidInput(f"retrievers must contain at least one of {names}")
         return searches
 
     @abstractmethod

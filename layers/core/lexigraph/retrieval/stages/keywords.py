@@ -75,14 +75,14 @@ def model_keywords(llm: LanguageModel, text: str, limit: int, trace: Trace) -> t
         return ()
     found = _distinct((k.strip() for k in given if isinstance(k, str)), limit) if isinstance(given, list) else ()
     if not found:
-        trace.warn("keywords_failed", "the language model named no keywords; those of the question itself were used")
+        trace.warn("keywords_failed", "the language model returned no keywords; those of the question were used")
     return found
 
 
 def subqueries(llm: LanguageModel | None, text: str, limit: int, trace: Trace) -> tuple[str, ...]:
     """Return up to ``limit`` simpler questions, or none when the question is short or needs one entity only (G-28, G-29)."""
     if llm is None:
-        trace.warn("subqueries_need_llm", "derive_subqueries needs a language model; the question was searched as it is")
+        trace.warn("subqueries_need_llm", "derive_subqueries needs a language model; the question was searched unchanged")
         return ()
     if len(text) < MIN_COMPLEX_CHARS:
         return ()
@@ -96,7 +96,7 @@ def subqueries(llm: LanguageModel | None, text: str, limit: int, trace: Trace) -
         simpler.setdefault(entity_key(part), part)
     kept = tuple(part for key, part in simpler.items() if key not in ("", entity_key(text)))[:limit]
     if reply.get("several_entities") is not True or not kept:
-        trace.warn("subqueries_failed", "the language model named no subqueries; the question was searched as it is")
+        trace.warn("subqueries_failed", "the language model returned no subqueries; the question was searched unchanged")
         return ()
     return kept
 
@@ -109,9 +109,9 @@ def _ask(
         with trace.step(name):
             reply = llm.structured(prompt, schema, name)
     except ModelUnavailable as error:
-        trace.warn(f"{name}_failed", f"the language model failed ({error}); the question itself was used")
+        trace.warn(f"{name}_failed", f"the language model failed ({error}); the question was used")
         return None
     if not isinstance(reply, Mapping):
-        trace.warn(f"{name}_failed", "the language model's reply was no JSON object; the question itself was used")
+        trace.warn(f"{name}_failed", "the language model did not return a JSON object; the question was used")
         return None
     return reply

@@ -40,7 +40,7 @@ class Models:
             with trace.step("embed"):
                 return list(self.embedder.embed_questions(texts))
         except ModelUnavailable as error:
-            trace.warn("embedding_failed", f"the embedding model failed ({error}); the search went by words only")
+            trace.warn("embedding_failed", f"the embedding model failed ({error}); only keyword search was used")
             return [None] * len(texts)
 
     def reranker(self, given: str | Reranker | None) -> Reranker | None:

@@ -59,13 +59,15 @@ class SentenceReranker:
         reranker_name(reranker)
         made = make_reranker(reranker, settings or load_settings()) if isinstance(reranker, str) else reranker
         if made is None:
-            raise InvalidInput(f"SentenceReranker: {reranker!r} is no reranker; use model, bedrock, tfidf or a Reranker")
+            raise InvalidInput(f"SentenceReranker: reranker must be model, bedrock, tfidf or a Reranker, got {reranker!r}")
         self.reranker, self.top_n = made, top_n
 
     def process(self, found: SearchResults) -> SearchResults:
         """Return the best statements, rescored; all as they are with a warning (``rerank_failed``) when the model fails."""
         statements, trace = found.statements, Trace()
-        raw = scored(self.reranker, [found.question], [s.text for s in statements], trace, instead="the order is kept")
+        raw = scored(
+            self.reranker, [found.question], [s.text for s in statements], trace, instead="results keep their order"
+        )
         if raw is None:
             return replace(found, warnings=(*found.warnings, *trace.warnings))
         low, high = min([0.0, *raw]), max([1.0, *raw])
@@ -117,7 +119,7 @@ class StatementEnhancementPostProcessor:
         """Raise ``InvalidInput`` for a number out of range, or when ``llm`` is no language model."""
         check_number("max_concurrent", max_concurrent, 1, 32)
         if not isinstance(llm, LanguageModel):
-            raise InvalidInput("StatementEnhancementPostProcessor needs a language model: give llm")
+            raise InvalidInput("StatementEnhancementPostProcessor needs a language model: pass llm")
         self.llm, self.max_concurrent = llm, max_concurrent
 
     def process(self, found: SearchResults) -> SearchResults:
@@ -131,7 +133,7 @@ class StatementEnhancementPostProcessor:
         texts = {i: text for reply in replies if reply for i, text in reply.items()}
         told = _changed(found, {s.id: lambda s: _completed(s, texts.get(s.id, s.text)) for s in found.statements})
         if None in replies:
-            return _warned(told, "enhancement_failed", "the language model failed; some statements stay as they were found")
+            return _warned(told, "enhancement_failed", "the language model failed; some statements are unchanged")
         return told
 
     def _ask(self, batch: Sequence[tuple[SearchResult, ScoredStatement]]) -> dict[str, str] | None:
@@ -162,7 +164,7 @@ class EnrichSourceDetails:
     def __init__(self, source_metadata_fn: Callable[[Source], str] | None = None) -> None:
         """Raise ``InvalidInput`` when it is no function."""
         if source_metadata_fn is not None and not callable(source_metadata_fn):
-            raise InvalidInput("source_metadata_fn must be a function from a Source to a text")
+            raise InvalidInput("source_metadata_fn must be a function that takes a Source and returns a string")
         self.source_metadata_fn = source_metadata_fn or _metadata
 
     def process(self, found: SearchResults) -> SearchResults:
@@ -172,7 +174,7 @@ class EnrichSourceDetails:
         try:
             return replace(found, results=tuple(replace(r, source=self._named(r.source)) for r in found.results))
         except Exception as error:  # noqa: BLE001  # a user's own function
-            detail = f"source_metadata_fn failed ({type(error).__name__}); titles stay as they are"
+            detail = f"source_metadata_fn failed ({type(error).__name__}); titles are unchanged"
             return _warned(found, "source_details_failed", detail)
 
     def _named(self, source: Source) -> Source:
@@ -189,7 +191,7 @@ def as_post_processors(given: Any) -> tuple[PostProcessor, ...]:
     made = []
     for one in wanted:
         if one is StatementEnhancementPostProcessor:
-            raise InvalidInput("StatementEnhancementPostProcessor needs a language model: give an instance of it")
+            raise InvalidInput("StatementEnhancementPostProcessor needs a language model: pass an instance with llm")
         processor = _made(one) if isinstance(one, type) else one
         if not isinstance(processor, PostProcessor):
             raise InvalidInput(f"post_processors: {one!r:.80} has no method process(results)")
@@ -206,7 +208,7 @@ def processed(found: SearchResults, processor: PostProcessor) -> SearchResults:
         fault = in_general(error)
     if not fault:
         return done
-    detail = f"the post-processor {type(processor).__name__} failed ({fault}); the results stay as they were"
+    detail = f"the post-processor {type(processor).__name__} failed ({fault}); the results are unchanged"
     return _warned(found, "post_processing_failed", detail)
 
 
@@ -217,7 +219,7 @@ def _made(kind: type) -> Any:
         raise
     except Exception as error:
         raise InvalidInput(
-            f"post_processors: {kind.__name__} cannot be made without arguments ({type(error).__name__}): give an instance"
+            f"post_processors: {kind.__name__} needs arguments ({type(error).__name__}): pass an instance"
         ) from error
 
 

@@ -15,7 +15,7 @@ def reranker_name(given: Any) -> str | None:
         return given
     if isinstance(given, type) or not isinstance(given, Reranker):
         raise InvalidInput(
-            f"reranker: {given!r:.80} is no reranker; use tfidf, bedrock, model, none, or an object with a name and score("
+            f"reranker: {given!r:.80} is not a reranker; use tfidf, bedrock, model, none or an object with a name and score("
             "queries, texts)"
         )
     return "model"
@@ -48,7 +48,7 @@ def _fault(scores: Sequence[float], wanted: int) -> str:
     if len(scores) != wanted:
         return f"{len(scores)} scores for {wanted} texts"
     # shares of the best are taken of the difference
-    return "" if all(map(isfinite, (*scores, max(scores) - min(scores)))) else "a score is no finite number"
+    return "" if all(map(isfinite, (*scores, max(scores) - min(scores)))) else "a score is not a finite number"
 
 
 def min_max(scores: Sequence[float], *, equal: float = 0.0) -> list[float]:

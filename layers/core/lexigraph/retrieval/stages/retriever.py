@@ -87,8 +87,10 @@ class StatementRetriever(ABC, Generic[R]):
             return  # what could be said before is said
         if not passing:
             unknown = [key for key, hits in zip(keys, known, strict=True) if not hits]
-            named = f"; none has {', '.join(unknown)} in its metadata" if unknown else ""
-            stores.trace.warn("filter_passes_nothing", f"no document passes the filter{named}: look at what documents have")
+            named = f"; no document has {', '.join(unknown)} in its metadata" if unknown else ""
+            stores.trace.warn(
+                "filter_passes_nothing", f"no document matches the filter{named}: check the metadata of your documents"
+            )
 
     def said_by(self, tenant: Tenant, source_id: str) -> list[StatementRow]:
         """Return the statements of a source's first 1,000 chunks, in two graph calls; empty for an unknown source."""

@@ -162,6 +162,6 @@ def _rerank(fits: Sequence[Fit], queries: Sequence[str], reranker: Reranker | No
     chosen = [f for some in of_chunk.values() for f in sorted(some, key=lambda f: -f.answers - f.like)[:_RERANKED]]
     rows = [fit.row for fit in chosen]
     texts = ["\n".join(filter(None, dict.fromkeys((r.source.title, r.topic, r.value, r.details)))) for r in rows]
-    scores = scored(reranker, queries, texts, trace, instead="statements keep the order without it")
+    scores = scored(reranker, queries, texts, trace, instead="statements keep the order of the search")
     for fit, share in zip(chosen, min_max(scores), strict=True) if scores else ():
         fit.rerank = share

@@ -144,7 +144,7 @@ class BoundStores:
             return nothing
 
     def _warn_of_damage(self) -> None:
-        self.trace.warn("store_damaged", "a part of what is stored is damaged and was left out: lexigraph doctor")
+        self.trace.warn("store_damaged", "damaged records were skipped: run `lexigraph doctor`")
 
     def _from_whole(
         self, asked: Sequence[Asked], ask: Callable[[Sequence[Asked]], list[Got]], lost: Callable[[Asked], list[Got]]

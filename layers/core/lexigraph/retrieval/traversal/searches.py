@@ -30,7 +30,7 @@ class TraversalSearch(Search):
         given = {name: value for name, value in args.items() if name != "weight"}
         if args.get("weight") is not None:
             if self.WEIGHT in given:
-                raise InvalidInput(f"weight and {self.WEIGHT} say the same: give one of them")
+                raise InvalidInput(f"weight and {self.WEIGHT} are the same parameter: pass only one")
             given[self.WEIGHT] = args["weight"]
         self.COMPOSITE.known([type(self)]).check(given)
         TraversalArgs.of({n: reranker_name(value) if n == "reranker" else value for n, value in given.items()})

@@ -262,7 +262,7 @@ def test_without_credentials_or_a_server_a_walk_fails_with_the_remedy(monkeypatc
         assert slept == [0.1, 0.2]
         monkeypatch.delenv("AWS_ACCESS_KEY_ID")
         monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-        with pytest.raises(Misconfigured, match="give AWS credentials"):
+        with pytest.raises(Misconfigured, match="set AWS credentials"):
             walks.run(lambda g: g.V().to_list())
         walks.close()
 
